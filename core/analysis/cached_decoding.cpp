@@ -87,7 +87,10 @@ Result<CachedDecoding> CachedDecoding::start(std::shared_ptr<const Trace> trace,
         return Error{
             "this model reads in both directions, so there is nothing that it could keep in a cache"};
     if (!trace->interventions().empty() || trace->mask())
-        return Error{"the run is changed, and what is decoded here would be the model as it is"};
+        return Error{
+            "the run is changed, and what is decoded here would be the model as it is; look at the run "
+            "before "
+            "its changes"};
     if (prompt < 1 || prompt >= trace->tokens())
         return Error{"a prompt of " + std::to_string(prompt) + " leaves nothing of " +
                      std::to_string(trace->tokens()) + " tokens to decode"};

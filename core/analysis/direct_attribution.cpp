@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
 
@@ -107,13 +108,57 @@ void DirectAttribution::leave_transform(const HeadTransform& transform) {
     down_ = back_through(kernels, transform.dense.weight, down_);
 }
 
-void DirectAttribution::leave_half(const AfterHalf& norms, const Tensor& output, const Tensor& between,
-                                   LogitPart norm, Index number) {
+bool DirectAttribution::is_changed(Index number, Site site) const {
+    return std::ranges::any_of(trace_->interventions(), [&](const Intervention& each) {
+        return is_at(each, trace_->network(), number, site) && each.edit.touches(0, row_);
+    });
+}
+
+bool DirectAttribution::is_changed(const StreamPlace& place) const {
+    using After = StreamPlace::After;
+    const Network& network = trace_->network();
+    const bool at_end = place.after == After::mlp && place.layer + 1 == std::ssize(network.blocks),
+               before_cross = place.after == After::attention &&
+                              network.blocks[static_cast<std::size_t>(place.layer)].cross.has_value();
+    const Index number = attention_of(network, place);
+    const Index above = before_cross ? attention_of(network, {After::cross, place.layer})
+                        : place.after == After::mlp && !at_end
+                            ? attention_of(network, {After::attention, place.layer + 1})
+                            : number;
+    switch (place.after) {
+        case After::embedding: return is_changed(number, Site::residual_in);
+        case After::attention:
+        case After::cross:
+            return before_cross ? is_changed(above, Site::residual_in)
+                                : is_changed(number, Site::residual_middle);
+        case After::mlp: break;
+    }
+    return is_changed(number, Site::residual_out) || (!at_end && is_changed(above, Site::residual_in));
+}
+
+void DirectAttribution::add_change(LogitPart part, std::span<const float> there, const Tensor& given,
+                                   Index number) {
+    std::vector<float> change(there.begin(), there.end());
+    std::ranges::transform(change, given.values(), change.begin(), std::minus());
+    if (std::ranges::all_of(change, [](float each) { return each == 0; })) return;
+    add_written(part, changes_[{part, number}] = std::move(change), number);
+}
+
+void DirectAttribution::leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& half,
+                                   const HalfParts& parts) {
     const std::optional<Norm>& behind = norms.sum_norm ? norms.sum_norm : norms.added_norm;
+    const Index number = attention_of(trace_->network(), place);
     directions_.push_back(down_);
+    if (is_changed(place)) {
+        const auto here = [&](const Tensor& all) { return rows(all.matrix(), {row_, row_ + 1}); };
+        Tensor between({1, half.before.dim(1)}), given(between.shape());
+        attn::leave_half(trace_->kernels(), norms, here(half.before), here(half.output), between.matrix(),
+                         given.matrix());
+        add_change(parts.change, row_of(stream_after(*trace_, place), row_), given, number);
+    }
     if (!behind) return;
-    add_written(norm, behind->bias.values(), number);
-    const FrozenNorm frozen(*behind, row_of(norms.sum_norm ? between : output, row_));
+    add_written(parts.norm, behind->bias.values(), number);
+    const FrozenNorm frozen(*behind, row_of(norms.sum_norm ? half.between : half.output, row_));
     directions_.push_back(frozen.back(down_));
     if (norms.sum_norm) down_ = directions_.back();
 }
@@ -121,16 +166,25 @@ void DirectAttribution::leave_half(const AfterHalf& norms, const Tensor& output,
 void DirectAttribution::leave_mlp(const StreamPlace& place) {
     const Index number = attention_of(trace_->network(), place);
     const LayerTrace& at = layer(number);
-    leave_half(after_mlp(trace_->network().blocks[static_cast<std::size_t>(place.layer)]), at.mlp_output,
-               at.mlp_between, LogitPart::mlp_norm, number);
+    leave_half(place, after_mlp(trace_->network().blocks[static_cast<std::size_t>(place.layer)]),
+               {at.residual_middle, at.mlp_output, at.mlp_between},
+               {LogitPart::mlp_change, LogitPart::mlp_norm});
     add_written(LogitPart::mlp, row_of(at.mlp_output, row_), number);
 }
 
-void DirectAttribution::leave_attention(Index number) {
+void DirectAttribution::leave_attention(const StreamPlace& place) {
+    const Index number = attention_of(trace_->network(), place);
     const LayerAttention of = trace_->attention(number);
     const Record& record = of.record();
-    leave_half(after_attention(of.half), of.run.attention_output, of.run.attention_between,
-               LogitPart::attention_norm, number);
+    leave_half(place, after_attention(of.half),
+               {of.run.residual_in, of.run.attention_output, of.run.attention_between},
+               {LogitPart::attention_change, LogitPart::attention_norm});
+    if (is_changed(number, Site::attention_output)) {
+        Tensor given({1, of.run.attention_output.dim(1)});
+        merge_heads(trace_->kernels(), of.half, rows(record.output().heads(), {row_, row_ + 1}),
+                    given.matrix());
+        add_change(LogitPart::attention_output_change, row_of(of.run.attention_output, row_), given, number);
+    }
     add_written(LogitPart::attention_bias, of.half.attention_out.bias.values(), number);
     const std::vector<double>& slopes = slopes_[static_cast<std::size_t>(number)] =
         back_through(trace_->kernels(), of.half.attention_out.weight, directions_.back());
@@ -148,8 +202,27 @@ void DirectAttribution::leave_attention(Index number) {
     }
 }
 
+Tensor DirectAttribution::embedded_row() const {
+    const Network& network = trace_->network();
+    const auto segments = trace_->segments();
+    const auto at = static_cast<std::size_t>(row_);
+    const Index width = trace_->final_residual().dim(1);
+    Tensor token({1, width}), position({1, width}), segment({1, width}), sum({1, width}), stream({1, width});
+    const std::vector<std::int32_t> positions = position_rows(network, trace_->ids());
+    embed(trace_->kernels(), network, trace_->ids().subspan(at, 1),
+          segments.empty() ? segments : segments.subspan(at, 1), std::span(positions).subspan(at, 1),
+          {token.matrix(), position.matrix(), segment.matrix(), sum.matrix(), stream.matrix()});
+    return stream;
+}
+
 void DirectAttribution::leave_embedding() {
     const Network& network = trace_->network();
+    constexpr StreamPlace embedded{StreamPlace::After::embedding, 0};
+    if (is_changed(embedded)) {
+        directions_.push_back(down_);
+        add_change(LogitPart::embedding_change, row_of(stream_after(*trace_, embedded), row_), embedded_row(),
+                   attention_of(network, embedded));
+    }
     if (network.embedding_norm) {
         directions_.push_back(down_);
         add_written(LogitPart::embedding_norm, network.embedding_norm->bias.values());
@@ -172,7 +245,7 @@ bool DirectAttribution::step() {
     switch (place.after) {
         case StreamPlace::After::mlp: leave_mlp(place); break;
         case StreamPlace::After::attention:
-        case StreamPlace::After::cross: leave_attention(attention_of(trace_->network(), place)); break;
+        case StreamPlace::After::cross: leave_attention(place); break;
         case StreamPlace::After::embedding: leave_embedding(); break;
     }
     return !done();
@@ -213,6 +286,10 @@ std::span<const float> DirectAttribution::written(const LogitShare& share) const
             return norm_bias(block.mlp_sum_norm, block.mlp_added_norm);
         }
         case LogitPart::final_norm: return network.final_norm->bias.values();
+        case LogitPart::embedding_change:
+        case LogitPart::attention_output_change:
+        case LogitPart::attention_change:
+        case LogitPart::mlp_change: return changes_.at({share.part, share.number});
         case LogitPart::transform:
         case LogitPart::bend:
         case LogitPart::head_bias: break;

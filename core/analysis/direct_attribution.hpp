@@ -1,12 +1,16 @@
 // What each part of a model adds to a logit by what it writes into the residual stream: direct logit attribution
 // (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Every norm between a part and the logit is
 // held at the statistics that it had, which makes it a linear map, so that the parts add up to the logit. A masked
-// language head's activation is taken by its tangent, and what that leaves is a part of its own.
+// language head's activation is taken by its tangent, and what that leaves is a part of its own. Where interventions
+// changed the stream, or an attention's output behind W_O, the difference that they made is a part as well: below it, a
+// part still counts with what it wrote. Heads and MLPs count with what interventions left of them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/logit_lens.hpp"
@@ -19,17 +23,26 @@ enum class LogitPart : std::uint8_t {
     token_embedding,
     position_embedding,
     segment_embedding,
-    embedding_norm,  // its bias, as of all norms here
+    embedding_norm,    // its bias, as of all norms here
+    embedding_change,  // by interventions on the stream before the first attention
     head,
-    attention_bias,  // of W_O
-    attention_norm,  // after an attention
-    mlp,             // with its bias
-    mlp_norm,        // after an MLP
+    attention_bias,           // of W_O
+    attention_output_change,  // by interventions on what the heads and W_O gave
+    attention_norm,           // after an attention
+    attention_change,         // by interventions on the stream after it
+    mlp,                      // with its bias
+    mlp_norm,                 // after an MLP
+    mlp_change,               // by interventions on the stream after it
     final_norm,
     transform,  // the biases of a masked language head's dense layer and norm
     bend,       // what its activation is beside its tangent
     head_bias,
 };
+
+constexpr bool is_change(LogitPart part) {
+    return part == LogitPart::embedding_change || part == LogitPart::attention_output_change ||
+           part == LogitPart::attention_change || part == LogitPart::mlp_change;
+}
 
 struct LogitShare {
     LogitPart part = LogitPart::token_embedding;
@@ -56,7 +69,8 @@ class DirectAttribution {
     const std::vector<LogitShare>& shares() const { return shares_; }
     double sum() const;
     double capped() const;  // the sum, under the cap of the logits where the model has one
-    // What the heads take from each token of their keys: their weight on it times its value. Together, the heads' shares.
+    // What the heads take from each token of their keys: their weight on it times its value. Together, the heads' shares,
+    // unless their outputs were changed.
     const TokenShares& tokens() const { return tokens_; }
 
     // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its attention
@@ -73,12 +87,26 @@ class DirectAttribution {
     DirectAttribution(std::shared_ptr<const Trace> trace, Index row, std::int32_t token);
     void leave_head();
     void leave_transform(const HeadTransform& transform);
-    void leave_attention(Index number);
+    void leave_attention(const StreamPlace& place);
     void leave_mlp(const StreamPlace& place);
     void leave_embedding();
+    Tensor embedded_row() const;  // as the arithmetic gives it
     // Keeps the direction in which what a half gives reaches the logit; the way down goes on from the stream before it.
-    void leave_half(const AfterHalf& norms, const Tensor& output, const Tensor& between, LogitPart norm,
-                    Index number);
+    struct HalfRows {
+        const Tensor& before;  // the stream
+        const Tensor& output;
+        const Tensor& between;
+    };
+    struct HalfParts {
+        LogitPart change, norm;
+    };
+    void leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& rows,
+                    const HalfParts& parts);
+    // Whether interventions touch the row there: of a site, or of the stream.
+    bool is_changed(Index number, Site site) const;
+    bool is_changed(const StreamPlace& place) const;
+    // Adds what is there instead of what the arithmetic gave, if that is anything.
+    void add_change(LogitPart part, std::span<const float> there, const Tensor& given, Index number);
     void add(LogitPart part, double value, Index number = 0, Index head = 0);
     void add_written(LogitPart part, std::span<const float> written, Index number = 0);
     const LayerTrace& layer(Index number) const;
@@ -92,6 +120,7 @@ class DirectAttribution {
     std::vector<std::vector<double>> directions_;  // of what parts write
     std::vector<std::vector<double>> slopes_;      // of the attentions in the order of their numbers
     std::vector<LogitShare> shares_;
+    std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // by their part and number
     TokenShares tokens_;
 };
 

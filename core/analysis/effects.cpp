@@ -48,14 +48,14 @@ float Effects::progress() const {
 }
 
 std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::shared_ptr<const Trace>& twin) {
+                                            const std::vector<std::shared_ptr<const Trace>>& from) {
     std::vector<Effects::Variant> variants;
     for (Index attention = 0; attention < trace.attentions(); ++attention)
         for (Index head = 0; head < trace.attention(attention).record().heads(); ++head) {
             Intervention each{.attention = attention,
                               .site = Site::head_output,
                               .edit = {.head = head, .operation = operation}};
-            if (twin) each.from = {twin};
+            if (operation == Operation::patch || operation == Operation::mean_of_texts) each.from = from;
             variants.push_back({std::move(each)});
         }
     return variants;
@@ -90,6 +90,26 @@ std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site 
                                  .site = site,
                                  .edit = {.rows = {token}, .operation = Operation::patch},
                                  .from = {from}}});
+    return variants;
+}
+
+std::vector<Effects::Variant> without_tokens(const Trace& trace, Index row) {
+    std::vector<Effects::Variant> variants;
+    for (const bool encoded : {false, true}) {
+        if (encoded && !trace.encoder()) continue;
+        const Index tokens = encoded                  ? trace.encoder()->tokens()
+                             : trace.network().causal ? row + 1
+                                                      : trace.tokens();
+        for (Index token = 0; token < tokens; ++token) {
+            Effects::Variant& variant = variants.emplace_back();
+            for (Index attention = 0; attention < trace.attentions(); ++attention) {
+                const AttentionKind kind = trace.attention(attention).place.kind;
+                if ((kind == AttentionKind::cross || kind == AttentionKind::encoder) == encoded)
+                    variant.push_back(
+                        {.attention = attention, .site = Site::mask, .edit = {.columns = {token}}});
+            }
+        }
+    }
     return variants;
 }
 

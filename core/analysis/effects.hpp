@@ -42,9 +42,10 @@ class Effects {
     std::vector<double> effects_;
 };
 
-// One for each head, attention by attention: the head's output is set to zero, to its mean over the tokens, or to the twin's.
+// One for each head, attention by attention: the head's output is set to zero, to its mean over the tokens or over those of
+// other runs, or to another run's.
 std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::shared_ptr<const Trace>& twin = nullptr);
+                                            const std::vector<std::shared_ptr<const Trace>>& from = {});
 // The query sees this key no more.
 Effects::Variant without_edge(const HeadIndex& head, Index query, Index key);
 // One for each key that the query sees.
@@ -53,6 +54,9 @@ std::vector<Effects::Variant> without_edges(const Trace& trace, const HeadIndex&
 // attention or of its block, the token has the other run's.
 std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site site,
                                            const std::shared_ptr<const Trace>& from);
+// One for each token: no query of any attention sees its key. Those of the text first, of a causal one those up to that row,
+// which no later one reaches; then those of the text that an encoder read.
+std::vector<Effects::Variant> without_tokens(const Trace& trace, Index row);
 // The keys that a query sees, in that order.
 std::vector<Index> seen_keys(const Trace& trace, const HeadIndex& head, Index query);
 

@@ -51,7 +51,8 @@ Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, c
     if (Status fits = check_loss(*trace, loss); !fits) return fits.error();
     if (!trace->interventions().empty())
         return Error{
-            "This run was changed; gradients are those of the run that the model computes by itself."};
+            "This run was changed; gradients are those of the run that the model computes by itself. Look at "
+            "the run before its changes."};
     return LogitGradient(std::move(trace), loss, slice_operations);
 }
 

@@ -140,8 +140,11 @@ test('Layers: the model that comes with the page', { fragment: sentence }, async
     near(sum(direct.map(({ f64 }) => f64)), sum(heads), 1e-4, 'what the heads take from all tokens');
 });
 
-for (const name of ['qwen3', 'gemma2', 'olmo2']) {
-    test(`Layers: ${name}, with grouped heads and norms of its own`, async (explorer) => {
+for (const [name, kind] of [
+    ['qwen3', 'with grouped heads'], ['gemma2', 'with grouped heads and norms of its own'], ['olmo2', 'with norms behind its halves'],
+    ['distilbert', 'an encoder'],
+]) {
+    test(`Layers: ${name}, ${kind}`, async (explorer) => {
         const { model, absent } = family(name);
         if (absent) {
             skip(absent);

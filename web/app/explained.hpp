@@ -7,6 +7,7 @@
 
 #include "app/state.hpp"
 #include "attention/head_index.hpp"
+#include "model/intervention.hpp"
 
 namespace attn::app {
 
@@ -15,6 +16,13 @@ struct CellPlace {
     HeadIndex head;
     CellRef cell;
     bool operator==(const CellPlace&) const = default;
+};
+
+// Numbers of a run that can be changed together: of a head, of a token or query, and of a component or key; none: of all.
+struct RunPart {
+    Site site = Site::head_output;
+    Index attention = 0;
+    std::optional<Index> head = {}, row = {}, column = {};
 };
 
 struct Explained {
@@ -48,6 +56,9 @@ struct Explained {
         std::optional<CellPlace> at = {};
     };
     std::vector<Step> steps;
+
+    // What the number says something about, where that is another part of a run than the number itself.
+    std::optional<RunPart> part;
 
     std::string note;  // what a tutorial prints, or why a cell is empty
 

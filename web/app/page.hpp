@@ -58,6 +58,8 @@ class Page {
     // Writes tokens into the sentence box in the place of some of those that its text was split into.
     virtual void write_tokens(Range tokens, std::span<const std::int32_t> ids) = 0;
     virtual std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) = 0;
+    // The open model's tokens of a text, at once; it is a short one. With those that the model has at a text's ends.
+    virtual std::vector<std::int32_t> text_to_ids(const std::string& text) = 0;
     virtual SpecialTokens special_tokens() = 0;  // of the open model
 };
 

@@ -51,6 +51,8 @@ EM_JS(char*, js_special_tokens, (), { return stringToNewUTF8(Module.shell.specia
 EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
     return stringToNewUTF8(Module.shell.idsToText(Array.from(new Int32Array(HEAPU8.buffer, ids, count))));
 });
+EM_JS(char*, js_text_to_ids, (const char* text),
+      { return stringToNewUTF8(Module.shell.textToIds(UTF8ToString(text))); });
 EM_JS(void, js_set_field,
       (const char* name, const char* text, int number, int left, int top, int width, int height),
       { Module.shell.setField(UTF8ToString(name), UTF8ToString(text), !!number, left, top, width, height); });
@@ -125,6 +127,16 @@ class ShellPage : public app::Page {
         std::vector<std::string> pieces = strings(json);
         std::free(json);
         return pieces;
+    }
+
+    std::vector<std::int32_t> text_to_ids(const std::string& text) override {
+        char* json = js_text_to_ids(text.c_str());
+        const auto parsed = nlohmann::json::parse(json, nullptr, false);
+        std::free(json);
+        std::vector<std::int32_t> ids;
+        if (parsed.is_array())
+            for (const auto& each : parsed) ids.push_back(each.get<std::int32_t>());
+        return ids;
     }
 
     static std::vector<std::string> strings(const char* json) {

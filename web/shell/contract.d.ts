@@ -260,6 +260,9 @@ export interface Shell {
     /** The answer is a JSON array of strings, how each id is shown. */
     idsToText(ids: number[]): string;
 
+    /** The answer is a JSON array of the open model's tokens of a short text, none if it is not to be split. */
+    textToIds(text: string): string;
+
     /** The text of a box (0 is the first) grows by a generated token. */
     appendToken(box: number, id: number): void;
 

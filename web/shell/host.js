@@ -105,6 +105,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),
         idsToText: (ids) => tokens.pieces(ids),
+        textToIds: (text) => tokens.split(text),
         appendToken: (which, id) => soon(() => all[which].append(id)),
         writeTokens: (...how) => soon(() => tokens.write(...how)),
         specialTokens: () => JSON.stringify(tokens.special),

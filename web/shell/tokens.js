@@ -164,6 +164,16 @@ export class Tokens {
     }
 
     /**
+     * Splits a short text at once, as JSON.
+     *
+     * @param {string} text
+     */
+    split(text) {
+        const { ids, fault } = this.#open?.tokenizer.encode(text, { special: true }) ?? { ids: [], fault: null };
+        return JSON.stringify(fault ? [] : Array.from(ids));
+    }
+
+    /**
      * @param {string} text
      * @param {OpenModel} open
      * @returns {Promise<Encoded>}

@@ -12,6 +12,7 @@
 #include "app/explained.hpp"
 #include "app/visit.hpp"
 #include "runs/attention.hpp"
+#include "runs/corpus_run.hpp"
 #include "runs/head_naming.hpp"
 #include "runs/text_run.hpp"
 #include "runs/training_runs.hpp"
@@ -121,6 +122,10 @@ class Subject : public Resident {
     virtual const NamedHeads* named_heads() { return nullptr; }
     // Returns how tokens of its model's vocabulary read, if it has a model.
     virtual std::vector<std::string> token_texts(std::span<const std::int32_t>) { return {}; }
+    // Returns texts that stand for many, through its model, which begin to be run when they are first asked for; null
+    // where there are none. Their controls draw what they are.
+    virtual CorpusRun* corpus() { return nullptr; }
+    virtual void draw_corpus() {}
     // Returns one head as matrices; null if it has no vectors to show.
     virtual const Ladder* ladder() { return nullptr; }
     // These are for a network that learns: which runs and which step are shown, and the runs themselves.

@@ -35,23 +35,45 @@ int keep_text(ImGuiInputTextCallbackData* data) {
 
 }  // namespace
 
-Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
-                 float most_width) {
-    ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, most_width));
+namespace {
+
+Typed typed_into(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                 float most_width, int lines) {
+    const float width = std::min(ImGui::GetContentRegionAvail().x, most_width);
     Buffer buffer{text, text, longest};
     Typed typed;
     {
         Type mono(Face::mono, size_body);
         ImGui::PushID(name);
-        typed.changed = ImGui::InputText(
-            "##text", text.data(), text.capacity() + 1,
-            ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit, keep_text, &buffer);
+        constexpr ImGuiInputTextFlags flags =
+            ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit;
+        ImGui::SetNextItemWidth(width);
+        typed.changed =
+            lines == 1
+                ? ImGui::InputText("##text", text.data(), text.capacity() + 1, flags, keep_text, &buffer)
+                : ImGui::InputTextMultiline("##text", text.data(), text.capacity() + 1,
+                                            {width, ImGui::GetTextLineHeight() * static_cast<float>(lines) +
+                                                        2 * ImGui::GetStyle().FramePadding.y},
+                                            flags, keep_text, &buffer);
         ImGui::PopID();
     }
     typed.too_long = buffer.too_long;
     landmark_item(name);
     semantic_field(Role::textbox, name, meaning, text);
     return typed;
+}
+
+}  // namespace
+
+Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                 float most_width) {
+    return typed_into(name, meaning, text, longest, most_width, 1);
+}
+
+Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                float most_width) {
+    constexpr int area_lines = 4;
+    return typed_into(name, meaning, text, longest, most_width, area_lines);
 }
 
 void fault(const char* name, const std::string& sentence) {

@@ -15,6 +15,10 @@ struct Typed {
 Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
                  float most_width = 620);
 
+// The same of several lines.
+Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
+                float most_width = 620);
+
 // Draws what is wrong with a text below its field; nothing if it is empty.
 void fault(const char* name, const std::string& sentence);
 

@@ -6,6 +6,7 @@
 
 #include "model/explain.hpp"
 #include "support/small_families.hpp"
+#include "support/this_build.hpp"
 
 using namespace attn;
 using namespace attn::test;
@@ -177,6 +178,68 @@ TEST_CASE("every head, every MLP and every embedding of a row has one part, in t
     CHECK(parts.shares()[7].head == 1);
     CHECK(parts.written(parts.shares()[2]).size() == 8);
     CHECK(parts.direction(parts.shares()[5]).size() == 16);
+}
+
+TEST_CASE("the parts add up to the logit of a run with any site changed by any operation, in every family",
+          "[analysis]") {
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto model = small_model(family);
+        const auto trace = *run_text(model, attributed_ids),
+                   other = *run_text(model, std::vector<std::int32_t>{8, 1, 7, 1, 2, 9, 4, 11});
+        std::size_t count = 0;
+        for (Index attention = 0; attention < trace->attentions(); ++attention)
+            for (int at = 0; at < site_count; ++at)
+                for (const Operation operation :
+                     {Operation::zero, Operation::scale, Operation::add, Operation::set, Operation::mean,
+                      Operation::mean_of_texts, Operation::patch}) {
+                    const auto site = static_cast<Site>(at);
+                    if (sanitized && count++ % 5 != 0) continue;
+                    Intervention each{.attention = attention,
+                                      .site = site,
+                                      .edit = {.rows = {2, 7}, .columns = {1, 3}, .operation = operation}};
+                    if (is_of_heads(site)) each.edit.head = 0;
+                    if (operation == Operation::scale) each.edit.values = {-0.5f};
+                    if (operation == Operation::add || operation == Operation::set) each.edit.values = {1.0f};
+                    if (operation == Operation::mean_of_texts || operation == Operation::patch)
+                        each.from = {other};
+                    auto forward = Forward::start_with({each}, trace);
+                    if (!forward) {
+                        CHECK(site == Site::mask);  // is only switched
+                        continue;
+                    }
+                    CAPTURE(attention, info(site).key, static_cast<int>(operation));
+                    const auto changed = *forward->finish();
+                    for (const Index row : {Index{7}, Index{6}}) {
+                        const DirectAttribution parts = attributed(changed, row, 12);
+                        double size = 1;
+                        for (const LogitShare& share : parts.shares()) size += std::abs(share.value);
+                        CHECK(std::abs(parts.capped() - parts.logit()) < 4e-6 * size);
+                        std::vector<LogitShare> changes;
+                        for (const LogitShare& share : parts.shares())
+                            if (is_change(share.part)) changes.push_back(share);
+                        const bool of_stream = site == Site::residual_in || site == Site::residual_middle ||
+                                               site == Site::residual_out || site == Site::attention_output,
+                                   encodes = trace->model()->network().place_of(attention).kind ==
+                                             AttentionKind::encoder;
+                        REQUIRE(changes.size() == (of_stream && !encodes && row == 7 ? 1 : 0));
+                        if (changes.empty()) continue;
+                        // Nothing before the site is another number than in the run without the change.
+                        const ConstMatrix was = numbers_at(*trace, attention, site).head(0),
+                                          is = numbers_at(*changed, attention, site).head(0);
+                        const std::span<const float> written = parts.written(changes.front());
+                        double value = 0;
+                        for (Index c = 0; c < is.cols; ++c) {
+                            const double by =
+                                static_cast<double>(is(row, c)) - static_cast<double>(was(row, c));
+                            CHECK(std::abs(static_cast<double>(written[static_cast<std::size_t>(c)]) - by) <
+                                  4e-6 * (1 + std::abs(by)));
+                            value += by * parts.direction(changes.front())[static_cast<std::size_t>(c)];
+                        }
+                        CHECK(std::abs(changes.front().value - value) < 4e-6 * size);
+                    }
+                }
+    }
 }
 
 TEST_CASE("a token outside the vocabulary or the text has no parts", "[analysis]") {

@@ -56,7 +56,7 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         for (std::size_t i = 0; i < effects.size(); ++i) CHECK(std::abs(effects[i] - in_double[i]) < 1e-4);
         // Everything patched from itself has no effect, and what is added is added to what was changed before.
         for (const double effect : all_of(Effects::start(
-                 trace, seven_over_three, without_heads(*trace, Operation::patch, trace), in_one_go)))
+                 trace, seven_over_three, without_heads(*trace, Operation::patch, {trace}), in_one_go)))
             CHECK(effect == 0);
         const auto changed = Forward::start_with(variants.front(), trace)->finish();
         REQUIRE(changed);
@@ -150,4 +150,35 @@ TEST_CASE("effects that cannot be computed are refused in one sentence", "[analy
     REQUIRE(changed);
     CHECK_THAT(LastEdgeEffects::start(*changed, seven_over_three, {0, 0}).error().message,
                ContainsSubstring("was changed"));
+}
+
+TEST_CASE("a token taken out is one that the model's own mask hides, in every family", "[analysis]") {
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto model = small_model(family);
+        const auto trace = read_by(model);
+        const auto variants = without_tokens(*trace, 7);
+        const Index encoded = trace->encoder() ? trace->encoder()->tokens() : 0;
+        REQUIRE(std::ssize(variants) == trace->tokens() + encoded);
+        const auto effects = all_of(Effects::start(trace, seven_over_three, variants, in_one_go));
+        if (trace->encoder()) continue;
+        for (const Index token : {Index{0}, Index{4}, Index{7}}) {
+            std::vector<std::uint8_t> others(static_cast<std::size_t>(trace->tokens()), 1);
+            others[static_cast<std::size_t>(token)] = 0;
+            // The model's layers have windows of their own, so that a mask in their place does not fit all of them.
+            const bool windowed = std::ranges::any_of(model->network().blocks,
+                                                      [](const Block& each) { return each.window > 0; });
+            if (windowed) continue;
+            const Mask hidden = mask_of(model->network().blocks.front()) & Mask::painted({1, 1, 8, others});
+            auto forward = Forward::start_under(hidden, model, {trace->ids().begin(), trace->ids().end()},
+                                                trace->kernels());
+            REQUIRE(forward);
+            const auto without = forward->finish();
+            REQUIRE(without);
+            CHECK(std::abs(effects[static_cast<std::size_t>(token)] -
+                           (target_of(**without) - target_of(*trace))) < 1e-5);
+        }
+    }
+    const auto model = small_model(small_families.front());
+    CHECK(without_tokens(*read_by(model), 3).size() == 4);
 }

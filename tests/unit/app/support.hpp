@@ -218,6 +218,8 @@ class RandomCommands {
                  for (auto* token : {&circuits.query, &circuits.key, &circuits.output})
                      if (r.yes()) *token = static_cast<std::int32_t>(r.below(30) - 1);
                  if (r.yes()) circuits.threshold = static_cast<double>(r.below(120) - 5) / 100;
+                 circuits.corpus = r.yes();
+                 circuits.by_position = r.yes();
                  if (r.yes())
                      circuits.wire = Wire{static_cast<Composition>(r.below(3)),
                                           {r.below(3), r.below(4) - 1},
@@ -348,6 +350,11 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
                                      static_cast<float>(r.share()), r.bits()}};
+             }},
+
+            {"SetCorpus", 1,
+             [](R& r, const State&) -> Command {
+                 return SetCorpus{{r.yes() ? r.text() : std::string(), r.yes() ? r.bits() : r.bits() % 100}};
              }},
 
             {"ChangeRun", 1,

@@ -109,6 +109,16 @@ struct FakePage : app::Page {
     }
     app::SpecialTokens special;
     app::SpecialTokens special_tokens() override { return special; }
+    // A token for each word, by its first letter.
+    std::vector<std::int32_t> text_to_ids(const std::string& text) override {
+        std::vector<std::int32_t> ids;
+        bool begins = true;
+        for (const char letter : text) {
+            if (begins && letter != ' ') ids.push_back(letter % 5);
+            begins = letter == ' ';
+        }
+        return ids;
+    }
     std::vector<std::string> ids_to_text(std::span<const std::int32_t> ids) override {
         std::vector<std::string> pieces;
         for (const std::int32_t id : ids) pieces.push_back(piece(id));

@@ -339,3 +339,18 @@ TEST_CASE("Circuits says in one sentence what an encoder–decoder lacks") {
         CHECK_THAT(lacks->sentence, ContainsSubstring("encoder–decoder"));
     }
 }
+
+TEST_CASE("on a phone every part of Circuits is there, one below the other") {
+    Screen screen({390, 760});
+    screen.open_sentence();
+    show_circuits(screen, {});
+    CHECK(screen.shows("circuits/row/0"));
+    CHECK(screen.shows("circuits/part/wiring"));
+    show_circuits(screen, {.part = CircuitsPart::ov});
+    CHECK(screen.shows("circuits/row/0"));
+    show_circuits(screen, {.part = CircuitsPart::plane});
+    CHECK(rect("circuits/product/0").top > rect("circuits/plane").bottom);
+    show_circuits(screen, {.part = CircuitsPart::plane, .corpus = true});
+    CHECK(screen.shows("circuits/corpus_product/0"));
+    CHECK(rect("circuits/corpus").right <= 390);
+}

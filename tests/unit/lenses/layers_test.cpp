@@ -3,6 +3,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
+#include "analysis/rank_correlation.hpp"
 #include "app/copied.hpp"
 #include "app/link.hpp"
 #include "support/small_families.hpp"
@@ -70,7 +71,7 @@ TEST_CASE(
         for (const char* part :
              {"layers/said/0", "chart/layers-probability", "chart/layers-rank", "chart/layers-norm",
               "chart/layers-cosine", "layers/sum", "layers/part/0", "layers/heads/1/1", "layers/direct/0/0",
-              "layers/rollout/0/0", "layers/gradient/0/0"}) {
+              "layers/rollout/0/0", "layers/gradient/0/0", "layers/exact/0/0", "layers/agreement"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
@@ -262,4 +263,72 @@ TEST_CASE("on a phone every part of Layers is there, one below the other") {
                              "layers/heads/0/0", "layers/gradient/0/4"})
         CHECK(screen.shows(part));
     CHECK(rect("chart/layers-probability").top > rect("layers/said/0").bottom);
+}
+
+TEST_CASE(
+    "what a token does by all ways is what the logit falls by without its key, and the others are held to "
+    "it") {
+    for (const char* name : {"gpt2", "llama", "bert"}) {
+        CAPTURE(name);
+        Screen screen;
+        open_family(screen, name);
+        open_layers(screen);
+        const LayersLens& lens = layers_in(screen.visit);
+        const Trace& trace = lens.parts()->trace();
+        const Index row = lens.parts()->row();
+        const std::int32_t token = lens.token();
+        const auto logit = [&](const Trace& run) {
+            return static_cast<double>(run.logits({row, row + 1}).values()[static_cast<std::size_t>(token)]);
+        };
+        REQUIRE(lens.measured(TokenMeasure::exact));
+        std::vector<double> falls, gradient;
+        for (Index at = 0; at < trace.tokens(); ++at) {
+            std::vector<Intervention> hidden;
+            for (Index attention = 0; attention < trace.attentions(); ++attention)
+                hidden.push_back({.attention = attention, .site = Site::mask, .edit = {.columns = {at}}});
+            auto forward = Forward::start_with(hidden, sentence_in(screen.visit).run()->run);
+            REQUIRE(forward);
+            const double fall = logit(trace) - logit(**forward->finish());
+            const double measured = lens.measured(TokenMeasure::exact)->own[static_cast<std::size_t>(at)];
+            CHECK(std::abs(measured - fall) < 1e-6);
+            if (trace.network().causal && at > row) continue;
+            falls.push_back(fall);
+            gradient.push_back(lens.measured(TokenMeasure::gradient)->own[static_cast<std::size_t>(at)]);
+            const auto told = why(screen.visit, own(layers_rows::tokens + 3, at));
+            REQUIRE(told);
+            CHECK(told->f64 == measured);
+        }
+        CHECK(*lens.agreement(TokenMeasure::gradient) ==
+              Catch::Approx(rank_correlation(gradient, falls)).margin(1e-9));
+    }
+}
+
+TEST_CASE("of a changed run, what was changed is a part, the sum is the logit, and no gradient is promised") {
+    for (const Site site : {Site::residual_in, Site::attention_output, Site::residual_middle,
+                            Site::residual_out, Site::head_output, Site::mlp_output}) {
+        CAPTURE(info(site).key);
+        Screen screen;
+        open_family(screen, "gpt2");
+        open_layers(screen);
+        screen.visit.perform(
+            ChangeRun{{.site = site, .layer = 1, .operation = Operation::add, .value = 0.75}});
+        screen.settle();
+        screen.settle();  // the lens begins when the changed run is there
+        const LayersLens& lens = layers_in(screen.visit);
+        REQUIRE(lens.parts());
+        REQUIRE(lens.parts()->trace().interventions().size() == 1);
+        CHECK(std::abs(lens.parts()->sum() - lens.parts()->logit()) < 2e-5);
+        const auto changed = std::ranges::find_if(
+            lens.parts()->shares(), [](const LogitShare& each) { return is_change(each.part); });
+        const bool of_part = site == Site::head_output || site == Site::mlp_output;
+        REQUIRE((changed == lens.parts()->shares().end()) == of_part);
+        CHECK_FALSE(lens.measured(TokenMeasure::gradient));
+        CHECK_FALSE(screen.shows("layers/gradient/0/0"));
+        REQUIRE(lens.measured(TokenMeasure::exact));
+        if (of_part) continue;
+        const auto told =
+            why(screen.visit, own(layers_rows::share, changed - lens.parts()->shares().begin()));
+        REQUIRE(told);
+        CHECK(std::abs(told->f64 - changed->value) < 1e-6);
+    }
 }

@@ -157,11 +157,25 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
         next.bits = cache_bits[static_cast<std::size_t>(clicked->second)];
         set(next);
     }
-    ui::caption(("The row with a dot is this model’s; the page itself keeps its numbers in 32 bits. In 8 and "
-                 "4 bits, groups "
-                 "of " +
-                 std::to_string(now().rounding.group) + " share a step.")
-                    .c_str());
+    ui::caption(
+        ("The row with a dot is this model’s; the page itself keeps its numbers in 32 bits. In 8 and "
+         "4 bits, groups "
+         "of " +
+         std::to_string(now().rounding.group) +
+         " share a step. What that costs on this text is measured by decoding it again; what shared heads "
+         "cost, by the lens Heads.")
+            .c_str());
+    const auto measured = [&](const char* name, const std::string& label, CachePart part) {
+        ui::next_control(ui::text_size(label).x + 20);
+        if (!ui::button(name, label.c_str())) return;
+        CacheState next = now();
+        next.part = part;
+        if (part == CachePart::bits && next.bits == 8) next.rounding.bits = 8;
+        if (part == CachePart::bits && next.bits == 4) next.rounding.bits = 4;
+        set(next);
+    };
+    measured("cache/loss_of_bits", "The loss in fewer bits", CachePart::bits);
+    measured("cache/loss_of_window", "The loss with fewer keys", CachePart::eviction);
 }
 
 void CacheLens::draw_race(const Drawing& drawing, float width) {

@@ -48,6 +48,7 @@ void CircuitsLens::forget() {
     coming_.reset();
     plane_.reset();
     coming_plane_.reset();
+    corpus_plane_.reset();
     vocabulary_.follow(nullptr);
     names_.clear();
     position_names_.clear();
@@ -124,7 +125,7 @@ void CircuitsLens::update(Subject& subject) {
             refused_ = "This model has one layer, so no head reads what another writes.";
         find_wires();
     }
-    if (now().part == CircuitsPart::plane) find_plane(subject);
+    if (now().part == CircuitsPart::plane) now().corpus ? find_corpus_plane(subject) : find_plane(subject);
 }
 
 const std::vector<double>* CircuitsLens::by_distance() {
@@ -273,6 +274,55 @@ void CircuitsLens::find_plane(Subject& subject) {
     coming_plane_.emplace(trace_, head_, tokens, QueryKeyPlaneSearch(q, k));
 }
 
+void CircuitsLens::find_corpus_plane(Subject& subject) {
+    const CorpusRun* texts = subject.corpus();
+    if (!texts) {
+        refused_ = "There are no other texts for this model here; place this text.";
+        return;
+    }
+    if (!texts->done() || texts->traces().empty()) return corpus_plane_.reset();
+    if (!corpus_plane_ || corpus_plane_->version() != texts->version() || corpus_plane_->head() != head_)
+        corpus_plane_.emplace(*texts, head_);
+    if (!corpus_plane_->finite())
+        refused_ = "Some number of q or k is not finite, so there is no plane to put them in.";
+}
+
+CircuitsLens::CorpusEnd CircuitsLens::corpus_end() const {
+    const auto& pin = state().pin;
+    if (!pin || pin->stage != Stage::lens || pin->row < circuits_rows::corpus_plane ||
+        pin->row >= circuits_rows::corpus_plane + 4)
+        return {};
+    return {pin->row - circuits_rows::corpus_plane >= 2,
+            std::clamp<Index>(pin->col, 0, std::ssize(corpus_plane_->points()) - 1)};
+}
+
+double CircuitsLens::corpus_score(const CorpusEnd& of, Index other) const {
+    return of.key ? corpus_plane_->score(other, of.point) : corpus_plane_->score(of.point, other);
+}
+
+std::vector<Index> CircuitsLens::corpus_best(const CorpusEnd& of) const {
+    std::vector<std::pair<double, Index>> scores;
+    for (Index i = 0; i < std::ssize(corpus_plane_->points()); ++i)
+        scores.emplace_back(-corpus_score(of, i), i);
+    std::ranges::sort(scores);
+    std::vector<Index> best;
+    for (const auto& [score, point] : scores) best.push_back(point);
+    return best;
+}
+
+std::vector<Index> CircuitsLens::corpus_nearest(const CorpusEnd& of) const {
+    const QueryKeyPlane& plane = corpus_plane_->plane();
+    const QueryKeyPlane::Place& from =
+        (of.key ? plane.keys : plane.queries)[static_cast<std::size_t>(of.point)];
+    std::vector<std::pair<double, Index>> away;
+    for (const QueryKeyPlane::Place& to : of.key ? plane.queries : plane.keys)
+        away.emplace_back(std::hypot(to[0] - from[0], to[1] - from[1]), std::ssize(away));
+    std::ranges::sort(away);
+    std::vector<Index> nearest;
+    for (const auto& [distance, point] : away) nearest.push_back(point);
+    return nearest;
+}
+
 // ---- Slices -----------------------------------------------------------------------------------------------
 
 bool CircuitsLens::read_names(Subject& subject) {
@@ -304,7 +354,8 @@ bool CircuitsLens::step(Subject& subject) {
             if (composition_->step()) return true;
             break;
         case CircuitsPart::plane:
-            if (coming_plane_) {
+            if (now().corpus && corpus_plane_ && corpus_plane_->step()) return true;
+            if (!now().corpus && coming_plane_) {
                 if (coming_plane_->search.step()) return true;
                 plane_ = std::exchange(coming_plane_, std::nullopt);
             }

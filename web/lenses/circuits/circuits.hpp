@@ -1,6 +1,6 @@
 // Lens Circuits: what a head would do on any text, from the weights alone. Which key token each query token looks for (QK),
 // which tokens become likelier where it attends to one (OV), what positions do to that, how heads read what earlier heads
-// write, and where queries and keys of the text in view lie.
+// write, and where queries and keys of the text in view, or of many texts, lie.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include "analysis/composition.hpp"
 #include "analysis/copying.hpp"
 #include "analysis/query_key_plane.hpp"
+#include "lenses/circuits/corpus_plane.hpp"
 #include "lenses/circuits/head_circuit.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
@@ -37,6 +38,8 @@ struct CircuitsState {
     std::array<bool, 3> kinds{true, true, true};  // of composition that are drawn
     std::optional<double> threshold = {};         // of composition; none: as many wires as can be told apart
     std::optional<Wire> wire = {};                // none: the strongest
+    bool corpus = false;                          // the plane is of many texts
+    bool by_position = false;                     // it is coloured by it
     bool operator==(const CircuitsState&) const = default;
 };
 inline constexpr Index circuits_distance_limit = 100'000;
@@ -66,6 +69,7 @@ inline constexpr Index virtual_copying = 700'005;  // the column is 0
 inline constexpr Index virtual_token = 700'006;    // the column is an output token
 inline constexpr Index copying = 710'000;          // + layer; the column is a head
 inline constexpr Index plane = 720'000;            // + axis, + 2 of a key; the column is a token
+inline constexpr Index corpus_plane = 725'000;     // likewise; the column counts the points
 inline constexpr Index wire = 800'000;             // + 3 · later head + kind; the column is the earlier head
 // Columns of the rows of the three maps: components of what the row's token is at its end, and at the other.
 inline constexpr Index left_component = 400'000;
@@ -92,6 +96,10 @@ class CircuitsLens final : public Lens {
     const CopyingJob* copying() const { return copying_ && copying_->done() ? &*copying_ : nullptr; }
     const CompositionJob* composition() const { return composition_ ? &*composition_ : nullptr; }
     const QueryKeyPlane* plane() const { return plane_ ? &plane_->search.plane() : nullptr; }
+    // Of many texts; null until it is known.
+    const CorpusPlane* corpus_plane() const {
+        return corpus_plane_ && corpus_plane_->done() ? &*corpus_plane_ : nullptr;
+    }
     // The tokens that are asked about.
     std::int32_t query() const { return tokens_.query; }
     std::int32_t key() const { return tokens_.key; }
@@ -125,6 +133,18 @@ class CircuitsLens final : public Lens {
     void choose_tokens(Subject& subject);
     void find_wires();
     void find_plane(Subject& subject);
+    void find_corpus_plane(Subject& subject);
+    // The query or the key of a point of many texts: the pinned one, or else the first query.
+    struct CorpusEnd {
+        bool key = false;
+        Index point = 0;
+    };
+    CorpusEnd corpus_end() const;
+    double corpus_score(const CorpusEnd& of, Index other) const;
+    std::vector<Index> corpus_best(const CorpusEnd& of) const;     // of the other kind, by their score
+    std::vector<Index> corpus_nearest(const CorpusEnd& of) const;  // likewise, by their distance in the plane
+    std::string corpus_word(Subject& subject, const CorpusEnd& end) const;
+    std::string corpus_name(Subject& subject, const CorpusEnd& end) const;  // with its text
     bool step_virtual();
     bool read_names(Subject& subject);  // true while there is more to do
     Circuit circuit_of(CircuitsPart part) const;
@@ -146,6 +166,7 @@ class CircuitsLens final : public Lens {
     std::string positions_spoken(Subject& subject);
     std::string wiring_spoken(Subject& subject);
     std::string plane_spoken(Subject& subject);
+    std::string corpus_spoken(Subject& subject);
 
     Explained begin(Subject& subject, std::string title) const;
     std::optional<Explained> explain_cell(Subject& subject, Index first, Index row, Index col);
@@ -158,6 +179,7 @@ class CircuitsLens final : public Lens {
     std::optional<Explained> explain_virtual_token(Subject& subject, Index token);
     std::optional<Explained> explain_wire(Subject& subject, const Wire& wire);
     std::optional<Explained> explain_plane(Subject& subject, Index which, Index token);
+    std::optional<Explained> explain_corpus(Subject& subject, Index which, Index point);
     std::string end_name(Subject& subject, Index first, Index i) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
@@ -175,6 +197,9 @@ class CircuitsLens final : public Lens {
     void draw_wire_list(const Drawing& drawing, Subject& subject, float width);
     void draw_virtual(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject);
+    void draw_plane_controls(Subject& subject);
+    void draw_corpus_plane(const Drawing& drawing, Subject& subject);
+    void draw_corpus_products(const Drawing& drawing, Subject& subject, const CorpusEnd& of, float width);
     void choose_wire(const Drawing& drawing, const Wire& wire);
     CellRef wire_cell(const Wire& wire) const;
 
@@ -200,6 +225,7 @@ class CircuitsLens final : public Lens {
         QueryKeyPlaneSearch search;
     };
     std::optional<PlaneOf> plane_, coming_plane_;  // the one that is shown, done; and the next one
+    std::optional<CorpusPlane> corpus_plane_;
     struct {
         std::int32_t query = 0, key = 0, output = 0;
     } tokens_;

@@ -60,7 +60,10 @@ std::optional<Explained> CircuitsLens::explain(Subject& subject, const CellPlace
                                       {to / heads, to % heads}});
     }
     if (row >= circuits_rows::plane) {
-        if (part != CircuitsPart::plane || row >= circuits_rows::plane + 4) return std::nullopt;
+        if (part != CircuitsPart::plane) return std::nullopt;
+        if (row >= circuits_rows::corpus_plane)
+            return explain_corpus(subject, row - circuits_rows::corpus_plane, col);
+        if (row >= circuits_rows::plane + 4) return std::nullopt;
         return explain_plane(subject, row - circuits_rows::plane, col);
     }
     if (row >= circuits_rows::copying) {
@@ -423,6 +426,41 @@ std::optional<Explained> CircuitsLens::explain_virtual_token(Subject& subject, I
 }
 
 // ---- The plane --------------------------------------------------------------------------------------------
+
+std::optional<Explained> CircuitsLens::explain_corpus(Subject& subject, Index which, Index point) {
+    if (!now().corpus || which >= 4 || !corpus_plane() || point >= std::ssize(corpus_plane_->points()))
+        return std::nullopt;
+    const QueryKeyPlane& plane = corpus_plane_->plane();
+    const CorpusEnd end{which >= 2, point};
+    const auto axis = static_cast<std::size_t>(which % 2);
+    std::string name = corpus_name(subject, end);
+    name.front() = end.key ? 'K' : 'Q';
+    Explained out = begin(subject, name + ", on axis " + std::to_string(axis + 1));
+    const std::span<const float> x = end.key ? corpus_plane_->k(point) : corpus_plane_->q(point);
+    const std::vector<double>& mean = end.key ? plane.key_mean : plane.query_mean;
+    const double stretch = end.key ? 1 / plane.stretch : plane.stretch;
+    std::vector<Term> terms;
+    double of_mean = 0;
+    for (std::size_t a = 0; a < x.size(); ++a) {
+        const double along = plane.axes[axis][a] * stretch;
+        terms.push_back({static_cast<Index>(a), static_cast<double>(x[a]), along});
+        of_mean += mean[a] * along;
+    }
+    add_terms(out, terms, PlaceOf(), PlaceOf(), {"x", "axis"});
+    out.formula = end.key ? "Σ_a (k[a] − mean) · axis[a] / c" : "Σ_a (q[a] − mean) · c axis[a]";
+    out.operands_title = std::string(end.key ? "Key · the axis / c" : "Query · c times the axis") +
+                         ", with c = " + four(plane.stretch);
+    const double sum = sum_of(terms);
+    out.f64 = sum - of_mean;
+    out.f32 = in_single((end.key ? plane.keys : plane.queries)[static_cast<std::size_t>(point)][axis]);
+    circuit_step(out, "along the axis", "", sum);
+    circuit_step(out, "place", four(sum) + " − " + four(of_mean) + ", that of the mean", out.f64, true);
+    add_line(out, "along", "dot(x, axis)", sum);
+    add_line(out, "place", "along - " + in_expression(of_mean), out.f64);
+    out.note = "Of the texts that stand for many; the run that is looked at elsewhere has another " +
+               std::string(end.key ? "key." : "query.");
+    return out;
+}
 
 std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, Index which, Index token) {
     if (!plane_ || token < plane_->tokens.begin || token >= plane_->tokens.end) return std::nullopt;

@@ -26,34 +26,8 @@ namespace {
 
 using namespace circuits_view;
 
-constexpr float most_side = 560, plane_inset = 26, dot_radius = 5, plane_reach = 14;
+constexpr float dot_radius = 5, plane_reach = 14;
 constexpr Index lines_drawn = 5, most_labels = 48;
-
-ImU32 query_colour() { return ui::series_colour(0); }
-ImU32 key_colour() { return ui::series_colour(1); }
-
-struct Scatter {
-    ImVec2 at;
-    float side;
-    QueryKeyPlane::Place low{HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL};
-
-    void take(const std::vector<QueryKeyPlane::Place>& places) {
-        for (const QueryKeyPlane::Place& place : places)
-            for (std::size_t axis = 0; axis < 2; ++axis) {
-                low[axis] = std::min(low[axis], place[axis]);
-                high[axis] = std::max(high[axis], place[axis]);
-            }
-    }
-    // One scale on both axes, so that the plane is not bent.
-    ImVec2 point(const QueryKeyPlane::Place& place) const {
-        const double span = std::max({high[0] - low[0], high[1] - low[1], 1e-12});
-        const auto along = [&](std::size_t axis) {
-            const double from_middle = (place[axis] - (low[axis] + high[axis]) / 2) / span;
-            return static_cast<float>(from_middle) * (side - 2 * plane_inset);
-        };
-        return {at.x + side / 2 + along(0), at.y + side / 2 - along(1)};
-    }
-};
 
 // Words on the plane, where nothing else was written.
 class PlaneLabels {
@@ -83,6 +57,7 @@ class PlaneLabels {
 }  // namespace
 
 void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
+    if (now().corpus) return draw_corpus_plane(drawing, subject);
     if (!plane_) return ui::caption("Queries and keys are placed as soon as the attention is computed.");
     const Attention& attention = *subject.attention();
     const QueryKeyPlane& plane = *this->plane();

@@ -84,6 +84,24 @@ constexpr LinkRow circuits_link_rows[] = {
          const auto threshold = s.of<CircuitsState>().threshold;
          return threshold ? std::optional(shortest(*threshold)) : std::nullopt;
      }},
+    {"circuits.source", "texts: the plane is of many texts",
+     [](State& s, const std::string& text) {
+         CircuitsState next = s.of<CircuitsState>();
+         next.corpus = true;
+         return text == "texts" && take(s, SetCircuits{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         return s.of<CircuitsState>().corpus ? std::optional<std::string>("texts") : std::nullopt;
+     }},
+    {"circuits.colour", "position: the plane is coloured by it",
+     [](State& s, const std::string& text) {
+         CircuitsState next = s.of<CircuitsState>();
+         next.by_position = true;
+         return text == "position" && take(s, SetCircuits{next});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         return s.of<CircuitsState>().by_position ? std::optional<std::string>("position") : std::nullopt;
+     }},
     {"circuits.wire", "a composition of a head into a later one, as k.0.3-2.1",
      [](State& s, const std::string& text) {
          CircuitsState next = s.of<CircuitsState>();
@@ -151,6 +169,10 @@ std::string SetCircuits::describe(const State& before) const {
     if (circuits.threshold != was.threshold)
         return circuits.threshold ? "composition from " + fixed(*circuits.threshold, 3)
                                   : "the strongest wires";
+    if (circuits.corpus != was.corpus)
+        return circuits.corpus ? "the plane of many texts" : "the plane of this text";
+    if (circuits.by_position != was.by_position)
+        return circuits.by_position ? "coloured by position" : "coloured by query and key";
     if (circuits.wire != was.wire)
         return circuits.wire ? "wire " + write_wire(*circuits.wire) : "the strongest wire";
     return "other tokens asked about";

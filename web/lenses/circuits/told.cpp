@@ -115,7 +115,42 @@ std::string CircuitsLens::wiring_spoken(Subject& subject) {
            fixed(expected_composition(trace_->model()->config().d_model), 3) + ".";
 }
 
+std::string CircuitsLens::corpus_word(Subject& subject, const CorpusEnd& end) const {
+    const CorpusPlane::Point& at = corpus_plane_->points()[static_cast<std::size_t>(end.point)];
+    const CorpusRun* texts = subject.corpus();
+    const auto& pieces = texts->texts()[static_cast<std::size_t>(at.text)].pieces;
+    return in_quotes(label_at(pieces, at.token)) + " " + std::to_string(at.text) + ":" +
+           std::to_string(at.token);
+}
+
+std::string CircuitsLens::corpus_name(Subject& subject, const CorpusEnd& end) const {
+    const CorpusPlane::Point& at = corpus_plane_->points()[static_cast<std::size_t>(end.point)];
+    const std::string& text = subject.corpus()->texts()[static_cast<std::size_t>(at.text)].text;
+    return std::string(end.key ? "key" : "query") + " of " + corpus_word(subject, end) + ", in " +
+           curly_quoted(text);
+}
+
+std::string CircuitsLens::corpus_spoken(Subject& subject) {
+    const CorpusRun* texts = subject.corpus();
+    if (!texts->done())
+        return "The model reads " + many(std::ssize(texts->texts()), "text") + ", " +
+               percent(static_cast<double>(texts->progress())) + ".";
+    if (texts->texts().empty()) return "None of the texts has a token of this model.";
+    if (!corpus_plane()) return "Queries and keys of the texts are being placed.";
+    const CorpusEnd end = corpus_end();
+    const Index best = corpus_best(end).front(), near = corpus_nearest(end).front();
+    const CorpusEnd other{!end.key, best};
+    return "Of " + many(std::ssize(corpus_plane_->points()), "token") + " of " +
+           many(std::ssize(texts->texts()), "text") + ", the " + corpus_name(subject, end) + " scores the " +
+           (end.key ? "query" : "key") + " of " + corpus_word(subject, other) + " highest (" +
+           fixed(corpus_score(end, best), 2) + ")" +
+           (near == best ? ", which is also nearest in the plane."
+                         : "; nearest in the plane is that of " + corpus_word(subject, {!end.key, near}) +
+                               " (" + fixed(corpus_score(end, near), 2) + ").");
+}
+
 std::string CircuitsLens::plane_spoken(Subject& subject) {
+    if (now().corpus) return corpus_spoken(subject);
     if (!plane_) return "Queries and keys are placed as soon as the attention is computed.";
     const QueryKeyPlane& plane = *this->plane();
     const Attention& attention = *subject.attention();
@@ -229,6 +264,25 @@ std::vector<Table> CircuitsLens::tables(Subject& subject) {
             break;
         }
         case CircuitsPart::plane: {
+            if (now().corpus) {
+                if (!corpus_plane()) break;
+                const Index count = std::min(std::ssize(corpus_plane_->points()), table_row_limit);
+                Table table{"Queries and keys of many texts in the plane",
+                            {"query x", "query y", "key x", "key y"},
+                            {},
+                            Matrix(count, 4)};
+                for (Index i = 0; i < count; ++i) {
+                    table.row_labels.push_back(corpus_word(subject, {false, i}));
+                    for (std::size_t axis = 0; axis < 2; ++axis) {
+                        const QueryKeyPlane& plane = corpus_plane_->plane();
+                        const auto a = static_cast<Index>(axis);
+                        table.values.at(i, a) = plane.queries[static_cast<std::size_t>(i)][axis];
+                        table.values.at(i, 2 + a) = plane.keys[static_cast<std::size_t>(i)][axis];
+                    }
+                }
+                all.push_back(std::move(table));
+                break;
+            }
             if (!plane_) break;
             const Range tokens = plane_->tokens;
             Table table{"Queries and keys in the plane",

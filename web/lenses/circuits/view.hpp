@@ -1,11 +1,45 @@
 // What the drawing of the lens shares.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "analysis/query_key_plane.hpp"
 #include "app/state.hpp"
+#include "widgets/plot.hpp"
 
 namespace attn::app::circuits_view {
 
 inline constexpr float least_column = 330, map_height = 560, list_name_width = 130;
+
+inline constexpr float most_side = 560, plane_inset = 26;
+
+inline ImU32 query_colour() { return ui::series_colour(0); }
+inline ImU32 key_colour() { return ui::series_colour(1); }
+
+struct Scatter {
+    ImVec2 at;
+    float side;
+    QueryKeyPlane::Place low{HUGE_VAL, HUGE_VAL}, high{-HUGE_VAL, -HUGE_VAL};
+
+    void take(const std::vector<QueryKeyPlane::Place>& places) {
+        for (const QueryKeyPlane::Place& place : places)
+            for (std::size_t axis = 0; axis < 2; ++axis) {
+                low[axis] = std::min(low[axis], place[axis]);
+                high[axis] = std::max(high[axis], place[axis]);
+            }
+    }
+    // One scale on both axes, so that the plane is not bent.
+    ImVec2 point(const QueryKeyPlane::Place& place) const {
+        const double span = std::max({high[0] - low[0], high[1] - low[1], 1e-12});
+        const auto along = [&](std::size_t axis) {
+            const double from_middle = (place[axis] - (low[axis] + high[axis]) / 2) / span;
+            return static_cast<float>(from_middle) * (side - 2 * plane_inset);
+        };
+        return {at.x + side / 2 + along(0), at.y + side / 2 - along(1)};
+    }
+};
 
 inline CellRef own_number(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 

@@ -178,6 +178,17 @@ void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float wi
         return [&, estimates](float w) { draw_head_map(drawing, subject, queries, keys, estimates, w); };
     };
     ui::columns("knockout/maps", least_map, ui::column_gap, map(false), map(true));
+    if (queries.size() < attention.queries() || keys.size() < attention.keys()) {
+        const auto range = [](const Range& part) {
+            return std::to_string(part.begin) + " to " + std::to_string(part.end - 1);
+        };
+        ui::caption(
+            ("In view are queries " + range(queries) + " of " + with_commas(attention.queries()) +
+             " and keys " + range(keys) + " of " + with_commas(attention.keys()) +
+             ", up to the chosen query: choose another to move there. The strongest edges below are of all.")
+                .c_str());
+        ui::landmark_item("knockout/window");
+    }
     draw_strongest(drawing, subject, width);
 }
 

@@ -83,10 +83,12 @@ std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const Head
     static constexpr std::array notes{
         "Its output is set to 0 for every token, and the model goes on from there.",
         "Its output is set to its mean over all tokens, and the model goes on from there.",
+        "Its output is set to its mean over the tokens of many texts, and the model goes on from there.",
         "Its output is that of the second text, token by token, and the model goes on from there."};
     Explained out = explain_runs(subject, "Without " + head_text(head, subject.attention()->numbering()),
                                  "run without the head", removals()->value(), -*fall, true);
     out.note = notes[static_cast<std::size_t>(now().removal)];
+    out.part = RunPart{Site::head_output, head.layer, head.head};
     return out;
 }
 
@@ -109,6 +111,8 @@ std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, Index at
         "u is the token’s column of W_head, brought back through every norm on the way, each held at what it "
         "had. "
         "What later heads and MLPs make of it is not in it.";
+    out.part = of_mlp ? RunPart{.site = Site::mlp_output, .attention = attention}
+                      : RunPart{Site::head_output, attention, column};
     if (target_->trace->network().logit_cap > 0) out.note += " The logit is taken before its cap.";
     return out;
 }
@@ -126,6 +130,7 @@ std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, Index key) 
         note_step(out, "weight of the edge", "", why->f64, false,
                   weight_at(subject.chosen_head(), query, key));
     out.note = "The key is hidden from this query in this head alone; the other keys share its weight.";
+    out.part = RunPart{Site::mask, subject.chosen_head().layer, subject.chosen_head().head, query, key};
     return out;
 }
 

@@ -15,8 +15,8 @@ namespace attn::app {
 namespace {
 
 constexpr Index likeliest_tokens = 20, most_patched = 24;
-constexpr std::array<std::string_view, 3> part_keys{"heads", "edges", "patching"},
-    removal_keys{"zero", "mean", "twin"};
+constexpr std::array<std::string_view, knockout_part_count> part_keys{"heads", "edges", "patching"};
+constexpr std::array<std::string_view, removal_count> removal_keys{"zero", "mean", "texts", "twin"};
 
 // A link row of a part of the State that has its own name.
 template <const auto& names, auto member>
@@ -39,7 +39,7 @@ constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
 
 constexpr LinkRow knockout_link_rows[] = {
     named_row<part_keys, &KnockoutState::part>("knockout.part", "heads, edges or patching"),
-    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean or twin"),
+    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean, texts or twin"),
     {"knockout.target", "the ids of one or two tokens",
      [](State& s, const std::string& text) {
          KnockoutState next = s.of<KnockoutState>();
@@ -76,9 +76,13 @@ constexpr LinkRow knockout_link_rows[] = {
 };
 
 constexpr Operation operation_of(Removal removal) {
-    return removal == Removal::zero   ? Operation::zero
-           : removal == Removal::mean ? Operation::mean
-                                      : Operation::patch;
+    switch (removal) {
+        case Removal::zero: return Operation::zero;
+        case Removal::mean: return Operation::mean;
+        case Removal::texts: return Operation::mean_of_texts;
+        case Removal::twin: break;
+    }
+    return Operation::patch;
 }
 
 }  // namespace
@@ -166,8 +170,17 @@ void KnockoutLens::update(Subject& subject) {
     here_.read(trace, row_in(attention));
     there_.read(same_model ? twin_ : nullptr, same_model ? row_in(*second) : 0);
     const auto loss = wanted_loss();
-    const Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
-                              : check_loss(*trace, *loss);
+    const auto is_finite = [&] {
+        return std::isfinite(here_.logits.values()[static_cast<std::size_t>(loss->raise)]) &&
+               std::isfinite(
+                   here_.logits.values()[static_cast<std::size_t>(loss->over.value_or(loss->raise))]);
+    };
+    Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
+                        : check_loss(*trace, *loss);
+    if (fits && !is_finite())
+        fits = Error{
+            "The logits of the tokens that are asked about are not finite here, so nothing can fall or "
+            "rise."};
     fault_ = fits ? "" : fits.error().message;
     const auto wanted = fits ? std::optional(KnockoutTarget{trace, *loss}) : std::nullopt;
     if (target_ != wanted) {
@@ -185,9 +198,23 @@ void KnockoutLens::update(Subject& subject) {
     if (!target_) return;
     switch (now().part) {
         case KnockoutPart::heads: {
-            const RemovalsOf of{now().removal, now().removal == Removal::twin ? twin_ : nullptr};
+            RemovalsOf of{now().removal, {}};
+            if (of.removal == Removal::twin && twin_) of.from = {twin_};
+            if (of.removal == Removal::texts) {
+                const CorpusRun* texts = subject.corpus();
+                if (texts && texts->done()) of.from = texts->traces();
+                if (of.from.empty()) {
+                    removals_ = {};
+                    removals_.refused = !texts ? "There are no other texts for this model to take means of."
+                                        : texts->done()
+                                            ? "None of the texts has a token of this model; type others."
+                                            : "The texts that the means are taken of are being run, " +
+                                                  percent(static_cast<double>(texts->progress())) + ".";
+                    break;
+                }
+            }
             removals_.want(of,
-                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.twin); });
+                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.from); });
             break;
         }
         case KnockoutPart::edges: {

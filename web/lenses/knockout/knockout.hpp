@@ -16,8 +16,8 @@
 namespace attn::app {
 
 enum class KnockoutPart : std::uint8_t { heads, edges, patching };
-enum class Removal : std::uint8_t { zero, mean, twin };
-inline constexpr Index knockout_part_count = 3, removal_count = 3;
+enum class Removal : std::uint8_t { zero, mean, texts, twin };
+inline constexpr Index knockout_part_count = 3, removal_count = 4;
 // What can be patched, in the order of the arithmetic.
 inline constexpr std::array patch_sites{Site::residual_in, Site::attention_output, Site::mlp_output};
 
@@ -116,7 +116,7 @@ class KnockoutLens final : public Lens {
     };
     struct RemovalsOf {
         Removal removal;
-        std::shared_ptr<const Trace> twin;
+        std::vector<std::shared_ptr<const Trace>> from;
         bool operator==(const RemovalsOf&) const = default;
     };
     struct CutsOf {

@@ -140,7 +140,8 @@ void KnockoutLens::draw_target(Subject& subject, KnockoutState& next) {
 
 void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
     if (now().part == KnockoutPart::heads) {
-        static constexpr std::array<const char*, removal_count> removals{"zero", "mean", "twin"};
+        static constexpr std::array<const char*, removal_count> removals{"zero", "mean", "many texts",
+                                                                         "twin"};
         ui::next_control(ui::need::named_choices);
         ImGui::BeginGroup();
         ui::label("in its place");
@@ -172,6 +173,7 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
     // A training run's second is another network, which is no twin.
     const bool needs_twin = now().part == KnockoutPart::patching ||
                             (now().part == KnockoutPart::heads && now().removal == Removal::twin);
+    if (now().part == KnockoutPart::heads && now().removal == Removal::texts) subject.draw_corpus();
     const auto offer = needs_twin && !twin_ && !subject.course() ? subject.offer_second() : std::nullopt;
     if (!offer) return;
     ui::next_control(ui::need::named_choices);

@@ -43,13 +43,12 @@ HeadRemovals::HeadRemovals(const Trace& trace, Effects runs, DirectAttribution r
 }
 
 Result<HeadRemovals> HeadRemovals::start(const KnockoutTarget& target, Operation operation,
-                                         std::shared_ptr<const Trace> twin) {
+                                         const std::vector<std::shared_ptr<const Trace>>& from) {
     if (operation == Operation::patch) {
-        if (Status fits = check_twin(*target.trace, twin.get()); !fits) return fits.error();
-    } else {
-        twin.reset();
+        const Trace* twin = from.empty() ? nullptr : from.front().get();
+        if (Status fits = check_twin(*target.trace, twin); !fits) return fits.error();
     }
-    auto runs = Effects::start(target.trace, target.loss, without_heads(*target.trace, operation, twin),
+    auto runs = Effects::start(target.trace, target.loss, without_heads(*target.trace, operation, from),
                                slice_operations);
     if (!runs) return runs.error();
     auto raise = DirectAttribution::start(target.trace, *target.loss.row, target.loss.raise);

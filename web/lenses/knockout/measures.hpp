@@ -27,9 +27,9 @@ Status check_twin(const Trace& trace, const Trace* twin);
 // Every head of the run removed, and what each adds to the target by itself.
 class HeadRemovals {
   public:
-    // The twin is read by a patch alone.
+    // `from` is the twin that a patch takes, or the texts that a mean over texts is taken of.
     static Result<HeadRemovals> start(const KnockoutTarget& target, Operation operation,
-                                      std::shared_ptr<const Trace> twin);
+                                      const std::vector<std::shared_ptr<const Trace>>& from);
 
     bool step();  // what the parts add first, then head by head; true while there is more to do
     bool done() const { return removed() == attentions_ * heads_; }

@@ -17,6 +17,7 @@ constexpr Index most_turns = 3;        // of the way of a difference through the
 
 // "falls by 1.20", "rises by 0.30".
 std::string change_told(double fall) {
+    if (!std::isfinite(fall)) return "is not finite";
     return (fall < 0 ? "rises by " : "falls by ") + fixed(std::abs(fall), 2);
 }
 
@@ -64,29 +65,38 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
     const std::string target = target_name(subject);
     if (!agreement())
         return "One head after another is taken out of the run, to see how far " + target + " falls.";
-    HeadIndex most{}, brightest{};
+    HeadIndex brightest{};
+    std::optional<HeadIndex> most;
+    Index not_finite = 0;
     double brightness = -1;
     for (Index layer = 0; layer < all.attentions(); ++layer)
         for (Index head = 0; head < all.heads(); ++head) {
             const HeadIndex at{layer, head};
-            if (*all.fall(at) > *all.fall(most)) most = at;
+            const double fall = *all.fall(at);
+            not_finite += !std::isfinite(fall);
+            if (std::isfinite(fall) && (!most || fall > *all.fall(*most))) most = at;
             if (const auto looks = look(at); looks && looks->weight > brightness) {
                 brightness = looks->weight;
                 brightest = at;
             }
         }
     const Layers numbering = subject.attention()->numbering();
-    if (!(*all.fall(most) > 0))
+    if (!most)
+        return "Without any one of the heads, the logits are not finite, so how far " + target +
+               " falls is not known.";
+    const std::string but =
+        not_finite == 0 ? "" : " (without " + many(not_finite, "head") + ", the logits are not finite)";
+    if (*all.fall(*most) <= 0)
         return "Without any one of the heads, " + target + " does not fall from " + fixed(all.value(), 2) +
-               ".";
-    const std::string text = "Without " + head_text(most, numbering) + ", " + target + " falls by " +
-                             fixed(*all.fall(most), 2) + " from " + fixed(all.value(), 2) +
-                             ", more than without any other head; ";
+               but + ".";
+    const std::string text = "Without " + head_text(*most, numbering) + ", " + target + " falls by " +
+                             fixed(*all.fall(*most), 2) + " from " + fixed(all.value(), 2) +
+                             ", more than without any other head" + but + "; ";
     const auto looks = look(brightest);
     if (!looks) return text + "no head has a row for the chosen token.";
     const Attention& text_of = *subject.attention_of(brightest.layer);
     const std::string where = percent(looks->weight) + " on " + key_in_words(text_of, looks->key);
-    if (brightest == most) return text + "it also looks hardest, with " + where + ".";
+    if (brightest == *most) return text + "it also looks hardest, with " + where + ".";
     return text + "the head that looks hardest, " + head_text(brightest, numbering) + " with " + where +
            ", is not it: without that, it " + change_told(*all.fall(brightest)) + ".";
 }
@@ -101,7 +111,10 @@ std::string KnockoutLens::edges_spoken(Subject& subject) const {
     if (!cuts()->fall(keys.back()))
         return "In " + at + ", what " + query + " sees is cut, one key after another.";
     const auto fall = [&](Index key) { return *cuts()->fall(key); };
-    const Index most = *std::ranges::max_element(keys, {}, fall);
+    const auto known = [&](Index key) { return std::isfinite(fall(key)) ? fall(key) : -INFINITY; };
+    const Index most = *std::ranges::max_element(keys, {}, known);
+    if (!std::isfinite(fall(most)))
+        return "In " + at + ", whichever key " + query + " does not see, the logits are not finite.";
     const auto record = attention.record(head.layer);
     const std::vector<float> weights = record->weights(head.head, chosen_query(subject));
     const auto share = [&](Index key) {
@@ -126,16 +139,22 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
         return "One number of " + std::string(now().back ? "the first" : "the second") +
                " text after another is put into the other run, to see how far " + target + " moves.";
     const Attention& patched = now().back ? *subject.second() : attention;
+    const auto size = [&](Index layer, Index token) {
+        const double moved = std::abs(*all.moved(layer, token));
+        return std::isfinite(moved) ? moved : -1;
+    };
     const auto strongest = [&](Index layer) {
         Index most = all.tokens().begin;
         for (Index token = most; token <= last_token; ++token)
-            if (std::abs(*all.moved(layer, token)) > std::abs(*all.moved(layer, most))) most = token;
+            if (size(layer, token) > size(layer, most)) most = token;
         return most;
     };
     Index layer = all.attentions().begin;
     for (Index each = layer; each <= last_layer; ++each)
-        if (std::abs(*all.moved(each, strongest(each))) > std::abs(*all.moved(layer, strongest(layer))))
-            layer = each;
+        if (size(each, strongest(each)) > size(layer, strongest(layer))) layer = each;
+    if (!std::isfinite(all.other()))
+        return "In the other text the logits are not finite, so nothing can be moved towards it.";
+    if (size(layer, strongest(layer)) < 0) return "Whatever is patched, the logits are not finite.";
     const auto at = [&](Index token) { return "at " + query_in_words(patched, token); };
     const std::string from = now().back ? "first" : "second",
                       moves = fixed(*all.moved(layer, strongest(layer)), 2),
@@ -248,7 +267,8 @@ Guide KnockoutLens::guide(Subject&) const {
         "Bright is not the same as important",
         "A weight says where a head looks, not what the answer owes to it. Here parts are taken out and the "
         "model runs again (ablation: Michel, Levy & Neubig 2019). A head can be silenced (zero), made to "
-        "say the same for every token (mean), or made to say what it says in a second text (twin). Zero is "
+        "say the same for every token: its mean over this text, or over many texts; or made to say what it "
+        "says in a second text (twin). Zero is "
         "far from anything that the model has seen; a twin changes only what differs.\n\n"
         "Beside it stands what each head adds to the logit directly. The two differ where a head works "
         "through later ones, and where later ones step in for it.\n\n"

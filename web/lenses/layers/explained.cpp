@@ -207,6 +207,12 @@ Explained LayersLens::explain_state(Subject& subject, Index place, bool of_cosin
         return [&, of](Index c) { return std::optional(stream_cell(subject, of, row(), c)); };
     };
     out.f32 = single(of_cosine ? run.value() : run.first_norm);
+    const CellPlace stream = stream_cell(subject, at, row(), 0);
+    out.part = RunPart{.site = stream.cell.stage == Stage::middle           ? Site::residual_middle
+                               : stream.cell.stage == Stage::final_residual ? Site::residual_out
+                                                                            : Site::residual_in,
+                       .attention = stream.head.layer,
+                       .row = row()};
     if (of_cosine) {
         out.operands_title = "The stream here · the stream at the end";
         explain_cosine(out, terms, cell_at(at), cell_at(end));
@@ -277,6 +283,9 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
     };
     add_terms(out, terms, written_at, PlaceOf(), {"written", "direction"});
     const bool of_head = share.part == LogitPart::head;
+    if (of_head || share.part == LogitPart::mlp)
+        out.part = RunPart{of_head ? Site::head_output : Site::mlp_output, share.number,
+                           of_head ? std::optional(share.head) : std::nullopt, row()};
     out.formula = of_head ? "Σ_b Output[b] · (W_O u)[b]" : "Σ_c written[c] · u[c]";
     out.operands_title = of_head ? "Output of the head · how far the logit grows with it"
                                  : "What is written · the direction that the logit reads";
@@ -295,7 +304,8 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, TokenMeasur
     const std::vector<double>& values = encoded ? shares->encoded : shares->own;
     if (token >= std::ssize(values)) return std::nullopt;
     const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
-    static constexpr std::array names{"Directly, from ", "Rollout, from ", "Attention × gradient of "};
+    static constexpr std::array names{"Directly, from ", "Rollout, from ", "Attention × gradient of ",
+                                      "Without "};
     Explained out = begin(
         subject, names[static_cast<std::size_t>(measure)] + in_quotes(label_at(text.query_names(), token)));
     const auto j = static_cast<std::size_t>(token);
@@ -304,6 +314,21 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, TokenMeasur
     const auto add = [&](std::string name, double left, double right, std::optional<CellPlace> at = {}) {
         out.operands.push_back({std::move(name), left, right, left * right, at});
     };
+    if (measure == TokenMeasure::exact) {
+        const double value = taken_out_->value(), without = value - values[j];
+        out.recomputed = false;
+        out.formula = "run as it is − run in which no query sees the token’s key";
+        const std::string name = vocabulary_.name(subject, this->token());
+        note_step(out, "logit of " + name, "in the run as it is", value);
+        note_step(out, "logit of " + name, "without the key", without);
+        note_step(out, "falls by", "", out.f64, true);
+        add_line(out, "fall", in_expression(value) + " - " + in_expression(without), out.f64);
+        out.note = !encoded && trace_->network().causal && token > row()
+                       ? "This position comes before the token, so nothing of it arrives here."
+                       : "The key is hidden in every head of every layer, from its own query too; the other "
+                         "keys share its weight. Its own stream goes on, which no other token reads.";
+        return out;
+    }
     const Layers numbering = stream_text(subject).numbering();
     const auto holds_keys = [&](Index number) {
         const AttentionKind kind = trace_->attention(number).place.kind;

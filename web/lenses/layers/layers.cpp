@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/rank_correlation.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/explain.hpp"
@@ -119,6 +120,9 @@ void LayersLens::show(Read read) {
     next_ = {};
     kept_.reset();
     gradient_.reset();
+    no_gradient_.clear();
+    taken_out_.reset();
+    exact_.reset();
     if (!same_row) rollout_.reset();
 }
 
@@ -206,9 +210,13 @@ bool LayersLens::step(Subject& subject) {
 
 bool LayersLens::measure() {
     if (!rollout_) rollout_.emplace(trace_, row());
-    if (!gradient_)
-        if (auto gradient = AttentionGradient::start(trace_, row(), token(), slice_operations))
+    if (!gradient_ && no_gradient_.empty()) {
+        auto gradient = AttentionGradient::start(trace_, row(), token(), slice_operations);
+        if (gradient)
             gradient_.emplace(*std::move(gradient));
+        else
+            no_gradient_ = gradient.error().message;
+    }
     if (rollout_->step()) return true;
     if (other_) {
         if (other_->step()) return true;
@@ -222,7 +230,41 @@ bool LayersLens::measure() {
                 other_.emplace(trace_, position, slice_operations);
                 return true;
             }
-    return gradient_ && gradient_->step();
+    return (gradient_ && gradient_->step()) || take_tokens_out();
+}
+
+bool LayersLens::take_tokens_out() {
+    if (exact_) return false;
+    if (!taken_out_) {
+        auto begun = Effects::start(trace_, {.raise = token(), .over = {}, .row = row()},
+                                    without_tokens(*trace_, row()), slice_operations);
+        if (!begun) return false;
+        taken_out_.emplace(*std::move(begun));
+    }
+    if (taken_out_->step()) return true;
+    exact_.emplace(*trace_);
+    const std::span<const double> effects = taken_out_->effects();
+    const std::size_t own = effects.size() - exact_->encoded.size();
+    for (std::size_t i = 0; i < effects.size(); ++i)
+        (i < own ? exact_->own[i] : exact_->encoded[i - own]) = -effects[i];
+    return false;
+}
+
+std::optional<double> LayersLens::agreement(TokenMeasure measure) const {
+    const TokenShares* shares = measured(measure);
+    if (!shares || !exact_) return std::nullopt;
+    std::vector<double> a, b;
+    const auto add = [&](const std::vector<double>& of, const std::vector<double>& exact, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!std::isfinite(of[i]) || !std::isfinite(exact[i])) continue;
+            a.push_back(of[i]);
+            b.push_back(measure == TokenMeasure::rollout ? std::abs(exact[i]) : exact[i]);
+        }
+    };
+    add(shares->own, exact_->own,
+        static_cast<std::size_t>(std::ssize(taken_out_->effects())) - exact_->encoded.size());
+    add(shares->encoded, exact_->encoded, exact_->encoded.size());
+    return a.size() < 2 ? std::nullopt : std::optional(rank_correlation(a, b));
 }
 
 const LayersLens::States* LayersLens::states_at(Index position) const {
@@ -240,9 +282,10 @@ const TokenShares* LayersLens::measured(TokenMeasure measure) const {
     switch (measure) {
         case TokenMeasure::direct: return parts() ? &parts()->tokens() : nullptr;
         case TokenMeasure::rollout: return rollout_ && rollout_->done() ? &rollout_->shares() : nullptr;
-        case TokenMeasure::gradient: break;
+        case TokenMeasure::gradient: return gradient_ && gradient_->done() ? &gradient_->shares() : nullptr;
+        case TokenMeasure::exact: break;
     }
-    return gradient_ && gradient_->done() ? &gradient_->shares() : nullptr;
+    return exact_ ? &*exact_ : nullptr;
 }
 
 void LayersLens::set(LayersState wanted) const {
@@ -271,11 +314,17 @@ std::string LayersLens::part_name(const Attention& attention, const LogitShare& 
         case LogitPart::position_embedding: return "position";
         case LogitPart::segment_embedding: return "segment";
         case LogitPart::embedding_norm: return "embedding norm’s bias";
+        case LogitPart::embedding_change: return "change of the embedding";
         case LogitPart::head: return head_text({share.number, share.head}, attention.numbering());
         case LogitPart::attention_bias: return "b_O · " + attention.numbering().name(share.number);
+        case LogitPart::attention_output_change:
+            return "changed output · " + attention.numbering().name(share.number);
         case LogitPart::attention_norm: return "norm’s bias · " + attention.numbering().name(share.number);
+        case LogitPart::attention_change:
+            return "changed stream · " + attention.numbering().name(share.number);
         case LogitPart::mlp: return mlp;
         case LogitPart::mlp_norm: return "norm’s bias · " + mlp;
+        case LogitPart::mlp_change: return "changed stream · " + mlp;
         case LogitPart::final_norm: return "last norm’s bias";
         case LogitPart::transform: return "head’s own biases";
         case LogitPart::bend: return "bend of the head";
@@ -354,7 +403,7 @@ std::vector<Table> LayersLens::tables(Subject& subject) {
     const auto add_tokens = [&](const Attention& of_text, bool encoded) {
         const Index n = std::min(of_text.queries(), table_row_limit);
         Table table{encoded ? "Tokens that the encoder read" : "Tokens",
-                    {"direct", "rollout", "attention × gradient"},
+                    {"direct", "rollout", "attention × gradient", "taken out"},
                     {},
                     Matrix(n, token_measure_count)};
         for (Index i = 0; i < n; ++i) {
@@ -383,9 +432,10 @@ Guide LayersLens::guide(Subject&) const {
         "every "
         "head and every MLP adds its own part (Elhage et al. 2021). A norm is no sum; it is held at the "
         "mean and the deviation that it had here, which makes it one.\n\n"
-        "These parts are direct. What a head does by way of later ones is in theirs. Rollout (Abnar & "
+        "These parts are direct. What a head does by way of later ones is in theirs. What a token does by "
+        "all ways is measured by hiding its key from every query, one run for each token; rollout (Abnar & "
         "Zuidema "
-        "2020) and attention × gradient (Barkan et al. 2021) are there to compare with."};
+        "2020) and attention × gradient (Barkan et al. 2021) guess at it, and are there to compare with."};
 }
 
 }  // namespace attn::app

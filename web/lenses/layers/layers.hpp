@@ -10,6 +10,7 @@
 
 #include "analysis/attention_gradient.hpp"
 #include "analysis/direct_attribution.hpp"
+#include "analysis/effects.hpp"
 #include "analysis/logit_lens.hpp"
 #include "analysis/rollout.hpp"
 #include "lenses/lens.hpp"
@@ -46,8 +47,8 @@ inline constexpr Index tokens = 6001;   // + TokenMeasure; the column is a token
 inline constexpr Index encoded = 6011;  // + TokenMeasure; of what the encoder read
 }  // namespace layers_rows
 
-enum class TokenMeasure { direct, rollout, gradient };
-inline constexpr Index token_measure_count = 3;
+enum class TokenMeasure { direct, rollout, gradient, exact };
+inline constexpr Index token_measure_count = 4;
 
 // "after the embedding", "after the attention of layer 2"; short: "embedding", "attention 2".
 std::string place_in_words(const StreamPlace& place);
@@ -71,6 +72,9 @@ class LayersLens final : public Lens {
     const LogitLens* reading() const { return read_.complete ? read_.stream.get() : nullptr; }
     const DirectAttribution* parts() const { return read_.complete ? &read_.followed->parts : nullptr; }
     const TokenShares* measured(TokenMeasure measure) const;
+    // How alike a measure of tokens and the exact effects are in their order, over the tokens that the position reaches.
+    // Rollout knows no signs, so it is compared with how far the logit moves. Nothing until both are there.
+    std::optional<double> agreement(TokenMeasure measure) const;
     std::int32_t token() const { return parts()->token(); }  // that is followed
     Index place() const;                                     // where the stream is read
     bool step(Subject& subject);                             // true while there is more to do
@@ -99,6 +103,7 @@ class LayersLens final : public Lens {
     bool step(Read& read) const;                           // true while there is more to do
     void show(Read read);
     bool measure();
+    bool take_tokens_out();  // one after another; true while there is more to do
     Index row() const { return read_.stream->row(); }
     const std::vector<Index>& ranks() const { return read_.followed->ranks; }
     const States* states_at(Index position) const;  // null until they are read
@@ -150,9 +155,12 @@ class LayersLens final : public Lens {
     Read read_, next_;
     std::optional<Rollout> rollout_;
     std::optional<AttentionGradient> gradient_;
-    Range shown_;                     // the positions in view
-    std::map<Index, States> others_;  // what is read at other positions
-    std::optional<LogitLens> other_;  // the one at work
+    std::string no_gradient_;  // why there is none; empty: there is one, or will be
+    std::optional<Effects> taken_out_;
+    std::optional<TokenShares> exact_;  // once all are taken out
+    Range shown_;                       // the positions in view
+    std::map<Index, States> others_;    // what is read at other positions
+    std::optional<LogitLens> other_;    // the one at work
     std::optional<Kept> kept_;
     Vocabulary vocabulary_;
     TokenSearch search_;

@@ -29,16 +29,20 @@ constexpr Index most_tokens = 24, parts_shown = 14;
 
 void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width) {
     ui::section(("What adds up to the logit of " + vocabulary_.name(subject, token())).c_str());
-    double embeddings = 0, heads = 0, mlps = 0, rest = 0;
-    for (const LogitShare& share : parts()->shares())
+    double embeddings = 0, heads = 0, mlps = 0, changes = 0, rest = 0;
+    bool changed = false;
+    for (const LogitShare& share : parts()->shares()) {
+        changed |= is_change(share.part);
         (share.part == LogitPart::head            ? heads
          : share.part == LogitPart::mlp           ? mlps
+         : is_change(share.part)                  ? changes
          : share.part < LogitPart::embedding_norm ? embeddings
                                                   : rest) += share.value;
+    }
     const Network& network = trace_->network();
     std::string text = "Embeddings " + fixed(embeddings, 4) + ", heads " + fixed(heads, 4) + ", MLPs " +
-                       fixed(mlps, 4) + ", biases and head " + fixed(rest, 4) + ": together " +
-                       fixed(parts()->sum(), 6);
+                       fixed(mlps, 4) + (changed ? ", what was changed " + fixed(changes, 4) : "") +
+                       ", biases and head " + fixed(rest, 4) + ": together " + fixed(parts()->sum(), 6);
     if (network.logit_cap > 0) text += ", which the cap makes " + fixed(parts()->capped(), 6);
     text += ". The run’s logit is " + fixed(parts()->logit(), 6) + ", off by " +
             fixed(std::abs(parts()->capped() - parts()->logit()), 1) + ".";
@@ -51,6 +55,11 @@ void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width)
               "what that leaves."
             : "Every norm is held at the mean and deviation that it had here, so it is a linear map and the "
               "parts add up.");
+    if (changed)
+        ui::caption(
+            "What was changed is the difference between what the stream was made and what the parts before "
+            "it had "
+            "written; those count as if it were still there.");
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor((width - ui::column_gap) * parts_share) : width;
     ui::column("parts", left, [&](float w) { draw_parts(drawing, subject, w); });
@@ -161,9 +170,12 @@ std::vector<Index> LayersLens::tokens_shown(Index tokens, bool encoded, Index fi
 
 void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, TokenMeasure measure,
                                 float width) {
-    static constexpr std::array<const char*, token_measure_count> names{"direct", "rollout", "gradient"},
-        titles{"Directly, through the heads here", "Attention rollout", "Attention × gradient"},
-        notations{"adds to the logit, exactly", "share of what arrives", "share of what helps"};
+    static constexpr std::array<const char*, token_measure_count> names{"direct", "rollout", "gradient",
+                                                                        "exact"},
+        titles{"Directly, through the heads here", "Attention rollout", "Attention × gradient",
+               "Taken out of the run"},
+        notations{"adds to the logit, exactly", "share of what arrives", "share of what helps",
+                  "falls if no query sees its key"};
     const auto which = static_cast<std::size_t>(measure);
     const TokenShares* shares = measured(measure);
     Matrix values(1, std::ssize(row.tokens));
@@ -171,9 +183,11 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
         const auto token = static_cast<std::size_t>(row.tokens[static_cast<std::size_t>(c)]);
         values.at(0, c) = shares ? (row.encoded ? shares->encoded : shares->own)[token] : NAN;
     }
-    const double progress = measure == TokenMeasure::gradient && gradient_ ? gradient_->progress()
-                            : rollout_                                     ? rollout_->progress()
-                                                                           : 0;
+    const double progress = measure == TokenMeasure::exact
+                                ? (taken_out_ ? static_cast<double>(taken_out_->progress()) : 0)
+                            : measure == TokenMeasure::gradient ? (gradient_ ? gradient_->progress() : 0)
+                            : rollout_                          ? rollout_->progress()
+                                                                : 0;
     ui::MatrixGrid grid;
     grid.name = "layers/" + std::string(names[which]) + (row.encoded ? "/encoded" : "");
     grid.title = titles[which];
@@ -183,7 +197,7 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
     grid.column_labels = row.words;
     grid.row_axis = "position";
     grid.column_axis = "token";
-    grid.is_signed = measure == TokenMeasure::direct;
+    grid.is_signed = measure == TokenMeasure::direct || measure == TokenMeasure::exact;
     grid.allowed = [&](Index, Index c) { return !std::isnan(values.at(0, c)); };
     const Index first =
         (row.encoded ? layers_rows::encoded : layers_rows::tokens) + static_cast<Index>(measure);
@@ -208,15 +222,41 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
             ui::caption(("The " + std::to_string(row.tokens.size()) + " of " + many(text.queries(), "token") +
                          " that matter most; the table has more.")
                             .c_str());
-        for (Index i = 0; i < token_measure_count; ++i)
-            draw_token_row(drawing, row, static_cast<TokenMeasure>(i), width);
+        for (Index i = 0; i < token_measure_count; ++i) {
+            const auto measure = static_cast<TokenMeasure>(i);
+            if (measure == TokenMeasure::gradient && !no_gradient_.empty())
+                ui::caption(no_gradient_.c_str());
+            else
+                draw_token_row(drawing, row, measure, width);
+        }
     };
     ui::section("Which tokens it came from");
     ui::caption(
         "The first row is exact, but direct alone: what the heads read of each token at this position. The "
-        "others "
-        "guess at all ways: rollout by the weights of all layers, attention × gradient by the weights that "
-        "help.");
+        "last "
+        "is exact for all ways: the model runs again without each token’s key. The two between guess at it: "
+        "rollout "
+        "by the weights of all layers, attention × gradient by the weights that help.");
+    if (exact_) {
+        std::string text;
+        for (const auto& [measure, name] :
+             {std::pair{TokenMeasure::direct, "direct"}, std::pair{TokenMeasure::rollout, "rollout"},
+              std::pair{TokenMeasure::gradient, "attention × gradient"}})
+            if (const auto same = agreement(measure))
+                text += (text.empty() ? "" : ", ") + std::string(name) + " " + fixed(*same, 2);
+        if (!text.empty()) {
+            ui::caption(("Rank correlation with the last row: " + text + ".").c_str());
+            ui::landmark_item("layers/agreement");
+        }
+    }
+    double of_heads = 0;
+    for (const LogitShare& share : parts()->shares())
+        if (share.part == LogitPart::head) of_heads += share.value;
+    if (std::ranges::any_of(trace_->interventions(),
+                            [](const Intervention& each) { return each.site == Site::head_output; }))
+        ui::caption(("What was changed in the output of a head comes from no token: of the heads’ " +
+                     fixed(of_heads, 4) + ", the tokens make " + fixed(parts()->tokens().total(), 4) + ".")
+                        .c_str());
     rows(stream_text(subject), false);
     const Attention* encoder = encoder_text(subject);
     if (!encoder) return;

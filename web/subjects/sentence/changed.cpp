@@ -21,7 +21,7 @@ std::shared_ptr<const Trace> SentenceSubject::run_beside() const {
 void SentenceSubject::begin_changed() {
     const TextRun* unchanged = sentence_.run();
     if (!unchanged || sentence_.running()) return;
-    auto wanted = interventions_of(now().changes.all, *unchanged->run, run_beside());
+    auto wanted = interventions_of(now().changes.all, *unchanged->run, run_beside(), corpus_runs());
     if (wanted.empty()) return changed_.clear();
     const bool there = changed_.run() || changed_.running();
     if (there && wanted == changed_by_ && changed_of_ == unchanged->version()) return;
@@ -88,6 +88,8 @@ std::vector<Offer> SentenceSubject::change_offers() const {
     };
     if (auto without = offer_without({s.layer, s.head})) all.push_back(*std::move(without));
     add("Let this head give its mean for every token", Site::head_output, Operation::mean, true);
+    if (!writes_another())
+        add("Let this head give its mean over many texts", Site::head_output, Operation::mean_of_texts, true);
     add("Spread this head’s weights evenly", Site::weight, Operation::mean, true);
     if (run_beside()) {
         add("Take this head’s output from the other text", Site::head_output, Operation::patch, true);

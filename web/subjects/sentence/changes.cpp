@@ -14,12 +14,14 @@ namespace attn::app {
 namespace {
 
 // What a person can choose here, and how a link writes it.
-constexpr std::array<std::pair<Operation, std::string_view>, 6> operation_keys{{{Operation::zero, "zero"},
-                                                                                {Operation::scale, "scale"},
-                                                                                {Operation::add, "add"},
-                                                                                {Operation::set, "set"},
-                                                                                {Operation::mean, "mean"},
-                                                                                {Operation::patch, "patch"}}};
+constexpr std::array<std::pair<Operation, std::string_view>, 7> operation_keys{
+    {{Operation::zero, "zero"},
+     {Operation::scale, "scale"},
+     {Operation::add, "add"},
+     {Operation::set, "set"},
+     {Operation::mean, "mean"},
+     {Operation::mean_of_texts, "mean_of_texts"},
+     {Operation::patch, "patch"}}};
 
 const std::pair<Operation, std::string_view>* entry_of(Operation operation) {
     const auto found =
@@ -47,6 +49,8 @@ Status check(const RunChange& change) {
     if (change.site == Site::mask && change.operation != Operation::zero &&
         !(change.operation == Operation::set && (change.value == 0 || change.value == 1)))
         return Error{"A mask hides a key or shows it: it can be set to 0 or 1."};
+    if (is_of_cells(change.site) && change.operation == Operation::mean_of_texts)
+        return Error{"Scores, masks and weights of texts of different lengths have no mean."};
     if (!has_value(change.operation) && change.value != 0)
         return Error{"Nothing is to be set by this change of a run."};
     if (!(std::abs(change.value) <= largest_change))
@@ -79,7 +83,7 @@ std::string operation_told(const RunChange& change) {
         case Operation::patch: return "as in the other text";
         case Operation::mean_of_texts: break;
     }
-    return "";
+    return "mean over many texts";
 }
 
 struct Extent {
@@ -223,12 +227,13 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
 
 // ---- Runs -------------------------------------------------------------------------------------------------
 
-bool fits(const RunChange& change, const Trace& run, const Trace* beside) {
+bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts) {
     if (change.layer >= run.attentions()) return false;
     const Extent all = extent_of(run, change);
     if ((change.head && *change.head >= all.heads) || (change.row && *change.row >= all.rows) ||
         (change.column && *change.column >= all.columns))
         return false;
+    if (change.operation == Operation::mean_of_texts) return has_texts;
     if (change.operation != Operation::patch) return true;
     if (!beside) return false;
     const Extent other = extent_of(*beside, change);
@@ -237,13 +242,14 @@ bool fits(const RunChange& change, const Trace& run, const Trace* beside) {
 }
 
 std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
-                                           const std::shared_ptr<const Trace>& beside) {
+                                           const std::shared_ptr<const Trace>& beside,
+                                           const std::vector<std::shared_ptr<const Trace>>& texts) {
     std::vector<Intervention> all;
     const auto list = [](const std::optional<Index>& at) {
         return at ? std::vector<Index>{*at} : std::vector<Index>{};
     };
     for (const RunChange& each : changes) {
-        if (!each.on || !fits(each, run, beside.get())) continue;
+        if (!each.on || !fits(each, run, beside.get(), !texts.empty())) continue;
         Intervention& made = all.emplace_back(Intervention{each.layer,
                                                            each.site,
                                                            {.head = each.head,
@@ -251,6 +257,7 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
                                                             .columns = list(each.column),
                                                             .operation = each.operation}});
         if (has_value(each.operation)) made.edit.values = {static_cast<float>(each.value)};
+        if (each.operation == Operation::mean_of_texts) made.from = texts;
         if (each.operation != Operation::patch) continue;
         made.from = {beside};
         // Of texts of other lengths, the tokens that both have.

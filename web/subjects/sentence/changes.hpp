@@ -79,10 +79,12 @@ std::string write_changes(const std::vector<RunChange>& changes);
 std::optional<std::vector<RunChange>> read_changes(std::string_view text);
 
 // What a run of this text takes: those that are on and whose numbers it has. A patch is taken from the run of the text
-// beside it, if there is one, token by token from the first; of scores and weights, from a text of as many tokens.
-bool fits(const RunChange& change, const Trace& run, const Trace* beside);
+// beside it, if there is one, token by token from the first; of scores and weights, from a text of as many tokens. A mean
+// over texts is taken of these, once they are run.
+bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts = false);
 std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
-                                           const std::shared_ptr<const Trace>& beside);
+                                           const std::shared_ptr<const Trace>& beside,
+                                           const std::vector<std::shared_ptr<const Trace>>& texts = {});
 
 // The change that sets this number of a run, which is still to be given its operation; nothing if it follows from others.
 std::optional<RunChange> change_at(const Trace& run, const CellPlace& place);

@@ -38,8 +38,10 @@ void SentenceSubject::draw_changes() {
     bool first = true;
     for (std::size_t i = 0; i < changes.all.size(); ++i) {
         const RunChange& change = changes.all[i];
-        const bool patch = change.operation == Operation::patch;
-        const bool has = sentence_.run() && fits(change, *sentence_.run()->run, run_beside().get());
+        const bool patch = change.operation == Operation::patch,
+                   of_texts = change.operation == Operation::mean_of_texts;
+        const bool has = sentence_.run() && fits(change, *sentence_.run()->run, run_beside().get(),
+                                                 of_texts && !corpus_runs().empty());
         const std::string text = (change.on ? "" : "off: ") + told(change, layers);
         const std::string name = "changed/" + std::to_string(i);
         if (!std::exchange(first, false)) ui::next_control(ui::text_size(text).x + 60);
@@ -49,14 +51,18 @@ void SentenceSubject::draw_changes() {
             !has && patch
                 ? "It is taken from a second sentence: type one in the lens Compare. Scores and weights "
                   "need one of as many tokens."
-            : !has      ? "This text has no such number, so nothing is changed here."
-            : change.on ? "Click to switch this change off"
-                        : "Click to switch this change on");
+            : !has && of_texts && corpus() ? "The texts that the mean is taken of are being run."
+            : !has                         ? "This text has no such number, so nothing is changed here."
+            : change.on                    ? "Click to switch this change off"
+                                           : "Click to switch this change on");
         ImGui::SameLine(0, 2);
         if (ui::button((name + "/drop").c_str(), "×")) asked = DropChange{i};
         ui::rename_node("Take back: " + told(change, layers));
         ImGui::EndGroup();
     }
+    if (std::ranges::any_of(changes.all,
+                            [](const RunChange& each) { return each.operation == Operation::mean_of_texts; }))
+        draw_corpus();
     if (changes.any_on()) {
         static constexpr std::array<const char*, 2> shown{"changed", "before"};
         ui::next_control(ui::need::choices);
@@ -90,7 +96,11 @@ void SentenceSubject::draw_changes() {
 
 void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) {
     if (why.masked || !run() || !awaited_.empty() || changed_.running()) return;
-    auto change = change_at(*run()->run, place);
+    std::optional<RunChange> change;
+    if (const auto& part = why.part)
+        change = RunChange{part->site, part->attention, part->head, part->row, part->column};
+    else
+        change = change_at(*run()->run, place);
     if (!change || !fits(*change, *run()->run, nullptr)) return;
     const std::vector<RunChange>& all = now().changes.all;
     const auto same =
@@ -98,7 +108,12 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
     ImGui::Dummy({0, 6});
     {
         ui::Type semibold(ui::Face::semibold, ui::size_body);
-        ImGui::TextUnformatted("Change this number");
+        ImGui::TextUnformatted(why.part ? "Change what it is about" : "Change this number");
+    }
+    if (why.part) {
+        std::string name = told(*change, run()->numbering());
+        name.erase(name.rfind(':'));
+        ui::caption((capitalised(name) + ".").c_str());
     }
     // What is already scaled or set, is multiplied as it is.
     const bool again = same != all.end() && same->on &&
@@ -109,18 +124,39 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         change->value = value;
         asked = ChangeRun{*change};
     };
-    double typed = why.f32;
-    ui::label("to");
-    ImGui::SetNextItemWidth(ui::long_number_width);
-    ImGui::InputDouble("##change", &typed, 0, 0, "%.6g");
-    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-    ui::landmark_item("change/value");
-    ui::semantic_field(ui::Role::textbox, "change/value", "Change this number to", shortest(typed));
-    if (entered) to(Operation::set, typed);
+    const bool hides = change->site == Site::mask;
+    const auto number = [&](const char* name, const char* label, const char* meaning, double shown,
+                            Operation operation) {
+        ui::label(label);
+        ImGui::SetNextItemWidth(ui::long_number_width);
+        ImGui::PushID(name);
+        ImGui::InputDouble("##change", &shown, 0, 0, "%.6g");
+        ImGui::PopID();
+        const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
+        ui::landmark_item(name);
+        ui::semantic_field(ui::Role::textbox, name, meaning, shortest(shown));
+        if (entered) to(operation, shown);
+    };
+    if (!hides) {
+        number("change/value", "to", why.part ? "Change all of its numbers to" : "Change this number to",
+               why.part ? 0 : why.f32, Operation::set);
+        number("change/add", "by", why.part ? "Change all of its numbers by" : "Change this number by", 0,
+               Operation::add);
+    }
     ui::next_control(ui::need::stepper);
-    if (ui::button("change/zero", "0")) to(Operation::zero, 0);
-    ui::rename_node("Set to 0");
+    if (ui::button("change/zero", hides ? "Hide the key" : "0")) to(Operation::zero, 0);
+    if (!hides) ui::rename_node("Set to 0");
+    if (!hides) {
+        ui::next_control(ui::need::button);
+        if (ui::button("change/mean", is_of_cells(change->site) ? "Mean of the row" : "Mean of the tokens"))
+            to(Operation::mean, 0);
+    }
+    if (!hides && !is_of_cells(change->site) && !writes_another()) {
+        ui::next_control(ui::need::button);
+        if (ui::button("change/mean_of_texts", "Mean of many texts")) to(Operation::mean_of_texts, 0);
+    }
     for (const double factor : {0.5, 2.0, -1.0}) {
+        if (hides) break;
         const std::string label = "× " + shortest(factor);
         ui::next_control(ui::text_size(label).x + 20);
         if (ui::button(("change/times/" + shortest(factor)).c_str(), label.c_str()))

@@ -56,6 +56,12 @@ struct SetSampling {
     std::string describe(const State& before) const;
 };
 
+struct SetCorpus {
+    Corpus corpus;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+
 // Says whether a model may have this name: UTF-8 of at most 200 bytes.
 bool is_model_name(std::string_view text);
 // A model of the hub is named hub:org/name@revision, as in links.

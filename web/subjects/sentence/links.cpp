@@ -119,6 +119,27 @@ constexpr LinkRow sentence_rows[] = {
          const auto& changes = sentence_of(s).changes.all;
          return changes.empty() ? std::nullopt : std::optional(write_changes(changes));
      }},
+    {"corpus.seed", "the seed of the texts that stand for many",
+     [](State& s, const std::string& value) {
+         Corpus corpus = sentence_of(s).corpus;
+         const auto seed = read_integer<std::uint64_t>(value);
+         if (seed) corpus.seed = *seed;
+         return seed && take(s, SetCorpus{corpus});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const Corpus& corpus = sentence_of(s).corpus;
+         return corpus.seed == Corpus{}.seed ? std::nullopt : std::optional(std::to_string(corpus.seed));
+     }},
+    {"corpus.texts", "texts that stand for many, one a line, of at most 2,000 characters",
+     [](State& s, const std::string& value) {
+         Corpus corpus = sentence_of(s).corpus;
+         corpus.own = value;
+         return fits_into_a_link(value) && take(s, SetCorpus{corpus});
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         const std::string& own = sentence_of(s).corpus.own;
+         return own.empty() || !fits_into_a_link(own) ? std::nullopt : std::optional(own);
+     }},
     {"before", "shown, or beside: the run without its changes",
      [](State& s, const std::string& value) {
          if (value == "shown") return take(s, ShowBefore{});

@@ -102,7 +102,9 @@ void SentenceSubject::follow(const State& before, Change how) {
     }
     if (model_beside(now()) != model_beside(sentence_of(before)) || !(of_text || other_model_))
         compared_.clear();
-    if (left_alone || !now().changes.same_run(sentence_of(before).changes)) begin_changed();
+    if (left_alone || !now().changes.same_run(sentence_of(before).changes) ||
+        now().corpus != sentence_of(before).corpus)
+        begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // A person asked for a model that comes with the page.
     if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
@@ -289,6 +291,7 @@ bool SentenceSubject::load_model() {
     model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
     alphabet_.reset();
     special_ = {};
+    corpus_.reset();
     for (const std::string& note : model_->notes()) visit().notice(shown_name(model_name_) + ": " + note);
     begin_naming(loaded->scores);
     split_.clear();
@@ -576,6 +579,7 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         case Urgency::usual: {
             training_.rests = awaits_training();
             if (survey_heads(until_ms, &HeadOverview::step_maps)) return true;
+            if (run_corpus(until_ms)) return true;
             const bool more = awaits_training() && prepare_awaited(until_ms);
             generate();
             return more;
@@ -590,6 +594,7 @@ std::optional<Progress> SentenceSubject::progress() const {
     if (sentence_.running()) return Progress{sentence_.progress(), "forward pass"};
     if (changed_.running()) return Progress{changed_.progress(), "changed run"};
     if (compared_.running()) return Progress{compared_.progress(), "forward pass"};
+    if (corpus_ && !corpus_->done()) return Progress{corpus_->progress(), "many texts"};
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || heads->done()) return std::nullopt;
     return Progress{static_cast<float>(heads->progress()), heads->has_maps() ? "head scores" : "head maps"};

@@ -109,6 +109,8 @@ class SentenceSubject final : public Subject, private Translating {
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override {
         return visit().page().ids_to_text(ids);
     }
+    CorpusRun* corpus() override;
+    void draw_corpus() override;
     const Ladder* ladder() override;
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
@@ -197,6 +199,9 @@ class SentenceSubject final : public Subject, private Translating {
     bool computing() const { return sentence_.running() || changed_.running(); }
     bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
     void begin_changed();
+    // Those that stand for many, if means over them are taken and all are run.
+    std::vector<std::shared_ptr<const Trace>> corpus_runs();
+    bool run_corpus(double until_ms);
     // Of the text beside this one in the same model; null: there is none, or it is still computed.
     std::shared_ptr<const Trace> run_beside() const;
     void run_shown();  // is another than before
@@ -268,6 +273,8 @@ class SentenceSubject final : public Subject, private Translating {
     std::vector<double> aligned_;  // [decoder layers · heads], as the model's scores.json has it
     bool best_wanted_ = false;     // the head that aligns best, once there is a run
     TextJob sentence_{true}, changed_{true}, compared_{false};
+    std::optional<CorpusRun> corpus_;
+    Corpus corpus_of_;
     std::vector<Intervention> changed_by_;
     std::uint64_t changed_of_ = 0;  // version of the run without them
     // What the changes do to the token that was likeliest before.

@@ -33,6 +33,15 @@ struct Comparison {
     bool operator==(const Comparison&) const = default;
 };
 
+// Texts that stand for many: means over texts are taken of them, and lens Circuits may place their queries and keys.
+struct Corpus {
+    std::string own;         // one text a line; empty: paragraphs of train/sentences.hpp
+    std::uint64_t seed = 1;  // of the paragraphs
+    bool operator==(const Corpus&) const = default;
+};
+inline constexpr std::size_t longest_corpus = 20'000;
+inline constexpr std::uint64_t corpus_seed_limit = 1'000'000;
+
 struct SentenceState {
     std::string text;
     std::string written;                 // by the decoder of an encoder–decoder, which reads the text
@@ -41,6 +50,7 @@ struct SentenceState {
     SamplingState sampling;
     std::optional<Comparison> compared;
     RunChanges changes;
+    Corpus corpus;
     bool operator==(const SentenceState&) const = default;
 };
 

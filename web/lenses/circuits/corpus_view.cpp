@@ -1,0 +1,176 @@
+// Draws queries and keys of many texts in one plane, with the true products of one of them and all others.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/format.hpp"
+#include "lenses/circuits/circuits.hpp"
+#include "lenses/circuits/view.hpp"
+#include "parts/part.hpp"
+#include "subjects/explain.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/heatmap.hpp"
+#include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
+
+namespace attn::app {
+
+namespace {
+
+using namespace circuits_view;
+
+constexpr float corpus_dot = 2, corpus_reach = 12;
+constexpr std::size_t corpus_listed = 12, corpus_lines = 5;
+
+}  // namespace
+
+// Which plane: of the text in view, or of many.
+void CircuitsLens::draw_plane_controls(Subject& subject) {
+    CircuitsState next = now();
+    static constexpr std::array<const char*, 2> sources{"this text", "many texts"},
+        colours{"query or key", "position"};
+    ui::next_control(ui::need::named_choices);
+    ImGui::BeginGroup();
+    ui::label("of");
+    if (const auto chosen = ui::choice("circuits/source", sources, next.corpus ? 1 : 0))
+        next.corpus = *chosen == 1;
+    ImGui::EndGroup();
+    if (next.corpus) {
+        ui::next_control(ui::need::named_choices);
+        ImGui::BeginGroup();
+        ui::label("colour by");
+        if (const auto chosen = ui::choice("circuits/colour", colours, next.by_position ? 1 : 0))
+            next.by_position = *chosen == 1;
+        ImGui::EndGroup();
+    }
+    if (next != now())
+        set(next);
+    else if (next.corpus)
+        subject.draw_corpus();
+}
+
+void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
+    const CorpusRun* texts = subject.corpus();
+    if (!texts || !corpus_plane_ || !corpus_plane_->done()) return;
+    const CorpusPlane& shown = *corpus_plane_;
+    const QueryKeyPlane& plane = shown.plane();
+    const auto count = std::ssize(shown.points());
+    const CorpusEnd pinned = corpus_end();
+    const auto place = [&](const CorpusEnd& end) {
+        return (end.key ? plane.keys : plane.queries)[static_cast<std::size_t>(end.point)];
+    };
+    const auto cell_of = [&](const CorpusEnd& end) {
+        return own_number(circuits_rows::corpus_plane + (end.key ? 2 : 0), end.point);
+    };
+    static constexpr std::array<const char*, 2> ends{"query", "key"};
+    ui::next_control(ui::need::choices);
+    if (const auto chosen = ui::choice("circuits/corpus_end", ends, pinned.key ? 1 : 0))
+        parts::pin(drawing, cell_of({*chosen == 1, pinned.point}));
+    ui::next_control(ui::need::stepper);
+    if (const auto point = ui::stepper("circuits/corpus_point", "token", pinned.point, 0, count - 1))
+        parts::pin(drawing, cell_of({pinned.key, *point}));
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    const float left = beside ? std::floor((width - ui::column_gap) * 0.6f) : width;
+    std::optional<CorpusEnd> over;
+    ui::column("circuits/corpus", left, [&](float w) {
+        Scatter scatter{ImGui::GetCursorScreenPos(), std::min(w, most_side)};
+        scatter.take(plane.queries);
+        scatter.take(plane.keys);
+        ImGui::InvisibleButton("corpus", {scatter.side, scatter.side});
+        ui::landmark_item("circuits/corpus");
+        const ImVec2 low = scatter.at, high{low.x + scatter.side, low.y + scatter.side},
+                     mouse = ImGui::GetMousePos();
+        const bool hovered = ImGui::IsItemHovered(), clicked = ImGui::IsItemDeactivated() && !ui::dragged();
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        const ui::Theme& t = ui::theme();
+        list->AddRect(low, high, t.border, 4);
+        Index longest = 1;
+        for (const CorpusPlane::Point& each : shown.points()) longest = std::max(longest, each.token);
+        const ui::ColourScale by_position = ui::sequential_scale(static_cast<float>(longest));
+        float nearest = corpus_reach;
+        for (const bool key : {true, false})
+            for (Index i = 0; i < count; ++i) {
+                const ImVec2 p = scatter.point(place({key, i}));
+                const ImU32 colour = now().by_position
+                                         ? by_position.colour(static_cast<float>(
+                                               shown.points()[static_cast<std::size_t>(i)].token))
+                                     : key ? key_colour()
+                                           : query_colour();
+                // Squares are quicker than circles, and thousands of them look alike.
+                list->AddRectFilled({p.x - corpus_dot, p.y - corpus_dot},
+                                    {p.x + corpus_dot, p.y + corpus_dot}, ui::with_alpha(colour, 0.75f));
+                const float away = std::hypot(p.x - mouse.x, p.y - mouse.y);
+                if (!hovered || away >= nearest) continue;
+                nearest = away;
+                over = CorpusEnd{key, i};
+            }
+        const ImVec2 from = scatter.point(place(pinned));
+        const std::vector<Index> best = corpus_best(pinned);
+        for (std::size_t i = 0; i < std::min(best.size(), corpus_lines); ++i)
+            list->AddLine(from, scatter.point(place({!pinned.key, best[i]})), ui::with_alpha(t.accent, 0.6f),
+                          1.5f);
+        list->AddCircle(from, 5, t.accent, 0, 2);
+        if (over) list->AddCircle(scatter.point(place(*over)), 5, t.text, 0, 1.5f);
+        if (over) {
+            drawing.now.cell = cell_of(*over);
+            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+            std::string told = corpus_name(subject, *over);
+            if (over->key != pinned.key)
+                told += "\nscore with the " + std::string(pinned.key ? "key" : "query") + " of " +
+                        corpus_word(subject, pinned) + ": " + fixed(corpus_score(pinned, over->point), 3);
+            ui::tooltip_at_cursor(told.c_str());
+            if (clicked) parts::pin(drawing, cell_of(*over));
+        }
+        ui::caption(
+            ("The plane of the first two principal components of both, which hold " +
+             percent(plane.share[0]) + " and " + percent(plane.share[1]) + " of their spread; " +
+             (now().by_position ? "darker is earlier in its text" : "queries are blue and keys are orange") +
+             ". Placed are " + many(count, "token") + " of " + with_commas(shown.tokens()) +
+             (count < shown.tokens() ? ", drawn with seed " + std::to_string(texts->seed()) : "") + ".")
+                .c_str());
+        ui::landmark_item("circuits/corpus_told");
+    });
+    if (beside) ImGui::SameLine(0, ui::column_gap);
+    ui::column("circuits/corpus_products", beside ? width - left - ui::column_gap : width, [&](float w) {
+        draw_corpus_products(drawing, subject, over && over->key == pinned.key ? *over : pinned, w);
+    });
+}
+
+void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject, const CorpusEnd& of,
+                                        float width) {
+    const std::string title = "True scores of the " + corpus_name(subject, of);
+    ui::section(title.c_str());
+    const std::vector<Index> best = corpus_best(of);
+    const std::vector<Index> near = corpus_nearest(of);
+    std::vector<ui::Bar> bars;
+    float most = 0;
+    const auto listed = std::min(best.size(), corpus_listed);
+    for (std::size_t i = 0; i < listed; ++i) {
+        const double score = corpus_score(of, best[i]);
+        most = std::max(most, std::abs(static_cast<float>(score)));
+        const auto rank = std::ranges::find(near, best[i]) - near.begin() + 1;
+        bars.push_back({corpus_word(subject, {!of.key, best[i]}), static_cast<float>(score),
+                        fixed(score, 2) + "   " + std::to_string(rank) + ". in the plane", false, false});
+    }
+    const auto over = ui::bar_list("circuits/corpus_product", title, width, bars, most,
+                                   ui::diverging_scale(most), list_name_width);
+    ui::caption(
+        ("q · k with its scale, of any two tokens of the texts, whether or not one sees the other. The " +
+         std::string(of.key ? "query" : "key") + " that is nearest in the plane is that of " +
+         corpus_word(subject, {!of.key, near.front()}) + ", with " +
+         fixed(corpus_score(of, near.front()), 2) + ".")
+            .c_str());
+    ui::landmark_item("circuits/corpus_nearest");
+    if (!over) return;
+    const CellRef cell =
+        own_number(circuits_rows::corpus_plane + (of.key ? 0 : 2), best[static_cast<std::size_t>(*over)]);
+    drawing.now.cell = cell;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (ui::clicked()) parts::pin(drawing, cell);
+}
+
+}  // namespace attn::app
