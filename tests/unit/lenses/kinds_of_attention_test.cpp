@@ -147,6 +147,26 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
     }
 }
 
+TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
+    SmallScreen screen;
+    for (const Index layer : one_of_each) {
+        CAPTURE(layer);
+        screen.open("masks", {layer, 1});
+        const Record& record = screen.run().record_at(layer);
+        screen.visit.perform(TryMask{{.mask = record.spec().mask}});
+        const Index query = record.queries() - 1;
+        screen.visit.perform(Select{{.layer = layer, .head = 1, .query = query, .key = {}}});
+        screen.settle();
+        const auto& example = screen.lens<MasksLens>().empty_example();
+        REQUIRE(example.query == query);
+        const std::vector<float> expected = record.weights(1, query);
+        // Weights of the kernels are within about 2^-20 of themselves.
+        for (Index key = 0; key < record.keys(); ++key)
+            CHECK(example.rows[0].weights[static_cast<std::size_t>(key)] ==
+                  Catch::Approx(expected[static_cast<std::size_t>(key)]).margin(2e-6));
+    }
+}
+
 TEST_CASE(
     "Geometry's form makes the scores of cross-attention from what is written and what the encoder gives") {
     SmallScreen screen;
