@@ -7,7 +7,7 @@ import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
-import { Field, touch } from './field.js';
+import { Fields, touch } from './field.js';
 import { createHost } from './host.js';
 import { attachKeys } from './keys.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
@@ -75,12 +75,12 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-const field = new Field(element('field'), stage, (text, entered) => program?.field(text, entered));
+const fields = new Fields(element('field'), stage, (key, text, entered) => program?.field(key, text, entered));
 
 // The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
 function find() {
     if (touch) {
-        field.focus();
+        fields.find();
     } else {
         stage.focus();
     }
@@ -95,7 +95,7 @@ attachKeys({
     find,
     enter() {
         boxes.forEach((each) => each.close());
-        field.enter();
+        fields.enter();
     },
     escape: () => bar.escape(),
 });
@@ -199,7 +199,7 @@ async function start() {
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
-    host = createHost({ program, tokens, models, tensors: own, bundled, address, bar, boxes, clipboard, notices, canvas, field, semantics });
+    host = createHost({ program, tokens, models, tensors: own, bundled, address, bar, boxes, clipboard, notices, canvas, fields, semantics });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));

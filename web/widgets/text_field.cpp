@@ -3,9 +3,12 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::ui {
@@ -50,8 +53,30 @@ Typed text_field(const char* name, const char* meaning, std::string& text, std::
     }
     typed.too_long = buffer.too_long;
     landmark_item(name);
+    if (auto there = page_field({.key = name, .name = meaning, .text = text})) {
+        typed.too_long = there->text.size() > longest;
+        typed.changed = !typed.too_long && there->text != text;
+        if (typed.changed) text = std::move(there->text);
+    }
     semantic_field(Role::textbox, name, meaning, text);
     return typed;
+}
+
+std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,
+                                   float width) {
+    ImGui::SetNextItemWidth(width);
+    ImGui::PushID(name);
+    double typed = shown;
+    ImGui::InputDouble("##number", &typed, 0, 0, format);
+    ImGui::PopID();
+    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
+    landmark_item(name);
+    char written[32];
+    std::snprintf(written, sizeof written, format, typed);
+    const auto there = page_field({.key = name, .name = meaning, .text = written, .number = true});
+    semantic_field(Role::textbox, name, meaning, written);
+    if (entered) return typed;
+    return there && there->entered ? app::read_typed_number(there->text) : std::nullopt;
 }
 
 void fault(const char* name, const std::string& sentence) {

@@ -133,6 +133,9 @@ class InverseLens final : public Lens {
 
     void set(InverseState wanted) const;
     void wish(const Drawing& drawing, Index query, Index key, double weight);
+    // No weight, and one that cannot be wished for, is refused by its text.
+    void wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
+                       const std::string& text);
     struct Placed;
     template <class Cell>
     static Placed draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, ui::Lines& lines, Cell cell);

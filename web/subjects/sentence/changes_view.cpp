@@ -9,6 +9,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
@@ -109,14 +110,10 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         change->value = value;
         asked = ChangeRun{*change};
     };
-    double typed = why.f32;
     ui::label("to");
-    ImGui::SetNextItemWidth(ui::long_number_width);
-    ImGui::InputDouble("##change", &typed, 0, 0, "%.6g");
-    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-    ui::landmark_item("change/value");
-    ui::semantic_field(ui::Role::textbox, "change/value", "Change this number to", shortest(typed));
-    if (entered) to(Operation::set, typed);
+    if (const auto typed =
+            ui::number_field("change/value", "Change this number to", why.f32, "%.6g", ui::long_number_width))
+        to(Operation::set, *typed);
     ui::next_control(ui::need::stepper);
     if (ui::button("change/zero", "0")) to(Operation::zero, 0);
     ui::rename_node("Set to 0");
