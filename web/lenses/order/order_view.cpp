@@ -263,7 +263,7 @@ void OrderLens::draw_shift() {
                                         static_cast<double>(now().shift), "%.0f", ui::number_width + 24);
     if (!typed) return;
     OrderState next = now();
-    next.shift = std::llround(std::clamp(*typed, -1e9, 1e9));
+    next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
     set(next);
 }
 
