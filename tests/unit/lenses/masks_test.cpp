@@ -140,7 +140,7 @@ TEST_CASE("a text that is too long is not taken") {
     open(screen);
     screen.click("masks/text");
     screen.press(ImGuiKey_End);
-    screen.type(std::string(9000, ' ').c_str());
+    screen.type(std::string(41'000, ' ').c_str());
     CHECK(screen.shows("masks/fault"));
     CHECK(tried(screen).mask == Mask::causal());
     screen.type(" | padding(2)");
