@@ -105,6 +105,11 @@ void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const 
     if (const auto chosen = ui::choice("inverse/of", labels, static_cast<int>(change.of())))
         next.of = static_cast<ChangeOf>(*chosen);
     ImGui::EndGroup();
+    if (const auto trace = subject.attention()->trace();
+        trace && normalised(*trace, subject.chosen().layer)) {
+        ui::caption("Norms stand between W_Q, W_K and the scores here, so q and k are changed themselves.");
+        ui::landmark_item("inverse/normalised");
+    }
     set(std::move(next));
 }
 
