@@ -16,7 +16,7 @@ app::Frame& frame() {
 
 void draw_page() {
     frame().draw(heap_in_use());
-    show_field(frame().field());
+    show_fields();
     tell_semantics();
 }
 

@@ -53,13 +53,14 @@ Status Matcher::sort_by_role() {
                      std::to_string(most_tensors) +
                      " can be told apart here, so save only what is to be shown"};
     for (const FoundTensor& t : found_.tensors) ++in_file_[t.file];
-    std::optional<std::size_t> parameter;
+    std::optional<std::size_t> parameter, hollow;
     for (std::size_t i = 0; i < found_.tensors.size(); ++i) {
         const Shape& shape = tensor(i).shape;
         names_.push_back(read_name(tensor(i).name));
         if (names_.back().parameter) parameter = i;
         const bool usable =
             !shape.empty() && shape.size() <= most_rank && std::ranges::find(shape, 0) == shape.end();
+        if (shape.size() > 1 && std::ranges::find(shape, 0) != shape.end()) hollow = i;
         if (!usable || names_.back().parameter) continue;
         const auto role = names_.back().role;
         if (shape.size() == 1 && role != Role::mask) continue;
@@ -71,6 +72,9 @@ Status Matcher::sort_by_role() {
     if (parameter)
         return Error{"these are the weights of a model (" + quote(tensor(*parameter).name) +
                      "), not what a text makes of them; open the model with its config.json"};
+    if (hollow)
+        return missing(quote(tensor(*hollow).name) + " is " + to_string(tensor(*hollow).shape) +
+                       " and holds no numbers; none of its axes may be 0");
     return missing(
         "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
         ".csv");

@@ -121,7 +121,7 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', ph
 
 test('on a phone, a tapped input is changed in a field that brings the keyboard, and the sheet closes', phone, async (explorer) => {
     const { page } = explorer;
-    const field = page.locator('#field');
+    const field = page.locator('[data-field="number"]');
     assert.equal(await field.isVisible(), false);
     await explorer.tap('x/0/1');
     await field.waitFor();
@@ -159,6 +159,41 @@ test('on a phone, the palette is typed into with the phone’s keyboard', phone,
     await explorer.untilState('the lens', ({ lens }) => lens === 'overview');
     await explorer.page.locator('#field').waitFor({ state: 'hidden' });
 });
+
+// What is typed into the fields of lenses, and what the link then says of it.
+const fields = {
+    'masks/text': ['lens=masks', 'window(1,0)', 'masks.mask', 'window(1,0)'],
+    'geometry/text': ['lens=geometry&geometry.part=einsum', 'ij->i with A', 'geometry.einsum', 'ij->i with A'],
+    'geometry/metric': ['lens=geometry&geometry.part=metric', '2 0 0 0; 0 1 0 0; 0 0 1 0; 0 0 0 1', 'geometry.metric', '4x4:2,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1'],
+    'memory/beta-typed': ['lens=memory', '2,5', 'memory.beta', '2.5'],
+    'order/shift': ['lens=order', '77', 'order.shift', '77'],
+    'inverse/typed/0': ['lens=inverse&query=2&key=0', '0.625', 'inverse.wish', '2.0:0.625'],
+};
+
+for (const [key, [fragment, text, named, linked]] of Object.entries(fields)) {
+    test(`on a phone, ${key} is typed into with the phone’s keyboard`, { ...phone, fragment: `v=1&${fragment}` }, async (explorer) => {
+        const { page } = explorer;
+        await explorer.found(key);
+        const field = page.locator(`[data-field="${key}"]`), lens = await explorer.rect('panel/lens');
+        for (let swipes = 0; !await field.isVisible(); ++swipes) {
+            assert.ok(swipes < 40, 'a finger brings it into view');
+            const edge = { x: lens.right - 13, y: lens.y };
+            await swipe(explorer, edge, { x: edge.x, y: edge.y - 150 });
+            await explorer.settled();
+        }
+        const box = await field.boundingBox();
+        assert.ok(box.y >= lens.top && box.y + box.height <= lens.bottom && box.x + box.width <= 390, 'it is in the lens');
+        await page.touchscreen.tap(box.x + 10, box.y + box.height / 2);
+        assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-field')), key);
+        await field.fill(text);
+        await page.keyboard.press('Enter');
+        await explorer.until('the link', () => explorer.linked(named), (now) => now === linked);
+        assert.notEqual(await page.evaluate(() => document.activeElement?.getAttribute('data-field')), key, 'the keyboard goes');
+        await explorer.tap('lens-menu');
+        await field.waitFor({ state: 'hidden' });
+        assert.deepEqual(await explorer.notices('error'), []);
+    });
+}
 
 const brightness = ({ pixels }) => pixels.reduce((sum, x) => sum + x, 0) / pixels.length;
 

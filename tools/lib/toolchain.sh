@@ -9,7 +9,7 @@ build_packages=(
     clang-19 lld-19 llvm-19 libclang-rt-19-dev xz:xz-utils ca-certificates debian-archive-keyring
     libeigen3-dev nlohmann-json3-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core
 )
-test_packages=(clang-format-19)
+test_packages=(clang-format-19 python3-numpy)
 
 on_debian() { [[ -r /etc/debian_version && -x /usr/bin/apt-get ]]; }
 

@@ -126,6 +126,11 @@ std::optional<double> read_number(std::string_view text) {
     return value;
 }
 
+std::optional<double> read_typed_number(std::string text) {
+    std::ranges::replace(text, ',', '.');
+    return read_number(text);
+}
+
 bool is_utf8(std::string_view text) {
     for (std::size_t i = 0; i < text.size();) {
         const auto lead = static_cast<std::uint8_t>(text[i++]);

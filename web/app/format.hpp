@@ -42,6 +42,8 @@ std::string with_commas(std::int64_t count);  // "16,384"; count >= 0
 // Reads a text that is a decimal number, "inf" or "-inf" as a whole; nothing if it is none of these or out of
 // a double's range.
 std::optional<double> read_number(std::string_view text);
+// Reads one that a person has typed: the keypads of many phones have a comma instead of the point.
+std::optional<double> read_typed_number(std::string text);
 
 bool is_utf8(std::string_view text);
 

@@ -10,24 +10,13 @@
 #include "widgets/inspector.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::app {
 
 std::optional<CellRef> Frame::explained_cell() const {
     return before_.cell ? before_.cell : visit_.state().pin;
-}
-
-const std::optional<ui::PageField>& Frame::field() const {
-    return palette_.field() ? palette_.field() : number_field_;
-}
-
-void Frame::field_typed(const std::string& text, bool entered) {
-    if (palette_.field()) return palette_.typed(text, entered);
-    const auto input = pinned_input();
-    if (!input || !entered) return;
-    const auto set = set_as_typed(input->edits, input->cell, text);
-    set ? visit_.perform(*set) : visit_.report_error(set.error());
 }
 
 std::optional<Frame::PinnedInput> Frame::pinned_input() const {
@@ -45,8 +34,14 @@ void Frame::draw_number(const PinnedInput& input) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {13, (height - ImGui::GetTextLineHeight()) / 2});
     ImGui::Dummy({width, height});
     ui::landmark_item("number");
-    number_field_ = ui::PageField{"The number of the pinned cell", shortest(input.value), true,
-                                  ImGui::GetItemRectMin(), ImGui::GetItemRectMax()};
+    const auto typed = ui::page_field({.key = "number",
+                                       .name = "The number of the pinned cell",
+                                       .text = shortest(input.value),
+                                       .number = true});
+    if (typed && typed->entered) {
+        const auto set = set_as_typed(input.edits, input.cell, typed->text);
+        set ? visit_.perform(*set) : visit_.report_error(set.error());
+    }
     ImGui::SameLine();
     // The number keypads of some phones have no minus.
     if (ui::button("number/sign", "±")) visit_.perform(input.edits.set(input.cell, -input.value));

@@ -13,6 +13,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/page_field.hpp"
 
 namespace attn::app {
 
@@ -59,6 +60,7 @@ void Frame::draw(std::size_t heap_bytes) {
     visit_.begin_frame();
     ui::clear_landmarks();
     ui::clear_semantics();
+    ui::clear_page_fields();
     palette_.draw(visit_);  // first, so that what is typed goes to it
     const ImGuiViewport* view = ImGui::GetMainViewport();
     ImGui::SetNextWindowPos(view->Pos);
@@ -68,7 +70,6 @@ void Frame::draw(std::size_t heap_bytes) {
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
                      ImGuiWindowFlags_NoNavFocus);
     now_ = {};
-    number_field_.reset();
     const Rect window{view->Pos, view->Size};
     window.size.x < ui::wide_window ? draw_narrow(window) : draw_wide(window);
     ImGui::End();

@@ -31,10 +31,6 @@ class Frame {
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
     void greet() { start_.open(); }  // a person who is new here
-    // Returns the text field that the page shows over the canvas on a touch screen: the palette's, or that of
-    // the pinned number.
-    const std::optional<ui::PageField>& field() const;
-    void field_typed(const std::string& text, bool entered);
 
   private:
     struct Rect {
@@ -85,7 +81,6 @@ class Frame {
     Palette palette_;
     Start start_;
     Sheet sheet_;
-    std::optional<ui::PageField> number_field_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;

@@ -8,6 +8,7 @@
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/page_field.hpp"
 
 namespace attn::app {
 
@@ -168,14 +169,7 @@ void Palette::close() {
     ImGui::CloseCurrentPopup();
 }
 
-void Palette::typed(const std::string& text, bool entered) {
-    typing_ = ui::Typing(text);
-    entered_ = entered;
-}
-
 void Palette::draw(Visit& visit) {
-    field_.reset();
-    const bool entered = std::exchange(entered_, false);
     if (std::exchange(opens_, false) && !open_) {
         typing_ = ui::Typing();
         searched_ = "\n";  // no search text equals this, so the first search runs at once
@@ -197,10 +191,14 @@ void Palette::draw(Visit& visit) {
         return;
     }
     ImGui::SetNextItemWidth(-1);
+    bool entered = false;  // in the page's field
     if (ui::by_touch()) {
         ImGui::Dummy({ImGui::CalcItemWidth(), touch_field_height});
-        field_ = ui::PageField{"Find", std::string(typing_.text()), false, ImGui::GetItemRectMin(),
-                               ImGui::GetItemRectMax()};
+        if (const auto typed =
+                ui::page_field({.key = "palette", .name = "Find", .text = std::string(typing_.text())})) {
+            typing_ = ui::Typing(typed->text);
+            entered = typed->entered;
+        }
     } else {
         typing_.gather();
         typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,18 +28,12 @@ class Palette {
   public:
     void open() { opens_ = true; }
     void draw(Visit& visit);
-    // Returns the field that the page lays over the palette's own; none: the palette is closed, or has a
-    // keyboard.
-    const std::optional<ui::PageField>& field() const { return field_; }
-    void typed(const std::string& text, bool entered);
 
   private:
     void close();
 
     bool opens_ = false, open_ = false;
-    bool entered_ = false;  // in the page's field
     ui::Typing typing_;
-    std::optional<ui::PageField> field_;
     std::string searched_;
     std::vector<PaletteEntry> found_;
     std::size_t at_ = 0;

@@ -7,6 +7,7 @@
 #include "frame/frame.hpp"
 #include "frame/panel.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/page_field.hpp"
 
 namespace attn::app {
 

@@ -4,6 +4,7 @@
 #include <imgui.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "platform/glyphs.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
@@ -54,9 +56,13 @@ EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
 EM_JS(char*, js_text_to_ids, (const char* text),
       { return stringToNewUTF8(Module.shell.textToIds(UTF8ToString(text))); });
 EM_JS(void, js_set_field,
-      (const char* name, const char* text, int number, int left, int top, int width, int height),
-      { Module.shell.setField(UTF8ToString(name), UTF8ToString(text), !!number, left, top, width, height); });
-EM_JS(void, js_hide_field, (), { Module.shell.hideField(); });
+      (const char* key, const char* name, const char* text, int number, int left, int top, int width,
+       int height),
+      {
+          Module.shell.setField(UTF8ToString(key), UTF8ToString(name), UTF8ToString(text), !!number, left,
+                                top, width, height);
+      });
+EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
@@ -191,14 +197,21 @@ void ensure_imgui() {
 
 app::Visit& visit() { return running().visit; }
 
-void show_field(const std::optional<ui::PageField>& field) {
-    static std::optional<ui::PageField> shown;
-    if (field == shown) return;
-    shown = field;
-    if (!field) return js_hide_field();
-    const auto [name, text, number, min, max] = *field;
-    js_set_field(name.c_str(), text.c_str(), number, static_cast<int>(min.x), static_cast<int>(min.y),
-                 static_cast<int>(max.x - min.x), static_cast<int>(max.y - min.y));
+void show_fields() {
+    static std::vector<ui::PageField> shown;
+    const std::vector<ui::PageField>& fields = ui::page_fields();
+    if (fields == shown) return;
+    for (const ui::PageField& before : shown)
+        if (std::ranges::find(fields, before.key, &ui::PageField::key) == fields.end())
+            js_hide_field(before.key.c_str());
+    for (const ui::PageField& field : fields) {
+        if (std::ranges::find(shown, field) != shown.end()) continue;
+        const auto& [key, name, text, number, min, max] = field;
+        js_set_field(key.c_str(), name.c_str(), text.c_str(), number, static_cast<int>(min.x),
+                     static_cast<int>(min.y), static_cast<int>(max.x - min.x),
+                     static_cast<int>(max.y - min.y));
+    }
+    shown = fields;
 }
 
 void tell_semantics() {
@@ -384,8 +397,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_field(const char* text, int entered) {
-    frame().field_typed(text, entered != 0);
+EMSCRIPTEN_KEEPALIVE void explorer_field(const char* key, const char* text, int entered) {
+    ui::page_typed(key, text, entered != 0);
     wake();
 }
 

@@ -15,7 +15,7 @@ std::size_t heap_in_use();  // bytes
 app::Frame& frame();
 void draw_page();
 // Lays the page's text field over the canvas, or takes it away.
-void show_field(const std::optional<ui::PageField>& field);
+void show_fields();  // those of the page that lie over the canvas
 // Says that the page's elements are not what is drawn.
 void tell_semantics();
 void theme_changed();

@@ -121,8 +121,8 @@ export interface Exports {
 
     _explorer_paste(text: Text): void;
 
-    /** What the text field over the canvas holds; `entered` says that the person has finished. */
-    _explorer_field(text: Text, entered: Flag): void;
+    /** What the text field of this key holds, which lies over the canvas; `entered` says that the person has finished. */
+    _explorer_field(key: Text, text: Text, entered: Flag): void;
 
     /** What is drawn, a `Semantics` as JSON: of nodes that have not changed since the last call, only the keys. */
     _explorer_semantics(): Text;
@@ -296,8 +296,8 @@ export interface Shell {
      * A text field lies over the canvas, at these CSS pixels of the stage. While nobody types it holds `text`. `number`
      * asks for a keyboard of digits, and for the text only when it is entered.
      */
-    setField(name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;
-    hideField(): void;
+    setField(key: string, name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;
+    hideField(key: string): void;
 
     /**
      * Draws a character that the page's fonts lack, or a run of letters that join, into `width` × `height` pixels of four bytes at the address; the

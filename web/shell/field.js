@@ -1,53 +1,48 @@
-// The text field over the canvas. The program draws its own fields, but only a real one brings a phone's keyboard.
+// Text fields over the canvas. The program draws its own, but only a real one brings a phone's keyboard.
 
 export const touch = matchMedia('(pointer: coarse)').matches;
 
-export class Field {
+/** @typedef {(key: string, text: string, entered: boolean) => void} Give */
+
+class Field {
+    number = false;
     #input;
-    #stage;
-    #give;
-    #number = false;
+    #stays;
     #text = '';
 
     /**
      * @param {HTMLInputElement} input
-     * @param {HTMLElement} stage takes the focus when a number is entered.
+     * @param {boolean} stays says that the keyboard stays when a text is entered.
      * @param {(text: string, entered: boolean) => void} give
      */
-    constructor(input, stage, give) {
+    constructor(input, stays, give) {
         this.#input = input;
-        this.#stage = stage;
-        this.#give = give;
+        this.#stays = stays;
         input.addEventListener('input', () => {
-            if (!this.#number) {
+            if (!this.number) {
                 give(input.value, false);
             }
         });
         // A number is entered by leaving the field, too: some phones' keypads have no Enter, only Done.
         input.addEventListener('change', () => {
-            if (this.#number) {
+            if (this.number) {
                 give(input.value.trim(), true);
                 input.value = this.#text;  // what the program does not take is not shown
             }
         });
         input.addEventListener('focus', () => input.select());
+        this.enter = () => {
+            if (!this.number) {
+                give(input.value, true);
+            }
+            return !this.#stays;
+        };
     }
 
-    /** Enter has been pressed in it. */
-    enter() {
-        if (document.activeElement !== this.#input) {
-            return;
-        }
-        if (this.#number) {
-            this.#stage.focus();
-        } else {
-            this.#give(this.#input.value, true);
-        }
-    }
+    get input() { return this.#input; }
 
     /** Opens it before the program has said where: a phone allows it only while a button is being pressed. */
     focus() {
-        this.#number = false;
         this.#input.hidden = false;
         this.#input.value = '';
         this.#input.focus();
@@ -64,22 +59,94 @@ export class Field {
      */
     set(name, text, number, left, top, width, height) {
         const input = this.#input;
-        this.#number = number;
+        this.number = number;
         this.#text = text;
         input.hidden = false;
         input.ariaLabel = name;
-        input.inputMode = number ? 'decimal' : 'search';
-        input.placeholder = number ? '' : 'Find a lens, a head, a token …';
+        input.inputMode = number ? 'decimal' : this.#stays ? 'search' : 'text';
         Object.assign(input.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
         if (document.activeElement !== input) {
             input.value = text;
         }
     }
+}
 
-    hide() {
-        if (document.activeElement === this.#input) {
+export class Fields {
+    #find;
+    #stage;
+    #give;
+    /** @type {Map<string, Field>} */
+    #all = new Map();
+
+    /**
+     * @param {HTMLInputElement} find is the field of the palette.
+     * @param {HTMLElement} stage takes the focus when a field is left.
+     * @param {Give} give
+     */
+    constructor(find, stage, give) {
+        this.#find = find;
+        this.#stage = stage;
+        this.#give = give;
+        find.placeholder = 'Find a lens, a head, a token …';
+        this.#add('palette', find, true);
+    }
+
+    /**
+     * @param {string} key
+     * @param {HTMLInputElement} input
+     * @param {boolean} stays
+     */
+    #add(key, input, stays) {
+        const field = new Field(input, stays, (text, entered) => this.#give(key, text, entered));
+        this.#all.set(key, field);
+        return field;
+    }
+
+    /** @param {string} key */
+    #made(key) {
+        const input = /** @type {HTMLInputElement} */ (this.#find.cloneNode());
+        input.removeAttribute('id');
+        input.placeholder = '';
+        input.dataset.field = key;
+        this.#find.after(input);
+        return this.#add(key, input, false);
+    }
+
+    /** Enter has been pressed in one of them. */
+    enter() {
+        for (const field of this.#all.values()) {
+            if (field.input === document.activeElement && field.enter()) {
+                this.#stage.focus();
+            }
+        }
+    }
+
+    /** Opens that of the palette. */
+    find() { this.#all.get('palette')?.focus(); }
+
+    /**
+     * @param {string} key
+     * @param {string} name
+     * @param {string} text
+     * @param {boolean} number
+     * @param {number} left
+     * @param {number} top
+     * @param {number} width
+     * @param {number} height
+     */
+    set(key, name, text, number, left, top, width, height) {
+        (this.#all.get(key) ?? this.#made(key)).set(name, text, number, left, top, width, height);
+    }
+
+    /** @param {string} key */
+    hide(key) {
+        const input = this.#all.get(key)?.input;
+        if (!input) {
+            return;
+        }
+        if (document.activeElement === input) {
             this.#stage.focus();
         }
-        this.#input.hidden = true;
+        input.hidden = true;
     }
 }

@@ -13,7 +13,7 @@ import { areTensors } from './tensors.js';
  * @import { Bundled } from './bundled.js'
  * @import { Clipboard } from './clipboard.js'
  * @import { Shell } from './contract.d.ts'
- * @import { Field } from './field.js'
+ * @import { Fields } from './field.js'
  * @import { Entry } from './file_chunks.js'
  * @import { HubDialog } from './hub_dialog.js'
  * @import { Models } from './models.js'
@@ -39,7 +39,7 @@ import { areTensors } from './tensors.js';
  * @property {Clipboard} clipboard
  * @property {Notices} notices
  * @property {HTMLElement} canvas
- * @property {Field} field
+ * @property {Fields} fields
  * @property {Semantics} semantics
  */
 
@@ -53,7 +53,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, field, semantics }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics }) {
     const [box] = boxes, [tokens] = all;
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
@@ -132,8 +132,8 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             }
             return there;
         },
-        setField: (...place) => field.set(...place),
-        hideField: () => soon(() => field.hide()),
+        setField: (...place) => fields.set(...place),
+        hideField: (key) => soon(() => fields.hide(key)),
         drawGlyph(text, size, at, width, height) {
             const { advance, pixels } = drawGlyph(text, size, width, height);
             program.write(at, pixels);

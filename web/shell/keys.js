@@ -25,7 +25,7 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape }
             find();
         } else if (command && key === 'a' && forProgram(event)) {
             event.preventDefault();  // it is a field of the program's in which all is chosen, and not the page
-        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, #field', event)) {
+        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, .field', event)) {
             event.preventDefault();
             enter();
         } else if (event.key === 'Escape' && !forProgram(event)) {

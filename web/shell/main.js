@@ -7,7 +7,7 @@ import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
-import { Field, touch } from './field.js';
+import { Fields, touch } from './field.js';
 import { createHost } from './host.js';
 import { HubDialog } from './hub_dialog.js';
 import { attachKeys } from './keys.js';
@@ -79,12 +79,12 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${long}`);
     },
 });
-const field = new Field(element('field'), stage, (text, entered) => program?.field(text, entered));
+const fields = new Fields(element('field'), stage, (key, text, entered) => program?.field(key, text, entered));
 
 // The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
 function find() {
     if (touch) {
-        field.focus();
+        fields.find();
     } else {
         stage.focus();
     }
@@ -99,7 +99,7 @@ attachKeys({
     find,
     enter() {
         boxes.forEach((each) => each.close());
-        field.enter();
+        fields.enter();
     },
     escape: () => bar.escape(),
 });
@@ -204,7 +204,7 @@ async function start() {
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
     const dialog = hub = new HubDialog({ program, models, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, field, semantics });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));

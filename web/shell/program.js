@@ -209,10 +209,11 @@ export class Program {
     paste(text) { this.#call('_explorer_paste', text); }
 
     /**
+     * @param {string} key
      * @param {string} text
      * @param {boolean} entered
      */
-    field(text, entered) { this.#call('_explorer_field', text, entered); }
+    field(key, text, entered) { this.#call('_explorer_field', key, text, entered); }
 
     /** @returns {Semantics} */
     semantics() { return JSON.parse(this.#string(this.#call('_explorer_semantics'))); }

@@ -9,7 +9,7 @@
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/typing.hpp"
+#include "widgets/page_field.hpp"
 
 namespace attn::ui {
 

@@ -3,9 +3,12 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::ui {
@@ -33,10 +36,6 @@ int keep_text(ImGuiInputTextCallbackData* data) {
     return 0;
 }
 
-}  // namespace
-
-namespace {
-
 Typed typed_into(const char* name, const char* meaning, std::string& text, std::size_t longest,
                  float most_width, int lines) {
     const float width = std::min(ImGui::GetContentRegionAvail().x, most_width);
@@ -59,6 +58,11 @@ Typed typed_into(const char* name, const char* meaning, std::string& text, std::
     }
     typed.too_long = buffer.too_long;
     landmark_item(name);
+    if (auto there = page_field({.key = name, .name = meaning, .text = text})) {
+        typed.too_long = there->text.size() > longest;
+        typed.changed = !typed.too_long && there->text != text;
+        if (typed.changed) text = std::move(there->text);
+    }
     semantic_field(Role::textbox, name, meaning, text);
     return typed;
 }
@@ -74,6 +78,23 @@ Typed text_area(const char* name, const char* meaning, std::string& text, std::s
                 float most_width) {
     constexpr int area_lines = 4;
     return typed_into(name, meaning, text, longest, most_width, area_lines);
+}
+
+std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,
+                                   float width) {
+    ImGui::SetNextItemWidth(width);
+    ImGui::PushID(name);
+    double typed = shown;
+    ImGui::InputDouble("##number", &typed, 0, 0, format);
+    ImGui::PopID();
+    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
+    landmark_item(name);
+    char written[32];
+    std::snprintf(written, sizeof written, format, typed);
+    const auto there = page_field({.key = name, .name = meaning, .text = written, .number = true});
+    semantic_field(Role::textbox, name, meaning, written);
+    if (entered) return typed;
+    return there && there->entered ? app::read_typed_number(there->text) : std::nullopt;
 }
 
 void fault(const char* name, const std::string& sentence) {

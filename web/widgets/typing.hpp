@@ -2,29 +2,10 @@
 // two after it is asked for; what is typed until then is kept here, so that no letter is lost.
 #pragma once
 
-#include <imgui.h>
-
 #include <array>
-#include <string>
 #include <string_view>
 
 namespace attn::ui {
-
-// Says whether a finger points. The bridge sets this once.
-inline bool by_touch() { return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0; }
-
-// A text field that the page lays over the canvas on a touch screen, since only a real one brings the keyboard.
-struct PageField {
-    std::string name;     // for screen readers
-    std::string text;     // what it holds as long as nobody types
-    bool number = false;  // a keyboard of digits suffices; the text counts once it is entered
-    ImVec2 min = {}, max = {};
-
-    bool operator==(const PageField& o) const {
-        return name == o.name && text == o.text && number == o.number && min.x == o.min.x &&
-               min.y == o.min.y && max.x == o.max.x && max.y == o.max.y;
-    }
-};
 
 class Typing {
   public:

@@ -2,7 +2,13 @@
 #include <catch_amalgamated.hpp>
 
 #include "app/format.hpp"
+#include "lenses/geometry/geometry.hpp"
+#include "lenses/inverse/inverse.hpp"
+#include "lenses/masks/masks.hpp"
+#include "lenses/memory/memory.hpp"
+#include "lenses/order/order.hpp"
 #include "unit/frame/screen.hpp"
+#include "widgets/page_field.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -35,6 +41,14 @@ struct Phone : Screen {
             draw();
         }
         io.AddMouseButtonEvent(0, false);
+        draw(3);
+    }
+    const ui::PageField* field(const std::string& key) const {
+        const auto found = std::ranges::find(ui::page_fields(), key, &ui::PageField::key);
+        return found == ui::page_fields().end() ? nullptr : &*found;
+    }
+    void type_into(const std::string& key, const std::string& text, bool entered) {
+        ui::page_typed(key, text, entered);
         draw(3);
     }
     bool in_view(const std::string& name, const std::string& panel) const {
@@ -89,18 +103,18 @@ TEST_CASE("a tap on another cell explains that cell") {
 
 TEST_CASE("where there is no keyboard, a pinned input has a text field of the page") {
     Phone phone;
-    const auto& field = phone.frame.field();
+    const ui::PageField* field = phone.field("number");
     REQUIRE(field);
     CHECK(field->number);
     CHECK(field->text == shortest(phone.value()));
     CHECK(phone.in_view("number", "panel/inspector"));
-    phone.frame.field_typed("0.7", false);
+    phone.type_into("number", "0.7", false);
     CHECK(phone.value() != 0.7);
-    phone.frame.field_typed("0.7", true);
+    phone.type_into("number", "0.7", true);
     CHECK(phone.value() == 0.7);
-    phone.frame.field_typed("0,25", true);
+    phone.type_into("number", "0,25", true);
     CHECK(phone.value() == 0.25);
-    phone.frame.field_typed("a lot", true);
+    phone.type_into("number", "a lot", true);
     CHECK(phone.value() == 0.25);
     CHECK(phone.page.notices.back() == "'a lot' is not a number; the cell keeps its value.");
     phone.draw(2);
@@ -111,14 +125,14 @@ TEST_CASE("where there is no keyboard, a pinned input has a text field of the pa
     CHECK(phone.value() == 0.7);
     phone.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
     phone.draw(2);
-    CHECK_FALSE(phone.frame.field());
+    CHECK(ui::page_fields().empty());
 }
 
 TEST_CASE("with a keyboard, the cell itself is typed into") {
     Screen screen({390, 740});
     screen.visit.perform(Pin{CellRef{Stage::x, 0, 1}});
     screen.draw(3);
-    CHECK_FALSE(screen.frame.field());
+    CHECK(ui::page_fields().empty());
 }
 
 TEST_CASE("while an input is pinned on a phone, its cell and what it changes are both in view") {
@@ -135,16 +149,72 @@ TEST_CASE("a touch screen types into the palette through a text field of the pag
     Phone phone;
     phone.frame.open_palette();
     phone.draw(3);
-    REQUIRE(phone.frame.field());
-    CHECK_FALSE(phone.frame.field()->number);
-    phone.frame.field_typed("overview", false);
-    phone.draw(2);
+    REQUIRE(phone.field("palette"));
+    CHECK_FALSE(phone.field("palette")->number);
+    CHECK_FALSE(phone.field("number"));  // the palette is over it
+    phone.type_into("palette", "overview", false);
     REQUIRE(phone.shows("palette/0"));
     CHECK_FALSE(phone.shows("palette/9"));
-    phone.frame.field_typed("overview", true);
-    phone.draw(2);
+    phone.type_into("palette", "overview", true);
     CHECK(phone.visit.state().lens == "overview");
     CHECK_FALSE(phone.shows("palette"));
+}
+
+TEST_CASE("a touch screen types into the fields of every lens through fields of the page") {
+    struct Field {
+        const char *lens, *key, *typed;
+        std::function<bool(const State&)> holds;
+        bool number = false;
+    };
+    const std::vector<Field> fields{
+        {"masks", "masks/text", "window(1,0)",
+         [](const State& s) { return s.of<MasksState>().mask == Mask::window(1, 0); }},
+        {"geometry", "geometry/text", "ij->j with A",
+         [](const State& s) { return s.of<GeometryState>().einsum == "ij->j with A"; }},
+        {"geometry", "geometry/metric", "1 0 0 0; 0 2 0 0; 0 0 1 0; 0 0 0 1",
+         [](const State& s) { return s.of<GeometryState>().own.at(1, 1) == 2; }},
+        {"memory", "memory/beta-typed", "2,5", [](const State& s) { return s.of<MemoryState>().beta == 2.5; },
+         true},
+        {"order", "order/shift", "77", [](const State& s) { return s.of<OrderState>().shift == 77; }, true},
+        {"inverse", "inverse/typed/0", "0.625",
+         [](const State& s) {
+             const CellWish* wish = s.of<InverseState>().wish_of(1, 0);
+             return wish && wish->weight == 0.625;
+         },
+         true},
+    };
+    for (const Field& each : fields) {
+        CAPTURE(each.key);
+        Phone phone;
+        phone.visit.perform(Pin{});
+        phone.visit.perform(OpenLens{each.lens});
+        phone.visit.perform(Select{{.query = 1, .key = 0}});
+        GeometryState geometry;
+        geometry.part =
+            std::string_view(each.key) == "geometry/text" ? GeometryPart::einsum : GeometryPart::metric;
+        geometry.metric = MetricKind::own;
+        geometry.own = identity(4, 4);
+        phone.visit.perform(SetGeometry{geometry});
+        phone.settle();
+        const auto lens = [&] { return ui::landmarks().at("panel/lens"); };
+        REQUIRE(phone.shows(each.key));
+        // A finger brings it into view.
+        for (int i = 0; i < 40 && !phone.field(each.key); ++i) {
+            const ImVec2 edge{lens().max.x - 13, (lens().min.y + lens().max.y) / 2};
+            phone.swipe(edge, {edge.x, edge.y - 90});
+        }
+        REQUIRE(phone.field(each.key));
+        CHECK(phone.in_view(each.key, "panel/lens"));
+        CHECK(phone.field(each.key)->number == each.number);
+        phone.type_into(each.key, each.typed, false);
+        CHECK(each.holds(phone.visit.state()) == !each.number);
+        phone.type_into(each.key, each.typed, true);
+        CHECK(each.holds(phone.visit.state()));
+        // Whatever opens over it is not covered by it.
+        phone.click("lens-menu");
+        phone.draw(3);
+        CHECK_FALSE(phone.field(each.key));
+    }
 }
 
 TEST_CASE("a cell that a finger drags is the one that is explained, wherever the finger is") {

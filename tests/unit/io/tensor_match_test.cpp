@@ -367,8 +367,9 @@ TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
     CHECK(match_refusal({}) ==
           "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
           ".csv");
-    CHECK(match_refusal({{tensor("attention", {5}), tensor("attn", {0, 5})}, {}, {}})
-              .starts_with("these files hold no matrix"));
+    CHECK(match_refusal({{tensor("attention", {5})}, {}, {}}).starts_with("these files hold no matrix"));
+    CHECK(match_refusal({{tensor("attention", {5}), tensor("attn", {0, 5})}, {}, {}}) ==
+          "'attn' is 0×5 and holds no numbers; none of its axes may be 0");
     CHECK(match_refusal({{tensor("h.0.q_proj.weight", {64, 64}, "model.safetensors")}, {}, {}}) ==
           "these are the weights of a model ('h.0.q_proj.weight'), not what a text makes of them; open the "
           "model with its config.json");

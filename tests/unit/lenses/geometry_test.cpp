@@ -104,6 +104,33 @@ int check_numbers(GeometryScreen& screen) {
 
 }  // namespace
 
+TEST_CASE("the squares and directions of a form take steps, none of which does all of them") {
+    constexpr Index width = 40, d = 6;
+    HeadWeights w;
+    Random random(3);
+    for (Matrix* each : {&w.w_q, &w.w_k}) {
+        *each = Matrix(width, d);
+        for (double& number : each->values) number = random.normal();
+    }
+    HeadForm form(FormOf::scores, w);
+    CHECK(form.squares().square);
+    CHECK(form.squares().whole == 0);
+    CHECK_FALSE(form.directions());
+    int steps = 1;
+    while (form.step()) ++steps;
+    CHECK(steps == 5);  // the squares, two factors, what is between them, and back
+    REQUIRE(form.directions());
+    double whole = 0, values = 0;
+    for (Index i = 0; i < width; ++i)
+        for (Index j = 0; j < width; ++j) {
+            const double cell = form_cell<double>(form.factors(), i, j);
+            whole += cell * cell;
+        }
+    for (const double value : form.directions()->values) values += value * value;
+    CHECK(form.squares().whole == Catch::Approx(whole).epsilon(1e-12));
+    CHECK(values == Catch::Approx(whole).epsilon(1e-12));
+}
+
 TEST_CASE("a number of the geometry is found again from its reference") {
     for (Index i = 0; i < geometry_number_count; ++i)
         for (const Index col : {0, 1, 4095, 16'383}) {

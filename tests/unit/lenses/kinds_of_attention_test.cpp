@@ -2,11 +2,14 @@
 // and k and a model's own biases add.
 #include <catch_amalgamated.hpp>
 #include <cmath>
+#include <cstring>
 
 #include "app/link.hpp"
+#include "io/safetensors.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/order/order.hpp"
 #include "support/translator.hpp"
@@ -147,6 +150,26 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
     }
 }
 
+TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
+    SmallScreen screen;
+    for (const Index layer : one_of_each) {
+        CAPTURE(layer);
+        screen.open("masks", {layer, 1});
+        const Record& record = screen.run().record_at(layer);
+        screen.visit.perform(TryMask{{.mask = record.spec().mask}});
+        const Index query = record.queries() - 1;
+        screen.visit.perform(Select{{.layer = layer, .head = 1, .query = query, .key = {}}});
+        screen.settle();
+        const auto& example = screen.lens<MasksLens>().empty_example();
+        REQUIRE(example.query == query);
+        const std::vector<float> expected = record.weights(1, query);
+        // Weights of the kernels are within about 2^-20 of themselves.
+        for (Index key = 0; key < record.keys(); ++key)
+            CHECK(example.rows[0].weights[static_cast<std::size_t>(key)] ==
+                  Catch::Approx(expected[static_cast<std::size_t>(key)]).margin(2e-6));
+    }
+}
+
 TEST_CASE(
     "Geometry's form makes the scores of cross-attention from what is written and what the encoder gives") {
     SmallScreen screen;
@@ -192,6 +215,92 @@ TEST_CASE(
         screen.settle();
         CHECK(lens.form(screen.subject())->of() == of);
     }
+}
+
+TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attention") {
+    struct Of {
+        const char *family, *w_q, *w_k;
+        Index layer;
+    };
+    const auto files_for = [](const char* name) {
+        const auto all = all_small_families();
+        return files_of(*std::ranges::find(all, std::string_view(name), &SmallFamily::name));
+    };
+    const auto opened = [](SmallScreen& screen, const ModelFiles& files, Index layer) {
+        load_files(screen.visit, "other",
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        for (const Box box : {Box::first, Box::second})
+            screen.visit.tokens({box, box == Box::first ? "what is read" : "what is written", written_ids,
+                                 std::vector<std::string>(5, "·w"), 5});
+        screen.settle();
+        screen.open("inverse", {layer, 1});
+    };
+    constexpr double wished = 0.6;
+    for (const Of& each :
+         {Of{"llama", "layers.1.self_attn.q_proj.weight", "layers.1.self_attn.k_proj.weight", 1},
+          // It turns neighbours, and not all of them.
+          Of{"gptj", "h.1.attn.q_proj.weight", "h.1.attn.k_proj.weight", 1},
+          Of{"t5", "decoder.block.1.layer.1.EncDecAttention.q.weight",
+             "decoder.block.1.layer.1.EncDecAttention.k.weight", 5}})
+        for (const ChangeOf of : {ChangeOf::w_q, ChangeOf::w_k}) {
+            CAPTURE(each.family, info(of).label);
+            ModelFiles files = files_for(each.family);
+            SmallScreen screen;
+            opened(screen, files, each.layer);
+            InverseState asked;
+            asked.of = of;
+            asked.wishes = {{3, 1, wished}, {4, 0, wished}};
+            screen.visit.perform(SetInverse{asked});
+            screen.settle();
+            const HeadChange* change = screen.lens<InverseLens>().change(screen.subject());
+            REQUIRE(change);
+            REQUIRE(change->found());
+            CHECK(change->of() == of);
+            CHECK(change->search()->least());
+            const Record& record = screen.run().record_at(each.layer);
+            // Each number of the change is the sum of what it is explained with.
+            const auto why = screen.why(cell_of(InverseNumber::change, 2, 1));
+            REQUIRE(why);
+            CHECK(why->f64 == Catch::Approx(change->change(2, 1)).margin(1e-7));
+            // The reference: the model with these weights in its file, run again.
+            auto& bytes = files.weights.begin()->second;
+            const auto read = parse_safetensors(bytes);
+            REQUIRE(read);
+            const auto entry = std::ranges::find_if(read->header.tensors, [&](const TensorEntry& tensor) {
+                return tensor.name.ends_with(of == ChangeOf::w_q ? each.w_q : each.w_k);
+            });
+            REQUIRE(entry != read->header.tensors.end());
+            REQUIRE(entry->dtype == DType::f32);
+            const Index d = record.d_k(), head = of == ChangeOf::w_q ? 1 : record.kv_head(1);
+            for (Index a = 0; a < d; ++a)
+                for (Index b = 0; b < change->changed_rows(); ++b) {
+                    const auto at = static_cast<std::size_t>((head * d + a) * entry->shape[1] + b);
+                    std::byte* number = bytes.data() + read->header.data_offset + entry->begin + 4 * at;
+                    float w = 0;
+                    std::memcpy(&w, number, sizeof w);
+                    w = static_cast<float>(static_cast<double>(w) + change->change(b, a));
+                    std::memcpy(number, &w, sizeof w);
+                }
+            SmallScreen again;
+            opened(again, files, each.layer);
+            const Record& moved = again.run().record_at(each.layer);
+            // q and k are sums of 16 products in f32.
+            CHECK(moved.cell(Stage::weight, 1, 3, 1) == Catch::Approx(wished).margin(1e-5));
+            CHECK(moved.cell(Stage::weight, 1, 4, 0) == Catch::Approx(wished).margin(1e-5));
+            for (Index key = 0; key < moved.keys(); ++key)
+                CHECK(change->after(4)->at(static_cast<std::size_t>(key)) ==
+                      Catch::Approx(moved.cell(Stage::weight, 1, 4, key)).margin(1e-5));
+        }
+    // A norm of q and k is no linear map.
+    SmallScreen normed;
+    opened(normed, files_for("qwen3"), 1);
+    InverseState of_norms;
+    of_norms.of = ChangeOf::w_q;
+    of_norms.wishes = {{4, 0, wished}};
+    normed.visit.perform(SetInverse{of_norms});
+    normed.settle();
+    CHECK(normed.lens<InverseLens>().change(normed.subject())->of() == ChangeOf::q);
+    CHECK(normed.shows("inverse/normalised"));
 }
 
 TEST_CASE(

@@ -140,7 +140,7 @@ TEST_CASE("a text that is too long is not taken") {
     open(screen);
     screen.click("masks/text");
     screen.press(ImGuiKey_End);
-    screen.type(std::string(9000, ' ').c_str());
+    screen.type(std::string(41'000, ' ').c_str());
     CHECK(screen.shows("masks/fault"));
     CHECK(tried(screen).mask == Mask::causal());
     screen.type(" | padding(2)");
@@ -229,6 +229,36 @@ TEST_CASE("a query without a key, by four conventions") {
     CHECK_FALSE(weight(EmptyRow::sink, 7));
     screen.click("masks/empty/1/2");
     CHECK(screen.visit.state().pin->stage == Stage::lens);
+}
+
+TEST_CASE("the four conventions start from scores that are given, without the mask") {
+    Screen screen;
+    screen.visit.perform(SetSource{Source::scores});
+    screen.visit.perform(SetSoftcap{0.25});
+    open(screen, {.mask = Mask::window(1, 0)});
+    screen.visit.perform(Select{{.query = 2, .key = {}}});
+    screen.settle();
+    // The reference: the scores as the ladder has them, scaled and capped, of the last two keys.
+    const WorkedState& worked = worked_of(screen.visit.state());
+    const auto capped = [&](Index key) {
+        return 0.25 *
+               std::tanh(static_cast<double>(*spec_of(worked).scale) * worked.scores.at(2, key) / 0.25);
+    };
+    const double earlier = std::exp(capped(1)), own = std::exp(capped(2));
+    REQUIRE(std::abs(earlier - own) > 0.01);
+    const auto why = [&](EmptyRow convention, Index place) {
+        return explained_here(
+            screen, 2, mask_cell::empty + static_cast<Index>(convention) * mask_cell::empty_columns + place);
+    };
+    for (const EmptyRow convention : {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan}) {
+        // The scores lie in the Record as f32.
+        CHECK(why(convention, 0)->f64 == 0);
+        CHECK(why(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
+    }
+    CHECK(why(EmptyRow::sink, 2)->f64 == Catch::Approx(own / (1 + earlier + own)).epsilon(1e-6));
+    const auto& step = why(EmptyRow::zeros, 0)->steps[0];
+    CHECK(step.value == fixed(capped(0), 4));
+    CHECK(subject_in(screen.visit).explain_at(*step.at)->f64 == Catch::Approx(capped(0)).epsilon(1e-6));
 }
 
 TEST_CASE("a model runs under the mask, and its own mask changes nothing") {

@@ -90,6 +90,25 @@ TEST_CASE("of a head, all of its components give its raw scores, and the first o
     CHECK(some.values().size() <= 5);
 }
 
+TEST_CASE("scores and weights that are given have no q and k, and the lens says so") {
+    Screen screen;
+    screen.visit.perform(OpenLens{"scale"});
+    screen.visit.perform(SetScale{{.vectors = ScaleVectors::head}});
+    screen.settle();
+    CHECK_FALSE(screen.shows("scale/without"));
+    CHECK(scale_in(screen).variances(subject_in(screen.visit)));
+    screen.visit.perform(SetSource{Source::scores});
+    screen.settle();
+    CHECK(screen.shows("scale/without"));
+    CHECK_FALSE(scale_in(screen).variances(subject_in(screen.visit)));
+    CHECK(scale_in(screen).without_vectors(subject_in(screen.visit)) ==
+          "No head’s q and k can be shown here, because its scores are given.");
+    // What is shown instead are the seeded vectors.
+    CHECK(scale_in(screen).products(subject_in(screen.visit)).components() == ScaleState{}.components);
+    screen.click("scale/vectors/of this head");
+    CHECK_FALSE(scale_in(screen).variances(subject_in(screen.visit)));
+}
+
 TEST_CASE("every value is counted in one bin, and scores that are not finite in none") {
     const std::vector<float> values{-5, -1, -0.999f, 0, 0.5f, 0.999f, 1, 70};
     CHECK(bins_of(values, 1, 4) == std::vector<Index>{3, 0, 1, 4});

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/block.hpp"
-#include "model/explain.hpp"
+#include "model/head_projection.hpp"
 #include "subjects/projections.hpp"
 
 namespace attn::app {
@@ -20,9 +20,38 @@ Matrix transposed(const Matrix& m) {
     return out;
 }
 
-HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& record) {
+// [in, out], read along what lies together.
+Matrix matrix_of(const WeightView& weight) {
+    Matrix made(weight.in, weight.out);
+    const bool by_column = weight.layout == WeightView::Layout::out_in;
+    const Index lines = by_column ? weight.out : weight.in, size = by_column ? weight.in : weight.out;
+    std::vector<float> line(static_cast<std::size_t>(size));
+    for (Index i = 0; i < lines; ++i) {
+        convert_to_f32(weight.dtype, weight.data, i * size, line);
+        for (Index j = 0; j < size; ++j)
+            (by_column ? made.at(j, i) : made.at(i, j)) =
+                static_cast<double>(line[static_cast<std::size_t>(j)]);
+    }
+    return made;
+}
+
+// Of W_O, the rows of one head: [d_v, d_model].
+Matrix rows_of_head(const WeightView& w_o, Index head, Index width) {
+    Matrix made(width, w_o.out);
+    const bool by_column = w_o.layout == WeightView::Layout::out_in;
+    const Index first = head * width, lines = by_column ? w_o.out : width, size = by_column ? width : w_o.out;
+    std::vector<float> line(static_cast<std::size_t>(size));
+    for (Index i = 0; i < lines; ++i) {
+        convert_to_f32(w_o.dtype, w_o.data, by_column ? i * w_o.in + first : (first + i) * w_o.out, line);
+        for (Index j = 0; j < size; ++j)
+            (by_column ? made.at(j, i) : made.at(i, j)) =
+                static_cast<double>(line[static_cast<std::size_t>(j)]);
+    }
+    return made;
+}
+
+HeadWeights weights_of_model(const Trace& trace, HeadIndex head) {
     const Model& model = *trace.model();
-    const ModelConfig& config = model.config();
     const LayerAttention attention = trace.attention(head.layer);
     const AttentionHalf& half = attention.half;
     HeadWeights made;
@@ -34,23 +63,12 @@ HeadWeights weights_of_model(const Trace& trace, HeadIndex head, const Record& r
     made.crosses = &attention.queries != &attention.keys;
     made.turned = half.rotary.has_value();
     made.normalised = half.q_norm || half.k_norm;
-    const auto vectors = [&](Stage stage, Index of) {
-        Matrix w(config.d_model, config.head_dim);
-        for (Index a = 0; a < config.head_dim; ++a) {
-            const QkvColumn column = qkv_column(model, stage, head.layer, of, a);
-            if (stage != Stage::v) made.biased |= column.linear->bias.size() > 0;
-            for (Index b = 0; b < config.d_model; ++b)
-                w.at(b, a) = element(column.linear->weight, b, column.out);
-        }
-        return w;
-    };
-    made.w_q = vectors(Stage::q, head.head);
-    made.w_k = vectors(Stage::k, record.kv_head(head.head));
-    made.w_v = vectors(Stage::v, record.kv_head(head.head));
-    made.w_o = Matrix(config.head_dim, config.d_model);
-    for (Index a = 0; a < config.head_dim; ++a)
-        for (Index b = 0; b < config.d_model; ++b)
-            made.w_o.at(a, b) = element(half.attention_out.weight, head.head * config.head_dim + a, b);
+    const HeadProjection projection = head_projection(model, head.layer, head.head);
+    made.biased = !projection.q.bias.empty() || !projection.k.bias.empty();
+    made.w_q = matrix_of(projection.q.view().weight);
+    made.w_k = matrix_of(projection.k.view().weight);
+    made.w_v = matrix_of(projection.v.view().weight);
+    made.w_o = rows_of_head(half.attention_out.weight, head.head, model.config().head_dim);
     return made;
 }
 
@@ -61,6 +79,13 @@ double dot_of(const Matrix& factor, std::span<const double> direction, Index a) 
 }
 
 }  // namespace
+
+std::vector<float> HeadWeights::inputs_of(Index token) const {
+    if (!trace) return {x.values.begin() + token * x.cols, x.values.begin() + (token + 1) * x.cols};
+    const LayerAttention attention = trace->attention(layer);
+    const float* row = attention.run.attention_input.matrix().row(token);
+    return {row, row + width()};
+}
 
 double HeadWeights::input(Index token, Index b, bool of_key) const {
     if (!trace) return x.at(token, b);
@@ -78,8 +103,7 @@ CellPlace HeadWeights::input_at(HeadIndex head, Index token, Index b, bool of_ke
 std::optional<HeadWeights> head_weights(Subject& subject, const State& state, HeadIndex head) {
     const Attention* attention = subject.attention();
     if (!attention) return std::nullopt;
-    if (const auto trace = attention->trace())
-        return weights_of_model(*trace, head, *attention->record(head.layer));
+    if (const auto trace = attention->trace()) return weights_of_model(*trace, head);
     auto typed = edited_projections(subject, state);
     if (!typed) return std::nullopt;
     HeadWeights made;
@@ -116,10 +140,18 @@ void HeadForm::begin() {
     };
     finite_ = all_finite(left_) && all_finite(right_);
     if (!finite_) return;
-    squares_ = squares_of(factors_);
     // Rows and columns of different spaces, or texts, do not mirror each other.
-    squares_.square = squares_.square && !crosses_;
+    squares_.square = factors_.rows() == factors_.cols() && !crosses_;
     job_.emplace(factors_);
+}
+
+bool HeadForm::step() {
+    if (!job_) return false;
+    if (squared_) return job_->step();
+    const bool square = squares_.square;
+    squares_ = squares_of(factors_);
+    squares_.square = square;
+    return squared_ = true;
 }
 
 CellRef HeadForm::left_at(Index row, Index a) const {

@@ -34,6 +34,7 @@ struct HeadWeights {
 
     // What q is made of, or k and v.
     double input(Index token, Index b, bool of_key = false) const;
+    std::vector<float> inputs_of(Index token) const;  // [d_model], of q
     CellPlace input_at(HeadIndex head, Index token, Index b, bool of_key = false) const;
     Index width() const { return w_q.rows; }  // d_model
 };
@@ -50,9 +51,9 @@ class HeadForm {
 
     FormOf of() const { return of_; }
     const FormFactors& factors() const { return factors_; }
-    const FormSquares& squares() const { return squares_; }
+    const FormSquares& squares() const { return squares_; }  // all of them once there are directions
     bool finite() const { return finite_; }
-    bool step() { return job_ && job_->step(); }  // true while there is more to do
+    bool step();  // true while there is more to do
     const SingularDirections* directions() const { return job_ ? job_->directions() : nullptr; }
 
     Index first_row() const { return first_row_; }  // of Q Kᵀ: the first query
@@ -78,7 +79,7 @@ class HeadForm {
     FormFactors factors_{};
     FormSquares squares_;
     bool crosses_;
-    bool finite_ = true;
+    bool finite_ = true, squared_ = false;
     Index first_row_ = 0, first_col_ = 0;
     std::optional<SingularJob> job_;
 };

@@ -137,8 +137,7 @@ Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
         if (count_of(made.shape) > named_size_limit) return too_large(name, made.shape);
         const Range in_rows = row ? Range{made.row, made.row + 1} : Range{0, weights->tokens};
         for (Index token = in_rows.begin; token < in_rows.end; ++token)
-            for (Index b = 0; b < weights->width(); ++b)
-                made.values.push_back(static_cast<float>(weights->input(token, b)));
+            std::ranges::copy(weights->inputs_of(token), std::back_inserter(made.values));
         return made;
     }
     const Matrix& own = *weights_at(*weights, made.stage);

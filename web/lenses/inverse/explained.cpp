@@ -122,10 +122,18 @@ void explain_by(const Around& a, Index row, Index col) {
                 if (change.left(0, row) != 0) add(rows[r], of_key(row), own, {}, own_at);
                 break;
             case ChangeOf::w_q:
-                for (Index j = 0; j < record.keys(); ++j) sum += of_key(j) * static_cast<double>(k(j, col));
+                for (Index j = 0; j < record.keys(); ++j)
+                    sum += of_key(j) * change.key_seen(rows[r], j)[static_cast<std::size_t>(col)];
                 add(rows[r], change.x()->at(rows[r], row), sum, {}, {});
                 break;
             case ChangeOf::w_k:
+                for (Index j = 0; change.turns() && j < record.keys(); ++j)
+                    sum += of_key(j) * change.x()->at(j, row) *
+                           change.query_seen(rows[r], j)[static_cast<std::size_t>(col)];
+                if (change.turns()) {
+                    add(rows[r], sum, 1, {}, {});
+                    break;
+                }
                 for (Index j = 0; j < record.keys(); ++j) sum += of_key(j) * change.x()->at(j, row);
                 add(rows[r], sum, own, {}, own_at);
                 break;
@@ -137,8 +145,14 @@ void explain_by(const Around& a, Index row, Index col) {
         case ChangeOf::q: a.out.formula = "Σ_j c[i, j] · K[j, a]"; break;
         case ChangeOf::key:
         case ChangeOf::keys: a.out.formula = "Σ_i c[i, j] · Q[i, a]"; break;
-        case ChangeOf::w_q: a.out.formula = "Σ_i X[i, b] · Σ_j c[i, j] K[j, a]"; break;
-        case ChangeOf::w_k: a.out.formula = "Σ_i (Σ_j c[i, j] X[j, b]) · Q[i, a]"; break;
+        case ChangeOf::w_q:
+            a.out.formula = change.turns() ? "Σ_i X[i, b] · Σ_j c[i, j] (R_iᵀ K[j])[a]"
+                                           : "Σ_i X[i, b] · Σ_j c[i, j] K[j, a]";
+            break;
+        case ChangeOf::w_k:
+            a.out.formula = change.turns() ? "Σ_i Σ_j c[i, j] X[j, b] (R_jᵀ Q[i])[a]"
+                                           : "Σ_i (Σ_j c[i, j] X[j, b]) · Q[i, a]";
+            break;
     }
     if (a.out.operands.empty()) {
         add_line(a.out, "change", "0", 0);

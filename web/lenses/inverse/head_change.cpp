@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "analysis/vectors.hpp"
@@ -54,7 +56,24 @@ void span_of(const std::vector<std::vector<double>>& vectors, std::vector<std::v
     for (std::vector<double>& own : shares) own.resize(basis.size());
 }
 
+// Component a of R_token v or, with direction −1, of R_tokenᵀ v, as model/explain.hpp turns them.
+double turned_at(const TokenTurns& turns, Index token, Index a, auto&& v, double direction = 1) {
+    const RotaryPair pair = pair_of(&turns.rotary, a);
+    if (pair.partner < 0) return v(a);
+    const double angle = static_cast<double>(token) * turns.frequencies[static_cast<std::size_t>(pair.pair)],
+                 sine = direction * (pair.first ? -std::sin(angle) : std::sin(angle));
+    return turns.rotary.magnitude * (v(a) * std::cos(angle) + v(pair.partner) * sine);
+}
+
 }  // namespace
+
+std::vector<double> TokenTurns::turned(const std::vector<double>& v, Index token, double direction) const {
+    std::vector<double> made;
+    for (Index a = 0; a < std::ssize(v); ++a)
+        made.push_back(
+            turned_at(*this, token, a, [&](Index c) { return v[static_cast<std::size_t>(c)]; }, direction));
+    return made;
+}
 
 const ChangeInfo& info(ChangeOf of) { return change_table[static_cast<std::size_t>(of)]; }
 
@@ -67,13 +86,15 @@ std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, 
 
 HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of,
                        std::vector<CellWish> wishes, std::shared_ptr<const std::vector<double>> keys,
-                       std::shared_ptr<const Matrix> x, std::vector<Index> rows)
+                       std::shared_ptr<const Matrix> x, std::vector<Index> rows,
+                       std::optional<TokenTurns> turns)
     : record_(std::move(record)),
       head_(head),
       of_(of),
       wishes_(std::move(wishes)),
       x_(std::move(x)),
       rows_(std::move(rows)) {
+    if (of_projection()) turns_ = std::move(turns);
     for (const CellWish& wish : wishes_)
         if (wished_rows_.empty() || wished_rows_.back() != wish.query) wished_rows_.push_back(wish.query);
     std::erase_if(rows_,
@@ -85,7 +106,9 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
         spanned.push_back(of == ChangeOf::w_q ? Vector(x_->values.begin() + row * x_->cols,
                                                        x_->values.begin() + (row + 1) * x_->cols)
                                               : as_vector(q_rows.row(row), q_rows.cols));
-    if (of == ChangeOf::q) {
+    if (of_whole()) {
+        shares_.assign(spanned.size(), {1});
+    } else if (of == ChangeOf::q) {
         for (std::size_t r = 0; r < spanned.size(); ++r) {
             shares_.emplace_back(spanned.size());
             shares_.back()[r] = 1;
@@ -94,9 +117,15 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
         span_of(spanned, basis_, shares_);
     }
     const Index width = of == ChangeOf::key || of == ChangeOf::keys ? record_->keys()
+                        : of_whole()                                ? x_->cols * record_->d_k()
                         : of == ChangeOf::w_k                       ? x_->cols
                                                                     : record_->d_k();
-    if (width * std::ssize(shares_.front()) * std::ssize(wishes_) > numbers_limit) {
+    const auto product = [](Index a, Index b, Index c) {
+        return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+    };
+    const double slopes = product(width, std::ssize(shares_.front()), std::ssize(wishes_)),
+                 levers = turns_ ? product(std::ssize(wished_rows_), record_->keys(), width) : 0;
+    if (std::max(slopes, levers) > static_cast<double>(numbers_limit)) {
         too_large_ = true;
         is_so_ = false;
         return;
@@ -122,7 +151,7 @@ std::vector<WishedRow> HeadChange::wished(std::shared_ptr<const Vector> keys) co
         lever.own.assign(static_cast<std::size_t>(n), of_ == ChangeOf::keys ? 1 : 0);
         for (const CellWish& wish : wishes_) lever.own[static_cast<std::size_t>(wish.key)] = 1;
     } else if (of_ == ChangeOf::w_k) {
-        lever.width = x_->cols;
+        lever.width = of_whole() ? x_->cols * d : x_->cols;
         lever.rows = {x_, &x_->values};
     } else {
         lever.width = d;
@@ -131,11 +160,36 @@ std::vector<WishedRow> HeadChange::wished(std::shared_ptr<const Vector> keys) co
     std::vector<WishedRow> all;
     for (std::size_t r = 0; r < wished_rows_.size(); ++r) {
         lever.blocks = shares_[r];
+        if (turns_) lever.rows = turned_lever(wished_rows_[r]);
         all.push_back({score_row(*record_, head_, wished_rows_[r]), lever, {}});
         for (const CellWish& wish : wishes_)
             if (wish.query == wished_rows_[r]) all.back().wishes.push_back({wish.key, wish.weight});
     }
     return all;
+}
+
+std::vector<double> HeadChange::key_seen(Index query, Index key) const {
+    Vector k = as_vector(record_->k().heads().head(record_->kv_head(head_)).row(key), record_->d_k());
+    return turns_ ? turns_->back(k, query) : k;
+}
+std::vector<double> HeadChange::query_seen(Index query, Index key) const {
+    Vector q = as_vector(record_->q().heads().head(head_).row(query), record_->d_k());
+    return turns_ ? turns_->back(q, key) : q;
+}
+
+// f of every key for one query.
+std::shared_ptr<const std::vector<double>> HeadChange::turned_lever(Index query) const {
+    Vector rows;
+    for (Index j = 0; j < record_->keys(); ++j) {
+        if (!of_whole()) {
+            std::ranges::copy(key_seen(query, j), std::back_inserter(rows));
+            continue;
+        }
+        const Vector seen = query_seen(query, j);
+        for (Index b = 0; b < x_->cols; ++b)
+            for (const double each : seen) rows.push_back(x_->at(j, b) * each);
+    }
+    return std::make_shared<const Vector>(std::move(rows));
 }
 
 bool HeadChange::step() {
@@ -206,6 +260,18 @@ void HeadChange::take_change() {
             right_ = std::move(z_of);
             break;
         case ChangeOf::w_k:
+            if (of_whole()) {
+                // Column by column of z.
+                const Vector whole = std::move(z_of.front());
+                z_of.clear();
+                for (Index a = 0; a < record_->d_k(); ++a) {
+                    Vector& column = z_of.emplace_back();
+                    for (Index b = 0; b < x_->cols; ++b)
+                        column.push_back(whole[static_cast<std::size_t>(b * record_->d_k() + a)]);
+                    basis_.emplace_back(
+                        static_cast<std::size_t>(record_->d_k()))[static_cast<std::size_t>(a)] = 1;
+                }
+            }
             for (const Vector& block : z_of) {
                 Vector& by = k_by_.emplace_back();
                 for (Index j = 0; j < record_->keys(); ++j)
@@ -231,29 +297,52 @@ double HeadChange::change(Index row, Index col) const {
     return sum;
 }
 
-double HeadChange::q(Index query, Index component) const {
-    auto sum = static_cast<double>(record_->q().heads().head(head_)(query, component));
-    for (std::size_t l = 0; l < q_by_.size(); ++l)
-        sum += q_by_[l][static_cast<std::size_t>(query)] * right_[l][static_cast<std::size_t>(component)];
+namespace {
+
+// Σ_l by_l[token] right_l[a].
+double added_by(const std::vector<std::vector<double>>& by, const std::vector<std::vector<double>>& right,
+                Index token, Index a) {
+    double sum = 0;
+    for (std::size_t l = 0; l < by.size(); ++l)
+        sum += by[l][static_cast<std::size_t>(token)] * right[l][static_cast<std::size_t>(a)];
     return sum;
 }
 
+}  // namespace
+
+double HeadChange::q(Index query, Index component) const {
+    const auto more = [&](Index a) { return added_by(q_by_, right_, query, a); };
+    return static_cast<double>(record_->q().heads().head(head_)(query, component)) +
+           (turns_ ? turned_at(*turns_, query, component, more) : more(component));
+}
+
 double HeadChange::k(Index key, Index component) const {
-    auto sum = static_cast<double>(record_->k().heads().head(record_->kv_head(head_))(key, component));
-    for (std::size_t l = 0; l < k_by_.size(); ++l)
-        sum += k_by_[l][static_cast<std::size_t>(key)] * right_[l][static_cast<std::size_t>(component)];
-    return sum;
+    const auto more = [&](Index a) { return added_by(k_by_, right_, key, a); };
+    return static_cast<double>(record_->k().heads().head(record_->kv_head(head_))(key, component)) +
+           (turns_ ? turned_at(*turns_, key, component, more) : more(component));
+}
+
+// What a change adds to q or k of a token.
+std::vector<double> HeadChange::moved(const std::vector<Vector>& by, Index token) const {
+    Vector sum(static_cast<std::size_t>(record_->d_k()));
+    for (std::size_t l = 0; l < by.size(); ++l)
+        if (const double times = by[l][static_cast<std::size_t>(token)]; times != 0)
+            sum = added(std::move(sum), times, right_[l]);
+    return turns_ ? turns_->turned(sum, token) : sum;
 }
 
 ScoreRow HeadChange::row_after(Index query) const {
     ScoreRow row = score_row(*record_, head_, query);
     const ConstMatrix k_rows = record_->k().heads().head(record_->kv_head(head_));
     const float* own = record_->q().heads().head(head_).row(query);
-    for (std::size_t l = 0; l < q_by_.size(); ++l)
-        if (const double by = q_by_[l][static_cast<std::size_t>(query)]; by != 0)
-            for (Index j = 0; j < record_->keys(); ++j)
-                row.raw[static_cast<std::size_t>(j)] += by * along(right_[l], k_rows.row(j));
-    for (std::size_t l = 0; l < k_by_.size(); ++l) {
+    if (!q_by_.empty()) {
+        const Vector more = moved(q_by_, query);
+        for (Index j = 0; j < record_->keys(); ++j)
+            row.raw[static_cast<std::size_t>(j)] += along(more, k_rows.row(j));
+    }
+    for (Index j = 0; turns_ && !k_by_.empty() && j < record_->keys(); ++j)
+        row.raw[static_cast<std::size_t>(j)] += along(moved(k_by_, j), own);
+    for (std::size_t l = 0; !turns_ && l < k_by_.size(); ++l) {
         const double share = along(right_[l], own);
         for (std::size_t j = 0; j < row.raw.size(); ++j)
             if (k_by_[l][j] != 0) row.raw[j] += k_by_[l][j] * share;
@@ -287,9 +376,15 @@ float HeadChange::after_f32(Index query, Index key) {
     const ConstMatrix k_now = record_->k().heads().head(record_->kv_head(head_));
     Tensor q_row({1, 1, d}), k_rows({1, n, d});
     for (Index a = 0; a < d; ++a) q_row.data()[a] = static_cast<float>(q(query, a));
-    for (Index j = 0; j < n; ++j)
+    for (Index j = 0; j < n; ++j) {
+        std::copy_n(k_now.row(j), d, k_rows.data() + j * d);
+        const auto moves = [&](const Vector& by) { return by[static_cast<std::size_t>(j)] != 0; };
+        if (std::ranges::none_of(k_by_, moves)) continue;
+        const Vector more = moved(k_by_, j);
         for (Index a = 0; a < d; ++a)
-            k_rows.data()[j * d + a] = k_by_.empty() ? k_now(j, a) : static_cast<float>(k(j, a));
+            k_rows.data()[j * d + a] =
+                static_cast<float>(static_cast<double>(k_now(j, a)) + more[static_cast<std::size_t>(a)]);
+    }
     AttentionSpec spec = record_->spec();
     spec.scale = record_->scale();
     PaintedBits bits{1, 1, n, std::vector<std::uint8_t>(static_cast<std::size_t>(n))};

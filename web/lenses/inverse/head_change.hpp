@@ -6,6 +6,10 @@
 //   keys      K′ = K + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = the unit vector j, of the keys that may move
 //   W_Q       W′ = W + Σ_l b_l z_lᵀ           x_i = Σ_l blocks_l b_l;      f_j = k_j
 //   W_K       W′ = W + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = x_j
+// Where rotary positions turn q and k after their projections, q_i = R_i W_Qᵀ x_i and k_j = R_j W_Kᵀ x_j, the score is still
+// linear in each of them:
+//   W_Q       as above, with f_j = R_iᵀ k_j for the row of query i
+//   W_K       W′ = W + z, all of it;          f_j = x_j (R_jᵀ q_i)ᵀ
 // Every other change that moves the scores of these rows alike is longer, and the norm of these is |z|.
 #pragma once
 
@@ -19,6 +23,7 @@
 #include "analysis/least_change.hpp"
 #include "app/matrix.hpp"
 #include "attention/record.hpp"
+#include "model/network.hpp"
 
 namespace attn::app {
 
@@ -38,16 +43,32 @@ struct CellWish {
     bool operator==(const CellWish&) const = default;
 };
 
+// How rotary positions turn q and k of a token after their projections (model/network.hpp).
+struct TokenTurns {
+    Rotary rotary;
+    std::vector<double> frequencies;  // of a text of this length
+
+    // R_token v, or R_tokenᵀ v.
+    std::vector<double> turned(const std::vector<double>& v, Index token) const {
+        return turned(v, token, 1);
+    }
+    std::vector<double> back(const std::vector<double>& v, Index token) const { return turned(v, token, -1); }
+
+  private:
+    std::vector<double> turned(const std::vector<double>& v, Index token, double direction) const;
+};
+
 // K of a head in double, [n_k, d_k].
 std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head);
 
 class HeadChange {
   public:
-    // `keys` are keys_in_double, which no change without a wish needs; x [n, d_model] is needed for W_Q and W_K. `wishes` are
-    // in the order of their rows; `rows` are the queries of which it is to be said how they move.
+    // `keys` are keys_in_double, which no change without a wish needs. For W_Q and W_K, x [n, d_model] is what q or k is made
+    // of, and `turns` what comes between, if anything. `wishes` are in the order of their rows; `rows` are the queries of
+    // which it is to be said how they move.
     HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
                std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
-               std::vector<Index> rows);
+               std::vector<Index> rows, std::optional<TokenTurns> turns = {});
 
     bool step();  // about a row's scores; true while there is more to do
     bool found() const { return search_ && search_->found(); }
@@ -66,6 +87,10 @@ class HeadChange {
     const std::vector<CellWish>& wishes() const { return wishes_; }
     const std::vector<Index>& wished_rows() const { return wished_rows_; }
     const Matrix* x() const { return x_.get(); }
+    const TokenTurns* turns() const { return turns_ ? &*turns_ : nullptr; }
+    // k of a key and q of a query as the projection that changes sees them: turned back by the other's position.
+    std::vector<double> key_seen(Index query, Index key) const;
+    std::vector<double> query_seen(Index query, Index key) const;
 
     // The rest is there once the change is found. Of the matrix that changes, M′ = M + Σ_l left_l right_lᵀ:
     Index blocks() const { return std::ssize(left_); }
@@ -93,7 +118,10 @@ class HeadChange {
 
   private:
     using Vector = std::vector<double>;
+    bool of_whole() const { return turns_ && of_ == ChangeOf::w_k; }  // the matrix is one block
     std::vector<WishedRow> wished(std::shared_ptr<const Vector> keys) const;
+    std::shared_ptr<const Vector> turned_lever(Index query) const;
+    Vector moved(const std::vector<Vector>& by, Index token) const;
     void look_for_reason();
     void take_change();
     void look_at(Index query);
@@ -105,6 +133,7 @@ class HeadChange {
     std::vector<Index> wished_rows_;
     std::shared_ptr<const Matrix> x_;
     std::vector<Index> rows_;
+    std::optional<TokenTurns> turns_;  // of W_Q and W_K
     bool is_so_ = true;
     std::vector<Vector> basis_, shares_;  // b_l or e_l; [rows with wishes][blocks]
     std::optional<Obstacle> obstacle_;
@@ -113,7 +142,7 @@ class HeadChange {
     std::optional<LeastChange> search_;
     std::optional<BestWeight> best_;
     std::vector<Vector> left_, right_;
-    // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys]; empty: unchanged.
+    // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys], turned; empty: unchanged.
     std::vector<Vector> q_by_, k_by_;
     std::size_t next_row_ = 0;
     std::map<Index, Vector> after_;

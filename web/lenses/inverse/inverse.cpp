@@ -83,27 +83,36 @@ std::optional<Missing> InverseLens::missing(Subject& subject) const {
 
 // ---- What is looked at ------------------------------------------------------------------------------------
 
-std::shared_ptr<const Matrix> InverseLens::inputs(Subject& subject) {
+const std::optional<InverseLens::Inputs>& InverseLens::inputs(Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Inputs of{state().subject, attention.version(), subject.chosen().layer};
+    const InputsOf of{state().subject, attention.version(), subject.chosen().layer};
     if (inputs_of_ == of) return inputs_;
     inputs_of_ = of;
     inputs_.reset();
     if (auto projections = edited_projections(subject, state())) {
-        inputs_ = std::make_shared<const Matrix>(std::move(projections->x));
-        return inputs_;
+        const auto x = std::make_shared<const Matrix>(std::move(projections->x));
+        return inputs_ = Inputs{x, x, {}};
     }
-    // Rotary positions and norms come between W_Q and q.
     const auto trace = attention.trace();
-    if (!trace || turns_or_normalises(trace->model()->network(), of.layer)) return nullptr;
+    if (!trace || normalised(*trace, of.layer)) return inputs_;
     const LayerAttention attended = trace->attention(of.layer);
-    const Tensor& x = attended.run.attention_input;
-    if (attended.place.kind == AttentionKind::cross || x.size() == 0 || x.size() > inputs_limit ||
-        x.dim(0) != attention.keys() || x.dim(0) != attention.queries())
-        return nullptr;
-    inputs_ =
-        std::make_shared<const Matrix>(Matrix{x.dim(0), x.dim(1), {x.values().begin(), x.values().end()}});
-    return inputs_;
+    const auto rows = [](const Tensor& x, Index count) -> std::shared_ptr<const Matrix> {
+        if (x.size() == 0 || x.size() > inputs_limit || x.dim(0) != count) return nullptr;
+        return std::make_shared<const Matrix>(
+            Matrix{x.dim(0), x.dim(1), {x.values().begin(), x.values().end()}});
+    };
+    Inputs made{rows(attended.run.attention_input, attention.queries()), {}, {}};
+    made.k =
+        attended.place.kind == AttentionKind::cross ? rows(attended.key_input, attention.keys()) : made.q;
+    if (!made.q || !made.k) return inputs_;
+    if (const Rotary* rotary = trace->model()->network().rotary_of(of.layer))
+        made.turns = TokenTurns{*rotary, rotary->of_text(trace->tokens())};
+    return inputs_ = std::move(made);
+}
+
+bool InverseLens::normalised(const Trace& trace, Index layer) {
+    const AttentionHalf& half = trace.model()->network().attention(layer);
+    return half.q_norm || half.k_norm;
 }
 
 const HeadChange* InverseLens::change(Subject& subject) {
@@ -118,8 +127,12 @@ const HeadChange* InverseLens::change(Subject& subject) {
         return wish.query >= record->queries() || wish.key >= record->keys();
     });
     std::shared_ptr<const Matrix> x;
+    std::optional<TokenTurns> turns;
     if (asked.of == ChangeOf::w_q || asked.of == ChangeOf::w_k) {
-        x = inputs(subject);
+        if (const auto& made_of = inputs(subject)) {
+            x = asked.of == ChangeOf::w_q ? made_of->q : made_of->k;
+            turns = made_of->turns;
+        }
         if (!x) asked.of = asked.of == ChangeOf::w_q ? ChangeOf::q : ChangeOf::keys;
     }
     if (asked_ != asked || !change_) {
@@ -130,7 +143,8 @@ const HeadChange* InverseLens::change(Subject& subject) {
                                asked_->version == asked.version && asked_->head == asked.head;
         if (!same_keys) keys_.reset();
         if (!keys_ && !asked.wishes.empty()) keys_ = keys_in_double(*record, head.head);
-        change_.emplace(record, head.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows));
+        change_.emplace(record, head.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows),
+                        std::move(turns));
         asked_ = std::move(asked);
         // Most are found before the sentence that tells of them is drawn.
         const Deadline soon(search_ms);

@@ -77,8 +77,14 @@ class InverseLens final : public Lens {
     // The pages of the chosen row and key.
     Range queries_shown(const Record& record) const;
     Range keys_shown(const Record& record) const;
-    // Of X and W_Q; null where they are not at hand.
-    std::shared_ptr<const Matrix> inputs(Subject& subject);
+    // What q and k are made of by W_Q and W_K, and what turns them after that; nothing where it is not at hand or where a
+    // norm comes between.
+    struct Inputs {
+        std::shared_ptr<const Matrix> q, k;
+        std::optional<TokenTurns> turns;
+    };
+    const std::optional<Inputs>& inputs(Subject& subject);
+    static bool normalised(const Trace& trace, Index layer);  // q or k
     std::string why_not(Subject& subject, const HeadChange& change) const;
     Index chosen_query(const Record& record) const;
 
@@ -103,11 +109,11 @@ class InverseLens final : public Lens {
             return version == of_version && head == of_head && query == of_query;
         }
     };
-    struct Inputs {
+    struct InputsOf {
         std::string_view subject;
         std::uint64_t version = 0;
         Index layer = 0;
-        bool operator==(const Inputs&) const = default;
+        bool operator==(const InputsOf&) const = default;
     };
     struct Typed {
         Index query, key;
@@ -133,6 +139,9 @@ class InverseLens final : public Lens {
 
     void set(InverseState wanted) const;
     void wish(const Drawing& drawing, Index query, Index key, double weight);
+    // No weight, and one that cannot be wished for, is refused by its text.
+    void wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
+                       const std::string& text);
     struct Placed;
     template <class Cell>
     static Placed draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, ui::Lines& lines, Cell cell);
@@ -157,8 +166,8 @@ class InverseLens final : public Lens {
     std::optional<HeadChange> change_;
     std::optional<Chosen> chosen_;
     std::shared_ptr<const std::vector<double>> keys_;  // of what is asked
-    std::optional<Inputs> inputs_of_;
-    std::shared_ptr<const Matrix> inputs_;
+    std::optional<InputsOf> inputs_of_;
+    std::optional<Inputs> inputs_;
     std::optional<Pattern> fitted_of_;
     std::optional<PatternFit> fit_;
     std::optional<Typed> typed_;

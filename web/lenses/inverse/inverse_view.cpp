@@ -11,7 +11,9 @@
 #include "subjects/reading.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/plot.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
@@ -103,7 +105,18 @@ void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const 
     if (const auto chosen = ui::choice("inverse/of", labels, static_cast<int>(change.of())))
         next.of = static_cast<ChangeOf>(*chosen);
     ImGui::EndGroup();
+    if (const auto trace = subject.attention()->trace();
+        trace && normalised(*trace, subject.chosen().layer)) {
+        ui::caption("Norms stand between W_Q, W_K and the scores here, so q and k are changed themselves.");
+        ui::landmark_item("inverse/normalised");
+    }
     set(std::move(next));
+}
+
+void InverseLens::wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
+                                const std::string& text) {
+    if (weight && *weight > 0 && *weight < 1) return wish(drawing, query, key, *weight);
+    visit().report_error({"“" + text + "” is no weight to wish for; type a number between 0 and 1."});
 }
 
 // The wishes of the chosen row as numbers, and the weight of the chosen key where it has none.
@@ -116,6 +129,12 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
                           label = "weight of " + key_in_words(attention, key);
         if (const auto to = ui::slider(name.c_str(), label.c_str(), weight, least_wish, most_wish, "%.3f"))
             wish(drawing, row.query, key, *to);
+        // With a keyboard, the cell itself is typed into.
+        if (ui::by_touch()) {
+            const auto typed = ui::number_field(("inverse/typed/" + std::to_string(key)).c_str(),
+                                                label.c_str(), weight, "%.3f", ui::number_width);
+            if (typed) wish_as_typed(drawing, row.query, key, *typed, shortest(*typed));
+        }
         ImGui::EndGroup();
         if (!wished) return;
         ui::next_control(ui::need::button);
@@ -163,9 +182,7 @@ void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, 
     const Typed typed = *std::exchange(typed_, std::nullopt);
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
     const std::string text(typed.typing.text());
-    const auto weight = read_number(text);
-    if (weight && *weight > 0 && *weight < 1) return wish(drawing, typed.query, typed.key, *weight);
-    visit().report_error({"“" + text + "” is no weight to wish for; type a number between 0 and 1."});
+    wish_as_typed(drawing, typed.query, typed.key, read_number(text), text);
 }
 
 // The weights as they are, where wishes are made, and with the change.

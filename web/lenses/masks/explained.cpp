@@ -184,10 +184,14 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
     }
     if (!of_sink) {
         const bool allowed = example.allowed[at] != 0;
-        out.steps.push_back({"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4),
-                             false,
-                             record_ ? std::optional(CellPlace{looked_->head, {Stage::scaled, cell.row, key}})
-                                     : std::nullopt});
+        std::optional<CellPlace> of_head;
+        if (record_) {
+            const AttentionSpec& spec = record_->spec();
+            const bool plain = spec.bias.empty() && spec.softcap == 0 && !spec.edits;
+            of_head = {looked_->head, {plain ? Stage::scaled : Stage::masked, cell.row, key}};
+        }
+        out.steps.push_back(
+            {"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false, of_head});
     }
     double sum = 0;
     for (const double weight : wide.weights) sum += weight;

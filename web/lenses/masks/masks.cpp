@@ -225,9 +225,11 @@ bool MasksLens::step_wanted() const {
 std::vector<double> MasksLens::scores_of(Index query) const {
     std::vector<double> scores(static_cast<std::size_t>(looked_->keys));
     if (!record_) return scores;
-    std::vector<float> raw(scores.size());
-    record_->stage(Stage::capped, looked_->head.head, {query, query + 1}, {0, looked_->keys}, raw);
-    std::ranges::copy(raw, scores.begin());
+    const RowChain row = row_chain(*record_, looked_->head.head, query);
+    for (Index key = 0; key < looked_->keys; ++key) {
+        const CellExplanation cell = row.at(key);
+        scores[static_cast<std::size_t>(key)] = cell.allowed ? cell.masked : cell.capped + cell.bias;
+    }
     return scores;
 }
 

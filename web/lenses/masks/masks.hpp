@@ -111,8 +111,8 @@ class MasksLens final : public Lens {
     const EmptyExample& empty_example();
     // As many as an equal share of all keys takes.
     int empty_decimals() const { return looked_->keys <= 100 ? 2 : 5; }
-    // The scaled scores of a query of the head before any mask; zeros where the mask is not of the subject's size or
-    // there are no vectors.
+    // The scores of a query of the head before any mask, scaled, capped and with their bias; zeros where the mask is not
+    // of the subject's size or there are no vectors.
     std::vector<double> scores_of(Index query) const;
     bool step_wanted() const;
     bool of_subject() const { return looked_->version != 0; }

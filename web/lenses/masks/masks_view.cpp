@@ -16,7 +16,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t longest_typed = 8000;
+constexpr std::size_t longest_typed = 40'000;
 
 // Controls that keep together, on a line that breaks where they do not fit.
 void group(float width, auto draw) {

@@ -16,6 +16,7 @@
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
 #include "widgets/plot.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
@@ -92,15 +93,9 @@ void MemoryLens::draw_beta() {
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
     ui::label("β =");
-    ImGui::SetNextItemWidth(ui::number_width);
-    double typed = shown;
-    ImGui::InputDouble("##beta", &typed, 0, 0, "%.4g");
-    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-    ui::landmark_item("memory/beta-typed");
-    char written[32];
-    std::snprintf(written, sizeof written, "%.4g", typed);
-    ui::semantic_field(ui::Role::textbox, "memory/beta-typed", "β as a number", written);
-    if (entered) wanted.beta = typed;
+    if (const auto typed =
+            ui::number_field("memory/beta-typed", "β as a number", shown, "%.4g", ui::number_width))
+        wanted.beta = *typed;
     ImGui::SameLine(0, 6);
     const Status possible = now().beta ? ok() : Error{"This is the head’s own β."};
     if (ui::button("memory/own", "the head’s own", possible)) wanted.beta.reset();

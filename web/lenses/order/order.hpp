@@ -147,7 +147,6 @@ class OrderLens final : public Lens {
     CurvesOf curves_of_;
     std::optional<DistanceCurves> distances_;
     std::optional<LengthCurves> lengths_;
-    int shift_ = 1000;  // as it is typed
 };
 
 }  // namespace attn::app

@@ -12,6 +12,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
+#include "widgets/text_field.hpp"
 #include "widgets/token_line.hpp"
 
 namespace attn::app {
@@ -257,16 +258,12 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
 }
 
 void OrderLens::draw_shift() {
-    if (!ImGui::IsAnyItemActive()) shift_ = static_cast<int>(now().shift);
     ui::label("shift all positions by");
-    ImGui::SetNextItemWidth(ui::number_width + 24);
-    ImGui::InputInt("##shift", &shift_, 0, 0);
-    const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-    ui::landmark_item("order/shift");
-    ui::semantic_field(ui::Role::textbox, "order/shift", "shift all positions by", std::to_string(shift_));
-    if (!entered) return;
+    const auto typed = ui::number_field("order/shift", "shift all positions by",
+                                        static_cast<double>(now().shift), "%.0f", ui::number_width + 24);
+    if (!typed) return;
     OrderState next = now();
-    next.shift = shift_;
+    next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
     set(next);
 }
 

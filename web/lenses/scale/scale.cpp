@@ -51,10 +51,21 @@ ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
     }
 }
 
+std::optional<std::string> ScaleLens::without_vectors(Subject& subject) const {
+    const Attention* attention = subject.attention();
+    if (!attention) return "There is no head here yet.";
+    const std::vector<Stage> stages = attention->stages();
+    if (std::ranges::find(stages, Stage::raw) != stages.end()) return std::nullopt;
+    return attention->record(subject.chosen().layer)
+               ? "No head’s q and k can be shown here, because its scores are given."
+               : "No head’s q and k can be shown here, because its weights are given.";
+}
+
 ScaleLens::Source ScaleLens::source(Subject& subject) const {
     const Attention* attention = subject.attention();
     const Selection s = subject.chosen();
     if (state().of<ScaleState>().vectors != ScaleVectors::head || !attention) return {};
+    if (without_vectors(subject)) return {};
     auto record = attention->record(s.layer);
     if (!record || record->queries() == 0 || record->keys() == 0) return {};
     return {std::move(record), attention->version(), s.layer, s.head};

@@ -64,8 +64,10 @@ class ScaleLens final : public Lens {
 
     // What is shown: of a head, where its vectors are chosen and there are some. Computed anew when that changes.
     const DotProducts& products(Subject& subject);
-    const std::vector<RuledRow>& rules(Subject& subject);   // of a long row at first fewer than all
-    const ScaleCurves& curves();                            // of seeded vectors
+    const std::vector<RuledRow>& rules(Subject& subject);  // of a long row at first fewer than all
+    const ScaleCurves& curves();                           // of seeded vectors
+    // Says in one sentence why there are no q and k of the head; nothing where there are.
+    std::optional<std::string> without_vectors(Subject& subject) const;
     const ComponentVariances* variances(Subject& subject);  // null: no head
 
   private:

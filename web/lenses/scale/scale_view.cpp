@@ -55,17 +55,15 @@ void ScaleLens::draw_presets() {
 
 void ScaleLens::draw_controls(Subject& subject) {
     ScaleState scale = state().of<ScaleState>();
-    const Attention* attention = subject.attention();
-    const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
+    const std::optional<std::string> without = without_vectors(subject);
     static constexpr std::array<const char*, 2> names{"seeded normal", "of this head"};
     ImGui::BeginGroup();
     ui::label("q and k");
-    ImGui::BeginDisabled(!record);
-    if (const auto chosen = ui::choice("scale/vectors", names, record ? static_cast<int>(scale.vectors) : 0))
+    ImGui::BeginDisabled(without.has_value());
+    if (const auto chosen = ui::choice("scale/vectors", names, without ? 0 : static_cast<int>(scale.vectors)))
         scale.vectors = static_cast<ScaleVectors>(*chosen);
     ImGui::EndDisabled();
     ImGui::EndGroup();
-    if (!record) ui::tooltip("There are no q and k here: the weights were given finished.");
     const Source shown = source(subject);
     const Index most = shown.record ? shown.record->d_k() : scale_components_limit;
     ui::next_control(ui::need::slider);
@@ -80,6 +78,10 @@ void ScaleLens::draw_controls(Subject& subject) {
         if (const auto seed = ui::stepper("scale/seed", "seed", static_cast<Index>(scale.seed), 0, 999'999))
             scale.seed = static_cast<std::uint32_t>(*seed);
         ImGui::EndGroup();
+    }
+    if (without) {
+        ui::caption(without->c_str());
+        ui::landmark_item("scale/without");
     }
     if (scale != state().of<ScaleState>()) visit().perform(SetScale{scale}, ui::gesture());
 }

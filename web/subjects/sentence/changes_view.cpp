@@ -9,6 +9,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
@@ -128,14 +129,8 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
     const auto number = [&](const char* name, const char* label, const char* meaning, double shown,
                             Operation operation) {
         ui::label(label);
-        ImGui::SetNextItemWidth(ui::long_number_width);
-        ImGui::PushID(name);
-        ImGui::InputDouble("##change", &shown, 0, 0, "%.6g");
-        ImGui::PopID();
-        const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-        ui::landmark_item(name);
-        ui::semantic_field(ui::Role::textbox, name, meaning, shortest(shown));
-        if (entered) to(operation, shown);
+        if (const auto typed = ui::number_field(name, meaning, shown, "%.6g", ui::long_number_width))
+            to(operation, *typed);
     };
     if (!hides) {
         number("change/value", "to", why.part ? "Change all of its numbers to" : "Change this number to",

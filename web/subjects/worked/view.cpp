@@ -1,6 +1,7 @@
 // Draws the subject's own part of the page: the example's question, and its settings besides the cells.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app {
 
@@ -132,14 +134,10 @@ void WorkedSubject::generator() {
     if (generated) seed_ = static_cast<int>(now().origin.seed);
     group([&] {
         ui::label("seed");
-        ImGui::SetNextItemWidth(ui::number_width);
-        int wanted = seed_;
-        ImGui::InputInt("##seed", &wanted, 0, 0);
-        const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
-        ui::landmark_item("seed");
-        ui::semantic_field(ui::Role::textbox, "seed", "seed", std::to_string(wanted));
-        if (entered && wanted >= 0) {
-            seed_ = wanted;
+        constexpr double most = std::numeric_limits<int>::max();
+        const auto wanted = ui::number_field("seed", "seed", seed_, "%.0f", ui::number_width);
+        if (wanted && *wanted >= 0) {
+            seed_ = static_cast<int>(std::min(*wanted, most));
             visit().perform(Generate{static_cast<std::uint32_t>(seed_)});
         }
         ImGui::SameLine(0, 6);

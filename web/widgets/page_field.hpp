@@ -1,0 +1,43 @@
+// Text fields that the page lays over the canvas on a touch screen, since only a real one brings the keyboard.
+#pragma once
+
+#include <imgui.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::ui {
+
+// Says whether a finger points. The bridge sets this once.
+inline bool by_touch() { return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0; }
+
+struct PageField {
+    std::string key;      // a landmark's name
+    std::string name;     // for screen readers
+    std::string text;     // what it holds as long as nobody types
+    bool number = false;  // a keyboard of digits suffices; the text counts once it is entered
+    ImVec2 min = {}, max = {};
+
+    bool operator==(const PageField& o) const {
+        return key == o.key && name == o.name && text == o.text && number == o.number && min.x == o.min.x &&
+               min.y == o.min.y && max.x == o.max.x && max.y == o.max.y;
+    }
+};
+
+struct PageTyped {
+    std::string text;
+    bool entered = false;
+};
+
+// Where a finger points, lays the field over the last ImGui item, if all of that is in view and no popup covers it.
+// Returns what has been typed there since the last frame.
+std::optional<PageTyped> page_field(PageField field);
+
+// ---- For the page -----------------------------------------------------------------------------------------
+
+void clear_page_fields();  // at the start of a frame
+const std::vector<PageField>& page_fields();
+void page_typed(const std::string& key, const std::string& text, bool entered);
+
+}  // namespace attn::ui
