@@ -23,7 +23,7 @@ struct HeldTensor {
     DType dtype;        // q8_0, or the file's own
     bool turned =
         false;  // a matrix [in, out] of the file is held as [out, in]: rows of blocks lie along the inputs
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes = {};
 };
 struct HeldFile {
     std::uint64_t data_offset = 0;  // of the first tensor's bytes in the file

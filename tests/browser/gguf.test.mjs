@@ -22,7 +22,12 @@ async function drop(explorer, { files, name, text }) {
     return explorer.untilRun('the run', (state) => state.text === text && state.tokens > 0);
 }
 
-async function agrees(explorer, { attention, logits }) {
+/**
+ * @param {any} explorer
+ * @param {any} expected
+ */
+async function agrees(explorer, expected) {
+    const { attention, logits } = expected;
     for (const [layer, heads] of attention.entries()) {
         for (const [head, rows] of heads.entries()) {
             near(await explorer.attention(layer, head), rows, tolerance.attention, `layer ${layer}, head ${head}`);

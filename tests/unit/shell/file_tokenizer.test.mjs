@@ -38,6 +38,7 @@ test('the program splits, with the ends of a text or without, and says what has 
 
 test('long texts are split by the program too, and alike vocabularies are known', async () => {
     const given = [];
+    /** @type {any} */
     const box = { text: '', fault: () => {}, show: () => {} };
     const tokens = new Tokens(box, (text, ids, total) => given.push([text.length, [...ids], total]));
     const tokenizer = createFileTokenizer(bytes, (text) => ({ ids: Array.from(text, () => 0), fault: null }));

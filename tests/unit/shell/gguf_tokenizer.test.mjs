@@ -91,7 +91,7 @@ function mixture(count) {
 for (const [pre, { by, whole = false }] of Object.entries(divisions)) {
     test(`${pre}: a text of the corpora and random mixtures`, { skip }, (context) => {
         const { description } = describeTokenizer({ 'vocab.json': shared.text('tokenizers/gpt2-vocab.json'), 'merges.txt': shared.text('tokenizers/gpt2-merges.txt') });
-        const { vocab, merges } = description.model;
+        const { vocab, merges } = /** @type {any} */ (description.model);
         const tokens = Object.keys(vocab).sort((a, b) => vocab[a] - vocab[b]);
         const file = write(`${pre}.gguf`, gguf(pre, tokens, tokens.map((token) => (token === '<|endoftext|>' ? 3 : 1)), merges));
         const library = new Tokenizer({
