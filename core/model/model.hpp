@@ -27,7 +27,7 @@ struct ModelFiles {
     std::map<std::string, Bytes>
         weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …, x.gguf
     std::map<std::string, HeldFile>
-        held;  // .safetensors files in their place, which were rounded as they arrived
+        held = {};  // .safetensors files in their place, which were rounded as they arrived
 };
 bool is_gguf_name(std::string_view file);
 

@@ -38,10 +38,10 @@ TEST_CASE("a model is held in 8 bits on request, and says so", "[eight]") {
     visit.tokens({Box::first, "abcab", {1, 2, 3, 1, 2}, {"a", "b", "c", "a", "b"}, 5});
     while (visit.work(100)) continue;
     // The component of the embedding that its file holds in 16 bits, from byte 8 + header on.
-    const auto explained = explain(visit, {Stage::w_token, 2, 5});
-    REQUIRE(explained);
-    CHECK_THAT(explained->note, Catch::Matchers::ContainsSubstring("held here in 8 bits"));
-    CHECK(std::ranges::any_of(explained->steps, [](const auto& step) { return step.arithmetic == "d · q"; }));
+    const auto why = explained(visit, {Stage::w_token, 2, 5});
+    REQUIRE(why);
+    CHECK_THAT(why->note, Catch::Matchers::ContainsSubstring("held here in 8 bits"));
+    CHECK(std::ranges::any_of(why->steps, [](const auto& step) { return step.arithmetic == "d · q"; }));
 }
 
 TEST_CASE("weights that break off, or come before their configuration, are refused", "[eight]") {

@@ -166,7 +166,6 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
          "cost, by the lens Heads.")
             .c_str());
     const auto measured = [&](const char* name, const std::string& label, CachePart part) {
-        ui::next_control(ui::text_size(label).x + 20);
         if (!ui::button(name, label.c_str())) return;
         CacheState next = now();
         next.part = part;
