@@ -150,7 +150,7 @@ export class Models {
         this.#tokens.forEach((each) => each.adopt({ ...open, context }));
         if (!ticket.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
-            this.#notices.info(`${name} is open.${without}`);
+            this.#notices.info(`${name} is open${named.rounded ? ', its matrices rounded to 8 bits' : ''}.${without}`);
         }
         return true;
     }
