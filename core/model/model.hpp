@@ -26,8 +26,8 @@ struct ModelFiles {
     std::optional<Bytes> index;  // model.safetensors.index.json, if the weights are in shards
     std::map<std::string, Bytes>
         weights;  // keyed by file name: model.safetensors, model-00001-of-00002.safetensors, …, x.gguf
-    std::map<std::string, HeldFile>
-        held = {};  // .safetensors files in their place, which were rounded as they arrived
+    std::map<std::string, HeldFile> held =
+        {};  // .safetensors files in their place, which were rounded as they arrived
 };
 bool is_gguf_name(std::string_view file);
 
