@@ -34,9 +34,9 @@ import { createTokenizer } from './tokenizer.js';
  */
 
 /**
- * A model as it was read, under its name; `open` is null where the program refused it.
+ * A model as it was read, under its name, and whether it is open: the program may have refused it.
  *
- * @typedef {{name: string, open: Pick<OpenModel, 'tokenizer' | 'texts'> | null}} Read
+ * @typedef {{name: string, open: boolean}} Read
  */
 
 /**
@@ -146,8 +146,6 @@ export class Models {
         if (!open) {
             return false;  // the program has said why
         }
-        const context = this.#program.modelContext();
-        this.#tokens.forEach((each) => each.adopt({ ...open, context }));
         if (!ticket.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
             this.#notices.info(`${name} is open${named.rounded ? ', its matrices rounded to 8 bits' : ''}.${without}`);
@@ -171,8 +169,8 @@ export class Models {
         const name = shown || model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';
         this.#program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
         return this.#orDiscarded(async () => {
-            const loaded = await this.#transfer(name, model, ticket, rounded) && this.#program.modelLoaded();
-            return { name, open: loaded ? { tokenizer, texts } : null };
+            const arrived = await this.#transfer(name, model, ticket, rounded);
+            return { name, open: arrived && this.#loaded({ tokenizer, texts }) };
         });
     }
 
@@ -195,9 +193,23 @@ export class Models {
             if (tokenizer) {
                 program.modelName(link || name, this.#tokens[0].readsAlike(tokenizer));
             }
-            const loaded = arrived && program.modelLoaded();
-            return { name, open: loaded && tokenizer ? { tokenizer, texts: null } : null };
+            return { name, open: tokenizer !== null && this.#loaded({ tokenizer, texts: null }) };
         });
+    }
+
+    /**
+     * The program takes what has arrived, and asks for the tokens of its sentence right after: the tokenizer has to be there
+     * by then. The answer is false where the program refuses it.
+     *
+     * @param {Pick<OpenModel, 'tokenizer' | 'texts'>} read
+     */
+    #loaded(read) {
+        if (!this.#program.modelLoaded()) {
+            return false;
+        }
+        const context = this.#program.modelContext();
+        this.#tokens.forEach((each) => each.adopt({ ...read, context }));
+        return true;
     }
 
     /**
@@ -206,7 +218,7 @@ export class Models {
      * @param {() => Promise<Read>} read
      */
     async #orDiscarded(read) {
-        let open = null;
+        let open = false;
         try {
             const answer = await read();
             open = answer.open;
