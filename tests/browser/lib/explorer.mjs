@@ -145,8 +145,9 @@ export class Explorer {
 
     // Dismisses all standing notices.
     async dismiss() {
-        for (const notice of await this.page.$$('#notices .notice button')) {
-            await notice.click();
+        const buttons = this.page.locator('#notices .notice button');
+        while (await buttons.count() > 0) {
+            await buttons.last().click({ timeout: 1000 }).catch(() => {});  // a notice may go by itself meanwhile
         }
     }
 
