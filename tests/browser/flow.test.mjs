@@ -40,7 +40,7 @@ test('a word shows the fewest edges that make up the share, in either form', asy
     }
 });
 
-test('the slider draws more edges or none, without a new run', async (explorer) => {
+test('the slider draws more edges or none, without a new run', { fine: true }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     // The address follows what is typed after a pause.
     await explorer.until('the text in the address', () => explorer.page.evaluate(() => location.hash), (hash) => hash.includes('text='));
