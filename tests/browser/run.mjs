@@ -17,9 +17,7 @@ if (variants.length === 0) {
 
 const started = Date.now();
 const server = await serve({ folder: site });
-// V8's optimizing compiler has its turn under Node, where the kernels are tested; a page here is gone before it is done.
-const args = [...launchOptions.args, '--js-flags=--liftoff-only'];
-const launch = () => chromium.launch({ ...launchOptions, args });
+const launch = () => chromium.launch(launchOptions);
 const browsers = await Promise.all(Array.from({ length: 6 }, launch));
 const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()
     .map((name) => ({ topic: name.replace('.test.mjs', ''), file: new URL(name, import.meta.url) }));

@@ -27,7 +27,7 @@ import { Explorer } from './explorer.mjs';
  */
 
 const limit = 90000;  // ms a test; none comes near it on an idle machine
-const coarse = 0.25;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
+const coarse = 0.5;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
 const few = 4;
 /** @type {Test[]} */
 const registered = [];
