@@ -55,13 +55,24 @@ test('a notice moves nothing, leaves the inspector uncovered, and goes once the 
     await explorer.until('the notice to go', () => explorer.notices('error'), (all) => all.length === 0);
 });
 
-test('a file of 5 GB is refused before anything is read', async (explorer) => {
+test('a file of 8 GB is refused before anything is read', async (explorer) => {
     const folder = variation(tiny.folder, {}, 'huge');
-    truncateSync(join(folder, 'model.safetensors'), 5e9);  // sparse
+    truncateSync(join(folder, 'model.safetensors'), 8e9);  // sparse
     const before = await explorer.state();
     await explorer.drop(folder);
-    isSentence(await explorer.untilNotice(/model\.safetensors is 5\.0 GB/, 'error'));
+    isSentence(await explorer.untilNotice(/model\.safetensors is 8\.0 GB/, 'error'));
     assert.deepEqual(await explorer.state(), before);
+});
+
+test('a file of 2.4 GB is offered in 8 bits, and checked as it arrives', async (explorer) => {
+    const folder = variation(tiny.folder, {}, 'large');
+    truncateSync(join(folder, 'model.safetensors'), 2.4e9);  // sparse: more than its header says
+    await explorer.drop(folder);
+    await explorer.untilNotice(/model\.safetensors is 2\.4 GB; .* In 8 bits the model takes about 1\.3 GB/, 'pending');
+    assert.equal((await explorer.state()).model, '');
+    await explorer.page.click('text=Open in 8 bits');
+    isSentence(await explorer.untilNotice(/^model\.safetensors: this \.safetensors file has tensors that end at byte/, 'error'));
+    assert.equal((await explorer.state()).model, '');
 });
 
 test('a header that claims gigabytes is refused', async (explorer) => {
