@@ -231,7 +231,7 @@ await hubTest('other bytes than listed are never opened', {}, async (explorer, h
     await fetchIt(explorer);
     isSentence(await until(explorer, 'hub-fault', /^model\.safetensors did not arrive as huggingface\.co lists it/));
     assert.equal((await kept(explorer))[`${name}@${commit}`]['model.safetensors'], 0);
-    hub.fault = ({ kind, path }) => (kind === 'file' && path === 'config.json' ? { bytes: Buffer.from(files['config.json'].toString().replace('2', '3')) } : undefined);
+    hub.fault = ({ kind, path }) => (kind === 'file' && path === 'config.json' ? { bytes: Buffer.from(files['config.json'].toString().replace(' ', '\t')) } : undefined);
     await explorer.page.click('#hub-stop');
     await explorer.page.getByRole('button', { name: `Delete ${name}` }).click();
     await fetchIt(explorer);
