@@ -32,7 +32,8 @@ HeldFile held_in_pieces(const Bytes& file, const FamilyRules& rules, std::uint64
     Random random(seed);
     EightBits reader(rules, file.size());
     for (std::size_t at = 0; at < file.size();) {
-        const auto size = std::min<std::size_t>(1 + random.below(seed % 2 ? 7 : 5000), file.size() - at);
+        const auto size =
+            std::min(1 + static_cast<std::size_t>(random.below(seed % 2 ? 7 : 5000)), file.size() - at);
         REQUIRE(reader.add(std::span(file).subspan(at, size)));
         at += size;
     }
