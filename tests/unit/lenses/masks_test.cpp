@@ -256,7 +256,8 @@ TEST_CASE("the four conventions start from scores that are given, without the ma
         CHECK(why(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
     }
     CHECK(why(EmptyRow::sink, 2)->f64 == Catch::Approx(own / (1 + earlier + own)).epsilon(1e-6));
-    const auto& step = why(EmptyRow::zeros, 0)->steps[0];
+    const Explained zeros = *why(EmptyRow::zeros, 0);
+    const auto& step = zeros.steps[0];
     CHECK(step.value == fixed(capped(0), 4));
     CHECK(subject_in(screen.visit).explain_at(*step.at)->f64 == Catch::Approx(capped(0)).epsilon(1e-6));
 }
