@@ -6,7 +6,7 @@ import { TestHub } from '../../browser/lib/hub.mjs';
 import { Valve, arriving } from '../../../web/shell/download.js';
 import { Cancelled } from '../../../web/shell/file_chunks.js';
 import { Hub, HubError, hubAddress, linkOf, nameOf, placeOf, placeOfLink, shownNameOf } from '../../../web/shell/hub.js';
-import { choicesOf, sizeOf, tooLarge } from '../../../web/shell/hub_choice.js';
+import { choicesOf, onlyRounded, sizeOf, tooLarge } from '../../../web/shell/hub_choice.js';
 import { firstModels, howFar } from '../../../web/shell/hub_parts.js';
 import { checkOf, sha1, sha256 } from '../../../web/shell/sha.js';
 
@@ -152,8 +152,11 @@ test('shards come with their index; of .gguf files a person chooses one, with al
     ]);
     assert.equal(sizeOf(choices[2].files), 16);
     assert.equal(tooLarge(choices[0]), null);
-    const [large] = choices;
-    assert.match(tooLarge({ ...large, weights: [{ ...large.weights[0], size: 5e9 }], files: [{ ...large.weights[0], size: 5e9 }] }), /5\.0 GB; a browser tab can hold/);
+    const [choice] = choices;
+    const ofSize = (size) => ({ ...choice, weights: [{ ...choice.weights[0], size }], files: [{ ...choice.weights[0], size }] });
+    assert.deepEqual([1e9, 5e9, 12e9].map((size) => onlyRounded(ofSize(size))), [false, true, false]);
+    assert.equal(tooLarge(ofSize(5e9)), null);
+    assert.match(tooLarge(ofSize(12e9)), /12 GB; a browser tab can hold/);
 });
 
 test('a repository without weights that open here says what it lacks', async () => {
