@@ -36,7 +36,7 @@ export async function llamaCpp(threads, file) {
             return times;
         },
         async output() {
-            const text = task.token ? [...ids, await read()] : ids;
+            const text = task.token ? [...ids, ids[0]] : ids;
             await tokens?.return();
             tokens = undefined;
             await sequence.clearHistory();

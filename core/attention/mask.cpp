@@ -76,14 +76,17 @@ void fill_run(Index begin, Index end, Index first, std::span<std::uint8_t> out) 
     std::ranges::fill(out, std::uint8_t{0});
     if (begin < end) std::fill(at(begin), at(end), std::uint8_t{1});
 }
-void fill_row(const Causal& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
-    fill_run(first, q + m.offset + 1, first, out);
-}
-void fill_row(const Window& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
-    fill_run(q - m.before, q + m.after + 1, first, out);
-}
-void fill_row(const Padding& m, Index, Index, Index first, std::span<std::uint8_t> out) {
-    fill_run(first, m.visible_keys, first, out);
+// The allowed keys of a row, where they are always one run.
+Range run_of(const Causal& m, Index q) { return {-position_limit, q + m.offset + 1}; }
+Range run_of(const Window& m, Index q) { return {q - m.before, q + m.after + 1}; }
+Range run_of(const Padding& m, Index) { return {-position_limit, m.visible_keys}; }
+Range run_of(const Prefix& m, Index q) { return {-position_limit, std::max(m.length, q + 1)}; }
+
+template <class T>
+    requires requires(T m) { run_of(m, 0); }
+void fill_row(const T& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    const Range run = run_of(m, q);
+    fill_run(run.begin, run.end, first, out);
 }
 
 void fill_row(const SameDocument& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
@@ -141,6 +144,23 @@ void fill_row(const Disjunction& m, Index head, Index q, Index first, std::span<
 void fill_row(const Negation& m, Index head, Index q, Index first, std::span<std::uint8_t> out) {
     m.operand.row(head, q, first, out);
     for (std::uint8_t& o : out) o = !o;
+}
+
+bool narrow(const auto&, Index, Index, Range&) { return false; }
+template <class T>
+    requires requires(T m) { run_of(m, 0); }
+bool narrow(const T& m, Index, Index q, Range& keys) {
+    const Range run = run_of(m, q);
+    keys.begin = std::clamp(run.begin, keys.begin, keys.end);
+    keys.end = std::clamp(run.end, keys.begin, keys.end);
+    return true;
+}
+bool narrow(const Conjunction& m, Index head, Index q, Range& keys) {
+    Range all = keys;
+    for (const Mask& operand : m.operands)
+        if (!operand.run(head, q, all)) return false;
+    keys = all;
+    return true;
 }
 
 // --- a tile, neither range empty --------------------------------------------------------------------------
@@ -321,6 +341,10 @@ Coverage Mask::tile(Index head, Range queries, Range keys) const {
     return std::visit([&](const auto& m) { return attn::tile(m, head, queries, keys); }, node_->value);
 }
 
+bool Mask::run(Index head, Index query, Range& keys) const {
+    return !node_ || std::visit([&](const auto& m) { return narrow(m, head, query, keys); }, node_->value);
+}
+
 CellRule Mask::rule() const {
     if (!node_) return {};
     return {
@@ -330,7 +354,9 @@ CellRule Mask::rule() const {
                 static_cast<const Mask*>(self)->row(head, query, first_key, allowed);
             },
         .tile = [](const void* self, Index head, Range queries,
-                   Range keys) { return static_cast<const Mask*>(self)->tile(head, queries, keys); }};
+                   Range keys) { return static_cast<const Mask*>(self)->tile(head, queries, keys); },
+        .run = [](const void* self, Index head, Index query,
+                  Range& keys) { return static_cast<const Mask*>(self)->run(head, query, keys); }};
 }
 
 bool Mask::operator==(const Mask& other) const {

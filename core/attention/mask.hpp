@@ -56,6 +56,8 @@ class Mask {
 
     // Says what a tile holds, or `some` if that cannot be found out cheaply.
     Coverage tile(Index head, Range queries, Range keys) const;
+    // Narrows the keys to those that the query may attend to; false, and nothing done, if they are not known to be one run.
+    bool run(Index head, Index query, Range& keys) const;
     CellRule rule() const;  // borrows this mask
 
     // Writes "causal(0) & window(3,0)". Painted bits, documents and blocks are written out, so

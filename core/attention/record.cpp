@@ -125,7 +125,10 @@ struct ShiftedRule {
     Index head, query, step;
 
     CellRule shifted() const {
-        return {.self = this, .row = rule.row ? &row : nullptr, .tile = rule.tile ? &tile : nullptr};
+        return {.self = this,
+                .row = rule.row ? &row : nullptr,
+                .tile = rule.tile ? &tile : nullptr,
+                .run = rule.run ? &run : nullptr};
     }
     static void row(const void* self, Index head, Index query, Index first_key,
                     std::span<std::uint8_t> allowed) {
@@ -138,6 +141,10 @@ struct ShiftedRule {
         return s.rule.tile(s.rule.self, s.head + head,
                            {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
                            keys);
+    }
+    static bool run(const void* self, Index head, Index query, Range& keys) {
+        const auto& s = *static_cast<const ShiftedRule*>(self);
+        return s.rule.run(s.rule.self, s.head + head, s.query + query * s.step, keys);
     }
 };
 

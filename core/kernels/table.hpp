@@ -38,6 +38,9 @@ struct CellRule {
                 std::span<std::uint8_t> allowed) = nullptr;
     // Says what a tile holds, so that whole tiles can be skipped. `some` is always a valid answer.
     Coverage (*tile)(const void* self, Index head, Range queries, Range keys) = nullptr;
+    // Narrows the keys to those of them that the query may attend to, where these are one run or none. `false` is always a valid
+    // answer, and leaves them as they are.
+    bool (*run)(const void* self, Index head, Index query, Range& keys) = nullptr;
 };
 
 struct AttentionCall {

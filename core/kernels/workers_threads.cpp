@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,16 @@
 namespace attn {
 
 namespace {
+
+// Waking a sleeping thread takes longer than many a call, and the calls of a model follow one another closely: a thread
+// that has run out of tasks looks out for the next call for this long before it goes to sleep.
+constexpr std::chrono::microseconds lookout(100);
+
+void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
 
 class Pool {
   public:
@@ -74,8 +85,15 @@ class Pool {
             lock.unlock();
             take_tasks();
             inside_.fetch_sub(1, std::memory_order_release);
+            look_out(seen);
             lock.lock();
         }
+    }
+
+    void look_out(unsigned seen) const {
+        const auto end = std::chrono::steady_clock::now() + lookout;
+        while (call_.load(std::memory_order_relaxed) == seen && std::chrono::steady_clock::now() < end)
+            for (int i = 0; i < 64 && call_.load(std::memory_order_relaxed) == seen; ++i) pause();
     }
 
     int count_ = 1;
@@ -84,7 +102,7 @@ class Pool {
     std::condition_variable wake_;
     bool leaving_ = false;
     bool open_ = false;  // the current call still admits threads
-    unsigned call_ = 0;
+    std::atomic<unsigned> call_ = 0;
     void (*task_)(void*, Index) = nullptr;
     void* context_ = nullptr;
     Index tasks_ = 0;

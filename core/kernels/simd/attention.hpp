@@ -8,6 +8,7 @@
 #include "kernels/attention_tiles.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/portable_attention.hpp"
+#include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/exp.hpp"
 #include "kernels/simd/multiply.hpp"
 #include "kernels/table.hpp"
@@ -88,11 +89,10 @@ template <class V>
 class AttentionBlock {
   public:
     static constexpr Index queries_at_most = tiles_per_block * tile_queries;
-    // A tile that the mask cuts is computed in parts of this many queries, each up to its last allowed key. A part is
-    // whole tiles of the product, and whole groups of rows that are reduced together.
-    static constexpr Index part_queries = V::width == 4 ? 12 : V::width == 8 ? 24 : 48;
-    static_assert(tile_queries % part_queries == 0 && part_queries % V::width == 0 &&
-                  part_queries % V::Lanes::tile_rows == 0);
+    // A tile that the mask cuts is computed in parts of this many queries, each from its first to its last allowed key.
+    // A part is whole tiles of the product.
+    static constexpr Index part_queries = 12;
+    static_assert(tile_queries % part_queries == 0 && part_queries % V::Lanes::tile_rows == 0);
 
     AttentionBlock(const AttentionCall& call, Index kv_head, Range queries)
         : call_(call),
@@ -163,27 +163,49 @@ class AttentionBlock {
         const Index step = coverage == Coverage::some ? part_queries : tile_queries;
         for (Index query = queries.begin; query < queries.end; query += step) {
             const Range part{query, least(query + step, queries.end)};
-            add_part(head, part, coverage == Coverage::some ? reach(head, part, keys) : keys, keys.size(),
-                     coverage);
+            add_part(head, part, keys, coverage == Coverage::some ? reach(head, part, keys) : keys, coverage);
         }
     }
 
-    // Returns the keys up to the last panel that holds an allowed cell.
-    Range reach(Index head, Range queries, Range keys) const {
+    // Returns the keys from the first to the last panel that holds an allowed cell.
+    Range reach(Index head, Range queries, Range tile) const {
+        Range runs{tile.end, tile.begin};
+        for (Index query = queries.begin; query < queries.end; ++query) {
+            Range run = tile;
+            if (!narrow(head, query, run)) return reach_by_panels(head, queries, tile);
+            if (run.size() == 0) continue;
+            runs = {least(runs.begin, run.begin), runs.end > run.end ? runs.end : run.end};
+        }
+        if (runs.size() <= 0) return {tile.begin, tile.begin};
+        return {tile.begin + (runs.begin - tile.begin) / panel_width<V> * panel_width<V>, runs.end};
+    }
+    // Narrows the keys to the row's run of allowed ones, if they are known to be one run.
+    bool narrow(Index head, Index query, Range& keys) const {
+        return call_.rule.run && call_.rule.run(call_.rule.self, head, query, keys);
+    }
+    Range reach_by_panels(Index head, Range queries, Range keys) const {
+        constexpr Index width = panel_width<V>;
+        const auto empty = [&](Range panel) {
+            return call_.rule.tile(call_.rule.self, head, queries, panel) == Coverage::none;
+        };
         if (!call_.rule.tile) return keys;
         while (keys.size() > 0) {
-            const Range last{keys.begin + (keys.size() - 1) / panel_width<V> * panel_width<V>, keys.end};
-            if (call_.rule.tile(call_.rule.self, head, queries, last) != Coverage::none) break;
+            const Range last{keys.begin + (keys.size() - 1) / width * width, keys.end};
+            if (!empty(last)) break;
             keys.end = last.begin;
         }
+        while (keys.size() > width && empty({keys.begin, keys.begin + width})) keys.begin += width;
         return keys;
     }
 
-    void add_part(Index head, Range queries, Range keys, Index packed_keys, Coverage coverage) {
+    // The keys are some of the tile's, from the beginning of a panel on.
+    void add_part(Index head, Range queries, Range tile, Range keys, Coverage coverage) {
+        if (keys.size() == 0) return;
         const ConstMatrix q = rows(call_.q.head(head), queries);
         const bool in_one = q.cols <= depth_block;
+        const Index first = keys.begin - tile.begin;
         multiply<V, Write::over>(
-            q, packed_k_.data, q.cols,
+            q, packed_k_.data + first * q.cols, q.cols,
             {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys},
             in_one ? call_.scale : one);
         for (Index i = 0; i < queries.size() && !in_one; ++i)
@@ -194,7 +216,7 @@ class AttentionBlock {
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
         const MatrixView<float> output = rows(call_.output.head(head), queries);
         if (finite_)
-            multiply<V, Write::added>(weights, packed_v_.data, packed_keys, output);
+            multiply<V, Write::added>(weights, packed_v_.data + first * panel_width<V>, tile.size(), output);
         else
             multiply_present(weights, rows(v_, keys), output);
     }
@@ -231,7 +253,6 @@ class AttentionBlock {
     // Masks the scores of a row and returns their largest, one per lane.
     V mask(Index head, Index query, Range keys, Coverage coverage, float* scores) {
         const Index count = keys.size();
-        V most = V::broadcast(-infinity);
         if (call_.softcap != 0) {
             const Tanh<V> tanh;
             const V cap = V::broadcast(call_.softcap);
@@ -247,15 +268,16 @@ class AttentionBlock {
                 (V::load(scores + j) + each).store(scores + j);
             });
         }
-        if (coverage == Coverage::some) {
+        Range run = keys;
+        if (coverage == Coverage::some && !narrow(head, query, run)) {
             std::uint8_t allowed[tile_keys];
             call_.rule.row(call_.rule.self, head, query, keys.begin,
                            {allowed, static_cast<std::size_t>(count)});
             for (Index j = 0; j < count; ++j) scores[j] = allowed[j] ? scores[j] : -infinity;
         }
-        for (Index j = count; j < tile_keys; ++j) scores[j] = -infinity;
-        for (Index j = 0; j < tile_keys; j += V::width) most = V::max(V::load(scores + j), most);
-        return most;
+        for (Index j = 0; j < run.begin - keys.begin; ++j) scores[j] = -infinity;
+        for (Index j = run.end - keys.begin; j < tile_keys; ++j) scores[j] = -infinity;
+        return largest_of_row<V>(scores);
     }
 
     // Rescales what the row has summed up so far to a larger reference.
@@ -292,10 +314,9 @@ class AttentionBlock {
             if (total == 0) return;
             if (below < 0) call_.row_log_sum(head, query) += below;
             float* out = output(head, query);
-            for (Index b = 0; b < call_.output.cols; b += V::width) {
-                const Index count = least(V::width, call_.output.cols - b);
-                (V::load(out + b, count) / V::broadcast(total)).store(out + b, count);
-            }
+            for_each_vector<V>(call_.output.cols, [&](Index i, Index count) {
+                store_some(load_some<V>(out + i, count) / V::broadcast(total), out + i, count);
+            });
         });
     }
 

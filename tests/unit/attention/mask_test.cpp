@@ -129,6 +129,43 @@ TEST_CASE("What a tile is said to hold is true", "[unit][mask]") {
                     }
 }
 
+TEST_CASE("What is said to be a row's run of keys is exactly what it may attend to", "[unit][mask]") {
+    for (const Mask& mask : all_kinds())
+        for (Index q = 0; q < 10; ++q)
+            for (Index k0 = 0; k0 < 11; ++k0)
+                for (Index k1 = k0; k1 < 13; ++k1) {
+                    Range run{k0, k1};
+                    INFO(mask.text() << " query " << q << " keys " << k0 << "-" << k1);
+                    if (!mask.run(1, q, run)) {
+                        REQUIRE(run == Range{k0, k1});
+                        continue;
+                    }
+                    REQUIRE((k0 <= run.begin && run.begin <= run.end && run.end <= k1));
+                    for (Index k = k0; k < k1; ++k)
+                        REQUIRE(mask.allows(1, q, k) == (run.begin <= k && k < run.end));
+                }
+}
+
+TEST_CASE("Rows whose keys are one run are recognised", "[unit][mask]") {
+    const auto run = [](const Mask& mask, Index query) {
+        Range keys{10, 50};
+        REQUIRE(mask.run(0, query, keys));
+        return keys;
+    };
+    CHECK(run(Mask::everything(), 3) == Range{10, 50});
+    CHECK(run(Mask::causal(), 20) == Range{10, 21});
+    CHECK(run(Mask::causal(5), 20) == Range{10, 26});
+    CHECK(run(Mask::causal() & Mask::window(4, 0), 20) == Range{16, 21});
+    CHECK(run(Mask::causal() & Mask::padding(18), 20) == Range{10, 18});
+    CHECK(run(Mask::prefix(30), 20) == Range{10, 30});
+    CHECK(run(Mask::causal(), 5).size() == 0);
+    CHECK(run(Mask::window(3, 3), 90).size() == 0);
+    Range keys{10, 50};
+    CHECK_FALSE((Mask::causal() | Mask::window(4, 4)).run(0, 20, keys));
+    CHECK_FALSE((Mask::causal() & Mask::strided(3)).run(0, 20, keys));
+    CHECK(keys == Range{10, 50});
+}
+
 TEST_CASE("The tiles that save work are recognised", "[unit][mask]") {
     const Range first{0, 64}, second{64, 128};
     CHECK(Mask::causal().tile(0, first, second) == Coverage::none);
