@@ -50,7 +50,7 @@ void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outp
     fill_zero(widened.data, together * stride);
     for (Index o = outputs.begin; o < outputs.end; o += together, y += together) {
         const Index count = least(together, outputs.end - o);
-        if constexpr (V::width == 4) read_lines(w.at(o, 0), count * w.row_bytes);
+        if constexpr (V::width == 4) w.read({o, o + count}, in);
         float sums[together]{};
         for (Index k = 0; k < in; k += depth_block) {
             const Index depth = least(depth_block, in - k);
@@ -77,7 +77,7 @@ void add_vector_times_tiles(const float* x, const WeightRows<V>& w, Range output
     Index o = outputs.begin;
     if (add && factors)
         for (; o + tile_outputs <= outputs.end; o += tile_outputs, y += tile_outputs) {
-            read_lines(w.at(o, 0), tile_outputs * w.row_bytes);
+            w.read({o, o + tile_outputs}, in);
             for (Index k = 0; k < in; k += depth_block) {
                 const Index depth = least(depth_block, in - k);
                 if (add(factors + k, w.at(o, k), w.row_bytes, depth, y)) continue;

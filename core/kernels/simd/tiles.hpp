@@ -12,13 +12,6 @@ namespace attn::simd {
 
 inline constexpr Index tile_outputs = 16;
 
-// Reads a byte of each cache line, in the order of memory, which machines foresee: four times as fast as reading the
-// same rows a piece at a time. WebAssembly has no instruction that asks for memory.
-inline void read_lines(const std::byte* p, Index bytes) {
-    const volatile std::byte* line = p;
-    for (Index i = 0; i < bytes; i += 64) static_cast<void>(line[i]);
-}
-
 // A constant that the compiler cannot see through, as in Constants.
 template <class Words>
 [[gnu::always_inline]] inline Words kept(const Words& constant) {

@@ -115,6 +115,14 @@ struct WeightRows {
     const std::byte* at(Index row, Index input) const {
         return data + row * row_bytes + widening.bytes(input);
     }
+    // Reads a byte of each cache line, in the order of memory, which machines foresee: four times as fast as reading the
+    // same rows a piece at a time. WebAssembly has no instruction that asks for memory.
+    void read(Range rows, Index inputs) const {
+        for (Index row = rows.begin; row < rows.end; ++row) {
+            const volatile std::byte* line = at(row, 0);
+            for (Index i = 0; i < widening.bytes(inputs); i += 64) static_cast<void>(line[i]);
+        }
+    }
     // Rows [rows, depths] end to end.
     void widen(Range rows, Range depths, float* to) const {
         for (Index row = rows.begin; row < rows.end; ++row, to += depths.size())
