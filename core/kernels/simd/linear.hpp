@@ -1,9 +1,9 @@
 // Computes y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K as a W [out, in].
 #pragma once
 
+#include "kernels/simd/columns.hpp"
 #include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/multiply.hpp"
-#include "kernels/simd/widen.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
 
@@ -42,88 +42,6 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
         for (; k + 8 <= end; k += 8) add_rows<V, 8>(x, w, k, out, sums.data);
         for (; k < end; ++k) add_rows<V, 1>(x, w, k, out, sums.data);
         for (Index o = 0; o < out; ++o) y[o] += sums.data[o];
-    }
-}
-
-// The rows of a W [out, in], of any type.
-template <class V>
-struct WeightRows {
-    const std::byte* data;
-    Index row_bytes;
-    Widening<V> widening;
-
-    WeightRows(const std::byte* at, DType dtype, Index row_stride) : data(at), widening(dtype) {
-        row_bytes = widening.bytes(row_stride);
-    }
-
-    // From an input on that begins a block.
-    const std::byte* at(Index row, Index input) const {
-        return data + row * row_bytes + widening.bytes(input);
-    }
-    // Rows [rows, depths] end to end.
-    void widen(Range rows, Range depths, float* to) const {
-        for (Index row = rows.begin; row < rows.end; ++row, to += depths.size())
-            widening(at(row, depths.begin), depths.size(), to);
-    }
-};
-
-// Asks for memory before it is read; WebAssembly has no such instruction.
-[[gnu::always_inline]] inline void fetch(const std::byte* p, Index bytes) {
-    for (Index i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
-}
-
-// Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so that each
-// output is summed in the order of its inputs.
-template <class V, int groups>
-void add_columns(const float* x, const float* rows, Index row_stride, Index depth, float* to) {
-    V sums[groups];
-    for (int g = 0; g < groups; ++g) sums[g] = V::zero();
-    Index k = 0;
-    for (; k + V::width <= depth; k += V::width)
-        for (int g = 0; g < groups; ++g) {
-            V block[V::width];
-            for (Index i = 0; i < V::width; ++i)
-                block[i] = V::load(rows + (g * V::width + i) * row_stride + k);
-            V::transpose(block);
-            for (Index i = 0; i < V::width; ++i) sums[g] = V::fma(V::broadcast(x[k + i]), block[i], sums[g]);
-        }
-    if (k < depth)
-        for (int g = 0; g < groups; ++g) {
-            V block[V::width];
-            for (Index i = 0; i < V::width; ++i)
-                block[i] = V::load(rows + (g * V::width + i) * row_stride + k);
-            V::transpose(block);
-            for (Index i = 0; i < V::width; ++i)
-                if (k + i < depth) sums[g] = V::fma(V::broadcast(x[k + i]), block[i], sums[g]);
-        }
-    for (int g = 0; g < groups; ++g) (V::load(to + g * V::width) + sums[g]).store(to + g * V::width);
-}
-
-// Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a block of
-// inputs long, and those that follow are asked for.
-template <class V>
-void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
-    constexpr int groups = V::width == 4 ? 4 : 2;
-    constexpr Index together = groups * V::width;
-    const Index stride = round_up(least(depth_block, in), V::width);
-    const Scratch widened(together * stride);
-    fill_zero(widened.data, together * stride);
-    for (Index o = outputs.begin; o < outputs.end; o += together, y += together) {
-        const Index count = least(together, outputs.end - o);
-        float sums[together]{};
-        for (Index k = 0; k < in; k += depth_block) {
-            const Index depth = least(depth_block, in - k);
-            const bool last = k + depth == in;
-            const Index next = last ? 0 : k + depth,
-                        next_bytes = w.widening.bytes(least(depth_block, in - next));
-            for (Index i = 0; i < count; ++i) {
-                w.widening(w.at(o + i, k), depth, widened.data + i * stride);
-                const Index row = last ? o + i + together : o + i;
-                if (row < outputs.end) fetch(w.at(row, next), next_bytes);
-            }
-            add_columns<V, groups>(x + k, widened.data, stride, depth, sums);
-        }
-        for (Index i = 0; i < count; ++i) y[i] += sums[i];
     }
 }
 
@@ -169,7 +87,10 @@ template <class V, class Store>
 void vector_times_columns(ConstMatrix x, const WeightRows<V>& w, Index out, Store store) {
     for_each_block(out, vector_outputs, [&](Range outputs) {
         float sums[vector_outputs]{};
-        add_vector_times_columns<V>(x.data, w, outputs, x.cols, sums);
+        if constexpr (V::width == 4)
+            add_vector_times_tiles<V>(x.data, w, outputs, x.cols, sums);
+        else
+            add_vector_times_columns<V>(x.data, w, outputs, x.cols, sums);
         store({sums, 1, outputs.size(), outputs.size()}, 0, outputs.begin);
     });
 }

@@ -1,7 +1,9 @@
 #include <array>
+#include <bit>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "kernels/table.hpp"
@@ -126,6 +128,33 @@ TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][k
                 REQUIRE(std::isnan(y.data()[o]));
             else
                 REQUIRE(y.data()[o] == half);
+        }
+    }
+}
+
+TEST_CASE("A vector's product has the bits that it has beside another", "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const auto dtype = GENERATE(DType::f32, DType::f16, DType::bf16);
+    // Products of these with halves and 2¹¹² have no room in a float, or none at all.
+    const float large = GENERATE(0.0f, 4e4f, 7e4f, 1e30f, std::numeric_limits<float>::infinity());
+    const bool finite = GENERATE(true, false);
+    INFO(kernels.name << ", " << name(dtype) << ", " << large << ", " << finite);
+    for (const auto [in, out] : {std::array<Index, 2>{8, 16}, {43, 37}, {256, 32}, {263, 17}, {769, 130}}) {
+        Tensor x = random_tensor({2, in}, 14), weights = random_tensor({out, in}, 15);
+        if (large > 0) x.matrix()(0, in / 2) = large;
+        // Among the weights are zeros, and halves that are subnormal.
+        for (Index i = 0; i < weights.size(); i += 3) weights.data()[i] *= i % 2 == 0 ? 1e-5f : -0.0f;
+        if (!finite) weights.matrix()(out / 2, in - 1) = -std::numeric_limits<float>::infinity();
+        const StoredWeight w(weights, dtype, in, out, WeightView::Layout::out_in);
+        Tensor both({2, out}), one({1, out});
+        kernels.linear(x.matrix(), w.view, {}, Activation::none, both.matrix());
+        kernels.linear(rows(x.matrix(), {0, 1}), w.view, {}, Activation::none, one.matrix());
+        for (Index o = 0; o < out; ++o) {
+            INFO(in << " inputs, output " << o << " of " << out);
+            const float alone = one.data()[o], beside = both.data()[o];
+            REQUIRE((std::isnan(beside)
+                         ? std::isnan(alone)
+                         : std::bit_cast<std::uint32_t>(alone) == std::bit_cast<std::uint32_t>(beside)));
         }
     }
 }
