@@ -7,11 +7,6 @@
 
 namespace attn::simd {
 
-// Asks for memory before it is read; WebAssembly has no such instruction.
-[[gnu::always_inline]] inline void fetch(const std::byte* p, Index bytes) {
-    for (Index i = 0; i < bytes; i += 64) __builtin_prefetch(p + i);
-}
-
 // Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so that each
 // output is summed in the order of its inputs.
 template <class V, int groups>
@@ -40,7 +35,7 @@ void add_columns(const float* x, const float* rows, Index row_stride, Index dept
 }
 
 // Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a block of
-// inputs long, and those that follow are asked for.
+// inputs long.
 template <class V>
 void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
     constexpr int groups = V::width == 4 ? 4 : 2;
@@ -50,25 +45,19 @@ void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outp
     fill_zero(widened.data, together * stride);
     for (Index o = outputs.begin; o < outputs.end; o += together, y += together) {
         const Index count = least(together, outputs.end - o);
-        if constexpr (V::width == 4) w.read({o, o + count}, in);
+        w.read({o, o + count}, in);
         float sums[together]{};
         for (Index k = 0; k < in; k += depth_block) {
             const Index depth = least(depth_block, in - k);
-            const bool last = k + depth == in;
-            const Index next = last ? 0 : k + depth,
-                        next_bytes = w.widening.bytes(least(depth_block, in - next));
-            for (Index i = 0; i < count; ++i) {
-                w.widening(w.at(o + i, k), depth, widened.data + i * stride);
-                const Index row = last ? o + i + together : o + i;
-                if (row < outputs.end) fetch(w.at(row, next), next_bytes);
-            }
+            for (Index i = 0; i < count; ++i) w.widening(w.at(o + i, k), depth, widened.data + i * stride);
             add_columns<V, groups>(x + k, widened.data, stride, depth, sums);
         }
         for (Index i = 0; i < count; ++i) y[i] += sums[i];
     }
 }
 
-// The same with vectors of four, 16 outputs at a time, where their type has tiles.
+// The same, in tiles where the type has any. Outputs that fill no tile, and tiles of halves that are not finite, go the
+// other way.
 template <class V>
 void add_vector_times_tiles(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
     const Scratch scaled(in);

@@ -56,18 +56,6 @@ struct Lanes128 {
 
     using EightHalves [[gnu::vector_size(16)]] = std::uint16_t;
 
-    // Widens eight halves in half the steps, if no one is infinite or NaN: the shift copies the sign into bits that are
-    // cleared again.
-    [[gnu::always_inline]] static void widen_finite_f16(EightHalves halves, Floats* to) {
-        constexpr EightHalves zero{};
-        const EightHalves words[] = {__builtin_shufflevector(zero, halves, 0, 8, 1, 9, 2, 10, 3, 11),
-                                     __builtin_shufflevector(zero, halves, 4, 12, 5, 13, 6, 14, 7, 15)};
-        for (int i = 0; i < 2; ++i) {
-            const Words bits = __builtin_bit_cast(Words, __builtin_bit_cast(Ints, words[i]) >> 3);
-            to[i] = __builtin_bit_cast(Floats, bits & 0x8fffe000u) * 0x1p112f;
-        }
-    }
-
     // Widened in two steps, as the instructions of both machines do it.
     [[gnu::always_inline]] static void widen_quants(Quants quants, Floats* to) {
         using Bytes [[gnu::vector_size(8)]] = std::int8_t;

@@ -87,10 +87,7 @@ template <class V, class Store>
 void vector_times_columns(ConstMatrix x, const WeightRows<V>& w, Index out, Store store) {
     for_each_block(out, vector_outputs, [&](Range outputs) {
         float sums[vector_outputs]{};
-        if constexpr (V::width == 4)
-            add_vector_times_tiles<V>(x.data, w, outputs, x.cols, sums);
-        else
-            add_vector_times_columns<V>(x.data, w, outputs, x.cols, sums);
+        add_vector_times_tiles<V>(x.data, w, outputs, x.cols, sums);
         store({sums, 1, outputs.size(), outputs.size()}, 0, outputs.begin);
     });
 }

@@ -1,6 +1,8 @@
-// Multiplies a vector by a tile of a W [out, in] with vectors of four: 16 outputs, as many inputs as a sum has. Squares
-// of 4 × 4 words are transposed as they are stored, two or four weights in a word, and widened after that: half the
-// steps or less of transposing floats.
+// Multiplies a vector by a tile of a W [out, in]: 16 outputs, as many inputs as a sum has. Squares of 4 × 4 words are
+// transposed as they are stored, two or four weights in a word, and widened after that: at most half the steps of
+// transposing floats.
+//
+// Every function is a template over V, so that none is shared between instruction sets (lanes128.hpp).
 #pragma once
 
 #include "kernels/simd/blocks.hpp"
@@ -20,45 +22,59 @@ template <class Words>
     return *p;
 }
 
+// How many vectors 16 outputs are.
+template <class V>
+inline constexpr Index vectors = tile_outputs / V::width;
+
+// Vector i of the 16 outputs.
+template <class Vector, class Four>
+[[gnu::always_inline]] inline Vector number(Index i, const Four (&of)[4]) {
+    Vector v;
+    __builtin_memcpy(&v, reinterpret_cast<const std::byte*>(of) + i * Index{sizeof v}, sizeof v);
+    return v;
+}
+
 // Transposes 4 × 4 words: to[j · stride] has word j of each.
 template <class V, class Words>
 [[gnu::always_inline]] inline void transpose_words(const Words (&from)[4], Words* to, Index stride) {
-    V block[4];
-    for (Index i = 0; i < 4; ++i) block[i] = {__builtin_bit_cast(typename V::Floats, from[i])};
-    V::transpose(block);
-    for (Index i = 0; i < 4; ++i) to[i * stride] = __builtin_bit_cast(Words, block[i].v);
+    Lanes128::Floats block[4];
+    for (Index i = 0; i < 4; ++i) block[i] = __builtin_bit_cast(Lanes128::Floats, from[i]);
+    Lanes128::transpose(block);
+    for (Index i = 0; i < 4; ++i) to[i * stride] = __builtin_bit_cast(Words, block[i]);
 }
 
 // Quants of four inputs in a word, and the scales and offsets of all parts.
 template <class V>
 struct QuantTile {
     Quants words[depth_block / 4][4];
-    V scale[16][4], offset[16][4];
+    Lanes128::Floats scale[16][4], offset[16][4];
 };
 
 // Transposes the scales of four rows, times a power of 2.
 template <class V>
-void transpose_scales(const float (&from)[4][16], V factor, V* to) {
+void transpose_scales(const float (&from)[4][16], float factor, Lanes128::Floats* to) {
     for (Index part = 0; part < 16; part += 4) {
-        V block[4];
-        for (Index i = 0; i < 4; ++i) block[i] = V::load(from[i] + part);
-        V::transpose(block);
+        Lanes128::Floats block[4];
+        for (Index i = 0; i < 4; ++i) __builtin_memcpy(&block[i], from[i] + part, sizeof block[i]);
+        Lanes128::transpose(block);
         for (Index i = 0; i < 4; ++i) to[(part + i) * 4] = block[i] * factor;
     }
 }
 
 template <class V>
-[[gnu::always_inline]] inline void widen_eight(typename V::Lanes::EightHalves halves, float* to) {
-    V{V::Lanes::widen_f16(__builtin_shufflevector(halves, halves, 0, 1, 2, 3))}.store(to);
-    V{V::Lanes::widen_f16(__builtin_shufflevector(halves, halves, 4, 5, 6, 7))}.store(to + 4);
+[[gnu::always_inline]] inline void widen_eight(Lanes128::EightHalves halves, float* to) {
+    const Lanes128::Floats wide[] = {
+        Lanes128::widen_f16(__builtin_shufflevector(halves, halves, 0, 1, 2, 3)),
+        Lanes128::widen_f16(__builtin_shufflevector(halves, halves, 4, 5, 6, 7))};
+    __builtin_memcpy(to, wide, sizeof wide);
 }
 
-// The scales and offsets of a row. They become vectors by insertion: halves stored one by one could not be loaded as a
+// The scales and offsets of a row. Halves become vectors by insertion: stored one by one they could not be loaded as a
 // vector before all of them are in the cache.
 template <class V, class B>
 void scales_of_row(const std::byte* row, Index depth, float* scale, float* offset) {
     if constexpr (B::elements == 32) {
-        typename V::Lanes::EightHalves scales{}, offsets{};
+        Lanes128::EightHalves scales{}, offsets{};
         unrolled<depth_block / 32>([&]<int i>() {
             if (32 * i >= depth) return;
             std::uint16_t half;
@@ -81,8 +97,8 @@ template <class V, class B>
 void take_apart(const std::byte* rows, Index row_bytes, Index depth, Index group, QuantTile<V>& tile) {
     float scale[4][16]{}, offset[4][16]{};
     for (Index i = 0; i < 4; ++i) scales_of_row<V, B>(rows + i * row_bytes, depth, scale[i], offset[i]);
-    transpose_scales<V>(scale, V::broadcast(0x1p-24f), &tile.scale[0][group]);
-    if constexpr (B::has_offsets) transpose_scales<V>(offset, V::broadcast(1), &tile.offset[0][group]);
+    transpose_scales<V>(scale, 0x1p-24f, &tile.scale[0][group]);
+    if constexpr (B::has_offsets) transpose_scales<V>(offset, 1, &tile.offset[0][group]);
     for (Index k = 0; k < depth; k += B::elements, rows += B::bytes)
         unrolled<B::elements / 16>([&]<int i>() {
             Quants quants[4];
@@ -97,23 +113,26 @@ void add_quants(const float* x, const QuantTile<V>& tile, Index depth, float* y)
     using Words = typename V::Words;
     constexpr Words upper_byte = Words{} + 0xff000000u;
     const Words mask = kept(upper_byte);
-    V sums[4]{};
+    V sums[vectors<V>]{};
     for (Index k = 0; k < depth; k += 4) {
         V factors[4];
         for (Index i = 0; i < 4; ++i) factors[i] = V::broadcast(x[k + i]);
-        for (Index g = 0; g < 4; ++g) {
-            const auto words = __builtin_bit_cast(Words, tile.words[k / 4][g]);
+        for (Index g = 0; g < vectors<V>; ++g) {
+            const Words words = number<Words>(g, tile.words[k / 4]);
+            const V scale{number<typename V::Floats>(g, tile.scale[k / in_part])};
+            V offset = scale;
+            if constexpr (has_offsets) offset = {number<typename V::Floats>(g, tile.offset[k / in_part])};
             const Words quants[] = {words << 24, words << 16 & mask, words << 8 & mask, words & mask};
             for (Index i = 0; i < 4; ++i) {
                 const V quant{__builtin_convertvector(__builtin_bit_cast(typename V::Ints, quants[i]),
                                                       typename V::Floats)};
-                V value = tile.scale[k / in_part][g] * quant;
-                if constexpr (has_offsets) value = value + tile.offset[k / in_part][g];
+                V value = scale * quant;
+                if constexpr (has_offsets) value = value + offset;
                 sums[g] = V::fma(factors[i], value, sums[g]);
             }
         }
     }
-    for (Index g = 0; g < 4; ++g) (V::load(y + 4 * g) + sums[g]).store(y + 4 * g);
+    for (Index g = 0; g < vectors<V>; ++g) (V::load(y + V::width * g) + sums[g]).store(y + V::width * g);
 }
 
 template <class V, class B>
@@ -153,11 +172,11 @@ HalvesOfTile transpose_halves(const std::byte* rows, Index row_bytes, Index dept
 template <class V, class Widen>
 [[gnu::always_inline]] inline void add_halves(const float* x, const HalvesOfTile (&words)[depth_block / 2][4],
                                               Index depth, float* y, Widen widen) {
-    V sums[4]{};
+    V sums[vectors<V>]{};
     const auto add = [&]<int i>(Index k) __attribute__((always_inline)) {
         const V factor = V::broadcast(x[k + i]);
-        for (Index g = 0; g < 4; ++g) {
-            const auto word = __builtin_bit_cast(typename V::Words, words[k / 2][g]);
+        for (Index g = 0; g < vectors<V>; ++g) {
+            const auto word = number<typename V::Words>(g, words[k / 2]);
             sums[g] =
                 V::fma(factor, {__builtin_bit_cast(typename V::Floats, widen.template operator()<i>(word))},
                        sums[g]);
@@ -169,7 +188,7 @@ template <class V, class Widen>
         add.template operator()<1>(k);
     }
     if (k < depth) add.template operator()<0>(k);
-    for (Index g = 0; g < 4; ++g) (V::load(y + 4 * g) + sums[g]).store(y + 4 * g);
+    for (Index g = 0; g < vectors<V>; ++g) (V::load(y + V::width * g) + sums[g]).store(y + V::width * g);
 }
 
 template <class V>

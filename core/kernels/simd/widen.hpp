@@ -43,29 +43,6 @@ void widen_elements(const std::byte* from, Index count, float* to) {
     if (i < count) row.template load<V>(0, i, count - i).store(to + i, count - i);
 }
 
-// Where no instruction widens halves, it is worth a look whether all of them are finite.
-template <class V>
-void widen_halves(const std::byte* from, Index count, float* to) {
-    using Halves = typename V::Lanes::EightHalves;
-    using Signed [[gnu::vector_size(16)]] = std::int16_t;
-    Signed largest{};
-    Index i = 0;
-    for (; i + 8 <= count; i += 8) {
-        Halves halves;
-        __builtin_memcpy(&halves, from + 2 * i, sizeof halves);
-        const Signed magnitude = __builtin_bit_cast(Signed, halves & 0x7fff);
-        largest = magnitude > largest ? magnitude : largest;
-        typename V::Floats wide[2];
-        V::Lanes::widen_finite_f16(halves, wide);
-        V{wide[0]}.store(to + i);
-        V{wide[1]}.store(to + i + 4);
-    }
-    bool finite = true;
-    for (int lane = 0; lane < 8; ++lane) finite &= largest[lane] < 0x7c00;
-    if (!finite) i = 0;
-    widen_elements<V, F16>(from + 2 * i, count - i, to + i);
-}
-
 // How the rows of a matrix [out, in] widen, whatever their type.
 template <class V>
 class Widening {
@@ -84,11 +61,7 @@ class Widening {
 
     static Function find(DType dtype) {
         switch (dtype) {
-            case DType::f16:
-                if constexpr (V::width == 4)
-                    return widen_halves<V>;
-                else
-                    return widen_elements<V, F16>;
+            case DType::f16: return widen_elements<V, F16>;
             case DType::bf16: return widen_elements<V, Bf16>;
             case DType::f32: return widen_elements<V, F32>;
             default: return for_blocks(dtype, []<class B>() -> Function { return widen_blocks<V, B>; });
@@ -115,8 +88,8 @@ struct WeightRows {
     const std::byte* at(Index row, Index input) const {
         return data + row * row_bytes + widening.bytes(input);
     }
-    // Reads a byte of each cache line, in the order of memory, which machines foresee: four times as fast as reading the
-    // same rows a piece at a time. WebAssembly has no instruction that asks for memory.
+    // Reads a byte of each cache line, in the order of memory, which machines foresee: up to four times as fast as
+    // reading the same rows a piece at a time.
     void read(Range rows, Index inputs) const {
         for (Index row = rows.begin; row < rows.end; ++row) {
             const volatile std::byte* line = at(row, 0);
