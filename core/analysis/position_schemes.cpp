@@ -118,64 +118,66 @@ PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double>
     return turn;
 }
 
-HeadRows HeadRows::taken(std::span<const Index> order) const {
-    const auto of = [&](const Tensor& from) {
+HeadRows HeadRows::taken(std::span<const Index> queries, std::span<const Index> keys) const {
+    const auto of = [&](const Tensor& from, std::span<const Index> order) {
         Tensor to({1, std::ssize(order), from.dim(2)});
         for (Index s = 0; s < std::ssize(order); ++s)
             std::copy_n(from.heads().head(0).row(order[static_cast<std::size_t>(s)]), from.dim(2),
                         to.heads().head(0).row(s));
         return to;
     };
-    return {of(q), of(k), of(v)};
+    return {of(q, queries), of(k, keys), of(v, keys)};
 }
 
 Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, const HeadRows& rows,
-                             std::span<const Index> positions, AttentionSpec spec) {
-    const Index n = rows.q.dim(1), d_k = rows.q.dim(2), d_v = rows.v.dim(2);
-    const auto at = [&](Index i) { return positions[static_cast<std::size_t>(i)]; };
+                             std::span<const Index> query_positions, std::span<const Index> key_positions,
+                             AttentionSpec spec) {
+    const Index n_q = rows.q.dim(1), n_k = rows.k.dim(1), d_k = rows.q.dim(2), d_v = rows.v.dim(2);
+    const auto query_at = [&](Index i) { return query_positions[static_cast<std::size_t>(i)]; };
+    const auto key_at = [&](Index j) { return key_positions[static_cast<std::size_t>(j)]; };
     const bool biased = rule.scheme == PositionScheme::alibi || has_buckets(rule.scheme);
     if (biased) {
-        Tensor bias({1, n, n});
-        for (Index i = 0; i < n; ++i)
-            for (Index j = 0; j < n; ++j)
-                bias.heads().head(0)(i, j) = static_cast<float>(position_bias(rule, at(i), at(j)));
+        Tensor bias({1, n_q, n_k});
+        for (Index i = 0; i < n_q; ++i)
+            for (Index j = 0; j < n_k; ++j)
+                bias.heads().head(0)(i, j) = static_cast<float>(position_bias(rule, query_at(i), key_at(j)));
         spec.bias.values = std::make_shared<const Tensor>(std::move(bias));
     }
     Tensor q = rows.q, k = rows.k;
-    place(kernels, rule, positions, q.heads().head(0));
-    place(kernels, rule, positions, k.heads().head(0));
+    place(kernels, rule, query_positions, q.heads().head(0));
+    place(kernels, rule, key_positions, k.heads().head(0));
     auto record = Record::run(std::move(q), std::move(k), rows.v, std::move(spec), kernels);
     if (!record) return record.error();
     PlacedRun run{*std::move(record), {}, {}, {}};
 
     std::vector<std::vector<double>> queries, keys;
-    for (Index i = 0; i < n; ++i) {
-        queries.push_back(placed(rule, in_double(rows.q.heads().head(0).row(i), d_k), at(i)));
-        keys.push_back(placed(rule, in_double(rows.k.heads().head(0).row(i), d_k), at(i)));
-    }
-    for (Index i = 0; i < n; ++i) {
+    for (Index i = 0; i < n_q; ++i)
+        queries.push_back(placed(rule, in_double(rows.q.heads().head(0).row(i), d_k), query_at(i)));
+    for (Index j = 0; j < n_k; ++j)
+        keys.push_back(placed(rule, in_double(rows.k.heads().head(0).row(j), d_k), key_at(j)));
+    for (Index i = 0; i < n_q; ++i) {
         ScoreRow row;
         row.scale = static_cast<double>(run.record.scale());
         row.softcap = static_cast<double>(run.record.spec().softcap);
-        row.allowed.resize(static_cast<std::size_t>(n));
+        row.allowed.resize(static_cast<std::size_t>(n_k));
         run.record.spec().mask.row(0, i, 0, row.allowed);
-        for (Index j = 0; j < n; ++j) {
+        for (Index j = 0; j < n_k; ++j) {
             double dot = 0;
             for (std::size_t a = 0; a < static_cast<std::size_t>(d_k); ++a)
                 dot += queries[static_cast<std::size_t>(i)][a] * keys[static_cast<std::size_t>(j)][a];
             row.raw.push_back(dot);
-            row.bias.push_back(position_bias(rule, at(i), at(j)));
+            row.bias.push_back(position_bias(rule, query_at(i), key_at(j)));
         }
         const RowChain chain(row);
         const std::size_t first = run.weights.size();
-        for (Index j = 0; j < n; ++j) {
+        for (Index j = 0; j < n_k; ++j) {
             const CellExplanation cell = chain.at(j);
             run.scores.push_back(cell.capped + cell.bias);
             run.weights.push_back(cell.weight);
         }
         for (Index b = 0; b < d_v; ++b) {
             double sum = 0;
-            for (Index j = 0; j < n; ++j)
+            for (Index j = 0; j < n_k; ++j)
                 sum += run.weights[first + static_cast<std::size_t>(j)] *
                        static_cast<double>(rows.v.heads().head(0)(j, b));
             run.outputs.push_back(sum);
@@ -210,13 +212,13 @@ double reorder_rounding(const PlacedRun& run) {
     for (const double score : run.scores) most_score = std::max(most_score, std::abs(score));
     for (const float value : run.record.v().values())
         most_value = std::max(most_value, std::abs(static_cast<double>(value)));
-    return std::exp2(-23) * most_value * (static_cast<double>(run.tokens()) + 2 * most_score + 4);
+    return std::exp2(-23) * most_value * (static_cast<double>(run.keys()) + 2 * most_score + 4);
 }
 
 std::vector<float> scores_of(const PlacedRun& run) {
-    const Index n = run.tokens();
-    std::vector<float> scores(static_cast<std::size_t>(n * n));
-    run.record.stage(Stage::capped, 0, {0, n}, {0, n}, scores);
+    const Index n_q = run.queries(), n_k = run.keys();
+    std::vector<float> scores(static_cast<std::size_t>(n_q * n_k));
+    run.record.stage(Stage::capped, 0, {0, n_q}, {0, n_k}, scores);
     const Bias& bias = run.record.spec().bias;
     if (!bias.empty())
         for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += bias.values->values()[i];

@@ -72,29 +72,37 @@ struct PairTurn {
 PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
                    std::span<const double> k, Index k_position);
 
-// q, k and v of some tokens, [1, n, d] each.
+// q of some tokens, k and v of the same or of others: [1, n_q, d_k], [1, n_k, d_k], [1, n_k, d_v].
 struct HeadRows {
     Tensor q, k, v;
-    HeadRows taken(std::span<const Index> order) const;  // row s is that of token order[s]
+    // Row s is that of token order[s], of the queries, and of the keys with their values.
+    HeadRows taken(std::span<const Index> queries, std::span<const Index> keys) const;
+    HeadRows taken(std::span<const Index> order) const { return taken(order, order); }
 };
 
 // Attention over such rows at their positions.
 struct PlacedRun {
     Record record;                // whose Q and K are placed, and whose bias is the scheme's
-    std::vector<double> scores;   // [n, n] before the mask, all in double from the same rows
-    std::vector<double> weights;  // [n, n]
-    std::vector<double> outputs;  // [n, d_v]
+    std::vector<double> scores;   // [n_q, n_k] before the mask, all in double from the same rows
+    std::vector<double> weights;  // [n_q, n_k]
+    std::vector<double> outputs;  // [n_q, d_v]
 
-    Index tokens() const { return record.queries(); }
+    Index queries() const { return record.queries(); }
+    Index keys() const { return record.keys(); }
 };
 // The spec gives scale, soft cap and mask; rows and columns of the mask are places, not tokens.
 Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, const HeadRows& rows,
-                             std::span<const Index> positions, AttentionSpec spec);
+                             std::span<const Index> query_positions, std::span<const Index> key_positions,
+                             AttentionSpec spec);
+inline Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, const HeadRows& rows,
+                                    std::span<const Index> positions, AttentionSpec spec) {
+    return run_placed(kernels, rule, rows, positions, positions, std::move(spec));
+}
 
 // How far the outputs after a move are from those before it that moved along, token by token: the largest
-// |after[s] − before[order[s]]|.
+// |after[s] − before[order[s]]|, of an order of the queries. Outputs know no order of the keys.
 struct CarriedError {
-    std::vector<double> f32, f64;  // [n], by token
+    std::vector<double> f32, f64;  // [n_q], by token
     double most_f32() const;
     double most_f64() const;
 };
@@ -108,10 +116,10 @@ double reorder_rounding(const PlacedRun& run);
 struct ScoreChange {
     Index equal = 0, all = 0;          // in all bits of f32
     double f32 = 0, f64 = 0;           // the largest differences
-    Index f32_cell = 0, f64_cell = 0;  // where they are, query · n + key
+    Index f32_cell = 0, f64_cell = 0;  // where they are, query · n_k + key
 };
 ScoreChange score_change(const PlacedRun& a, const PlacedRun& b);
-// The f32 scores of a run before its mask, [n, n].
+// The f32 scores of a run before its mask, [n_q, n_k].
 std::vector<float> scores_of(const PlacedRun& run);
 
 }  // namespace attn

@@ -12,7 +12,7 @@ namespace {
 Index position(Index n) { return std::clamp(n, -position_limit, position_limit); }
 Index count(Index n) { return std::clamp<Index>(n, 0, position_limit); }
 
-std::size_t cells(Index a, Index b, Index c) {
+std::size_t cell_count(Index a, Index b, Index c) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c);
 }
 
@@ -53,6 +53,7 @@ bool allows(const PaintedBits& m, Index head, Index q, Index k) {
     return h < m.heads && r < m.rows && c < m.cols &&
            m.allowed[static_cast<std::size_t>((h * m.rows + r) * m.cols + c)];
 }
+bool allows(const Cells& m, Index, Index q, Index k) { return m.region.contains(q, k); }
 bool allows(const Conjunction& m, Index head, Index q, Index k) {
     return std::ranges::all_of(m.operands, [&](const Mask& o) { return o.allows(head, q, k); });
 }
@@ -119,6 +120,17 @@ void fill_row(const GlobalLocal& m, Index, Index q, Index first, std::span<std::
     for (auto token = std::ranges::lower_bound(m.tokens, first);
          token != m.tokens.end() && *token < first + std::ssize(out); ++token)
         out[static_cast<std::size_t>(*token - first)] = 1;
+}
+
+void fill_row(const Cells& m, Index, Index q, Index first, std::span<std::uint8_t> out) {
+    std::ranges::fill(out, std::uint8_t{0});
+    const std::vector<Range>* keys = m.region.keys_of(q);
+    if (!keys) return;
+    const Index end = first + std::ssize(out);
+    for (auto range = std::ranges::partition_point(*keys, [&](Range each) { return each.end <= first; });
+         range != keys->end() && range->begin < end; ++range)
+        std::fill(out.begin() + std::max<Index>(range->begin - first, 0),
+                  out.begin() + std::min(range->end, end) - first, std::uint8_t{1});
 }
 
 template <class Combine>
@@ -242,6 +254,23 @@ Coverage tile(const PaintedBits& m, Index head, Range queries, Range keys) {
         }
     return either(all, none);
 }
+Coverage tile(const Cells& m, Index, Range queries, Range keys) {
+    const std::vector<CellBand>& bands = m.region.bands();
+    Index covered = 0;  // queries that may look at all of the keys
+    bool none = true;
+    for (auto band = std::ranges::partition_point(
+             bands, [&](const CellBand& each) { return each.queries.end <= queries.begin; });
+         band != bands.end() && band->queries.begin < queries.end; ++band) {
+        const auto range =
+            std::ranges::partition_point(band->keys, [&](Range each) { return each.end <= keys.begin; });
+        if (range == band->keys.end() || range->begin >= keys.end) continue;
+        none = false;
+        if (range->begin <= keys.begin && range->end >= keys.end)
+            covered +=
+                std::min(band->queries.end, queries.end) - std::max(band->queries.begin, queries.begin);
+    }
+    return either(covered == queries.size(), none);
+}
 Coverage tile(const Conjunction& m, Index head, Range queries, Range keys) {
     bool all = true;
     for (const Mask& operand : m.operands) {
@@ -289,7 +318,7 @@ Mask Mask::block_sparse(Index block, Index query_blocks, Index key_blocks,
                         std::vector<std::uint8_t> block_allowed) {
     query_blocks = count(query_blocks), key_blocks = count(key_blocks);
     return Node::make(BlockSparse{std::max<Index>(count(block), 1), query_blocks, key_blocks,
-                                  bits(std::move(block_allowed), cells(1, query_blocks, key_blocks))});
+                                  bits(std::move(block_allowed), cell_count(1, query_blocks, key_blocks))});
 }
 Mask Mask::global_local(std::vector<Index> global_tokens, Index radius) {
     std::ranges::sort(global_tokens);
@@ -300,9 +329,11 @@ Mask Mask::global_local(std::vector<Index> global_tokens, Index radius) {
 Mask Mask::painted(PaintedBits painted) {
     painted.heads = count(painted.heads), painted.rows = count(painted.rows),
     painted.cols = count(painted.cols);
-    painted.allowed = bits(std::move(painted.allowed), cells(painted.heads, painted.rows, painted.cols));
+    painted.allowed = bits(std::move(painted.allowed), cell_count(painted.heads, painted.rows, painted.cols));
     return Node::make(std::move(painted));
 }
+
+Mask Mask::cells(CellRegion region) { return Node::make(Cells{std::move(region)}); }
 
 Mask operator&(const Mask& a, const Mask& b) {
     if (a.is_everything()) return b;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/cell_region.hpp"
 #include "kernels/table.hpp"
 #include "tensor/tensor.hpp"
 
@@ -44,6 +45,7 @@ class Mask {
     static Mask global_local(std::vector<Index> global_tokens,
                              Index radius);  // q or k global, or |q - k| <= radius
     static Mask painted(PaintedBits bits);
+    static Mask cells(CellRegion region);  // those alone, in every head
 
     friend Mask operator&(const Mask&, const Mask&);
     friend Mask operator|(const Mask&, const Mask&);
@@ -60,7 +62,7 @@ class Mask {
     bool run(Index head, Index query, Range& keys) const;
     CellRule rule() const;  // borrows this mask
 
-    // Writes "causal(0) & window(3,0)". Painted bits, documents and blocks are written out, so
+    // Writes "causal(0) & window(3,0)". Painted bits, cells, documents and blocks are written out, so
     // that parse(text()) == *this.
     std::string text() const;
     static Result<Mask> parse(std::string_view text);

@@ -44,6 +44,10 @@ struct GlobalLocal {
     Index radius;
     bool operator==(const GlobalLocal&) const = default;
 };
+struct Cells {
+    CellRegion region;
+    bool operator==(const Cells&) const = default;
+};
 // There are two or more operands; none of them is of the same kind or allows everything.
 struct Conjunction {
     std::vector<Mask> operands;
@@ -60,7 +64,7 @@ struct Negation {
 
 struct Mask::Node {
     std::variant<Causal, Window, Padding, SameDocument, Prefix, Strided, BlockSparse, GlobalLocal,
-                 PaintedBits, Conjunction, Disjunction, Negation>
+                 PaintedBits, Cells, Conjunction, Disjunction, Negation>
         value;
 
     static const Node* of(const Mask& mask) { return mask.node_.get(); }

@@ -191,6 +191,33 @@ class Writer {
         return looked_up("painted", {q_, m.rows, queries_}, {k_, m.cols, keys_}, true,
                          [&](Index r, Index c) { return painted.allows(head_, r, c); });
     }
+    std::string write(const Cells& m) {
+        const std::vector<CellBand>& bands = m.region.bands();
+        if (bands.empty()) return "(" + q_ + " < 0)";
+        // Keys are cut where any run begins or ends; what lies between two cuts is a column of the table. Row 0 is that of
+        // queries in no band.
+        std::vector<Index> cuts{0}, row(static_cast<std::size_t>(queries_)),
+            column(static_cast<std::size_t>(keys_));
+        for (std::size_t b = 0; b < bands.size(); ++b) {
+            for (const Range& keys : bands[b].keys) cuts.insert(cuts.end(), {keys.begin, keys.end});
+            for (Index q = bands[b].queries.begin; q < std::min(bands[b].queries.end, queries_); ++q)
+                row[static_cast<std::size_t>(q)] = static_cast<Index>(b) + 1;
+        }
+        std::ranges::sort(cuts);
+        const auto repeated = std::ranges::unique(cuts);
+        cuts.erase(repeated.begin(), repeated.end());
+        for (Index k = 0; k < keys_; ++k)
+            column[static_cast<std::size_t>(k)] = std::ranges::upper_bound(cuts, k) - cuts.begin() - 1;
+        const std::string rows = table("band", runs(row, queries_, "0")),
+                          columns = table("run", runs(column, keys_, "0")),
+                          cells = table(
+                              "cells", bits(std::ssize(bands) + 1, std::ssize(cuts), [&](Index r, Index c) {
+                                  return r > 0 && m.region.contains(
+                                                      bands[static_cast<std::size_t>(r - 1)].queries.begin,
+                                                      cuts[static_cast<std::size_t>(c)]);
+                              }));
+        return "(" + cells + "[" + rows + "[" + q_ + "], " + columns + "[" + k_ + "]])";
+    }
     std::string write(const Conjunction& m) { return joined(m.operands, " & "); }
     std::string write(const Disjunction& m) { return joined(m.operands, " | "); }
     std::string write(const Negation& m) { return "(~" + expression(m.operand) + ")"; }

@@ -19,11 +19,27 @@ Result by_kind(const Mask& mask, Result otherwise, F... cases) {
                 : otherwise;
 }
 
-// What is below the term's "not", and whether there is one.
-std::pair<Mask, bool> plain(const Mask& term) {
-    return by_kind(term, std::pair(term, false),
-                   [](const Negation& m) { return std::pair(m.operand, true); });
+// What is below the term's "not"s, and how many there are.
+std::pair<Mask, int> plain(Mask term) {
+    for (int nots = 0;; ++nots) {
+        const std::optional<Mask> below =
+            by_kind(term, std::optional<Mask>(), [](const Negation& m) { return std::optional(m.operand); });
+        if (!below) return {term, nots};
+        term = *below;
+    }
 }
+
+Mask with_nots(Mask mask, int nots) {
+    for (; nots > 0; --nots) mask = !mask;
+    return mask;
+}
+
+bool is_group(const Mask& mask) {
+    return by_kind(
+        mask, false, [](const Conjunction&) { return true; }, [](const Disjunction&) { return true; });
+}
+
+Join other_way(Join join) { return join == Join::all ? Join::any : Join::all; }
 
 }  // namespace
 
@@ -44,20 +60,55 @@ Mask joined(const MaskTerms& terms) {
 }
 
 std::string name_of(const Mask& term) {
-    const auto [mask, negated] = plain(term);
+    const auto [mask, nots] = plain(term);
     const std::string text = mask.text();
-    const bool compound = by_kind(
-        mask, false, [](const Conjunction&) { return true; }, [](const Disjunction&) { return true; },
-        [](const Negation&) { return true; });
-    std::string name = compound ? "(" + text + ")" : text.substr(0, text.find('('));
+    std::string name = is_group(mask) ? "(" + text + ")" : text.substr(0, text.find('('));
     for (char& c : name)
         if (c == '_') c = ' ';
-    return negated ? "not " + name : name;
+    for (int i = 0; i < nots; ++i) name = "not " + name;
+    return name;
 }
 
 Mask negated(const Mask& term) {
-    const auto [mask, was_negated] = plain(term);
-    return was_negated ? mask : !mask;
+    return by_kind(term, !term, [](const Negation& m) { return m.operand; });
+}
+
+bool is_negated(const Mask& term) {
+    return by_kind(term, false, [](const Negation&) { return true; });
+}
+
+MaskTerms inside(const Mask& term) {
+    const Mask mask = plain(term).first;
+    return is_group(mask) ? terms_of(mask) : MaskTerms{};
+}
+
+Mask with_inside(const Mask& term, const MaskTerms& terms) {
+    return with_nots(joined(terms), plain(term).second);
+}
+
+MaskTerms dissolved(const MaskTerms& terms, std::size_t term) {
+    MaskTerms out{terms.join, {}};
+    for (std::size_t i = 0; i < terms.terms.size(); ++i) {
+        const MaskTerms inner = i == term ? inside(terms.terms[i]) : MaskTerms{};
+        if (inner.terms.empty()) {
+            out.terms.push_back(terms.terms[i]);
+            continue;
+        }
+        const bool not_before = plain(terms.terms[i]).second % 2 != 0;
+        // De Morgan: not (a and b) is not a, or not b.
+        if (terms.terms.size() == 1) out.join = not_before ? other_way(inner.join) : inner.join;
+        for (const Mask& each : inner.terms) out.terms.push_back(not_before ? negated(each) : each);
+    }
+    return out;
+}
+
+MaskTerms bracketed(const MaskTerms& terms, std::size_t term, const std::optional<Mask>& other) {
+    MaskTerms out = terms;
+    const auto at = out.terms.begin() + static_cast<std::ptrdiff_t>(term);
+    if (!other && at + 1 == out.terms.end()) return out;
+    *at = joined({other_way(terms.join), {*at, other ? *other : *(at + 1)}});
+    if (!other) out.terms.erase(at + 1);
+    return out;
 }
 
 std::vector<TermNumber> numbers_of(const Mask& term) {
@@ -76,7 +127,7 @@ std::vector<TermNumber> numbers_of(const Mask& term) {
 }
 
 Mask with_number(const Mask& term, std::size_t number, Index value) {
-    const auto [mask, negated] = plain(term);
+    const auto [mask, nots] = plain(term);
     const Mask set = by_kind(
         mask, mask, [&](const Causal&) { return Mask::causal(value); },
         [&](const Window& m) {
@@ -89,20 +140,30 @@ Mask with_number(const Mask& term, std::size_t number, Index value) {
             return Mask::block_sparse(value, m.query_blocks, m.key_blocks, m.allowed);
         },
         [&](const GlobalLocal& m) { return Mask::global_local(m.tokens, value); });
-    return negated ? !set : set;
+    return with_nots(set, nots);
 }
 
-std::optional<Mask> with_cell_changed(const Mask& term, Index query, Index key) {
-    const auto [mask, negated] = plain(term);
-    const auto changed =
-        by_kind(mask, std::optional<Mask>(), [&](const PaintedBits& m) -> std::optional<Mask> {
-            if (m.heads != 1 || query < 0 || query >= m.rows || key < 0 || key >= m.cols) return std::nullopt;
-            PaintedBits bits = m;
-            std::uint8_t& cell = bits.allowed[static_cast<std::size_t>(query * m.cols + key)];
-            cell = !cell;
-            return Mask::painted(std::move(bits));
-        });
-    return changed && negated ? std::optional(!*changed) : changed;
+Mask with_cells(const Mask& mask, const CellRegion& cells, bool allowed) {
+    // Takes the term that with_cells() has put at the end, if there is one.
+    const auto take = [](Mask& from, Join join, bool negated) -> CellRegion {
+        MaskTerms terms = terms_of(from);
+        if (terms.terms.empty() || (terms.terms.size() > 1 && terms.join != join)) return {};
+        const auto [last, nots] = plain(terms.terms.back());
+        if (nots != (negated ? 1 : 0)) return {};
+        const auto region = by_kind(last, std::optional<CellRegion>(),
+                                    [](const Cells& m) { return std::optional(m.region); });
+        // A lone term of cells is a mask of its own, not what was added to one.
+        if (!region || (terms.terms.size() == 1 && !negated)) return {};
+        terms.terms.pop_back();
+        from = joined(terms);
+        return *region;
+    };
+    Mask base = mask;
+    CellRegion hidden = take(base, Join::all, true), shown = take(base, Join::any, false);
+    (allowed ? shown : hidden).add(cells);
+    (allowed ? hidden : shown).remove(cells);
+    if (!shown.empty()) base = base | Mask::cells(std::move(shown));
+    return hidden.empty() ? base : base & !Mask::cells(std::move(hidden));
 }
 
 Mask shifted(const Mask& mask, Index keys) {

@@ -7,6 +7,9 @@
 //   run         = integer [ "*" count ], the integer so many times
 //   bits        = hexadecimal digits, four cells each, first cell in the highest bit
 //
+// Cells are bands: cells(1,[0,2,3,5,7,8],…) are those of the queries from 0 and before 2 with the keys from 3 and before
+// 5, and 7; the number before them multiplies all others.
+//
 // The documents of keys may be left out where they are those of queries: same_document([0*5,1*3]).
 //
 // The text may come from anyone: its length, depth, number of terms and lengths of lists are bounded, and nothing else
@@ -14,6 +17,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "attention/mask_node.hpp"
 
@@ -80,6 +84,24 @@ std::string write(const BlockSparse& m) {
 std::string write(const GlobalLocal& m) { return call("global_local", {list(m.tokens), number(m.radius)}); }
 std::string write(const PaintedBits& m) {
     return call("painted", {number(m.heads), number(m.rows), number(m.cols), digits(m.allowed)});
+}
+
+// All numbers in units of their greatest common divisor, so that strokes of a broad brush take few digits.
+std::string write(const Cells& m) {
+    Index unit = 0;
+    for (const CellBand& band : m.region.bands()) {
+        unit = std::gcd(unit, std::gcd(band.queries.begin, band.queries.end));
+        for (const Range& keys : band.keys) unit = std::gcd(unit, std::gcd(keys.begin, keys.end));
+    }
+    unit = std::max<Index>(unit, 1);
+    std::string text = "cells(" + number(unit);
+    for (const CellBand& band : m.region.bands()) {
+        std::vector<Index> numbers{band.queries.begin / unit, band.queries.end / unit};
+        for (const Range& keys : band.keys)
+            numbers.insert(numbers.end(), {keys.begin / unit, keys.end / unit});
+        text += "," + list(numbers);
+    }
+    return text + ")";
 }
 
 template <class T>
@@ -169,7 +191,7 @@ class Parser {
         const std::string_view name = text_.substr(begin, at_ - begin);
         if (name == "everything") return {};
         const auto known = {"causal",  "window",       "padding",      "same_document", "prefix",
-                            "strided", "block_sparse", "global_local", "painted"};
+                            "strided", "block_sparse", "global_local", "painted",       "cells"};
         if (std::ranges::find(known, name) == known.end()) {
             at_ = begin;
             fail("a term is missing; write for example causal(0), window(3,0), padding(5) or everything");
@@ -204,9 +226,36 @@ class Parser {
             auto allowed = next_bits({rows, columns});
             return failed_ ? Mask() : Mask::block_sparse(block, rows, columns, std::move(allowed));
         }
+        if (name == "cells") return cells();
         const Index heads = integer(0), rows = next_integer(0), columns = next_integer(0);
         auto allowed = next_bits({heads, rows, columns});
         return failed_ ? Mask() : Mask::painted({heads, rows, columns, std::move(allowed)});
+    }
+
+    Mask cells() {
+        const Index unit = integer(1);
+        CellRegion region;
+        while (!failed_ && take(',')) {
+            const auto numbers = integers<Index>();
+            if (failed_) return {};
+            if (numbers.size() < 4 || numbers.size() % 2 != 0)
+                fail("a band of cells is wrong; write two queries, then two keys for each run of cells");
+            CellBand band;
+            for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+                if (numbers[i] < 0 || numbers[i + 1] > position_limit / unit ||
+                    numbers[i] >= numbers[i + 1]) {
+                    fail(
+                        "a range of cells is wrong; write where it begins and the larger number where it "
+                        "ends");
+                    return {};
+                }
+                const Range range{numbers[i] * unit, numbers[i + 1] * unit};
+                i == 0 ? void(band.queries = range) : band.keys.push_back(range);
+            }
+            if (!failed_ && !region.append(std::move(band)))
+                fail("bands of cells and their keys must be in ascending order and must not overlap");
+        }
+        return failed_ ? Mask() : Mask::cells(std::move(region));
     }
 
     Index integer(Index least) {

@@ -142,7 +142,7 @@ test('the text of a library is copied', { fragment, context: { permissions: ['cl
     ].join('\n'));
 });
 
-test('the keyboard alone chooses, types, adds a term and paints', { fragment }, async (explorer) => {
+test('the keyboard alone chooses, types, changes terms in brackets and paints', { fragment }, async (explorer) => {
     const element = (key) => explorer.page.locator(`[data-key="${key}"]`);
     await explorer.until('the elements', () => element('masks/text').count());
     await element('masks/preset/causal').focus();
@@ -159,11 +159,120 @@ test('the keyboard alone chooses, types, adds a term and paints', { fragment }, 
     await explorer.settled();
     await explorer.press('ArrowUp');
     await explorer.until('the number', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & padding(3)');
+    await element('masks/term/1/brackets').focus();
+    await explorer.press('Enter');
+    await explorer.until('the list', () => explorer.rect('masks/term/1/brackets/or strided'));
+    await element('masks/term/1/brackets/or strided').focus();
+    await explorer.press('Enter');
+    await explorer.until('the brackets', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & (padding(3) | strided(4))');
+    await explorer.settled();
+    await element('masks/term/1/1/stride').focus();
+    await explorer.settled();
+    await explorer.press('ArrowDown');
+    await explorer.until('the number within', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & (padding(3) | strided(3))');
+    await element('masks/term/1/1').focus();
+    await explorer.press('Enter');
+    await explorer.until('the opposite within', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & (padding(3) | !strided(3))');
+    await element('masks/term/1/dissolve').focus();
+    await explorer.press('Enter');
+    await explorer.until('no brackets', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0) & padding(3) & !strided(3)');
     await element('masks/paint').focus();
     await explorer.press('Enter');
-    await explorer.until('the painting', () => explorer.linked('masks.mask'), (mask) => mask?.startsWith('painted(1,3,3,'));
+    await explorer.settled();
     const before = (await number(explorer, 0, 1)).f64;
     await element('masks/map').locator('[tabindex="0"]').first().focus();
     await explorer.press('ArrowRight', 'Enter');
     await explorer.until('the cell', () => number(explorer, 0, 1), (why) => why.f64 !== before);
+    assert.match(await explorer.linked('masks.mask'), /cells\(1,\[0,1,1,2\]\)$/);
+});
+
+test('terms in brackets are changed, joined and dissolved by the mouse', { fragment: `${fragment}&masks.mask=causal(0)%26!(padding(1)%7Cwindow(2,0)%26strided(2))` }, async (explorer) => {
+    const becomes = (mask) => explorer.until(mask, () => explorer.linked('masks.mask'), (now) => now === mask);
+    const choose = async (menu, item) => {
+        await explorer.click(menu);
+        await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
+        await explorer.settled();
+        await explorer.click(`${menu}/${item}`);
+    };
+    await explorer.settled();
+    await explorer.click('masks/term/1/1/0/back/less');
+    await becomes('causal(0) & !(padding(1) | window(1,0) & strided(2))');
+    await explorer.click('masks/term/1/1/1');
+    await becomes('causal(0) & !(padding(1) | window(1,0) & !strided(2))');
+    await explorer.click('masks/term/1/not');
+    await becomes('causal(0) & (padding(1) | window(1,0) & !strided(2))');
+    await choose('masks/term/1/1/add', 'prefix');
+    await becomes('causal(0) & (padding(1) | window(1,0) & !strided(2) & prefix(0))');
+    await explorer.click('masks/term/1/1/2/remove');
+    await becomes('causal(0) & (padding(1) | window(1,0) & !strided(2))');
+    await untilSpoken(explorer, sentence(sum(cells(3, (q, k) => k <= q && (k < 1 || (k >= q - 1 && (q - k) % 2 !== 0)))), 9));
+    await explorer.click('masks/term/1/1/dissolve');
+    await becomes('causal(0) & (padding(1) | window(1,0) | !strided(2))');
+    await choose('masks/term/1/0/brackets', 'and the next term');
+    await becomes('causal(0) & (padding(1) & window(1,0) | !strided(2))');
+    await explorer.click('masks/term/1/join/and');
+    await becomes('causal(0) & padding(1) & window(1,0) & !strided(2)');
+    await explorer.press('Control+Z');
+    await becomes('causal(0) & (padding(1) & window(1,0) | !strided(2))');
+    await explorer.click('masks/term/1/remove');
+    await explorer.until('the first term alone', () => explorer.linked('masks.mask'), (now) => now === undefined);
+});
+
+test('10,000 brackets are refused in a sentence, and the mask stays', { fragment, context: { permissions: ['clipboard-read', 'clipboard-write'] } }, async (explorer) => {
+    await explorer.click('masks/text');
+    await explorer.press('Control+A');
+    await explorer.page.keyboard.insertText(`${'('.repeat(10000)}causal(0)${')'.repeat(10000)}`);
+    await explorer.until('the fault', () => explorer.rect('masks/fault'));
+    assert.equal(await explorer.linked('masks.mask'), undefined);
+    await untilSpoken(explorer, sentence(6, 9));
+});
+
+async function stroke(explorer, from, to) {
+    const { mouse } = explorer.page;
+    await mouse.move(from.x, from.y);
+    await mouse.down();
+    await mouse.move(to.x, to.y, { steps: 6 });
+    await explorer.settled();
+    await mouse.up();
+}
+
+test('a drag paints every cell on its way as the first, in one step of undo', { fragment }, async (explorer) => {
+    await explorer.click('masks/paint');
+    await explorer.settled();
+    const cell = (q, k) => explorer.reveal(`masks/map/${q}/${k}`);
+    await stroke(explorer, await cell(0, 1), await cell(0, 2));
+    await explorer.until('the two cells', () => explorer.linked('masks.mask'), (mask) => mask === 'causal(0) | cells(1,[0,1,1,3])');
+    await untilSpoken(explorer, sentence(8, 9));
+    // From a cell that is seen over cells that are and are not: all of them are hidden.
+    await stroke(explorer, await cell(2, 0), await cell(0, 2));
+    await untilSpoken(explorer, sentence(5, 9));
+    const allows = (q, k) => (k <= q || q === 0) && q + k !== 2;
+    const shown = [];
+    for (let q = 0; q < 3; ++q) {
+        for (let k = 0; k < 3; ++k) {
+            shown.push((await number(explorer, q, k)).f64);
+        }
+    }
+    assert.deepEqual(shown, cells(3, allows));
+    const { fragment: link } = await explorer.state();
+    await explorer.press('Control+Z');
+    await untilSpoken(explorer, sentence(8, 9));
+    await explorer.press('Control+Z');
+    await untilSpoken(explorer, sentence(6, 9));
+    await explorer.visit(link);
+    await untilSpoken(explorer, sentence(5, 9));
+});
+
+test('16,384 queries are painted square by square with one drag', { fragment: `${fragment}&masks.mask=everything&masks.n=16384` }, async (explorer) => {
+    const n = 16384;
+    await untilSpoken(explorer, sentence(n * n, n * n));
+    await explorer.click('masks/paint');
+    await explorer.settled();
+    const { left, top, right, bottom } = await explorer.reveal('masks/map');
+    await stroke(explorer, { x: left + 2, y: top + 2 }, { x: right - 2, y: bottom - 2 });
+    await explorer.until('the stroke', () => explorer.linked('masks.mask'), (mask) => mask?.startsWith('!cells('));
+    const [, unit] = /^!cells\((\d+),/.exec(await explorer.linked('masks.mask'));
+    await untilSpoken(explorer, sentence(n * n - n * Number(unit), n * n));
+    await explorer.press('Control+Z');
+    await untilSpoken(explorer, sentence(n * n, n * n));
 });

@@ -1,9 +1,11 @@
 // Order: tokens dragged to other places, their outputs under every position scheme against formulas, RoPE's dials, the
 // shift of all positions, and the curves.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { site } from './lib/bundled.mjs';
 import { tiny } from './lib/models.mjs';
 import { attention, near as allNear } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { skip, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 // The rows of the lens's cells, as web/lenses/order/order.hpp counts them.
@@ -54,8 +56,8 @@ async function agrees(explorer, { q, k, v, order, scheme, tolerance = 1e-7 }) {
 }
 
 // Drags a token to the place of another.
-async function drag(explorer, from, to) {
-    const [a, b] = [await explorer.reveal(`order/token/${from}`), await explorer.rect(`order/token/${to}`)];
+async function drag(explorer, from, to, which = 'token') {
+    const [a, b] = [await explorer.reveal(`order/${which}/${from}`), await explorer.rect(`order/${which}/${to}`)];
     const { mouse } = explorer.page;
     await mouse.move(a.x, a.y);
     await mouse.down();
@@ -177,6 +179,82 @@ test('Order: RoPE on one’s own tensors: dials, a shift, distances and lengths'
         near((await told(explorer, 'length', kind * bins + 48)).f64, mean, 1e-7, `scaling ${kind}`);
         near((await told(explorer, 'wavelength', kind * (d / 2) + 2)).f64, 2 * Math.PI / theta(2), 1e-6, `wavelength ${kind}`);
     }
+});
+
+// Attention of queries over keys, each in an order and at positions from 0 on.
+function crossed({ q, k, v, queries, keys, rotary }) {
+    const scale = 1 / Math.sqrt(q[0].length), put = rotary ? turned : (x) => x;
+    const scores = queries.map((i, p) => keys.map((j, r) => scale * dot(put(q[i], p), put(k[j], r))));
+    return attention({ scores, v: keys.map((j) => v[j]) }).output;
+}
+
+test('Order puts queries and keys of different numbers in order apart: outputs know no order of the keys', { fragment: 'v=1' }, async (explorer) => {
+    const d = 6;
+    const numbers = (seed, n, width) => Array.from({ length: n }, (_, i) => Array.from({ length: width }, (__, a) => Math.fround(Math.sin(seed + 7.3 * i + 2.9 * a + i * a))));
+    const [q, k, v] = [numbers(1, 3, d), numbers(2, 5, d), numbers(3, 5, 2)];
+    await explorer.drop(...written({ 'q.npy': npy([3, d], q.flat()), 'k.npy': npy([5, d], k.flat()), 'v.npy': npy([5, 2], v.flat()) }));
+    await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => open && phase === null);
+    await explorer.click('lens/order');
+    await explorer.untilState('the lens', ({ subject, lens }) => subject === 'tensors' && lens === 'order');
+    assert.match((await explorer.state()).spoken, /3 queries and 5 keys in their own order/);
+    await drag(explorer, 0, 4, 'key-token');
+    await explorer.until('the keys', () => explorer.linked('order.keys'), (now) => now === '1,2,3,4,0');
+    assert.match((await explorer.state()).spoken, /^Without positions, every output stayed while the keys took their weights along/);
+    const agree = async (queries, rotary) => {
+        await explorer.settled();
+        const expected = crossed({ q, k, v, queries, keys: [1, 2, 3, 4, 0], rotary });
+        for (const [place, query] of queries.entries()) {
+            for (const b of [0, 1]) {
+                const { f32, f64 } = await told(explorer, 'after', query * 2 + b);
+                near(f64, expected[place][b], 1e-6, `output ${b} of query ${query}`);
+                near(f32, f64, 2e-6, `output ${b} of query ${query} in f32`);
+            }
+        }
+    };
+    await agree([0, 1, 2], false);
+    await drag(explorer, 2, 0);
+    await ordered(explorer, '2,0,1');
+    await agree([2, 0, 1], false);
+    await explorer.click('order/scheme/RoPE');
+    await explorer.until('RoPE', () => explorer.linked('order.positions'), (now) => now === 'rope');
+    await agree([2, 0, 1], true);
+    await explorer.click('order/preset/own');
+    await explorer.until('their own order', () => explorer.linked('order.keys'), (now) => now === undefined);
+    await explorer.page.locator('[data-key="order/key-token/1"]').focus();
+    await explorer.settled();
+    await explorer.press('ArrowRight');
+    await explorer.until('the keys', () => explorer.linked('order.keys'), (now) => now === '0,2,1,3,4');
+});
+
+test('Order on a cross head of the translator: keys take their weights along, and the outputs stay', async (explorer) => {
+    if (!existsSync(`${site}/models/translator/model.safetensors`)) {
+        skip('there is no translator in models/');
+    }
+    await explorer.page.click('#model');
+    await explorer.page.click('text=Bundled: translator');
+    const { layer, head } = await explorer.untilRun('the translator', ({ model, tokens }) => model === 'translator' && tokens > 1);
+    const weights = await explorer.attention(layer, head), n_k = weights[0].length;
+    assert.notEqual(weights.length, 0);
+    await explorer.click('lens/order');
+    await explorer.untilState('the lens', ({ lens }) => lens === 'order');
+    await explorer.until('the keys', () => explorer.rect('order/key-token/0'));
+    const last = Math.min(n_k, 12) - 1;
+    await drag(explorer, 0, last, 'key-token');
+    const expected = [...Array.from({ length: last }, (_, i) => i + 1), 0];
+    await explorer.until('the order of keys', () => explorer.linked('order.keys'), (now) => now === expected.join());
+    assert.match((await explorer.state()).spoken, /every output stayed while the keys took their weights along/);
+    if (n_k <= 12) {
+        // The weights of an output are the head's, key by key in the order on screen.
+        const { operands } = await told(explorer, 'after', 0);
+        for (const [place, key] of expected.entries()) {
+            near(operands[place][0], weights[0][key], 2e-6, `the weight at place ${place}`);
+        }
+    }
+    const { fragment: link } = await explorer.state();
+    await explorer.press('Control+Z');
+    await explorer.until('their own order', () => explorer.linked('order.keys'), (now) => now === undefined);
+    await explorer.visit(link);
+    await explorer.until('the link', () => explorer.linked('order.keys'), (now) => now === expected.join());
 });
 
 test('Order with the keyboard alone: tokens move, and every control answers', { fragment: 'v=1&lens=order' }, async (explorer) => {

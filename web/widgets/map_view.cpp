@@ -101,6 +101,25 @@ void MapView::place(Plot& plot, float fit) {
     wanted_.reset();
 }
 
+void MapView::paint(const Plot& plot, MapTouch& touch) {
+    constexpr float least_side_of_brush = 3;
+    brush_side_ = 1;
+    while (static_cast<float>(brush_side_) * std::min(plot.cell.x, plot.cell.y) < least_side_of_brush)
+        brush_side_ *= 2;
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const bool inside =
+        mouse.x >= plot.min.x && mouse.y >= plot.min.y && mouse.x < plot.max().x && mouse.y < plot.max().y;
+    const bool begins = ImGui::IsItemActivated() && ImGui::IsMouseDown(0) && inside;
+    if (begins) stroking_ = true, stroked_ = plot.at(mouse);
+    if (!stroking_) return;
+    touch.stroke_ended = !ImGui::IsItemActive();
+    if (touch.stroke_ended) stroking_ = false;
+    if (!inside) return stroked_.reset();
+    const MapCell to = plot.at(mouse);
+    if (begins || stroked_ != to) touch.stroke = MapStroke{stroked_.value_or(to), to, begins};
+    stroked_ = to;
+}
+
 void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch) {
     const ImGuiIO& io = ImGui::GetIO();
     ImGui::SetCursorScreenPos(plot.min);
@@ -110,8 +129,9 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     if (const float notches = wheel_.notches(); notches != 0)
         zoom(plot, fit, std::exp(notches * 0.2f), io.MousePos);
     plot.first = {first_key_, first_query_};
+    if (painting) paint(plot, touch);
     if (ImGui::IsItemActivated()) pressed_ = plot.at(io.MousePos), marks_.reset();
-    const bool dragging = ImGui::IsItemActive() && ImGui::IsMouseDragging(0);
+    const bool dragging = !painting && ImGui::IsItemActive() && ImGui::IsMouseDragging(0);
     if (dragging && !marks_) marks_ = brushing || io.KeyShift;
     if (dragging && *marks_) {
         const MapCell to = plot.at(io.MousePos);
@@ -126,7 +146,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
             ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
         }
     }
-    touch.double_clicked = hovered && ImGui::IsMouseDoubleClicked(0);
+    touch.double_clicked = hovered && !painting && ImGui::IsMouseDoubleClicked(0);
     if (touch.double_clicked) {
         plot.cell = {plot.cell.x / zoom_, plot.cell.y / zoom_};
         zoom_ = 1;
@@ -137,7 +157,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     if (!hovered || picture.being_measured || touch.clicked) return;
     touch.over = plot.at(io.MousePos);
     const bool moved = io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-    touch.clicked = ImGui::IsItemDeactivated() && !moved && io.MouseClickedLastCount[0] < 2;
+    touch.clicked = ImGui::IsItemDeactivated() && !painting && !moved && io.MouseClickedLastCount[0] < 2;
 }
 
 // ---- Without the picture ----------------------------------------------------------------------------------
@@ -243,7 +263,7 @@ Index MapView::look_at(const Plot& plot) {
     return level;
 }
 
-void MapView::draw_cells(const Plot& plot, const ColourScale& scale, Index level) {
+void MapView::draw_cells(const Plot& plot, const MapPicture& picture, const ColourScale& scale, Index level) {
     const Range queries = plot.queries(), keys = plot.keys();
     const Drawing drawing{&tiles_,
                           plot.min,
@@ -262,6 +282,14 @@ void MapView::draw_cells(const Plot& plot, const ColourScale& scale, Index level
         }
     for (render::Heatmap& map : maps) use_scale(map, scale);
     render::draw(ImGui::GetWindowDrawList(), maps);
+    if (picture.painted.empty()) return;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->PushClipRect(plot.min, plot.max(), true);
+    for (const MapWindow& window : picture.painted)
+        list->AddRectFilled({plot.x(window.keys.begin), plot.y(window.queries.begin)},
+                            {plot.x(window.keys.end), plot.y(window.queries.end)},
+                            scale.colour(picture.painted_as));
+    list->PopClipRect();
 }
 
 void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale) {
@@ -475,7 +503,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     touch.more = working();
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect({plot.min.x - 2, plot.min.y - 2}, {plot.max().x + 2, plot.max().y + 2}, true);
-    if (!is_large || !is_new) draw_cells(plot, scale, level);
+    if (!is_large || !is_new) draw_cells(plot, picture, scale, level);
     draw_numbers(plot, picture, scale);
     draw_marks(plot, picture);
     list->PopClipRect();

@@ -1,6 +1,6 @@
 // The map widget shows a map of any size like a street map, with names on both axes. Once it was clicked, or
 // with Ctrl, the wheel zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or
-// while brushing is on, a drag marks a rectangle, whose sums are then computed.
+// while brushing is on, a drag marks a rectangle, whose sums are then computed. While painting is on, a drag paints.
 #pragma once
 
 #include <optional>
@@ -37,12 +37,22 @@ struct MapPicture {
     std::optional<Index> query{}, key{};  // the marked row and column
     std::optional<MapCell> pointed{}, pinned{};
     std::optional<MarginCell> pinned_margin{};
+    std::span<const MapWindow> painted{};  // cells of a stroke that are not yet on the map
+    float painted_as = 0;                  // the value that they will have
+};
+
+// What a stroke has come over since the last frame, from one cell to another.
+struct MapStroke {
+    MapCell from, to;
+    bool begins = false;
 };
 
 struct MapTouch {
     std::optional<MapCell> over;  // under the cursor
     bool clicked = false;         // whether it was clicked, which may be the first half of a double click
     bool double_clicked = false;
+    std::optional<MapStroke> stroke{};
+    bool stroke_ended = false;
     MarginTouch margin;  // what is beside and below the map
     bool more = false;   // more to compute: see MapView::step
 };
@@ -69,6 +79,8 @@ class MapView {
     // Returns what the last frame showed under the landmark "<name>/picture".
     const MapWindow& in_view() const { return in_view_; }
     const ColourScale& scale() const { return scale_; }
+    // The side, a power of two, of the squares of cells that are large enough to be pointed at.
+    Index brush_side() const { return brush_side_; }
 
     // These take effect in the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
@@ -76,6 +88,7 @@ class MapView {
     void show_all() { zoom_factor_ = 0; }
 
     bool brushing = false;      // a drag marks a rectangle
+    bool painting = false;      // a drag is a stroke
     bool colours_open = false;  // the colour controls are shown
     // A rectangle that reaches beyond the map is not there.
     const std::optional<MapWindow>& brushed() const { return brushed_; }
@@ -88,11 +101,12 @@ class MapView {
     struct Plot;
     ColourScale scale_of(const MapPicture& picture);
     void place(Plot& plot, float fit);
+    void paint(const Plot& plot, MapTouch& touch);
     void act(Plot& plot, const MapPicture& picture, float fit, MapTouch& touch);
     void keep_inside(const Plot& plot);
     void zoom(Plot& plot, float fit, float factor, ImVec2 around);
     Index look_at(const Plot& plot);  // returns the level shown
-    void draw_cells(const Plot& plot, const ColourScale& scale, Index level);
+    void draw_cells(const Plot& plot, const MapPicture& picture, const ColourScale& scale, Index level);
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
     MarginTouch draw_margins(const Plot& plot, const MapPicture& picture);
@@ -112,7 +126,10 @@ class MapView {
     WheelTaker wheel_;
     std::optional<MapWindow> wanted_;
     bool pooled_ = false;
-    MapCell pressed_{};          // where the button was pressed
+    MapCell pressed_{};               // where the button was pressed
+    std::optional<MapCell> stroked_;  // the last cell of the current stroke
+    bool stroking_ = false;
+    Index brush_side_ = 1;
     std::optional<bool> marks_;  // the current drag, once it is known to be one: whether it marks
     MapWindow in_view_;
     ColourScale scale_;

@@ -206,3 +206,99 @@ TEST_CASE("what is drawn from a seed is drawn again from it, position by positio
     CHECK(std::abs(sum / 1e4) < 0.04);  // four standard errors of 10,000 standard normal numbers
     CHECK(std::abs(squares / 1e4 - 1) < 0.06);
 }
+
+TEST_CASE(
+    "queries and keys of different numbers at positions of their own: scores and outputs in f32 and double") {
+    Random random(17);
+    for (int round = 0; round < 40; ++round)
+        for (const PositionScheme scheme : all_schemes) {
+            const Index n_q = 1 + static_cast<Index>(random.below(9)),
+                        n_k = 1 + static_cast<Index>(random.below(9)),
+                        d_k = 2 + 2 * static_cast<Index>(random.below(8)), d_v = 3;
+            const HeadRows rows{random_tensor({1, n_q, d_k}, random.bits()),
+                                random_tensor({1, n_k, d_k}, random.bits()),
+                                random_tensor({1, n_k, d_v}, random.bits())};
+            const PositionRule rule = rule_of(scheme, d_k);
+            const Index offset = static_cast<Index>(random.below(6));
+            const Mask mask = round % 2 ? Mask::causal(offset) : Mask();
+            AttentionSpec spec;
+            spec.mask = mask;
+            const std::vector<Index> order = random_order(random, n_k), same = in_place(n_q);
+            const auto found =
+                run_placed(default_kernels(), rule, rows, in_place(n_q, offset), in_place(n_k), spec);
+            REQUIRE(found);
+            CHECK(found->queries() == n_q);
+            CHECK(found->keys() == n_k);
+            for (Index i = 0; i < n_q; ++i) {
+                std::vector<double> scores, exponentials;
+                double most = -HUGE_VAL, sum = 0;
+                for (Index j = 0; j < n_k; ++j) {
+                    double dot = 0;
+                    const auto component = [&](const Tensor& of, Index row, Index a) {
+                        return static_cast<double>(of.heads().head(0)(row, a));
+                    };
+                    for (Index a = 0; a < d_k; ++a) {
+                        double x = component(rows.q, i, a), y = component(rows.k, j, a);
+                        if (scheme == PositionScheme::rotary) {
+                            const Index half = d_k / 2, pair = a % half;
+                            const double theta = std::pow(
+                                10'000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(d_k));
+                            const auto turn = [&](const Tensor& of, Index row, Index position) {
+                                const double angle = static_cast<double>(position) * theta,
+                                             first = component(of, row, pair),
+                                             second = component(of, row, pair + half);
+                                return a < half ? first * std::cos(angle) - second * std::sin(angle)
+                                                : first * std::sin(angle) + second * std::cos(angle);
+                            };
+                            x = turn(rows.q, i, offset + i), y = turn(rows.k, j, j);
+                        } else if (scheme == PositionScheme::learned) {
+                            x += drawn_table_row(3, offset + i, d_k)[static_cast<std::size_t>(a)];
+                            y += drawn_table_row(3, j, d_k)[static_cast<std::size_t>(a)];
+                        } else if (scheme == PositionScheme::sinusoidal) {
+                            const auto wave = [&](Index position) {
+                                const double angle = static_cast<double>(position) *
+                                                     std::pow(10'000.0, -static_cast<double>(a - a % 2) /
+                                                                            static_cast<double>(d_k));
+                                return a % 2 ? std::cos(angle) : std::sin(angle);
+                            };
+                            x += wave(offset + i), y += wave(j);
+                        }
+                        dot += x * y;
+                    }
+                    double score = dot * static_cast<double>(found->record.scale());
+                    if (scheme == PositionScheme::alibi)
+                        score -= 0.25 * static_cast<double>(std::abs(offset + i - j));
+                    if (scheme == PositionScheme::buckets)
+                        score += rule.bucket_biases[static_cast<std::size_t>(
+                            relative_bucket(rule.buckets, offset + i, j))];
+                    const bool seen = mask.allows(0, i, j);
+                    CHECK(found->scores[static_cast<std::size_t>(i * n_k + j)] ==
+                          Catch::Approx(score).margin(1e-9));
+                    scores.push_back(seen ? score : -HUGE_VAL);
+                    most = std::max(most, scores.back());
+                }
+                for (const double score : scores)
+                    sum += exponentials.emplace_back(std::isfinite(score) ? std::exp(score - most) : 0);
+                for (Index b = 0; b < d_v; ++b) {
+                    double output = 0;
+                    for (Index j = 0; sum > 0 && j < n_k; ++j)
+                        output += exponentials[static_cast<std::size_t>(j)] / sum *
+                                  static_cast<double>(rows.v.heads().head(0)(j, b));
+                    CHECK(found->outputs[static_cast<std::size_t>(i * d_v + b)] ==
+                          Catch::Approx(output).margin(1e-9));
+                    CHECK(static_cast<double>(found->record.output().heads().head(0)(i, b)) ==
+                          Catch::Approx(output).margin(2e-4));
+                }
+            }
+            // An order of the keys with their positions, or of keys without positions, leaves the outputs.
+            if (round % 2) continue;
+            std::vector<Index> positions;
+            for (const Index key : order) positions.push_back(key);
+            const auto moved = run_placed(default_kernels(), rule, rows.taken(same, order),
+                                          in_place(n_q, offset), positions, {});
+            REQUIRE(moved);
+            const CarriedError error = carried_error(*found, *moved, same);
+            CHECK(error.most_f32() <= reorder_rounding(*moved));
+            CHECK(error.most_f64() <= 1e-12);
+        }
+}

@@ -246,6 +246,7 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  OrderState order{.scheme = static_cast<PositionScheme>(r.below(7)),
                                   .first = r.below(40) - 2,
+                                  .first_key = r.below(40) - 2,
                                   .masked = r.yes(),
                                   .interleaved = r.yes(),
                                   .shift = r.below(1'100'000) - 5,
@@ -509,8 +510,12 @@ class RandomCommands {
             }
         }
         if (below(3) == 0) {
-            const Index side = below(100);  // the largest are too long for a link
-            return app::painted_from(Mask::strided(1 + below(5)), 0, side, side);
+            CellRegion cells;
+            for (Index i = below(200); i > 0; --i) {  // the most are too long for a link
+                const Index query = below(3000), key = below(3000);
+                cells.add({query, query + 1 + below(8)}, {key, key + 1 + below(8)});
+            }
+            return with_cells(app::mask_atoms()[0].make(8), cells, yes());
         }
         return app::mask_atoms()[static_cast<std::size_t>(below(std::ssize(app::mask_atoms())))].make(
             below(3000));

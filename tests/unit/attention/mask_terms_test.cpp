@@ -76,14 +76,104 @@ TEST_CASE("terms have names, and opposites", "[unit][mask]") {
     CHECK(negated(!Mask::causal()) == Mask::causal());
 }
 
-TEST_CASE("a painted cell is changed, and nothing else", "[unit][mask]") {
-    const Mask mask = Mask::painted({1, 2, 2, {1, 0, 0, 1}});
-    CHECK(with_cell_changed(mask, 0, 1) == Mask::painted({1, 2, 2, {1, 1, 0, 1}}));
-    CHECK(with_cell_changed(!mask, 1, 1) == !Mask::painted({1, 2, 2, {1, 0, 0, 0}}));
-    CHECK_FALSE(with_cell_changed(mask, 2, 0));
-    CHECK_FALSE(with_cell_changed(mask, -1, 0));
-    CHECK_FALSE(with_cell_changed(Mask::causal(), 0, 0));
-    CHECK_FALSE(with_cell_changed(Mask::painted({2, 1, 1, {1, 1}}), 0, 0));
+namespace {
+
+bool same_cells(const Mask& a, const Mask& b, Index size) {
+    for (Index q = 0; q < size; ++q)
+        for (Index k = 0; k < size; ++k)
+            if (a.allows(0, q, k) != b.allows(0, q, k)) return false;
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("what is painted takes the place of what the mask says, and of what was painted before",
+          "[unit][mask]") {
+    Random random(6);
+    for (int i = 0; i < 200; ++i) {
+        const Index size = 1 + static_cast<Index>(random.below(30));
+        const auto below = [&](Index n) {
+            return static_cast<Index>(random.below(static_cast<std::uint64_t>(n)));
+        };
+        const Mask first = random_mask(random, size, 2).mask;
+        Mask mask = first;
+        std::vector<std::uint8_t> plain(static_cast<std::size_t>(size * size));
+        for (Index q = 0; q < size; ++q)
+            first.row(
+                0, q, 0,
+                std::span(plain).subspan(static_cast<std::size_t>(q * size), static_cast<std::size_t>(size)));
+        for (int stroke = 0; stroke < 6; ++stroke) {
+            CellRegion cells;
+            const bool allowed = random.below(2) == 0;
+            for (Index squares = 1 + below(4); squares > 0; --squares) {
+                const Index q = below(size), k = below(size);
+                const Range queries{q, std::min(size, q + 1 + below(3))},
+                    keys{k, std::min(size, k + 1 + below(3))};
+                cells.add(queries, keys);
+                for (Index r = queries.begin; r < queries.end; ++r)
+                    for (Index c = keys.begin; c < keys.end; ++c)
+                        plain[static_cast<std::size_t>(r * size + c)] = allowed;
+            }
+            mask = with_cells(mask, cells, allowed);
+        }
+        INFO(mask.text().substr(0, 400));
+        for (Index q = 0; q < size; ++q)
+            for (Index k = 0; k < size; ++k)
+                REQUIRE(mask.allows(0, q, k) == (plain[static_cast<std::size_t>(q * size + k)] != 0));
+        CHECK(*Mask::parse(mask.text()) == mask);
+    }
+    CellRegion one, two;
+    one.add({1, 2}, {3, 4});
+    two.add({2, 3}, {3, 4});
+    CHECK(with_cells(Mask::causal(), one, true).text() == "causal(0) | cells(1,[1,2,3,4])");
+    CHECK(with_cells(with_cells(Mask::causal(), one, true), two, false).text() ==
+          "(causal(0) | cells(1,[1,2,3,4])) & !cells(1,[2,3,3,4])");
+    CHECK(with_cells(with_cells(Mask::causal(), one, true), one, false).text() ==
+          "causal(0) & !cells(1,[1,2,3,4])");
+    CHECK(with_cells(Mask(), one, false) == !Mask::cells(one));
+}
+
+TEST_CASE("a stroke over a large map takes few words, and wrong cells are refused", "[unit][mask]") {
+    CellRegion diagonal;
+    for (Index at = 0; at < 16'384; at += 128) diagonal.add({at, at + 128}, {at, at + 128});
+    const Mask mask = Mask::cells(diagonal);
+    CHECK(mask.text().size() < 2'000);
+    CHECK(*Mask::parse(mask.text()) == mask);
+    CHECK(mask.tile(0, {128, 256}, {128, 256}) == Coverage::all);
+    CHECK(mask.tile(0, {128, 256}, {256, 384}) == Coverage::none);
+    CHECK(mask.tile(0, {120, 130}, {120, 130}) == Coverage::some);
+    CHECK(*Mask::parse("cells(1)") == Mask::cells({}));
+    for (const char* wrong : {"cells()", "cells(0,[0,1,0,1])", "cells(1,[0,1])", "cells(1,[0,1,2])",
+                              "cells(1,[0,1,2,2])", "cells(1,[2,1,0,1])", "cells(1,[-1,1,0,1])",
+                              "cells(1,[0,2,0,1],[1,2,0,1])", "cells(1,[0,1,3,4,0,1])",
+                              "cells(1,[0,1,0,2,2,3])", "cells(1000000000,[0,2,0,1])", "cells(1,[0,1,0,1]"}) {
+        INFO(wrong);
+        CHECK_FALSE(Mask::parse(wrong));
+    }
+}
+
+TEST_CASE("brackets are made, changed and dissolved at any depth", "[unit][mask]") {
+    const Mask a = Mask::causal(), b = Mask::padding(3), c = Mask::strided(2), d = Mask::window(4, 0);
+    const MaskTerms three = terms_of(a & b & c);
+    CHECK(joined(bracketed(three, 0, std::nullopt)) == ((a | b) & c));
+    CHECK(joined(bracketed(three, 2, std::nullopt)) == (a & b & c));
+    CHECK(joined(bracketed(three, 1, d)) == (a & (b | d) & c));
+    CHECK(joined(bracketed(terms_of(a | b), 0, d)) == ((a & d) | b));
+    CHECK(joined(dissolved(terms_of((a | b) & c), 0)) == (a & b & c));
+    CHECK(joined(dissolved(terms_of(!(a | b) & c), 0)) == (!a & !b & c));
+    CHECK(joined(dissolved(terms_of(three.terms[0] & c), 1)) == (a & c));
+    CHECK(inside(a).terms.empty());
+    CHECK(inside(!!(a | b)).terms == std::vector{a, b});
+    CHECK(with_inside(!(a | b), terms_of(c & d)) == !(c & d));
+    CHECK(name_of(!!a) == "not not causal");
+    CHECK(with_number(!!a, 0, 2) == !!Mask::causal(2));
+    // Brackets that are alone are dissolved without a change of any cell.
+    Random random(7);
+    for (int i = 0; i < 300; ++i) {
+        const Mask mask = random_mask(random, 9, 3).mask;
+        const MaskTerms terms = terms_of(mask);
+        if (terms.terms.size() == 1) CHECK(same_cells(joined(dissolved(terms, 0)), mask, 9));
+    }
 }
 
 TEST_CASE("off by one moves the edges along the diagonal by one key", "[unit][mask]") {

@@ -24,7 +24,7 @@ inline TwoWays random_atom(Random& random, Index size) {
         return all;
     };
     const auto at = [](const auto& list, Index i) { return list[static_cast<std::size_t>(i)]; };
-    switch (below(11)) {
+    switch (below(12)) {
         case 0: return {Mask(), [](Index, Index) { return true; }};
         case 1: {
             const Index offset = below(2 * size) - size;
@@ -72,6 +72,20 @@ inline TwoWays random_atom(Random& random, Index size) {
                         const Index r = rows == 1 ? 0 : q, c = cols == 1 ? 0 : k;
                         return r < rows && c < cols && at(allowed, r * cols + c);
                     }};
+        }
+        case 9: {
+            CellRegion region;
+            std::vector<std::uint8_t> plain(static_cast<std::size_t>(size * size));
+            for (Index i = below(12); i > 0; --i) {
+                const Range q{below(size), below(size + 1)}, k{below(size), below(size + 1)};
+                const bool adds = below(3) != 0;
+                adds ? region.add(q, k) : region.remove(q, k);
+                for (Index r = q.begin; r < q.end; ++r)
+                    for (Index c = k.begin; c < k.end; ++c)
+                        plain[static_cast<std::size_t>(r * size + c)] = adds;
+            }
+            return {Mask::cells(std::move(region)),
+                    [=](Index q, Index k) { return q < size && k < size && at(plain, q * size + k); }};
         }
         default: {
             std::vector<std::int32_t> query, key;

@@ -391,3 +391,47 @@ TEST_CASE(
           "This head has no biases of its own; choose another scheme.");
     CHECK_FALSE(static_cast<OrderLens&>(lens_in(screen.visit)).runs(PositionScheme::own_buckets));
 }
+
+TEST_CASE("in cross-attention queries and keys are put in order apart, and without positions outputs stay") {
+    SmallScreen screen;
+    screen.open("order", {5, 1});
+    CHECK_FALSE(lens_in(screen.visit).missing(screen.subject()));
+    OrderLens& lens = screen.lens<OrderLens>();
+    const OrderContent* content = lens.content(screen.subject());
+    REQUIRE(content);
+    CHECK(content->from() == OrderContent::From::crossed);
+    const Record& record = screen.run().record_at(5);
+    const Index n_q = record.queries(), n_k = record.keys();
+    REQUIRE(n_q != n_k);
+    CHECK(content->queries().size() == n_q);
+    CHECK(content->keys().size() == n_k);
+    std::vector<Index> keys = order_of({}, n_k), queries = order_of({}, n_q);
+    std::ranges::reverse(keys);
+    screen.visit.perform(SetOrder{{.key_order = keys}});
+    screen.settle();
+    const auto* runs = lens.runs(PositionScheme::none);
+    REQUIRE(runs);
+    CHECK(runs->along());
+    // The outputs are the head's own, and its weights stand in the other order.
+    for (Index query = 0; query < n_q; ++query) {
+        for (Index b = 0; b < record.d_v(); ++b)
+            CHECK(runs->after.record.output().heads().head(0)(query, b) ==
+                  Catch::Approx(record.output().heads().head(1)(query, b)).margin(2e-6));
+        for (Index place = 0; place < n_k; ++place)
+            CHECK(runs->after.weights[static_cast<std::size_t>(query * n_k + place)] ==
+                  Catch::Approx(static_cast<double>(record.cell(Stage::weight, 1, query, n_k - 1 - place)))
+                      .margin(2e-6));
+    }
+    CHECK_FALSE(lens.runs(PositionScheme::rotary)->along());
+    std::ranges::reverse(queries);
+    screen.visit.perform(SetOrder{{.order = queries, .key_order = keys}});
+    screen.settle();
+    CHECK(lens.runs(PositionScheme::none)->along());
+    const auto why = screen.why(cell_of(OrderNumber::before, record.d_v()));
+    REQUIRE(why);
+    REQUIRE(why->operands[0].left_at);
+    const auto weight = screen.subject().explain_at(*why->operands[0].left_at);
+    REQUIRE(weight);
+    CHECK(weight->f64 == Catch::Approx(why->operands[0].left).margin(1e-6));
+    CHECK(why->operands[0].name == in_quotes(content->key_names()[0]));
+}

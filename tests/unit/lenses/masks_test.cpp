@@ -66,8 +66,10 @@ TEST_CASE("a mask is in the link and in undo, with its size, its shift and the m
     CHECK(parse_fragment(link).state == state);
     CHECK(parse_fragment(link).note.empty());
     CHECK(to_fragment(after(state, TryMask{MasksState{}})) == to_fragment(first));
+    CellRegion cells;
+    cells.add({4096, 8192}, {0, 128});
     const State painted =
-        after(first, TryMask{{.mask = painted_from(Mask::strided(3), 0, 64, 64), .size = 64}});
+        after(first, TryMask{{.mask = with_cells(Mask::strided(3), cells, false), .size = 16'384}});
     CHECK(parse_fragment(to_fragment(painted)).state == painted);
     CHECK(refusal(first, TryMask{{.size = 20'000}}) == "A mask here has 1 to 16,384 queries and keys.");
     CHECK(refusal(first, TryMask{{.size = -1}}) == "A mask here has 1 to 16,384 queries and keys.");
@@ -126,12 +128,141 @@ TEST_CASE("the mask is chosen, typed, put together and painted") {
     screen.settle();
 
     screen.click("masks/paint");
-    const Mask painted = tried(screen).mask;
-    CHECK(painted == painted_from(Mask::padding(4) | Mask::strided(4), 0, 6, 6));
-    screen.settle();
+    screen.draw(2);
     screen.click("masks/map/1/5");
-    CHECK(tried(screen).mask.allows(0, 1, 5) != painted.allows(0, 1, 5));
-    CHECK(tried(screen).mask.allows(0, 1, 4) == painted.allows(0, 1, 4));
+    CellRegion cell;
+    cell.add({1, 2}, {5, 6});
+    CHECK(tried(screen).mask == ((Mask::padding(4) | Mask::strided(4)) & !Mask::cells(cell)));
+}
+
+TEST_CASE("terms in brackets are changed, added and dissolved by their chips") {
+    Screen screen;
+    screen.open_sentence(6);
+    const Mask causal = Mask::causal(), window = Mask::window(2, 0), padding = Mask::padding(1),
+               strided = Mask::strided(2);
+    open(screen, {.mask = causal & !(padding | (window & strided))});
+    const auto mask_after = [&](const char* clicked) {
+        screen.click(clicked);
+        screen.settle();
+        return tried(screen).mask;
+    };
+    CHECK(mask_after("masks/term/1/1/0/back/less") == (causal & !(padding | (Mask::window(1, 0) & strided))));
+    CHECK(mask_after("masks/term/1/1/1") == (causal & !(padding | (Mask::window(1, 0) & !strided))));
+    CHECK(mask_after("masks/term/1/not") == (causal & (padding | (Mask::window(1, 0) & !strided))));
+    CHECK(mask_after("masks/term/1/1/0/remove") == (causal & (padding | !strided)));
+    CHECK(mask_after("masks/term/1/0/keys/more") == (causal & (Mask::padding(2) | !strided)));
+    screen.click("masks/term/1/add");
+    screen.draw(3);
+    CHECK(mask_after("masks/term/1/add/causal") == (causal & (Mask::padding(2) | !strided | causal)));
+    CHECK(mask_after("masks/term/1/2/remove") == (causal & (Mask::padding(2) | !strided)));
+    screen.click("masks/term/1/1/brackets");
+    screen.draw(3);
+    CHECK(mask_after("masks/term/1/1/brackets/and window") ==
+          (causal & (Mask::padding(2) | (!strided & Mask::window(15, 0)))));
+    CHECK(mask_after("masks/term/1/dissolve") ==
+          (causal & Mask::padding(2) & !strided & Mask::window(15, 0)));
+    screen.click("masks/term/0/brackets");
+    screen.draw(3);
+    CHECK(mask_after("masks/term/0/brackets/or the next term") ==
+          ((causal | Mask::padding(2)) & !strided & Mask::window(15, 0)));
+    CHECK(mask_after("masks/term/0/join/and") ==
+          (causal & Mask::padding(2) & !strided & Mask::window(15, 0)));
+    screen.visit.undo();
+    screen.settle();
+    CHECK(mask_after("masks/term/0/remove") == (!strided & Mask::window(15, 0)));
+}
+
+TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every chip within it") {
+    Screen screen({390, 844});
+    screen.open_sentence(6);
+    std::string text = "padding(2)", name = "masks/term";
+    int deep = 0;
+    for (; deep < 31; ++deep)
+        text = (deep % 2 ? "causal(0) | (" : "window(3,0) & (") + text + (deep % 2 ? ") " : ")");
+    // Brackets of one term are none, and the innermost are.
+    const auto mask = Mask::parse(text);
+    REQUIRE(mask);
+    open(screen, {.mask = *mask});
+    for (int i = 1; i < deep; ++i) name += "/1";
+    REQUIRE(screen.shows(name + "/1"));
+    const Rect in = rect("panel/lens");
+    for (const std::string& each : {name + "/1", name + "/1/keys/more", name + "/0/remove", name + "/add"}) {
+        INFO(each);
+        CHECK(rect(each).left >= in.left);
+        CHECK(rect(each).right <= in.right);
+    }
+    const std::string brackets(10'000, '(');
+    CHECK_FALSE(Mask::parse(brackets + "causal(0)" + std::string(10'000, ')')));
+}
+
+TEST_CASE("a stroke comes over every square between its ends, and over few") {
+    const auto squares = stroke_squares({3, 1}, {0, 5}, 1);
+    REQUIRE(squares.size() == 5);
+    CHECK(squares.front().queries.begin == 3);
+    CHECK(squares.back().keys.begin == 5);
+    for (std::size_t i = 1; i < squares.size(); ++i) {
+        CHECK(std::abs(squares[i].queries.begin - squares[i - 1].queries.begin) <= 1);
+        CHECK(squares[i].keys.begin == squares[i - 1].keys.begin + 1);
+    }
+    CHECK(stroke_squares({0, 0}, {16'383, 16'383}, 128).size() == 128);
+    CHECK(stroke_squares({7, 7}, {7, 7}, 4).size() == 1);
+    CHECK(stroke_squares({7, 7}, {7, 7}, 4)[0].queries == Range{4, 8});
+}
+
+TEST_CASE("a drag paints all cells as the first, in one step of undo") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen);
+    screen.click("masks/paint");
+    screen.draw(2);
+    const auto drag = [&](const std::string& from, const std::string& to) {
+        screen.hover(from);
+        const ImVec2 end = screen.middle(to);
+        ImGui::GetIO().AddMouseButtonEvent(0, true);
+        screen.draw();
+        ImGui::GetIO().AddMousePosEvent(end.x, end.y);
+        screen.draw(2);
+        ImGui::GetIO().AddMouseButtonEvent(0, false);
+        screen.settle();
+    };
+    // Query 0 hides keys 2 to 5 under a causal mask; query 0 itself sees only key 0.
+    drag("masks/map/0/2", "masks/map/0/5");
+    for (Index k = 0; k < 6; ++k) CHECK(tried(screen).mask.allows(0, 0, k) == (k != 1));
+    drag("masks/map/5/0", "masks/map/0/5");
+    for (Index i = 0; i < 6; ++i) CHECK_FALSE(tried(screen).mask.allows(0, 5 - i, i));
+    CHECK(tried(screen).mask.allows(0, 0, 4));
+    const State painted = screen.visit.state();
+    CHECK(parse_fragment(to_fragment(painted)).state.of<MasksState>() == painted.of<MasksState>());
+    screen.visit.undo();
+    for (Index k = 0; k < 6; ++k) CHECK(tried(screen).mask.allows(0, 0, k) == (k != 1));
+    screen.visit.undo();
+    CHECK(tried(screen).mask == Mask::causal());
+    CHECK_FALSE(screen.visit.state().pin);
+    screen.settle();
+    // A large map is painted square by square, at the end of the stroke.
+    const Index size = test::sanitized ? 4'096 : mask_size_limit;
+    screen.visit.perform(TryMask{{.mask = Mask(), .size = size}});
+    screen.settle();
+    const Rect map = rect("masks/map");
+    ImGui::GetIO().AddMousePosEvent(map.left + 2, map.top + 2);
+    screen.draw();
+    ImGui::GetIO().AddMouseButtonEvent(0, true);
+    screen.draw();
+    ImGui::GetIO().AddMousePosEvent(map.right - 2, map.bottom - 2);
+    screen.draw(2);
+    CHECK(tried(screen).mask.is_everything());
+    ImGui::GetIO().AddMouseButtonEvent(0, false);
+    screen.settle();
+    const Index some = size / 3;
+    CHECK_FALSE(tried(screen).mask.allows(0, some, some));
+    CHECK(tried(screen).mask.allows(0, some, 2 * some));
+    const std::int64_t hidden =
+        static_cast<std::int64_t>(size) * size - masks_in(screen).counting().counts().kept_cells;
+    CHECK(hidden % size == 0);  // squares on the whole diagonal
+    CHECK(hidden <= 256LL * size);
+    CHECK(to_fragment(screen.visit.state()).find("cells") != std::string::npos);
+    screen.visit.undo();
+    CHECK(tried(screen).mask.is_everything());
 }
 
 TEST_CASE("a text that is too long is not taken") {

@@ -125,6 +125,8 @@ TEST_CASE("Order's settings are in the link and in undo") {
         o = {.scheme = PositionScheme::alibi,
              .order = {2, 0, 1},
              .first = 3,
+             .key_order = {1, 0},
+             .first_key = 4,
              .masked = true,
              .interleaved = true,
              .shift = 77,
@@ -139,7 +141,8 @@ TEST_CASE("Order's settings are in the link and in undo") {
     });
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link ==
-          "v=1&lens=order&order.positions=alibi&order.tokens=2,0,1&order.first=3&order.mask=own&order.pairs="
+          "v=1&lens=order&order.positions=alibi&order.tokens=2,0,1&order.first=3&order.keys=1,0&order.first_"
+          "key=4&order.mask=own&order.pairs="
           "interleaved&order.shift=77&order.turn=5&order.reach=32&order.content=mean&order.trained=512&order."
           "factor="
           "8&order.far=700&order.pair=1&order.seed=9");
@@ -149,7 +152,8 @@ TEST_CASE("Order's settings are in the link and in undo") {
     for (const char* bad :
          {"v=1&order.positions=x", "v=1&order.tokens=0,0", "v=1&order.tokens=1,2", "v=1&order.shift=-1",
           "v=1&order.shift=1000001", "v=1&order.reach=0", "v=1&order.factor=65", "v=1&order.mask=no",
-          "v=1&order.first=-1", "v=1&order.far=-1", "v=1&order.pair=-1", "v=1&order.seed=-1"})
+          "v=1&order.first=-1", "v=1&order.first_key=-1", "v=1&order.keys=1,1", "v=1&order.far=-1",
+          "v=1&order.pair=-1", "v=1&order.seed=-1"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
     // Tokens in their own order are no order.
     CHECK(after(default_state(), SetOrder{{.order = {0, 1, 2}}}).of<OrderState>().order.empty());
@@ -170,11 +174,11 @@ TEST_CASE("a RoPE model's own order under its own mask and RoPE is its run") {
         const auto record = subject_in(screen.visit).attention()->record(head.layer);
         const auto* runs = lens.runs(PositionScheme::rotary);
         REQUIRE(runs);
-        for (Index token = 0; token < runs->after.tokens(); ++token)
+        for (Index token = 0; token < runs->after.queries(); ++token)
             for (Index b = 0; b < record->d_v(); ++b)
                 CHECK(runs->after.record.output().heads().head(0)(token, b) ==
                       Catch::Approx(record->output().heads().head(head.head)(token, b)).margin(2e-6));
-        for (Index token = 0; token < runs->after.tokens(); ++token)
+        for (Index token = 0; token < runs->after.queries(); ++token)
             for (Index a = 0; a < record->d_k(); ++a)
                 CHECK(runs->after.record.q().heads().head(0)(token, a) ==
                       Catch::Approx(record->q().heads().head(head.head)(token, a)).margin(2e-6));
@@ -235,7 +239,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
             for (const bool masked : {false, true}) {
                 screen.visit.perform(OpenSubject{subject});
                 open_order(screen);
-                const Index n = order_in(screen.visit).content(subject_in(screen.visit))->count();
+                const Index n = order_in(screen.visit).content(subject_in(screen.visit))->queries().size();
                 change(screen, [&](OrderState& o) {
                     o = {.scheme = scheme,
                          .masked = masked,
@@ -400,4 +404,129 @@ TEST_CASE("a learned table ends, and what lies beyond is left out") {
     CHECK(f64(screen.visit, OrderNumber::shift_f64, static_cast<Index>(PositionScheme::learned)) > 0.01);
     for (const PositionScheme scheme : {PositionScheme::none, PositionScheme::alibi, PositionScheme::buckets})
         CHECK(f64(screen.visit, OrderNumber::equal, static_cast<Index>(scheme)) == 9);
+}
+
+TEST_CASE("the edge of a mask says how queries stand to keys") {
+    using M = Mask;
+    CHECK(diagonal_of(M::causal(2), 0, 3, 5) == 2);
+    CHECK(diagonal_of(M::causal(), 0, 3, 5) == 0);
+    CHECK(diagonal_of(M::causal(-2), 0, 5, 3) == -2);
+    CHECK(diagonal_of(M::window(1, 0) & M::causal(), 0, 5, 5) == 0);
+    CHECK(diagonal_of(M::painted({1, 2, 4, {1, 1, 1, 0, 1, 1, 1, 1}}), 0, 2, 4) == 2);
+    for (const Mask& none : {M(), M::causal(9), M::padding(2), M::strided(2), !M::causal(), M::padding(0)})
+        CHECK_FALSE(diagonal_of(none, 0, 3, 5));
+}
+
+namespace {
+
+// Attention of three queries over five keys in double, with keys in an order and RoPE or nothing.
+std::vector<double> rectangle(const Tensor& q, const Tensor& k, const Tensor& v,
+                              const std::vector<Index>& queries, const std::vector<Index>& keys, bool rotary,
+                              Index offset) {
+    const Index d = q.dim(1), d_v = v.dim(1), half = d / 2;
+    const auto turned = [&](const Tensor& rows, Index row, Index position) {
+        std::vector<double> out;
+        for (Index a = 0; a < d; ++a) out.push_back(static_cast<double>(rows.matrix()(row, a)));
+        for (Index a = 0; rotary && a < half; ++a) {
+            const double angle = static_cast<double>(position) *
+                                 std::pow(10'000.0, -2.0 * static_cast<double>(a) / static_cast<double>(d));
+            const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(a + half);
+            const double x = out[i], y = out[j];
+            out[i] = x * std::cos(angle) - y * std::sin(angle);
+            out[j] = x * std::sin(angle) + y * std::cos(angle);
+        }
+        return out;
+    };
+    std::vector<double> outputs;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const auto query = turned(q, queries[i], offset + static_cast<Index>(i));
+        std::vector<double> weights;
+        double sum = 0;
+        for (std::size_t j = 0; j < keys.size(); ++j) {
+            const auto key = turned(k, keys[j], static_cast<Index>(j));
+            double dot = 0;
+            for (std::size_t a = 0; a < key.size(); ++a) dot += query[a] * key[a];
+            sum += weights.emplace_back(std::exp(dot / std::sqrt(static_cast<double>(d))));
+        }
+        for (Index b = 0; b < d_v; ++b) {
+            double output = 0;
+            for (std::size_t j = 0; j < keys.size(); ++j)
+                output += weights[j] / sum * static_cast<double>(v.matrix()(keys[j], b));
+            outputs.push_back(output);
+        }
+    }
+    return outputs;
+}
+
+}  // namespace
+
+TEST_CASE("queries and keys of different numbers are put in order apart, and outputs know no order of keys") {
+    const Tensor q = random_tensor({3, 4}, 1), k = random_tensor({5, 4}, 2), v = random_tensor({5, 2}, 3);
+    for (const Index past : {Index{0}, Index{2}}) {
+        Screen screen;
+        Drop files{{"q.npy", write_npy({3, 4}, q.values())},
+                   {"k.npy", write_npy({5, 4}, k.values())},
+                   {"v.npy", write_npy({5, 2}, v.values())}};
+        put(screen.visit, files);
+        screen.settle();
+        REQUIRE(tensors_in(screen.visit).own().open());
+        open_order(screen);
+        OrderLens& lens = order_in(screen.visit);
+        REQUIRE(lens.content(subject_in(screen.visit)));
+        CHECK_FALSE(lens.content(subject_in(screen.visit))->one_line());
+        CHECK(order_says(screen.visit) ==
+              "Without positions, 3 queries and 5 keys in their own order: nothing has moved yet.");
+        drag(screen, "order/key-token/0", "order/key-token/4");
+        const std::vector<Index> keys{1, 2, 3, 4, 0};
+        CHECK(now(screen.visit).key_order == keys);
+        CHECK(now(screen.visit).order.empty());
+        CHECK(order_says(screen.visit).starts_with("Without positions, every output stayed"));
+        CHECK(f64(screen.visit, OrderNumber::scheme_off, 0) < 1e-15);
+        // The weight moves along: key 0 stands at place 4 now.
+        const auto before = order_why(screen.visit, OrderNumber::before, 0),
+                   moved = order_why(screen.visit, OrderNumber::after, 0);
+        CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
+        CHECK(moved->operands[4].name == before->operands[0].name);
+        for (const bool rotary : {false, true}) {
+            change(screen, [&](OrderState& o) {
+                o.scheme = rotary ? PositionScheme::rotary : PositionScheme::none;
+                o.order = {2, 0, 1};
+            });
+            const auto expected = rectangle(q, k, v, {2, 0, 1}, keys, rotary, 0);
+            for (Index place = 0; place < 3; ++place)
+                for (Index b = 0; b < 2; ++b) {
+                    const Index query = std::vector<Index>{2, 0, 1}[static_cast<std::size_t>(place)];
+                    const auto found = order_why(screen.visit, OrderNumber::after, query * 2 + b);
+                    REQUIRE(found);
+                    CHECK(found->f64 ==
+                          Catch::Approx(expected[static_cast<std::size_t>(place * 2 + b)]).margin(1e-6));
+                    CHECK(found->f32 == Catch::Approx(found->f64).margin(2e-6));
+                }
+        }
+        CHECK((f64(screen.visit, OrderNumber::scheme_off, 3) > 1e-4));
+        for (Index s = 0; s < 6; ++s)
+            for (const OrderNumber number : {OrderNumber::scheme_off, OrderNumber::equal}) {
+                if (number == OrderNumber::equal && s == 1) continue;  // a table of 512 rows
+                CHECK(order_why(screen.visit, number, s));
+            }
+        CHECK(order_why(screen.visit, OrderNumber::score, 14));
+        CHECK_FALSE(order_why(screen.visit, OrderNumber::score, 15));
+        CHECK(parse_fragment(to_fragment(screen.visit.state())).state.of<OrderState>() == now(screen.visit));
+        screen.visit.undo();
+        CHECK(now(screen.visit).scheme == PositionScheme::none);
+        if (past == 0) continue;
+        // Where a mask is causal with a past, queries stand after it.
+        AttentionSpec spec;
+        spec.mask = Mask::causal(past);
+        Tensor q3 = random_tensor({1, 3, 4}, 1), k3 = random_tensor({1, 5, 4}, 2),
+               v3 = random_tensor({1, 5, 2}, 3);
+        auto record = Record::run(std::move(q3), std::move(k3), std::move(v3), spec);
+        REQUIRE(record);
+        const OrderContent content(*subject_in(screen.visit).attention(),
+                                   std::make_shared<const Record>(*std::move(record)), {0, 0}, {0, 3},
+                                   {0, 5});
+        CHECK(content.has_diagonal());
+        CHECK(content.query_position(0) == 2);
+        CHECK(content.key_position(0) == 0);
+    }
 }

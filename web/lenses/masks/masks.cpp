@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
@@ -145,21 +146,20 @@ std::string TryMask::describe(const State& before) const {
     return "mask " + (text.size() <= most ? text : text.substr(0, most) + "…");
 }
 
-Mask painted_from(const Mask& mask, Index head, Index queries, Index keys) {
-    PaintedBits bits{1, std::min(queries, painted_size_limit), std::min(keys, painted_size_limit), {}};
-    for (Index q = 0; q < bits.rows; ++q)
-        for (Index k = 0; k < bits.cols; ++k) bits.allowed.push_back(mask.allows(head, q, k));
-    return Mask::painted(std::move(bits));
-}
-
-std::optional<Mask> repainted(const Mask& mask, Index query, Index key) {
-    MaskTerms terms = terms_of(mask);
-    for (Mask& term : terms.terms)
-        if (const auto changed = with_cell_changed(term, query, key)) {
-            term = *changed;
-            return joined(terms);
-        }
-    return std::nullopt;
+std::vector<MapWindow> stroke_squares(ui::MapCell from, ui::MapCell to, Index side) {
+    const Index row = from.query / side, col = from.key / side, down = to.query / side - row,
+                across = to.key / side - col, steps = std::max(std::abs(down), std::abs(across));
+    std::vector<MapWindow> squares;
+    const auto along = [&](Index begin, Index length, Index step) {
+        const double exact = static_cast<double>(length) * static_cast<double>(step) /
+                             static_cast<double>(std::max<Index>(steps, 1));
+        return begin + static_cast<Index>(std::lround(exact));
+    };
+    for (Index step = 0; step <= steps; ++step) {
+        const Index query = along(row, down, step) * side, key = along(col, across, step) * side;
+        squares.push_back({{query, query + side}, {key, key + side}});
+    }
+    return squares;
 }
 
 const MasksLens::Looked& MasksLens::look(Subject& subject) {

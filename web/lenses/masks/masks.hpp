@@ -22,7 +22,7 @@
 
 namespace attn::app {
 
-inline constexpr Index mask_size_limit = 16'384, painted_size_limit = 64;
+inline constexpr Index mask_size_limit = 16'384;
 
 struct MasksState {
     Mask mask = Mask::causal();
@@ -48,10 +48,9 @@ struct MaskPreset {
 std::span<const MaskPreset> mask_presets();
 // The terms that can be added, as they begin.
 std::span<const MaskPreset> mask_atoms();
-// The mask cell by cell, so that single cells can be changed; at most painted_size_limit a side.
-Mask painted_from(const Mask& mask, Index head, Index queries, Index keys);
-// The mask with this cell changed, if a term of it is painted and has the cell.
-std::optional<Mask> repainted(const Mask& mask, Index query, Index key);
+// The squares of a brush, `side` cells wide and aligned to multiples of that, that a straight stroke comes over: as many
+// as the stroke is long, whatever the map's size.
+std::vector<MapWindow> stroke_squares(ui::MapCell from, ui::MapCell to, Index side);
 
 // Cells of Stage::lens. A cell of the mask has its query as row and its key as column; every other number has a column
 // of its own from `first` on.
@@ -126,6 +125,13 @@ class MasksLens final : public Lens {
     void draw_presets();
     void draw_text();
     void draw_terms();
+    // Each of these returns what became of the terms of its level, if anything.
+    std::optional<MaskTerms> draw_level(const std::string& name, const MaskTerms& terms, int depth);
+    std::optional<MaskTerms> draw_chip(const std::string& name, const MaskTerms& terms, std::size_t at);
+    std::optional<MaskTerms> draw_group(const std::string& name, const MaskTerms& terms, std::size_t at,
+                                        int depth);
+    std::optional<Mask> draw_add(const std::string& name);
+    std::optional<MaskTerms> draw_brackets(const std::string& name, const MaskTerms& terms, std::size_t at);
     void draw_settings(Subject& subject);
     void draw_copy();
     void draw_map(const Drawing& drawing, float width);
@@ -133,6 +139,7 @@ class MasksLens final : public Lens {
     void draw_empty_rows(const Drawing& drawing, float width);
     void draw_losses(const Drawing& drawing, float width);
     void draw_model(const Drawing& drawing, Subject& subject, float width);
+    void paint(const ui::MapTouch& touch);
     void point(const Drawing& drawing, const CellRef& cell, bool clicked);
 
     Explained explain_cell(const CellRef& cell) const;
@@ -154,6 +161,13 @@ class MasksLens final : public Lens {
 
     ui::MapView view_;
     parts::MapClicks clicks_;
+    // What is being painted: all cells get the state that the first one got, once the stroke has ended.
+    struct Stroke {
+        bool allowed = false;
+        CellRegion cells;
+        std::vector<MapWindow> squares;
+    };
+    std::optional<Stroke> stroke_;
     Join joins_ = Join::all;  // how the next term is added
     struct {
         std::string text;  // as it was typed

@@ -51,7 +51,8 @@ void MasksLens::draw_text() {
     const ui::Typed typed = ui::text_field("masks/text", "Mask as text", typed_.text, longest_typed);
     ui::tooltip(
         "Terms: causal(0) window(15,0) padding(5) prefix(3) strided(4) global_local([0],2) "
-        "same_document([0*5,1*3]) block_sparse(…) painted(…) everything. & is and, | is or, ! is not.");
+        "same_document([0*5,1*3]) block_sparse(…) painted(…) cells(1,[0,2,3,5]) everything. & is and, | is "
+        "or, ! is not.");
     if (typed.too_long) {
         typed_.fault =
             "That text is longer than " + with_commas(longest_typed) + " characters, so it was not taken.";
@@ -66,77 +67,6 @@ void MasksLens::draw_text() {
         }
     }
     ui::fault("masks/fault", typed_.fault);
-}
-
-void MasksLens::draw_terms() {
-    const MaskTerms terms = terms_of(now().mask);
-    std::optional<MaskTerms> changed;
-    const Index most = std::max(mask_size_limit, looked_->keys);
-    for (std::size_t i = 0; i < terms.terms.size(); ++i) {
-        const Mask& term = terms.terms[i];
-        const std::string name = "masks/term/" + std::to_string(i), called = name_of(term);
-        const std::vector<TermNumber> numbers = numbers_of(term);
-        const float width = ui::need::button + ui::need::stepper * static_cast<float>(numbers.size());
-        if (i > 0) ui::next_control(width);
-        ImGui::BeginGroup();
-        ImGui::PushID(static_cast<int>(i));
-        if (i > 0) ui::label(terms.join == Join::all ? "and" : "or");
-        if (ui::button(name.c_str(), called.c_str())) (changed = terms)->terms[i] = negated(term);
-        ui::tooltip("Turn this term into its opposite");
-        for (std::size_t n = 0; n < numbers.size(); ++n) {
-            ImGui::SameLine(0, 10);
-            const std::string place = name + "/" + numbers[n].name;
-            if (const auto value = ui::stepper(place.c_str(), numbers[n].name, numbers[n].value,
-                                               std::max(numbers[n].least, -most), most))
-                (changed = terms)->terms[i] = with_number(term, n, *value);
-        }
-        ImGui::SameLine(0, 6);
-        if (ui::button((name + "/remove").c_str(), "×")) {
-            changed = terms;
-            changed->terms.erase(changed->terms.begin() + static_cast<std::ptrdiff_t>(i));
-        }
-        ui::rename_node("Remove " + called);
-        ImGui::PopID();
-        ImGui::EndGroup();
-    }
-    if (terms.terms.size() > 1) joins_ = terms.join;
-    const Index size = std::max(looked_->queries, looked_->keys);
-    std::vector<const char*> names;
-    for (const MaskPreset& atom : mask_atoms()) names.push_back(atom.name);
-    const auto adds = [&] {
-        if (const auto chosen = ui::menu("masks/add", "Add", names)) {
-            changed = terms;
-            changed->join = joins_;
-            changed->terms.push_back(mask_atoms()[static_cast<std::size_t>(*chosen)].make(size));
-        }
-        ui::tooltip("Add a term to the mask");
-        ImGui::SameLine(0, 6);
-        if (const auto join =
-                ui::choice("masks/join", std::array{"and", "or"}, joins_ == Join::all ? 0 : 1)) {
-            joins_ = *join == 0 ? Join::all : Join::any;
-            if (terms.terms.size() > 1) (changed = terms)->join = joins_;
-        }
-        ImGui::SameLine(0, 14);
-        const bool small = std::max(looked_->queries, looked_->keys) <= painted_size_limit;
-        const Status possible =
-            small ? ok() : Status(Error{"Cells are painted in masks of at most 64 queries and keys."});
-        if (ui::button("masks/paint", "Paint cells", possible)) {
-            MasksState tried = now();
-            tried.mask = painted_from(looked_->mask, looked_->head.head, looked_->queries, looked_->keys);
-            tried.shift = 0;
-            set(tried);
-        }
-        if (small) ui::tooltip("Makes each cell of the picture a switch");
-    };
-    if (terms.terms.empty()) {
-        adds();
-    } else {
-        group(ui::need::named_choices, adds);
-    }
-    if (!changed) return;
-    MasksState tried = now();
-    tried.mask = joined(*changed);
-    set(tried);
 }
 
 void MasksLens::draw_settings(Subject& subject) {

@@ -64,24 +64,60 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
             return std::nullopt;
         return ui::MapCell{cell->row, cell->col};
     };
+    if (stroke_) {
+        picture.painted = stroke_->squares;
+        picture.painted_as = stroke_->allowed ? 1 : 0;
+    }
     picture.pointed = cell_of(drawing.pointed.cell);
     picture.pinned = cell_of(drawing.state().pin);
     const ui::MapTouch touch = view_.draw(picture, width, map_height, drawing.deadline);
     if (touch.more) drawing.visit.continue_with([this] { return view_.step(); });
+    if (view_.painting) {
+        const Index side = view_.brush_side();
+        ui::caption(("Press on a cell and drag: all cells on the way become what the first one becomes." +
+                     (side == 1 ? std::string()
+                                : " At this zoom a point paints " + with_commas(side) + " × " +
+                                      with_commas(side) + " cells."))
+                        .c_str());
+        paint(touch);
+    }
     if (!touch.over) return;
     const CellRef cell = lens_cell(touch.over->query, touch.over->key);
     drawing.now.cell = cell;
     if (of_subject()) drawing.point(cell.row, cell.col);
+    if (view_.painting) return;
     clicks_.answer(drawing, touch, [&] {
-        MasksState tried = now();
-        if (const auto painted =
-                now().shift == 0 ? repainted(now().mask, cell.row, cell.col) : std::nullopt) {
-            tried.mask = *painted;
-            return set(tried);
-        }
         parts::pin(drawing, cell);
         if (of_subject()) parts::choose_tokens(drawing, cell.row, cell.col);
     });
+}
+
+void MasksLens::paint(const ui::MapTouch& touch) {
+    std::optional<ui::MapStroke> stroke = touch.stroke;
+    Index side = view_.brush_side();
+    bool ended = touch.stroke_ended;
+    if (touch.clicked && touch.over) {  // by the keyboard: this cell alone
+        stroke = ui::MapStroke{*touch.over, *touch.over, true};
+        side = 1;
+        ended = true;
+    }
+    if (stroke && stroke->begins)
+        stroke_ =
+            Stroke{.allowed = !looked_->mask.allows(looked_->head.head, stroke->from.query, stroke->from.key),
+                   .cells = {},
+                   .squares = {}};
+    if (!stroke_) return;
+    if (stroke)
+        for (const MapWindow& square : stroke_squares(stroke->from, stroke->to, side)) {
+            stroke_->cells.add(square.queries, square.keys);
+            stroke_->squares.push_back(square);
+        }
+    // Chips that come and go would move the map under the cursor, so they wait for the end of the stroke.
+    if (!ended) return;
+    MasksState tried = now();
+    tried.mask = with_cells(tried.mask, stroke_->cells, stroke_->allowed);
+    stroke_.reset();
+    set(tried);
 }
 
 void MasksLens::draw_counts(const Drawing& drawing, float width) {

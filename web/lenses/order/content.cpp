@@ -21,19 +21,56 @@ Tensor part_of(ConstMatrix head, Range rows) {
 
 }  // namespace
 
+std::optional<Index> diagonal_of(const Mask& mask, Index head, Index queries, Index keys) {
+    if (mask.is_everything() || queries == 0 || keys == 0) return std::nullopt;
+    std::vector<std::uint8_t> row(static_cast<std::size_t>(keys));
+    // The first row that has a key; before it the edge has not come to the first key.
+    for (Index query = 0; query < queries; ++query) {
+        if (query > 0 && !mask.allows(head, query, 0)) continue;
+        mask.row(head, query, 0, row);
+        const auto last = std::find(row.rbegin(), row.rend(), 1);
+        if (last == row.rend()) continue;
+        const Index offset = row.rend() - last - 1 - query;
+        if (query > 0 && offset != -query) return std::nullopt;
+        if (offset >= keys - 1) return std::nullopt;  // nothing is hidden
+        for (Index each = 0; each < queries; ++each)
+            for (const Index key : {each + offset, each + offset + 1})
+                if (key >= 0 && key < keys && mask.allows(head, each, key) != (key == each + offset))
+                    return std::nullopt;
+        return offset;
+    }
+    return std::nullopt;
+}
+
 OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Record> record, HeadIndex head,
-                           Range tokens)
-    : record_(std::move(record)), trace_(attention.trace()), head_(head), tokens_(tokens) {
-    const auto& names = attention.query_names();
-    names_.assign(names.begin() + tokens.begin, names.begin() + tokens.end);
+                           Range queries, Range keys)
+    : record_(std::move(record)),
+      trace_(attention.trace()),
+      head_(head),
+      queries_(queries),
+      keys_(keys),
+      one_line_(attention.one_line() && record_->queries() == record_->keys()) {
+    const auto part = [](const std::vector<std::string>& names, Range of) {
+        return std::vector(names.begin() + of.begin, names.begin() + of.end);
+    };
+    query_names_ = part(attention.query_names(), queries);
+    key_names_ = part(attention.key_names(), keys);
+    if (!one_line_ && !trace_)
+        if (const auto offset =
+                diagonal_of(record_->spec().mask, head.head, record_->queries(), record_->keys()))
+            has_diagonal_ = true, offset_ = *offset;
     const Index kv_head = record_->kv_head(head.head);
-    rows_ = {part_of(record_->q().heads().head(head.head), tokens),
-             part_of(record_->k().heads().head(kv_head), tokens),
-             part_of(record_->v().heads().head(kv_head), tokens)};
+    rows_ = {part_of(record_->q().heads().head(head.head), queries),
+             part_of(record_->k().heads().head(kv_head), keys),
+             part_of(record_->v().heads().head(kv_head), keys)};
     frequencies_ = rotary_frequencies(record_->d_k() - record_->d_k() % 2, base_, {});
     if (!trace_) return;
     const Model& model = *trace_->model();
     context_ = model.config().context;
+    if (!one_line_) {
+        from_ = From::crossed;
+        return;
+    }
     if (!record_->spec().bias.empty()) {
         from_ = From::biased;
         own_bias_ = &*trace_->attention(head.layer).queries.network().relative_bias;
@@ -43,13 +80,13 @@ OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Rec
         base_ = rotary->base;
         magnitude_ = rotary->magnitude;
         interleaved_ = rotary->interleaved;
-        rows_.q = unturned_rows(*trace_, Stage::q, head.layer, head.head, tokens);
-        rows_.k = unturned_rows(*trace_, Stage::k, head.layer, kv_head, tokens);
+        rows_.q = unturned_rows(*trace_, Stage::q, head.layer, head.head, queries);
+        rows_.k = unturned_rows(*trace_, Stage::k, head.layer, kv_head, keys);
     } else if (head.layer == 0 && model.network().position_embedding) {
         from_ = From::embedding;
         projection_ = head_projection(model, head.layer, head.head);
-        Tensor embeddings({tokens.size(), model.config().d_model});
-        copy(attn::rows(trace_->token_embedding().matrix(), tokens), embeddings.matrix());
+        Tensor embeddings({queries.size(), model.config().d_model});
+        copy(attn::rows(trace_->token_embedding().matrix(), queries), embeddings.matrix());
         const Tensor inputs = first_inputs(std::move(embeddings));
         rows_ = {projected(projection_->q, inputs.matrix()), projected(projection_->k, inputs.matrix()),
                  projected(projection_->v, inputs.matrix())};
@@ -69,11 +106,10 @@ AttentionSpec OrderContent::spec(bool masked) const {
     spec.scale = record_->scale();
     spec.softcap = record_->spec().softcap;
     if (!masked) return spec;
-    PaintedBits bits{1, count(), count(), {}};
-    for (Index i = 0; i < count(); ++i)
-        for (Index j = 0; j < count(); ++j)
-            bits.allowed.push_back(
-                record_->spec().mask.allows(head_.head, tokens_.begin + i, tokens_.begin + j));
+    PaintedBits bits{1, queries_.size(), keys_.size(), {}};
+    for (Index i = queries_.begin; i < queries_.end; ++i)
+        for (Index j = keys_.begin; j < keys_.end; ++j)
+            bits.allowed.push_back(record_->spec().mask.allows(head_.head, i, j));
     spec.mask = Mask::painted(std::move(bits));
     return spec;
 }
@@ -81,7 +117,7 @@ AttentionSpec OrderContent::spec(bool masked) const {
 bool OrderContent::has_mask() const { return !record_->spec().mask.is_everything(); }
 
 bool OrderContent::is_padding(Index token) const {
-    return trace_->ids()[static_cast<std::size_t>(tokens_.begin + token)] ==
+    return trace_->ids()[static_cast<std::size_t>(queries_.begin + token)] ==
            trace_->model()->network().padding_id;
 }
 
@@ -91,7 +127,7 @@ bool OrderContent::has_padding() const {
 
 std::vector<Index> OrderContent::counted(std::span<const Index> tokens,
                                          std::span<const Index> positions) const {
-    const auto before = trace_->ids().first(static_cast<std::size_t>(tokens_.begin));
+    const auto before = trace_->ids().first(static_cast<std::size_t>(queries_.begin));
     Index padding = std::ranges::count(before, trace_->model()->network().padding_id);
     std::vector<Index> out;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -112,12 +148,12 @@ Tensor OrderContent::own_inputs(std::span<const Index> tokens, std::span<const I
                           : static_cast<std::int32_t>(network.first_position + positions[i]));
     look_up(*network.position_embedding, ids, rows.matrix());
     for (Index i = 0; i < std::ssize(tokens); ++i)
-        add(attn::rows(embedding.matrix(), {tokens_.begin + tokens[static_cast<std::size_t>(i)],
-                                            tokens_.begin + tokens[static_cast<std::size_t>(i)] + 1}),
+        add(attn::rows(embedding.matrix(), {queries_.begin + tokens[static_cast<std::size_t>(i)],
+                                            queries_.begin + tokens[static_cast<std::size_t>(i)] + 1}),
             attn::rows(rows.matrix(), {i, i + 1}));
     if (trace_->segment_embedding().size() > 0)
         for (Index i = 0; i < std::ssize(tokens); ++i) {
-            const Index token = tokens_.begin + tokens[static_cast<std::size_t>(i)];
+            const Index token = queries_.begin + tokens[static_cast<std::size_t>(i)];
             add(attn::rows(trace_->segment_embedding().matrix(), {token, token + 1}),
                 attn::rows(rows.matrix(), {i, i + 1}));
         }
@@ -150,7 +186,7 @@ HeadRows OrderContent::at_own_positions(std::span<const Index> tokens,
 std::vector<double> OrderContent::at_own_position(Stage stage, std::optional<Index> token,
                                                   Index position) const {
     std::vector<Index> tokens;
-    for (Index each = 0; each < count(); ++each)
+    for (Index each = 0; each < queries_.size(); ++each)
         if (!token || *token == each) tokens.push_back(each);
     const Tensor inputs = own_inputs(tokens, std::vector<Index>(tokens.size(), position));
     // A projection is linear, so that of the mean is the mean of theirs.

@@ -29,28 +29,27 @@ void OrderLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
     if (reply.clicked) parts::pin(drawing, *cell);
 }
 
-void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
+void OrderLens::draw_dials(const Drawing& drawing) {
     ui::section("RoPE, pair by pair");
     const PositionRule rule = rule_of(PositionScheme::rotary);
     const Index pairs = std::ssize(rule.frequencies), shown = std::min(pairs, order_pairs_shown);
     if (pairs == 0) return ui::caption("A single component has no partner to be turned with.");
     // The tokens and how far the query has moved on.
-    const Attention& attention = *subject.attention();
-    const Range tokens = content_->tokens();
-    const auto step = [&](const char* key, const char* label, Index token) {
+    const auto step = [&](const char* key, const char* label, const std::vector<std::string>& names,
+                          Index token) {
         return ui::stepper(
-            key, label, curly_quoted(attention.query_names()[static_cast<std::size_t>(tokens.begin + token)]),
+            key, label, curly_quoted(names[static_cast<std::size_t>(token)]),
             {token - 1, token > 0 ? "" : "This is the first token in view."},
-            {token + 1, token + 1 < content_->count() ? "" : "This is the last token in view."});
+            {token + 1, token + 1 < std::ssize(names) ? "" : "This is the last token in view."});
     };
     ImGui::BeginGroup();
-    if (const auto to = step("order/query", "query", query()))
-        parts::choose_tokens(drawing, tokens.begin + *to, drawing.selection().key);
+    if (const auto to = step("order/query", "query", content_->query_names(), query()))
+        parts::choose_tokens(drawing, content_->queries().begin + *to, drawing.selection().key);
     ImGui::EndGroup();
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
-    if (const auto to = step("order/key", "key", key()))
-        parts::choose_tokens(drawing, drawing.selection().query, tokens.begin + *to);
+    if (const auto to = step("order/key", "key", content_->key_names(), key()))
+        parts::choose_tokens(drawing, drawing.selection().query, content_->keys().begin + *to);
     ImGui::EndGroup();
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
@@ -87,8 +86,8 @@ void OrderLens::draw_dials(const Drawing& drawing, Subject& subject) {
     std::string told =
         "One hand of q and one of k for each pair of components, turned by position · θ; what the pair "
         "adds is |q| |k| cos of the angle between them. " +
-        curly_quoted(name(query())) + " at " + with_commas(p) + ", " + curly_quoted(name(key())) + " at " +
-        with_commas(r) + ": together " + fixed(sum + rest, 4) + ", scaled " +
+        curly_quoted(name(query())) + " at " + with_commas(p) + ", " + curly_quoted(key_name(key())) +
+        " at " + with_commas(r) + ": together " + fixed(sum + rest, 4) + ", scaled " +
         fixed(score_of(*content_, sum + rest), 4) + ".";
     if (shown < pairs)
         told += " The first " + std::to_string(shown) + " of " + std::to_string(pairs) + " pairs are shown.";
@@ -177,8 +176,9 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
     }
     const ui::Chart chart{
         .name = "order-distance",
-        .title = now().mean ? "Mean q and mean k"
-                            : "q of " + curly_quoted(name(query())) + ", k of " + curly_quoted(name(key())),
+        .title = now().mean
+                     ? "Mean q and mean k"
+                     : "q of " + curly_quoted(name(query())) + ", k of " + curly_quoted(key_name(key())),
         .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
         .y = ui::fitted("score", drawn, false),
         .marked = static_cast<double>(std::clamp(query_position() - key_position(), Index{0}, now().reach))};

@@ -37,7 +37,9 @@ std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Inde
     if (content_->from() == From::embedding) return std::nullopt;
     if (content_->from() == From::unturned && stage != Stage::v)
         stage = stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
-    return Places{content_->head()}(stage, content_->tokens().begin + token, component);
+    const bool of_query = stage == Stage::q || stage == Stage::unturned_q;
+    const Range in_view = of_query ? content_->queries() : content_->keys();
+    return Places{content_->head()}(stage, in_view.begin + token, component);
 }
 
 // Where a component of q, k or v at a position stands: nowhere, unless it is there in the subject, too.
@@ -53,7 +55,7 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
         case PositionScheme::learned:
         case PositionScheme::rotary: break;
     }
-    const Index own = content_->tokens().begin + token;
+    const Index own = (stage == Stage::q ? content_->queries() : content_->keys()).begin + token;
     const bool as_the_model =
         rule.scheme == PositionScheme::learned
             ? content_->own_table() && !content_->has_padding()
@@ -75,10 +77,10 @@ bool OrderLens::has_own_weights(Index token) const {
         (own == PositionScheme::rotary && now().interleaved != content_->interleaved()))
         return false;
     if (content_->has_mask() && !now().masked) return false;
-    const Range seen = content_->tokens();
+    const Range seen = content_->keys();
     for (Index key = 0; key < record.keys(); ++key)
         if ((key < seen.begin || key >= seen.end) &&
-            record.spec().mask.allows(content_->head().head, seen.begin + token, key))
+            record.spec().mask.allows(content_->head().head, content_->queries().begin + token, key))
             return false;
     return true;
 }
@@ -88,8 +90,8 @@ std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& p
     if (cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || !content(subject)) return std::nullopt;
     const auto number = static_cast<OrderNumber>(cell.row);
-    const Index col = cell.col, n = content_->count(), d_v = content_->d_v(),
-                pairs = std::ssize(content_->frequencies());
+    const Index col = cell.col, n = content_->queries().size(), n_k = content_->keys().size(),
+                d_v = content_->d_v(), pairs = std::ssize(content_->frequencies());
     const auto scheme = [](Index i) { return static_cast<PositionScheme>(i); };
     const bool of_scheme = col < static_cast<Index>(position_schemes);
     switch (number) {
@@ -105,7 +107,7 @@ std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& p
         case OrderNumber::equal:
         case OrderNumber::shift_f32:
         case OrderNumber::shift_f64: return of_scheme ? explain_shift(number, scheme(col)) : std::nullopt;
-        case OrderNumber::score: return col < n * n ? explain_score(col / n, col % n) : std::nullopt;
+        case OrderNumber::score: return col < n * n_k ? explain_score(col / n_k, col % n_k) : std::nullopt;
         case OrderNumber::pair: return col < pairs ? explain_pair(col) : std::nullopt;
         case OrderNumber::distance: {
             const Index which = col / (order_reach_limit + 1), distance = col % (order_reach_limit + 1);
@@ -130,7 +132,7 @@ std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index toke
     if (!shown) return std::nullopt;
     const bool after = which == OrderNumber::after;
     const PlacedRun& run = after ? shown->after : shown->before;
-    const Index row = after ? place_of(token) : token, n = content_->count(), d_v = content_->d_v();
+    const Index row = after ? place_of(token) : token, n_k = content_->keys().size(), d_v = content_->d_v();
     Explained out;
     out.title = "Output[" + in_quotes(name(token)) + ", " + std::to_string(component) + "]" +
                 (after ? " in this order" : " before");
@@ -143,19 +145,19 @@ std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index toke
     out.left_name = "weights";
     out.right_name = "values";
     const PositionRule rule = rule_of(now().scheme);
-    const Index first = content_->tokens().begin;
+    const Index first = content_->queries().begin, first_key = content_->keys().begin;
     const bool own_weights = !after && has_own_weights(token);
-    for (Index j = 0; j < n; ++j) {
-        const Index key = after ? order_[at(j)] : j;
-        const double weight = run.weights[at(row * n + j)],
+    for (Index j = 0; j < n_k; ++j) {
+        const Index key = after ? key_order_[at(j)] : j;
+        const double weight = run.weights[at(row * n_k + j)],
                      value = static_cast<double>(run.record.v().heads().head(0)(j, component));
         std::optional<CellPlace> weight_at;
         if (after)
-            weight_at = place(OrderNumber::score, row * n + j);
+            weight_at = place(OrderNumber::score, row * n_k + j);
         else if (own_weights)
-            weight_at = Places{content_->head()}(Stage::weight, first + token, first + key);
-        out.operands.push_back({in_quotes(name(key)), weight, value, weight * value, weight_at,
-                                placed_place(rule, Stage::v, key, component, first + j)});
+            weight_at = Places{content_->head()}(Stage::weight, first + token, first_key + key);
+        out.operands.push_back({in_quotes(key_name(key)), weight, value, weight * value, weight_at,
+                                placed_place(rule, Stage::v, key, component, content_->key_position(j))});
     }
     add_line(out, "output", "dot(weights, values)", out.f64);
     const Index other = token * d_v + component;
@@ -203,7 +205,7 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
     const Runs* shown = runs(scheme);
     if (!shown || !shown->change) return std::nullopt;
     const ScoreChange& change = *shown->change;
-    const Index n = content_->count();
+    const Index n = content_->queries().size(), n_k = content_->keys().size();
     const std::string by = with_commas(now().shift), called(scheme_name(scheme));
     Explained out;
     out.provenance = called + " · all positions shifted by " + by;
@@ -212,7 +214,7 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
         out.f32 = out.f64 = static_cast<double>(change.equal);
         out.recomputed = false;
         out.steps = {{"equal in all 32 bits", "", std::to_string(change.equal), true},
-                     {"of", std::to_string(n) + " × " + std::to_string(n), std::to_string(change.all)}};
+                     {"of", std::to_string(n) + " × " + std::to_string(n_k), std::to_string(change.all)}};
     } else {
         const bool single = which == OrderNumber::shift_f32;
         const Index cell = single ? change.f32_cell : change.f64_cell;
@@ -228,8 +230,9 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
         out.operands_title = "Where it is largest: shifted − before";
         out.sign = "−";
         out.operands.push_back(
-            {in_quotes(name(order_[at(cell / n)])) + " → " + in_quotes(name(order_[at(cell % n)])), after,
-             before, after - before, std::nullopt,
+            {in_quotes(name(order_[at(cell / n_k)])) + " → " +
+                 in_quotes(key_name(key_order_[at(cell % n_k)])),
+             after, before, after - before, std::nullopt,
              scheme == now().scheme ? std::optional(place(OrderNumber::score, cell)) : std::nullopt});
         add_difference(out, out.f64);
     }
@@ -261,10 +264,11 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     const PlacedRun& run = shown->after;
     const PositionRule rule = rule_of(now().scheme);
     const bool own_table = is_own_table(*content_, rule);
-    const Index n = content_->count(), query = order_[at(query_place)], key = order_[at(key_place)],
-                first = content_->tokens().begin, p = first + query_place, r = first + key_place;
+    const Index n_k = content_->keys().size(), query = order_[at(query_place)],
+                key = key_order_[at(key_place)], first = content_->queries().begin,
+                p = content_->query_position(query_place), r = content_->key_position(key_place);
     const std::vector<Index> counted =
-        own_table ? content_->counted(order_, positions()) : std::vector<Index>();
+        own_table ? content_->counted(order_, query_positions()) : std::vector<Index>();
     const auto row = [&](Stage stage, Index token, Index position) {
         return own_table ? content_->at_own_position(stage, token, counted[at(position - first)])
                          : placed(rule, content_row(*content_, stage, token), position);
@@ -275,10 +279,10 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     const bool moved = rule.scheme == PositionScheme::learned || rule.scheme == PositionScheme::sinusoidal ||
                        rule.scheme == PositionScheme::rotary;
     Explained out;
-    out.title = "Score[" + in_quotes(name(query)) + " at " + std::to_string(p) + ", " + in_quotes(name(key)) +
-                " at " + std::to_string(r) + "]";
+    out.title = "Score[" + in_quotes(name(query)) + " at " + std::to_string(p) + ", " +
+                in_quotes(key_name(key)) + " at " + std::to_string(r) + "]";
     out.provenance = std::string(scheme_name(now().scheme)) + " · in this order · computed";
-    out.f32 = static_cast<double>(scores_of(run)[at(query_place * n + key_place)]);
+    out.f32 = static_cast<double>(scores_of(run)[at(query_place * n_k + key_place)]);
     out.f64 = score_of(*content_, raw, bias);
     out.masked = !run.record.spec().mask.allows(0, query_place, key_place);
     out.formula = rule.scheme == PositionScheme::alibi ? "scale · q · k − m · |distance|"
@@ -316,7 +320,7 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     }
     out.steps.back().current = true;
     out.steps.push_back({"weight", out.masked ? "the mask forbids it" : "after softmax",
-                         four(run.weights[at(query_place * n + key_place)])});
+                         four(run.weights[at(query_place * n_k + key_place)])});
     return out;
 }
 
@@ -340,7 +344,7 @@ std::optional<Explained> OrderLens::explain_pair(Index pair) const {
     Explained out;
     out.title = "Pair " + std::to_string(pair) + ": what it adds to q · k";
     out.provenance = "RoPE · " + in_quotes(name(query())) + " at " + with_commas(p) + ", " +
-                     in_quotes(name(key())) + " at " + with_commas(r);
+                     in_quotes(key_name(key())) + " at " + with_commas(r);
     out.formula = "|q| |k| cos(φ_q − φ_k), φ = angle + position · θ";
     out.operands_title = "Turned q · turned k, its two components";
     out.left_name = "q";
@@ -390,7 +394,7 @@ std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Inde
     out.title = std::string(scheme_name(scheme)) + " at distance " + std::to_string(distance);
     out.provenance = curves.pair().query
                          ? in_quotes(name(*curves.pair().query)) + " at " + std::to_string(distance) + ", " +
-                               in_quotes(name(*curves.pair().key)) + " at 0"
+                               in_quotes(key_name(*curves.pair().key)) + " at 0"
                          : "mean q at " + std::to_string(distance) + ", mean k at 0";
     out.formula = "scale · q′ · k′ + what the scheme adds";
     out.operands_title = "q′ · k′";

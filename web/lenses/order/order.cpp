@@ -38,15 +38,6 @@ std::optional<Missing> OrderLens::missing(Subject& subject) const {
         return Missing{"These weights came finished. Positions act on the q and k that weights are made of."};
     if (!has_vectors(attention))
         return Missing{"Here the scores are given. Positions act on the q and k that scores are made of."};
-    if (attention.trace() && !attention.one_line())
-        return Missing{
-            "An order is of tokens that are query and key at once; in cross-attention, queries are what "
-            "is written and keys what was read.",
-            own_attention_of(attention, subject.chosen())};
-    if (attention.queries() != attention.keys())
-        return Missing{"An order is of tokens that are query and key at once; here there are " +
-                       std::to_string(attention.queries()) + " queries and " +
-                       std::to_string(attention.keys()) + " keys."};
     return std::nullopt;
 }
 
@@ -69,11 +60,16 @@ void OrderLens::update(Subject& subject) {
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     auto record = attention.record(head.layer);
-    const Index tokens = std::min(attention.queries(), attention.keys());
-    const Index count = std::min(tokens, order_tokens_limit),
-                first = std::clamp(now().first, Index{0}, tokens - count);
-    const Seen seen{attention.version(), head, {first, first + count}};
-    if (!record || count < 1) {
+    const OrderState& o = now();
+    const auto in_view = [](Index tokens, Index wanted) {
+        const Index count = std::min(tokens, order_tokens_limit),
+                    first = std::clamp(wanted, Index{0}, tokens - count);
+        return Range{first, first + count};
+    };
+    const bool one_line = attention.one_line() && attention.queries() == attention.keys();
+    const Seen seen{attention.version(), head, in_view(attention.queries(), o.first),
+                    in_view(attention.keys(), one_line ? o.first : o.first_key)};
+    if (!record || seen.queries.size() < 1 || seen.keys.size() < 1) {
         forget();
         refused_ = record ? "There are no tokens here to put in order."
                           : "The q and k of this head are being computed.";
@@ -83,16 +79,19 @@ void OrderLens::update(Subject& subject) {
     if (anew) {
         forget();
         seen_ = seen;
-        content_ = std::make_shared<const OrderContent>(attention, std::move(record), head, seen.tokens);
+        content_ =
+            std::make_shared<const OrderContent>(attention, std::move(record), head, seen.queries, seen.keys);
         refused_ = content_->finite() ? ""
                                       : "A q, k or v of these tokens is NaN or infinite, so their outputs "
                                         "cannot be compared. Choose other tokens.";
     }
-    const OrderState& o = now();
-    RunsOf of{order_of(o, count), o.masked, o.interleaved, o.shift, o.seed};
+    std::vector<Index> order = order_of(o.order, seen.queries.size()),
+                       key_order = one_line ? order : order_of(o.key_order, seen.keys.size());
+    RunsOf of{std::move(order), std::move(key_order), o.masked, o.interleaved, o.shift, o.seed};
     if (anew || of != runs_of_) {
         runs_of_ = std::move(of);
         order_ = runs_of_.order;
+        key_order_ = runs_of_.key_order;
         compute();
     }
 }
@@ -131,22 +130,36 @@ std::span<const PositionScheme> OrderLens::offered() const {
     return std::span(all).first(content_->own_bias() ? all.size() : all.size() - 1);
 }
 
-std::vector<Index> OrderLens::positions(Index shift) const {
+std::vector<Index> OrderLens::query_positions(Index shift) const {
     std::vector<Index> all;
-    for (Index place = 0; place < content_->count(); ++place)
-        all.push_back(content_->tokens().begin + place + shift);
+    for (Index place = 0; place < content_->queries().size(); ++place)
+        all.push_back(content_->query_position(place) + shift);
+    return all;
+}
+std::vector<Index> OrderLens::key_positions(Index shift) const {
+    std::vector<Index> all;
+    for (Index place = 0; place < content_->keys().size(); ++place)
+        all.push_back(content_->key_position(place) + shift);
     return all;
 }
 
-Index OrderLens::place_of(Index token) const { return std::ranges::find(order_, token) - order_.begin(); }
+bool OrderLens::in_own_order() const {
+    return std::ranges::is_sorted(order_) && std::ranges::is_sorted(key_order_);
+}
+Index OrderLens::place_of(Index query) const { return std::ranges::find(order_, query) - order_.begin(); }
+Index OrderLens::key_place_of(Index key) const {
+    return std::ranges::find(key_order_, key) - key_order_.begin();
+}
 
 Index OrderLens::query() const {
-    const Index at = state().selection.query.value_or(-1) - content_->tokens().begin;
-    return at >= 0 && at < content_->count() ? at : content_->count() - 1;
+    const Range in_view = content_->queries();
+    const Index at = state().selection.query.value_or(-1) - in_view.begin;
+    return at >= 0 && at < in_view.size() ? at : in_view.size() - 1;
 }
 Index OrderLens::key() const {
-    const Index at = state().selection.key.value_or(-1) - content_->tokens().begin;
-    return at >= 0 && at < content_->count() ? at : 0;
+    const Range in_view = content_->keys();
+    const Index at = state().selection.key.value_or(-1) - in_view.begin;
+    return at >= 0 && at < in_view.size() ? at : 0;
 }
 
 Index OrderLens::trained() const {
@@ -160,24 +173,26 @@ void OrderLens::compute() {
     const OrderContent& content = *content_;
     const AttentionSpec spec = content.spec(now().masked);
     const Kernels& kernels = content.record()->kernels();
-    const std::vector<Index> own = order_of({}, content.count()), here = positions(),
-                             there = positions(now().shift);
+    const std::vector<Index> own = order_of({}, content.queries().size()),
+                             own_keys = order_of({}, content.keys().size());
     for (std::size_t s = 0; s < position_schemes; ++s) {
         const PositionRule rule = rule_of(static_cast<PositionScheme>(s));
-        const auto run = [&](const std::vector<Index>& order,
-                             const std::vector<Index>& at) -> std::optional<PlacedRun> {
-            if (!reaches(content, rule, at.back())) return std::nullopt;
+        const auto run = [&](const std::vector<Index>& order, const std::vector<Index>& key_order,
+                             Index shift) -> std::optional<PlacedRun> {
+            const std::vector<Index> of_queries = query_positions(shift), of_keys = key_positions(shift);
+            if (!reaches(content, rule, std::max(of_queries.back(), of_keys.back()))) return std::nullopt;
             const bool table = is_own_table(content, rule);
-            auto made = run_placed(kernels, table ? PositionRule{} : rule,
-                                   table ? content.at_own_positions(order, at) : content.rows().taken(order),
-                                   at, spec);
+            auto made = run_placed(
+                kernels, table ? PositionRule{} : rule,
+                table ? content.at_own_positions(order, of_queries) : content.rows().taken(order, key_order),
+                of_queries, of_keys, spec);
             return made ? std::optional(*std::move(made)) : std::nullopt;
         };
-        auto before = run(own, here), after = run(order_, here);
+        auto before = run(own, own_keys, 0), after = run(order_, key_order_, 0);
         if (!before || !after) continue;
         CarriedError carried = carried_error(*before, *after, order_);
         Runs& runs = runs_[s].emplace(Runs{*std::move(before), *std::move(after), std::move(carried)});
-        runs.shifted = run(order_, there);
+        runs.shifted = run(order_, key_order_, now().shift);
         if (runs.shifted) runs.change = score_change(runs.after, *runs.shifted);
     }
 }
@@ -208,7 +223,12 @@ const LengthCurves& OrderLens::lengths() {
 
 // ---- What it says -----------------------------------------------------------------------------------------
 
-std::string OrderLens::name(Index token) const { return content_->names()[static_cast<std::size_t>(token)]; }
+std::string OrderLens::name(Index query) const {
+    return content_->query_names()[static_cast<std::size_t>(query)];
+}
+std::string OrderLens::key_name(Index key) const {
+    return content_->key_names()[static_cast<std::size_t>(key)];
+}
 
 std::string OrderLens::spoken(Subject& subject) {
     update(subject);
@@ -218,12 +238,22 @@ std::string OrderLens::spoken(Subject& subject) {
     const std::string called(scheme_name(scheme));
     if (!shown) return lacking();
     // In some layers positions are inside q and k, whatever is left out here.
-    const bool inside = content_->from() == OrderContent::From::inside;
+    const bool inside =
+        content_->from() == OrderContent::From::inside || content_->from() == OrderContent::From::crossed;
     const std::string without = inside ? "Without adding positions" : "Without positions";
     const std::string with = scheme == PositionScheme::none ? without : "With " + called + " positions";
-    if (std::ranges::is_sorted(order_))
-        return with + ", " + many(content_->count(), "token") + " in their own order: nothing has moved yet.";
+    if (in_own_order())
+        return with + ", " +
+               (content_->one_line() ? many(content_->queries().size(), "token")
+                                     : with_commas(content_->queries().size()) +
+                                           (content_->queries().size() == 1 ? " query" : " queries") +
+                                           " and " + many(content_->keys().size(), "key")) +
+               " in their own order: nothing has moved yet.";
     const std::string off = fixed(shown->carried.most_f32(), 2);
+    if (shown->along() && std::ranges::is_sorted(order_))
+        return with +
+               ", every output stayed while the keys took their weights along; the largest difference is " +
+               off + ".";
     if (shown->along())
         return with + ", every output moved along with its token; the largest difference is " + off + ".";
     const bool by_mask = scheme == PositionScheme::none;
@@ -239,13 +269,15 @@ std::string OrderLens::lacking() const {
 
 std::string OrderLens::why() const {
     const Runs* shown = runs(now().scheme);
-    if (!shown || std::ranges::is_sorted(order_)) return "";
+    if (!shown || in_own_order()) return "";
     const std::string exact = "In double precision it is " + fixed(shown->carried.most_f64(), 1) + ".";
     if (shown->along())
         return "The same products are added up in another order, so the sums may differ by rounding alone. " +
                exact;
     if (now().scheme == PositionScheme::none)
-        return "The mask stays where it is, so in another order a token sees other tokens.";
+        return content_->one_line()
+                   ? "The mask stays where it is, so in another order a token sees other tokens."
+                   : "The mask stays where it is, so in another order a query sees other keys.";
     if (now().masked) return "Both the mask and the scheme say where a token stands.";
     return "The scores depend on where the tokens stand, and so do the weights.";
 }
@@ -261,10 +293,29 @@ std::string OrderLens::told() const {
         case From::biased:
             return "This model adds its positions to the scores, by biases that are left out here; “T5’s "
                    "own” puts them back.";
+        case From::crossed:
+            return "q is of what is written and k of what was read; whatever positions are in them were told "
+                   "before this attention.";
         case From::inside: break;
     }
     return "This model adds its positions to the embedding, so in this layer they are inside q and k "
            "already.";
+}
+
+std::string OrderLens::standing() const {
+    if (content_->one_line()) return "";
+    if (!content_->has_diagonal())
+        return content_->from() == OrderContent::From::crossed
+                   ? " Both texts begin at position 0, so a distance is one between places in two texts."
+                   : " Queries and keys both begin at position 0, since no mask says how they stand to each "
+                     "other.";
+    const Index offset = content_->offset();
+    if (offset == 0) return " Queries and keys both begin at position 0, as the mask has them.";
+    return offset > 0 ? " The mask sees " + many(offset, "key") +
+                            " before the first query, as a past in a KV cache: queries begin at position " +
+                            with_commas(offset) + ", keys at 0."
+                      : " The mask lets key 0 be seen from query " + with_commas(-offset) +
+                            " on: keys begin at position " + with_commas(-offset) + ", queries at 0.";
 }
 
 std::vector<Table> OrderLens::tables(Subject& subject) {
@@ -272,9 +323,10 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
     if (!refused_.empty()) return {};
     std::vector<Table> all;
     const OrderContent& content = *content_;
-    const Index n = content.count(), d_v = content.d_v();
-    std::vector<std::string> in_order;
-    for (const Index token : order_) in_order.push_back(name(token));
+    const Index n = content.queries().size(), n_k = content.keys().size(), d_v = content.d_v();
+    std::vector<std::string> in_order, keys_in_order;
+    for (const Index query : order_) in_order.push_back(name(query));
+    for (const Index key : key_order_) keys_in_order.push_back(key_name(key));
     if (const Runs* shown = runs(now().scheme)) {
         const std::string called = ", " + std::string(scheme_name(now().scheme));
         if (d_v > 0) {
@@ -283,10 +335,10 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
                                Matrix(n, d_v, run.outputs)});
             };
             outputs("Outputs in this order", shown->after, in_order);
-            outputs("Outputs before", shown->before, content.names());
+            outputs("Outputs before", shown->before, content.query_names());
         }
         all.push_back(
-            {"Scores in this order" + called, in_order, in_order, Matrix(n, n, shown->after.scores)});
+            {"Scores in this order" + called, keys_in_order, in_order, Matrix(n, n_k, shown->after.scores)});
     }
     Table schemes{"Every scheme",
                   {"outputs off", "equal scores", "off in f32", "off in f64"},
@@ -340,7 +392,8 @@ std::vector<Table> OrderLens::tables(Subject& subject) {
 Guide OrderLens::guide(Subject&) const {
     return {"Order",
             "By itself attention is blind to order: put the tokens in another order and the outputs come in "
-            "that order, unchanged. Positions have to be told.\n\n"
+            "that order, unchanged. Where the keys are other tokens, their order leaves the outputs as they "
+            "are. Positions have to be told.\n\n"
             "Learned and sinusoidal positions are added to q and k, RoPE turns them, ALiBi and T5 add a "
             "number to the score that depends on the distance.\n\n"
             "Where only the distance counts, shifting all positions changes nothing but the rounding.\n\n"

@@ -1,5 +1,5 @@
 // Lens Order: what attention knows of the order of its tokens. Tokens are dragged to other places; their outputs move
-// along unless a mask or a position scheme says where they stand. Six schemes on the same q and k, RoPE pair by pair,
+// along, and stay where keys alone are dragged, unless a mask or a position scheme says where they stand. Six schemes on the same q and k, RoPE pair by pair,
 // scores over distance, and beyond the trained length.
 #pragma once
 
@@ -30,7 +30,7 @@ enum class OrderNumber : Index {
     equal,       // scheme: scores that a shift leaves equal in all bits
     shift_f32,   // scheme: the largest difference that it makes
     shift_f64,   // scheme
-    score,       // query's place · n + key's place, in the order on screen
+    score,       // query's place · keys + key's place, in the order on screen
     pair,        // pair of components
     distance,    // scheme · (order_reach_limit + 1) + distance
     length,      // scaling · bins + bin
@@ -68,6 +68,7 @@ class OrderLens final : public Lens {
     // The schemes that this head has, in their order: the last one needs biases of its own.
     std::span<const PositionScheme> offered() const;
     const std::vector<Index>& order() const { return order_; }
+    const std::vector<Index>& key_order() const { return key_order_; }  // the same where there is one line
     const DistanceCurves& distances();
     const LengthCurves& lengths();
 
@@ -75,11 +76,11 @@ class OrderLens final : public Lens {
     struct Seen {
         std::uint64_t version = 0;  // of the attention
         HeadIndex head;
-        Range tokens;
+        Range queries, keys;
         bool operator==(const Seen&) const = default;
     };
     struct RunsOf {
-        std::vector<Index> order;
+        std::vector<Index> order, key_order;
         bool masked = false, interleaved = false;
         Index shift = 0;
         std::uint32_t seed = 0;
@@ -97,17 +98,21 @@ class OrderLens final : public Lens {
     void forget();
     void compute();
     PositionRule rule_of(PositionScheme scheme) const;
-    std::vector<Index> positions(Index shift = 0) const;  // of the places
-    Index place_of(Index token) const;                    // where it stands in the order on screen
+    std::vector<Index> query_positions(Index shift = 0) const;  // of the places
+    std::vector<Index> key_positions(Index shift = 0) const;
+    bool in_own_order() const;
+    Index place_of(Index query) const;  // where it stands in the order on screen
+    Index key_place_of(Index key) const;
     // The tokens whose q and k are looked at, counted in the content.
     Index query() const;
     Index key() const;
-    Index query_position() const { return content_->tokens().begin + place_of(query()) + now().turn; }
-    Index key_position() const { return content_->tokens().begin + place_of(key()); }
+    Index query_position() const { return content_->query_position(place_of(query())) + now().turn; }
+    Index key_position() const { return content_->key_position(key_place_of(key())); }
     Index trained() const;
-    std::string lacking() const;  // why there are no runs of the chosen scheme
-    std::string why() const;      // why the outputs moved along, or not
-    std::string told() const;     // where q and k come from
+    std::string lacking() const;   // why there are no runs of the chosen scheme
+    std::string why() const;       // why the outputs moved along, or not
+    std::string told() const;      // where q and k come from
+    std::string standing() const;  // where queries and keys stand, if they are other tokens
 
     std::optional<Explained> explain_output(OrderNumber which, Index token, Index component) const;
     std::optional<Explained> explain_off(PositionScheme scheme, Index token) const;
@@ -122,17 +127,18 @@ class OrderLens final : public Lens {
     std::optional<CellPlace> placed_place(const PositionRule& rule, Stage stage, Index token, Index component,
                                           Index position) const;
     bool has_own_weights(Index token) const;
-    std::string name(Index token) const;
+    std::string name(Index query) const;
+    std::string key_name(Index key) const;
 
     void set(const OrderState& wanted) const;
     void draw_presets();
     void draw_controls(Subject& subject);
-    void draw_tokens(const Drawing& drawing, float width);
+    void draw_tokens(const Drawing& drawing, float width, bool keys);
     void draw_outputs(const Drawing& drawing, float width);
     void draw_shift();
     void draw_schemes(const Drawing& drawing, float width);
     void draw_scores(const Drawing& drawing, float width);
-    void draw_dials(const Drawing& drawing, Subject& subject);
+    void draw_dials(const Drawing& drawing);
     void draw_distances(const Drawing& drawing, float width);
     void draw_lengths(const Drawing& drawing);
     void answer(const Drawing& drawing, const ui::ChartReply& reply,
@@ -142,7 +148,7 @@ class OrderLens final : public Lens {
     Seen seen_;
     std::shared_ptr<const OrderContent> content_;
     RunsOf runs_of_;
-    std::vector<Index> order_;
+    std::vector<Index> order_, key_order_;
     std::array<std::optional<Runs>, position_schemes> runs_;
     CurvesOf curves_of_;
     std::optional<DistanceCurves> distances_;

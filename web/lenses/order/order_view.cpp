@@ -51,7 +51,8 @@ void OrderLens::set(const OrderState& wanted) const {
 }
 
 void OrderLens::draw_presets() {
-    const Index n = content_->count();
+    const bool keys = !content_->one_line();
+    const Index n = (keys ? content_->keys() : content_->queries()).size();
     const auto offer = [&](const char* key, const std::string& label, const OrderState& next) {
         ui::next_control(ui::text_size(label).x + 24);
         if (ui::button(key, label.c_str())) visit().perform(SetOrder{next});
@@ -60,12 +61,14 @@ void OrderLens::draw_presets() {
     ImGui::BeginGroup();
     OrderState next = now();
     if (n > 1) {
-        next.order = order_of({}, n);
-        std::swap(next.order.front(), next.order.back());
-        offer("order/preset/swap", "Swap " + curly_quoted(name(0)) + " and " + curly_quoted(name(n - 1)),
-              next);
-        std::ranges::copy(order_of({}, n), next.order.rbegin());
-        offer("order/preset/reverse", "Reverse", next);
+        std::vector<Index>& order = keys ? next.key_order : next.order;
+        order = order_of({}, n);
+        std::swap(order.front(), order.back());
+        const std::string first = keys ? "keys " + curly_quoted(key_name(0)) : curly_quoted(name(0)),
+                          last = curly_quoted(keys ? key_name(n - 1) : name(n - 1));
+        offer("order/preset/swap", "Swap " + first + " and " + last, next);
+        std::ranges::copy(order_of({}, n), order.rbegin());
+        offer("order/preset/reverse", keys ? "Reverse the keys" : "Reverse", next);
     }
     next = now();
     next.scheme = PositionScheme::rotary;
@@ -77,6 +80,7 @@ void OrderLens::draw_presets() {
     offer("order/preset/length", "Four times its length", next);
     next = OrderState{};
     next.first = now().first;
+    next.first_key = now().first_key;
     offer("order/preset/own", "As it was", next);
     ImGui::EndGroup();
 }
@@ -99,16 +103,24 @@ void OrderLens::draw_controls(Subject& subject) {
             next.masked = *chosen == 1;
         ImGui::EndGroup();
     }
-    const Index tokens = subject.attention()->queries(), last = tokens - content_->count();
-    if (last > 0) {
+    const auto scroll = [](const char* key, const char* label, Range in_view, Index tokens, Index& first,
+                           std::vector<Index>& order) {
+        const Index last = tokens - in_view.size();
+        if (last <= 0) return;
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
-        if (const auto first = ui::stepper("order/first", "from token", content_->tokens().begin, 0, last)) {
-            next.first = *first;
-            next.order.clear();
+        if (const auto to = ui::stepper(key, label, in_view.begin, 0, last)) {
+            first = *to;
+            order.clear();
         }
         ImGui::EndGroup();
-    }
+    };
+    const bool one_line = content_->one_line();
+    scroll("order/first", one_line ? "from token" : "from query", content_->queries(),
+           subject.attention()->queries(), next.first, next.order);
+    if (!one_line)
+        scroll("order/first_key", "from key", content_->keys(), subject.attention()->keys(), next.first_key,
+               next.key_order);
     const bool learned = next.scheme == PositionScheme::learned && !content_->own_table();
     if (learned || next.scheme == PositionScheme::buckets) {
         ui::next_control(ui::need::stepper);
@@ -124,14 +136,17 @@ void OrderLens::draw_controls(Subject& subject) {
     set(next);
 }
 
-void OrderLens::draw_tokens(const Drawing& drawing, float width) {
+void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
     const ui::Theme& t = ui::theme();
-    const Index n = content_->count();
+    const std::vector<std::string>& names = keys ? content_->key_names() : content_->query_names();
+    const std::string prefix = keys ? "order/key-token/" : "order/token/";
+    const Index n = std::ssize(names), first = (keys ? content_->keys() : content_->queries()).begin;
+    const bool one_line = content_->one_line();
+    if (!one_line) ui::caption(keys ? "keys" : "queries");
     float slot = least_slot;
     {
         ui::Type face(ui::Face::regular, ui::size_body);
-        for (const std::string& each : content_->names())
-            slot = std::max(slot, ui::text_size(each).x + 2 * slot_padding);
+        for (const std::string& each : names) slot = std::max(slot, ui::text_size(each).x + 2 * slot_padding);
     }
     // All places are equally wide, so that a token that is dragged knows its place, whatever moves aside.
     const ImVec2 size{std::min(std::ceil(slot), most_slot), ui::chip_height};
@@ -152,33 +167,38 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width) {
             n - 1);
     };
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::SemanticGroup group(ui::Role::group, "order/tokens", "Tokens in their order");
+    const ui::SemanticGroup group(ui::Role::group, prefix + "all",
+                                  one_line ? "Tokens in their order"
+                                  : keys   ? "Keys in their order"
+                                           : "Queries in their order");
     std::optional<std::pair<Index, Index>> moved;
     for (Index token = 0; token < n; ++token) {
-        const Index place = place_of(token), of_subject = content_->tokens().begin + token;
+        const Index place = keys ? key_place_of(token) : place_of(token), of_subject = first + token;
+        const std::string& called = names[static_cast<std::size_t>(token)];
         const ImVec2 min = corner_of(place), max{min.x + size.x, min.y + size.y};
         ImGui::SetCursorScreenPos(min);
         ImGui::PushID(static_cast<int>(token));
-        ImGui::InvisibleButton("token", size);
+        ImGui::InvisibleButton(keys ? "key" : "token", size);
         ImGui::PopID();
         const bool held = ImGui::IsItemActive(), over = ImGui::IsItemHovered();
         if (over || held) {
-            drawing.point(of_subject, std::nullopt);
+            keys ? drawing.point(std::nullopt, of_subject) : drawing.point(of_subject, std::nullopt);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         }
         if (held && ui::dragged())
             if (const Index to = place_under(ImGui::GetMousePos()); to != place) moved = {place, to};
         if (over && ImGui::IsItemDeactivated() && !ui::dragged())
-            parts::choose_tokens(drawing, of_subject, drawing.selection().key);
-        const std::string key = "order/token/" + std::to_string(token);
+            keys ? parts::choose_tokens(drawing, drawing.selection().query, of_subject)
+                 : parts::choose_tokens(drawing, of_subject, drawing.selection().key);
+        const std::string key = prefix + std::to_string(token);
         ui::landmark(key, min, max);
-        ui::Node& node = ui::semantic_place(ui::Role::spinbutton, key, name(token), min, max);
+        ui::Node& node = ui::semantic_place(ui::Role::spinbutton, key, called, min, max);
         node.value = "place " + std::to_string(place + 1) + " of " + std::to_string(n);
         if (const double steps = ui::asked_steps(key); steps != 0) {
             const double to = std::clamp(static_cast<double>(place) + steps, 0.0, static_cast<double>(n - 1));
             moved = {place, static_cast<Index>(to)};
         }
-        const bool chosen = token == query();
+        const bool chosen = token == (keys ? this->key() : query());
         list->AddRectFilled(min, max, held ? t.accent_soft : over ? t.hovered : t.raised, 6);
         list->AddRect(min, max,
                       place != token ? t.changed
@@ -186,23 +206,25 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width) {
                                      : t.border,
                       6, 0, place != token || chosen ? 1.5f : 1.0f);
         ui::Type face(ui::Face::regular, ui::size_body);
-        const float wide = std::min(ui::text_size(name(token)).x, size.x - 8);
-        ui::draw_text_within(list, {(min.x + max.x - wide) / 2, min.y + 4}, size.x - 8, t.text, name(token));
+        const float wide = std::min(ui::text_size(called).x, size.x - 8);
+        ui::draw_text_within(list, {(min.x + max.x - wide) / 2, min.y + 4}, size.x - 8, t.text, called);
         ui::Type mono(ui::Face::mono, ui::size_small);
-        const std::string at = std::to_string(content_->tokens().begin + place);
+        const std::string at =
+            std::to_string(keys ? content_->key_position(place) : content_->query_position(place));
         ui::draw_text(list, {(min.x + max.x - ui::text_size(at).x) / 2, min.y + 23}, t.dim, at);
     }
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, pitch.y * static_cast<float>((n + columns - 1) / columns)});
     if (!moved || moved->first == moved->second) return;
     OrderState next = now();
-    next.order = with_moved(order_, moved->first, moved->second);
+    (keys ? next.key_order : next.order) =
+        with_moved(keys ? key_order_ : order_, moved->first, moved->second);
     set(next);
 }
 
 void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     const Runs* shown = runs(now().scheme);
-    const Index n = content_->count(), d_v = content_->d_v();
+    const Index n = content_->queries().size(), d_v = content_->d_v();
     if (!shown) return ui::paragraph(lacking(), ui::theme().text);
     if (d_v == 0) return ui::caption("No values are given here, so there are no outputs to compare.");
     const Index columns = std::clamp(static_cast<Index>((width - 60) / least_cell), Index{1},
@@ -227,7 +249,7 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
         grid.name = key;
         grid.title = title;
         grid.values = &values;
-        grid.row_labels = content_->names();
+        grid.row_labels = content_->query_names();
         grid.row_axis = "token";
         grid.column_axis = "component";
         grid.is_signed = true;
@@ -320,23 +342,27 @@ void OrderLens::draw_schemes(const Drawing& drawing, float width) {
 void OrderLens::draw_scores(const Drawing& drawing, float width) {
     const Runs* shown = runs(now().scheme);
     if (!shown) return;
-    const Index n = content_->count();
-    Matrix values(n, n);
+    const Index n_k = content_->keys().size();
+    Matrix values(content_->queries().size(), n_k);
     const std::vector<float> scores = scores_of(shown->after);
     std::ranges::copy(scores, values.values.begin());
-    std::vector<std::string> names;
-    for (const Index token : order_) names.push_back(name(token));
+    std::vector<std::string> names, key_names;
+    for (const Index query : order_) names.push_back(name(query));
+    for (const Index key : key_order_) key_names.push_back(key_name(key));
     ui::MatrixGrid grid;
     grid.name = "order/score";
     grid.title = "Scores in this order";
     grid.notation = std::string(scheme_name(now().scheme));
     grid.values = &values;
-    grid.row_labels = grid.column_labels = names;
+    grid.row_labels = names;
+    grid.column_labels = key_names;
     grid.row_axis = "query";
     grid.column_axis = "key";
     grid.is_signed = true;
     grid.allowed = [&](Index r, Index c) { return shown->after.record.spec().mask.allows(0, r, c); };
-    const auto cell_at = [&](ui::CellAt at) { return cell_of(OrderNumber::score, at.first * n + at.second); };
+    const auto cell_at = [&](ui::CellAt at) {
+        return cell_of(OrderNumber::score, at.first * n_k + at.second);
+    };
     grid.pinned = pinned_in(state(), grid, cell_at);
     draw_grid(drawing, grid, width, cell_at);
 }
@@ -360,9 +386,10 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
     update(subject);
     if (!content_ || !refused_.empty()) return;
     ImGui::Dummy({0, 4});
-    draw_tokens(drawing, ImGui::GetContentRegionAvail().x);
+    draw_tokens(drawing, ImGui::GetContentRegionAvail().x, false);
+    if (!content_->one_line()) draw_tokens(drawing, ImGui::GetContentRegionAvail().x, true);
     update(subject);
-    ui::caption((told() + " " + why()).c_str());
+    ui::caption((told() + standing() + " " + why()).c_str());
     if (content_->from() == OrderContent::From::inside &&
         ui::button("order/first-layer", "Look at layer 0, which can do without"))
         parts::choose_head(drawing, {0, content_->head().head});
@@ -377,7 +404,7 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
             draw_scores(drawing, width);
         });
     ImGui::Dummy({0, 8});
-    draw_dials(drawing, subject);
+    draw_dials(drawing);
     ImGui::Dummy({0, 8});
     draw_distances(drawing, ImGui::GetContentRegionAvail().x);
     ImGui::Dummy({0, 8});

@@ -43,6 +43,19 @@ constexpr LinkRow number_row(std::string_view key, std::string_view expected) {
             }};
 }
 
+template <std::vector<Index> OrderState::* member>
+bool read_order(State& s, const std::string& value) {
+    const auto places = read_integers(value);
+    OrderState order = s.of<OrderState>();
+    if (places) order.*member = *places;
+    return places && take(s, SetOrder{order});
+}
+template <std::vector<Index> OrderState::* member>
+std::optional<std::string> write_order(const State& s) {
+    const std::vector<Index>& order = s.of<OrderState>().*member;
+    return order.empty() ? std::nullopt : std::optional(write_integers(order));
+}
+
 // A switch, whose value in links is always this word.
 template <bool OrderState::* member>
 bool read_switch(State& s, const std::string& value, std::string_view word) {
@@ -69,17 +82,13 @@ constexpr LinkRow order_rows[] = {
          return std::string(scheme_keys[static_cast<std::size_t>(scheme)]);
      }},
     {"order.tokens", "the number of the token at each place, from 0 on, as 2,0,1",
-     [](State& s, const std::string& value) {
-         const auto places = read_integers(value);
-         OrderState order = s.of<OrderState>();
-         if (places) order.order = *places;
-         return places && take(s, SetOrder{order});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const std::vector<Index>& order = s.of<OrderState>().order;
-         return order.empty() ? std::nullopt : std::optional(write_integers(order));
-     }},
+     [](State& s, const std::string& value) { return read_order<&OrderState::order>(s, value); },
+     [](const State& s, const State&) { return write_order<&OrderState::order>(s); }},
     number_row<&OrderState::first>("order.first", "the number of a token, from 0 on"),
+    {"order.keys", "the number of the key at each place, from 0 on, as 2,0,1",
+     [](State& s, const std::string& value) { return read_order<&OrderState::key_order>(s, value); },
+     [](const State& s, const State&) { return write_order<&OrderState::key_order>(s); }},
+    number_row<&OrderState::first_key>("order.first_key", "the number of a key, from 0 on"),
     {"order.mask", "own",
      [](State& s, const std::string& value) { return read_switch<&OrderState::masked>(s, value, "own"); },
      [](const State& s, const State&) { return write_switch<&OrderState::masked>(s, "own"); }},
@@ -117,9 +126,11 @@ LinkRows order_links() { return {order_rows}; }
 std::string_view scheme_name(PositionScheme scheme) { return scheme_names[static_cast<std::size_t>(scheme)]; }
 
 Status SetOrder::apply(State& state) const {
-    if (!is_order(order.order))
+    if (!is_order(order.order) || !is_order(order.key_order))
         return Error{"An order has each of at most " + std::to_string(order_tokens_limit) + " tokens once."};
-    if (order.first < 0 || order.first >= position_limit) return Error{"There is no such first token."};
+    if (order.first < 0 || order.first >= position_limit || order.first_key < 0 ||
+        order.first_key >= position_limit)
+        return Error{"There is no such first token."};
     if (order.shift < 0 || order.shift > order_shift_limit)
         return Error{"Positions are shifted by 0 to " + with_commas(order_shift_limit) + "."};
     if (order.turn < 0 || order.turn > order_turn_limit)
@@ -135,7 +146,8 @@ Status SetOrder::apply(State& state) const {
         return Error{"There is no such distance to look at."};
     if (order.pair < 0 || order.pair >= order_pair_limit) return Error{"There is no such pair."};
     OrderState next = order;
-    if (next.order == in_place(std::ssize(next.order))) next.order.clear();
+    for (std::vector<Index>* each : {&next.order, &next.key_order})
+        if (*each == in_place(std::ssize(*each))) each->clear();
     state.edit<OrderState>() = std::move(next);
     return ok();
 }
@@ -150,17 +162,20 @@ std::string SetOrder::describe(const State& before) const {
     if (order.turn != was.turn) return "query moved by " + with_commas(order.turn);
     if (order.seed != was.seed) return "seed " + std::to_string(order.seed);
     if (order.first != was.first) return "from token " + with_commas(order.first);
+    if (order.first_key != was.first_key) return "from key " + with_commas(order.first_key);
     if (order.far != was.far) return "at distance " + with_commas(order.far);
     if (order.pair != was.pair) return "pair " + std::to_string(order.pair);
     if (order.reach != was.reach) return "distances to " + std::to_string(order.reach);
     if (order.mean != was.mean) return order.mean ? "mean q and k" : "the chosen q and k";
     if (order.interleaved != was.interleaved)
         return order.interleaved ? "pairs (2a, 2a + 1)" : "pairs (a, a + d_k/2)";
+    if (order.key_order != was.key_order)
+        return order.key_order.empty() ? "keys in their own order" : "order of keys";
     return order.order.empty() ? "tokens in their own order" : "order of tokens";
 }
 
-std::vector<Index> order_of(const OrderState& state, Index tokens) {
-    return std::ssize(state.order) == tokens ? state.order : in_place(tokens);
+std::vector<Index> order_of(const std::vector<Index>& order, Index tokens) {
+    return std::ssize(order) == tokens ? order : in_place(tokens);
 }
 
 std::vector<Index> with_moved(std::vector<Index> order, Index from, Index to) {

@@ -18,9 +18,12 @@ inline constexpr Index order_tokens_limit = 12, order_shift_limit = 1'000'000, o
 
 struct OrderState {
     PositionScheme scheme = PositionScheme::none;
-    // The token at each place, counted from the first in view; empty: as the subject has them.
+    // The token at each place, counted from the first in view; empty: as the subject has them. Where keys are other
+    // tokens than queries, this is of the queries.
     std::vector<Index> order{};
-    Index first = 0;           // of the subject's tokens in view
+    Index first = 0;                 // of the subject's tokens in view
+    std::vector<Index> key_order{};  // the same of the keys, where they are other tokens
+    Index first_key = 0;
     bool masked = false;       // under the head's own mask
     bool interleaved = false;  // RoPE's pairs (2a, 2a + 1); else (a, a + d_k/2)
     Index shift = 1000;        // of all positions
@@ -45,8 +48,8 @@ LinkRows order_links();
 
 std::string_view scheme_name(PositionScheme scheme);
 
-// Returns the order of so many tokens: the state's, if it is one of so many.
-std::vector<Index> order_of(const OrderState& state, Index tokens);
+// Returns an order of so many tokens: the one given, if it is one of so many.
+std::vector<Index> order_of(const std::vector<Index>& order, Index tokens);
 // Returns the order in which the token at one place has moved to another.
 std::vector<Index> with_moved(std::vector<Index> order, Index from, Index to);
 

@@ -1,0 +1,42 @@
+// A set of cells of a map of any size, kept as bands of queries that have the same keys, so that a stroke over a map
+// of 16,384 queries takes as much as it has corners.
+#pragma once
+
+#include <vector>
+
+#include "tensor/tensor.hpp"
+
+namespace attn {
+
+struct CellBand {
+    Range queries;
+    std::vector<Range> keys;  // ascending, none empty, none touches the next
+    bool operator==(const CellBand&) const = default;
+};
+
+class CellRegion {
+  public:
+    void add(Range queries, Range keys) { combine(queries, keys, true); }
+    void remove(Range queries, Range keys) { combine(queries, keys, false); }
+    void add(const CellRegion& other);
+    void remove(const CellRegion& other);
+    // Appends a band below all others; false, and nothing changes, where it is not below them or its keys are not
+    // ascending.
+    bool append(CellBand band);
+
+    bool empty() const { return bands_.empty(); }
+    bool contains(Index query, Index key) const;
+    // The keys of a query; null: none.
+    const std::vector<Range>* keys_of(Index query) const;
+    const std::vector<CellBand>& bands() const {
+        return bands_;
+    }  // ascending; equal regions have equal bands
+    bool operator==(const CellRegion&) const = default;
+
+  private:
+    void combine(Range queries, Range keys, bool add);
+
+    std::vector<CellBand> bands_;
+};
+
+}  // namespace attn
