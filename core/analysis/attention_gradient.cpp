@@ -37,7 +37,7 @@ bool AttentionGradient::step() {
     const auto d_v = static_cast<std::size_t>(record.d_v());
     for (Index left = products_a_step; left > 0 && query_ < record.queries(); ++query_) {
         for (Index head = 0; head < record.heads(); ++head) {
-            const std::span slopes(gradient_.heads(number_)->heads().head(head).row(query_), d_v);
+            const std::span slopes(gradient_.heads_before(number_)->heads().head(head).row(query_), d_v);
             if (std::ranges::all_of(slopes, [](float slope) { return slope == 0; })) continue;
             const std::vector<float> weights = record.weights(head, query_);
             const ConstMatrix v = record.v().heads().head(record.kv_head(head));

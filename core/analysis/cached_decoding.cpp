@@ -23,26 +23,19 @@ std::vector<double> log_softmax(std::span<const float> logits) {
     return logs;
 }
 
-// The weights of one row on the keys seen, in double from scores in f32: what a Record of the same spec has.
-std::vector<double> row_weights(const Record& record, Index head, Index query, std::span<const float> scores,
-                                Index first_key, std::span<const Index> seen) {
-    const AttentionSpec& spec = record.spec();
-    std::vector<double> weights;
-    double most = -HUGE_VAL, sum = 0;
-    for (const Index key : seen) {
-        double score = static_cast<double>(record.scale()) *
-                       static_cast<double>(scores[static_cast<std::size_t>(key - first_key)]);
-        if (spec.softcap > 0) {
-            const auto cap = static_cast<double>(spec.softcap);
-            score = cap * std::tanh(score / cap);
+// Whether every query behind the prompt sees only keys that have come by then, within its window.
+bool holds_what_is_seen(const Record& record, Index window, Index prompt) {
+    const Mask& mask = record.spec().mask;
+    const Index n = record.queries();
+    std::vector<std::uint8_t> allowed(static_cast<std::size_t>(n));
+    for (Index head = 0; head < record.heads(); ++head)
+        for (Index query = prompt; query < n; ++query) {
+            mask.row(head, query, 0, allowed);
+            const Index first = window > 0 ? std::max<Index>(0, query + 1 - window) : 0;
+            for (Index key = 0; key < n; ++key)
+                if (allowed[static_cast<std::size_t>(key)] && (key < first || key > query)) return false;
         }
-        if (!spec.bias.empty()) score += static_cast<double>(spec.bias.at(head, query, key));
-        most = std::max(most, score);
-        weights.push_back(score);
-    }
-    for (double& weight : weights) sum += weight = std::exp(weight - most);
-    for (double& weight : weights) weight /= sum;
-    return weights;
+    return true;
 }
 
 }  // namespace
@@ -86,14 +79,15 @@ Result<CachedDecoding> CachedDecoding::start(std::shared_ptr<const Trace> trace,
     if (!trace->network().causal)
         return Error{
             "this model reads in both directions, so there is nothing that it could keep in a cache"};
-    if (!trace->interventions().empty() || trace->mask())
-        return Error{
-            "the run is changed, and what is decoded here would be the model as it is; look at the run "
-            "before "
-            "its changes"};
     if (prompt < 1 || prompt >= trace->tokens())
         return Error{"a prompt of " + std::to_string(prompt) + " leaves nothing of " +
                      std::to_string(trace->tokens()) + " tokens to decode"};
+    const bool shows_others = trace->mask() || std::ranges::any_of(trace->interventions(), may_look_ahead);
+    for (std::size_t l = 0; shows_others && l < trace->layers().size(); ++l)
+        if (!holds_what_is_seen(trace->layers()[l].attention, trace->network().blocks[l].window, prompt))
+            return Error{"a change of the mask in layer " + std::to_string(l) +
+                         " shows a query a key that no cache holds for it, behind it or before its window; "
+                         "take that change back"};
     return CachedDecoding(std::move(trace), prompt, rule, slice_operations);
 }
 
@@ -197,6 +191,7 @@ void CachedDecoding::enter() {
     const Index begin = decoded().end;
     at_once_ = {begin, std::min(begin + most_at_once_, tokens())};
     rows_ = ResidualRows(trace_->model(), trace_->kernels(), at_once_.size());
+    if (!trace_->interventions().empty()) rows_.follow(*trace_, begin);
     copy(rows(trace_->layers().front().residual_in.matrix(), at_once_), rows_.residual());
     const Shape logits{at_once_.size(), trace_->network().head.weight.out};
     logits_before_ = Tensor(logits);
@@ -216,65 +211,86 @@ void CachedDecoding::run_layer() {
     const HeadsView<float> k = rows(layer.k.heads(), at_once_), v = rows(layer.v.heads(), at_once_);
     project_qkv(kernels, block, normalised.matrix(), rotary_.of(block, at_once_),
                 {rows(layer.q.heads(), at_once_), k, v});
-    if (layer.evictions.empty()) {
+    rows_.change(l, Site::q, rows(layer.q.heads(), at_once_));
+    rows_.change(l, Site::k, k);
+    rows_.change(l, Site::v, v);
+    const bool evicts = !layer.evictions.empty();
+    if (!evicts) {
         copy_heads(k, rows(layer.read_k.heads(), at_once_));
         copy_heads(v, rows(layer.read_v.heads(), at_once_));
     }
+    // Their shapes are those of the run's.
+    Record prepared = *attention(layer);
     for (Index query = at_once_.begin; query < at_once_.end; ++query) {
         const Index row = query - at_once_.begin;
-        attend(query, rows(heads.heads(), {row, row + 1}));
-        if (layer.evictions.empty()) round(layer, {query, query + 1});
+        attend(query, prepared, rows(heads.heads(), {row, row + 1}));
+        if (evicts) continue;
+        round(layer, {query, query + 1});
+        if (query + 1 < at_once_.end) prepared = *attention(layer);
     }
+    rows_.change(l, Site::head_output, heads.heads());
+    for (Index query = at_once_.begin; query < at_once_.end; ++query)
+        measure_moved(query, rows(heads.heads(), {query - at_once_.begin, query - at_once_.begin + 1}));
     const auto& cross = trace_->layers()[l].cross;
     rows_.leave(l, heads, cross ? &cross->attention.k() : nullptr, cross ? &cross->attention.v() : nullptr);
     ++layer_;
 }
 
-void CachedDecoding::attend(Index query, HeadsView<float> to) {
+Result<Record> CachedDecoding::attention(const Layer& layer) const {
+    const bool evicts = !layer.evictions.empty();
+    return Record::prepare(layer.q, evicts ? layer.k : layer.read_k, evicts ? layer.v : layer.read_v,
+                           record(layer_).spec(), trace_->kernels());
+}
+
+AttentionSpec CachedDecoding::spec_of(const Layer& layer, Index query) const {
+    AttentionSpec spec = record(layer_).spec();
+    if (layer.evictions.empty()) return spec;
+    const Index heads = record(layer_).heads(), n = tokens(), group = heads / std::ssize(layer.evictions);
+    PaintedBits held{heads, 1, n, std::vector<std::uint8_t>(static_cast<std::size_t>(heads * n))};
+    for (Index head = 0; head < heads; ++head)
+        for (const Index key : layer.evictions[static_cast<std::size_t>(head / group)].seen())
+            held.allowed[static_cast<std::size_t>(head * n + key)] = key <= query;
+    spec.mask = spec.mask & Mask::painted(std::move(held));
+    return spec;
+}
+
+void CachedDecoding::attend(Index query, const Record& prepared, HeadsView<float> to) {
     Layer& layer = layers_[static_cast<std::size_t>(layer_)];
     const Record& before = record(layer_);
-    const bool evicts = !layer.evictions.empty();
-    const Index window = trace_->network().blocks[static_cast<std::size_t>(layer_)].window,
-                group = before.heads() / before.kv_heads();
-    std::vector<Index> all;
-    for (Index key = window > 0 ? std::max<Index>(0, query + 1 - window) : 0; key <= query; ++key)
-        all.push_back(key);
-    for (Index g = 0; g < before.kv_heads(); ++g) {
-        Eviction* evicting = evicts ? &layer.evictions[static_cast<std::size_t>(g)] : nullptr;
-        const std::vector<Index> seen = evicting ? evicting->seen() : all;
-        const Range keys{seen.front(), query + 1};
-        const ConstMatrix k = rows((evicts ? layer.k : layer.read_k).heads().head(g), keys),
-                          v = rows((evicts ? layer.v : layer.read_v).heads().head(g), keys);
-        std::vector<float> scores(static_cast<std::size_t>(keys.size()));
-        std::vector<double> summed(seen.size());
-        for (Index head = g * group; head < (g + 1) * group; ++head) {
-            trace_->kernels().dot_products(rows(layer.q.heads().head(head), {query, query + 1}), k,
-                                           {scores.data(), 1, keys.size(), keys.size()});
-            const std::vector<double> weights = row_weights(before, head, query, scores, keys.begin, seen);
-            float* output = to.head(head).row(0);
-            std::fill_n(output, to.cols, 0.0f);
-            for (std::size_t i = 0; i < seen.size(); ++i) {
-                const float* value = v.row(seen[i] - keys.begin);
-                const auto weight = static_cast<float>(weights[i]);
-                for (Index b = 0; b < to.cols; ++b) output[b] += weight * value[b];
-                summed[i] += weights[i];
-            }
-            const std::size_t at = place({layer_, head}, query);
-            const float* was = before.output().heads().head(head).row(query);
-            double apart = 0, length = 0;
-            for (Index b = 0; b < to.cols; ++b) {
-                const double here = static_cast<double>(output[b]), there = static_cast<double>(was[b]);
-                apart += (here - there) * (here - there);
-                length += there * there;
-            }
-            moved_[at] = std::sqrt(apart / length);
-            if (!evicting) continue;
+    Record here = *prepared.prepare_under(spec_of(layer, query));
+    here.compute({query, query + 1});
+    copy_heads(rows(here.output().heads(), {query, query + 1}), to);
+    const Index group = before.heads() / before.kv_heads();
+    for (std::size_t g = 0; g < layer.evictions.size(); ++g) {
+        Eviction& evicting = layer.evictions[g];
+        const std::vector<Index>& gone = evicting.gone();
+        std::vector<double> summed(evicting.counts() ? evicting.seen().size() : 0);
+        for (Index head = static_cast<Index>(g) * group; head < static_cast<Index>(g + 1) * group; ++head) {
             const std::vector<float> weights_before = before.weights(head, query);
-            const auto& gone = evicting->gone();
-            for (std::size_t key = 0; key < weights_before.size() && key < gone.size(); ++key)
-                if (gone[key] <= query) lost_[at] += static_cast<double>(weights_before[key]);
+            double& lost = lost_[place({layer_, head}, query)];
+            for (std::size_t key = 0; key < weights_before.size(); ++key)
+                if (gone[key] <= query) lost += static_cast<double>(weights_before[key]);
+            if (!evicting.counts()) continue;
+            const std::vector<float> weights = here.weights(head, query);
+            for (std::size_t i = 0; i < summed.size(); ++i)
+                summed[i] += static_cast<double>(weights[static_cast<std::size_t>(evicting.seen()[i])]);
         }
-        if (evicting) evicting->add(summed);
+        evicting.add(summed);
+    }
+}
+
+// A head that gives nothing in both runs, because it was switched off, has not moved.
+void CachedDecoding::measure_moved(Index query, ConstHeads heads) {
+    for (Index head = 0; head < heads.heads; ++head) {
+        const float *output = heads.head(head).row(0),
+                    *was = record(layer_).output().heads().head(head).row(query);
+        double apart = 0, length = 0;
+        for (Index b = 0; b < heads.cols; ++b) {
+            const double here = static_cast<double>(output[b]), there = static_cast<double>(was[b]);
+            apart += (here - there) * (here - there);
+            length += there * there;
+        }
+        moved_[place({layer_, head}, query)] = apart == 0 ? 0 : std::sqrt(apart / length);
     }
 }
 

@@ -2,7 +2,8 @@
 // values in fewer bits (analysis/cache_rounding.hpp). The first tokens, the prompt, are read as the model reads them. Each
 // later one, with the text's own tokens before it, attends in each layer to what the cache has kept by then.
 //
-// Positions stay those of the text. (StreamingLLM counts them within the cache.)
+// Positions stay those of the text. (StreamingLLM counts them within the cache.) Of a changed run each token is decoded
+// under the same interventions. A cache that keeps every key has the bits of the run.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ using CacheRule = std::variant<EvictionRule, CacheRounding>;
 class CachedDecoding {
   public:
     // Of an encoder–decoder it is the decoder's run, whose cross-attention keeps all. Fails if the model reads in both
-    // directions, if the run is changed, or if the prompt leaves nothing to decode.
+    // directions, if a change shows a query a key that no cache would hold for it, or if the prompt leaves nothing to decode.
     static Result<CachedDecoding> start(std::shared_ptr<const Trace> trace, Index prompt,
                                         const CacheRule& rule,
                                         double slice_operations = operations_of_a_frame);
@@ -86,7 +87,12 @@ class CachedDecoding {
     void read_prompt();  // a few queries of a layer
     void enter();        // the next tokens
     void run_layer();
-    void attend(Index query, HeadsView<float> to);  // of one row
+    // The attention of a layer to what its cache holds now.
+    Result<Record> attention(const Layer& layer) const;
+    // What a query still sees of what the run lets it see.
+    AttentionSpec spec_of(const Layer& layer, Index query) const;
+    void attend(Index query, const Record& prepared, HeadsView<float> to);  // of one row
+    void measure_moved(Index query, ConstHeads heads);
     void round(Layer& layer, Range tokens) const;
     void read_logits();
     void compare(Index row);

@@ -24,6 +24,15 @@ Result<EdgeEstimates> EdgeEstimates::start(std::shared_ptr<const Trace> trace, c
         head.head >= trace->attention(head.layer).record().heads())
         return Error{"There is no head " + std::to_string(head.head) + " in attention " +
                      std::to_string(head.layer) + "."};
+    for (const Intervention& each : trace->interventions()) {
+        const bool shared =
+            each.site == Site::weight || (each.site == Site::score && each.edit.operation == Operation::mean);
+        if (shared && each.attention == head.layer && each.edit.head.value_or(head.head) == head.head)
+            return Error{
+                "The weights of this head do not follow from its scores one by one, because they were "
+                "changed "
+                "behind the softmax or by a mean; its edges can be cut, but not estimated."};
+    }
     auto gradient = LogitGradient::start(std::move(trace), target, slice_operations);
     if (!gradient) return gradient.error();
     return EdgeEstimates(*std::move(gradient), head);
@@ -33,7 +42,7 @@ std::vector<EdgeTerms> EdgeEstimates::row(Index query) const {
     const LayerAttention at = gradient_.trace().attention(head_.layer);
     const Record& record = at.record();
     const Index keys = record.keys();
-    const float* slopes = gradient_.heads(head_.layer)->heads().head(head_.head).row(query);
+    const float* slopes = gradient_.heads_before(head_.layer)->heads().head(head_.head).row(query);
     const ConstMatrix v = record.v().heads().head(record.kv_head(head_.head));
     const std::vector<float> weights = record.weights(head_.head, query);
     std::vector<float> scores(weights.size());

@@ -30,7 +30,8 @@ class EdgeEstimates {
         Index query = 0, key = 0;
         double effect = 0;
     };
-    // Fails as LogitGradient does, or if there is no such head.
+    // Fails as LogitGradient does, if there is no such head, or if its weights do not follow from its scores one by one,
+    // because interventions changed them behind the softmax or by a mean.
     static Result<EdgeEstimates> start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
                                        const HeadIndex& head, double slice_operations = 60e6);
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <ranges>
+
+#include "analysis/row_gradient.hpp"
 
 namespace attn {
 
@@ -49,10 +53,6 @@ Status check_loss(const Trace& trace, const LogitLoss& loss) {
 Result<LogitGradient> LogitGradient::start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
                                            double slice_operations) {
     if (Status fits = check_loss(*trace, loss); !fits) return fits.error();
-    if (!trace->interventions().empty())
-        return Error{
-            "This run was changed; gradients are those of the run that the model computes by itself. Look at "
-            "the run before its changes."};
     return LogitGradient(std::move(trace), loss, slice_operations);
 }
 
@@ -116,9 +116,13 @@ void LogitGradient::plan_attention(Index number) {
     const LayerAttention of = trace_->attention(number);
     const bool cross = of.place.kind == AttentionKind::cross;
     const Index n = of.queries.tokens();
-    plan(&LogitGradient::leave_heads, number, n, 2 * q_width * d);
+    const double of_row = q_width * static_cast<double>(of.keys.tokens());
+    plan(&LogitGradient::leave_heads, number, n,
+         2 * q_width * d + (is_changed(number, Site::head_output) ? 4 * of_row : 0));
     for (Index kv_head = 0; kv_head < config.kv_heads; ++kv_head)
         slices_.push_back({&LogitGradient::attend, of.place, number, {kv_head, kv_head + 1}});
+    // In double and without vectors, which takes about ten times as long for each operation.
+    if (of.record().spec().edits) plan(&LogitGradient::attend_changed, number, n, 100 * of_row);
     plan(&LogitGradient::leave_projections, number, n, 2 * d * (cross ? q_width : q_width + 2 * kv_width));
     if (cross) plan(&LogitGradient::leave_encoded, number, of.keys.tokens(), 4 * d * kv_width);
 }
@@ -128,6 +132,21 @@ const Block& LogitGradient::block(const Slice& slice) const {
 }
 const LayerTrace& LogitGradient::layer(const Slice& slice) const {
     return stack(slice).layers()[static_cast<std::size_t>(slice.place.layer)];
+}
+
+bool LogitGradient::is_changed(Index number, Site site) const {
+    return std::ranges::any_of(trace_->interventions(), [&](const Intervention& each) {
+        return is_at(each, trace_->model()->network(), number, site);
+    });
+}
+
+void LogitGradient::change_back(Index number, Site site, HeadsView<float> gradient, Index first_row) const {
+    for (const Intervention& each : std::views::reverse(trace_->interventions()))
+        if (is_at(each, trace_->model()->network(), number, site))
+            attn::change_back(each.edit, gradient, first_row);
+}
+void LogitGradient::change_back(const Slice& slice, Site site, MatrixView<float> gradient) const {
+    change_back(slice.number, site, heads_of(gradient, 1), slice.part.begin);
 }
 
 bool LogitGradient::step(Index layer) {
@@ -143,6 +162,11 @@ bool LogitGradient::step(Index layer) {
 const Tensor* LogitGradient::heads(Index layer) const {
     const Layer& at = layers_[static_cast<std::size_t>(layer)];
     return at.complete ? &at.heads : nullptr;
+}
+const Tensor* LogitGradient::heads_before(Index layer) const {
+    const Layer& at = layers_[static_cast<std::size_t>(layer)];
+    if (!at.complete) return nullptr;
+    return at.heads_before.size() > 0 ? &at.heads_before : &at.heads;
 }
 const Tensor* LogitGradient::attention_output(Index layer) const {
     const Layer& at = layers_[static_cast<std::size_t>(layer)];
@@ -295,8 +319,12 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     const Block& at = block(slice);
     const LayerTrace& kept = layer(slice);
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
-    const Tensor d_output =
-        leave_half_back(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
+    // What the block leaves is what the next one in its stack reads.
+    if (slice.place.layer + 1 < std::ssize(stack(slice).layers()))
+        change_back(slice.number + 1, Site::residual_in, heads_of(d_x, 1), slice.part.begin);
+    change_back(slice, Site::residual_out, d_x);
+    Tensor d_output = leave_half_back(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
+    change_back(slice, Site::mlp_output, d_output.matrix());
     Tensor d_input({slice.part.size(), d_residual_.dim(1)});
     if (at.experts)
         experts_back(slice, d_output.matrix(), d_input.matrix());
@@ -321,21 +349,79 @@ void LogitGradient::leave_heads(const Slice& slice) {
         d_k_ = Tensor(record.k().shape());
         d_v_ = Tensor(record.v().shape());
         output_ = record.output(), row_max_ = record.row_max(), row_log_sum_ = record.row_log_sum();
+        unchanged_.reset();
+        if (is_changed(slice.number, Site::head_output)) {
+            to.heads_before = Tensor(record.output().shape());
+            unchanged_ = *record.prepare_under(record.spec());
+        }
     }
-    const Tensor d_output =
-        leave_half_back(after_attention(of.half), of.run.attention_output, of.run.attention_between,
-                        slice.part, rows(d_residual_.matrix(), slice.part));
+    const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
+    if (of.place.kind != AttentionKind::cross && block(slice).cross)
+        change_back(slice.number + std::ssize(stack(slice).layers()), Site::residual_in, heads_of(d_x, 1),
+                    slice.part.begin);
+    else
+        change_back(slice, Site::residual_middle, d_x);
+    Tensor d_output = leave_half_back(after_attention(of.half), of.run.attention_output,
+                                      of.run.attention_between, slice.part, d_x);
+    change_back(slice, Site::attention_output, d_output.matrix());
     copy(d_output.matrix(), rows(to.attention_output.matrix(), slice.part));
     Tensor side_by_side({slice.part.size(), config.heads * config.head_dim});
     input_gradient(trace_->kernels(), of.half.attention_out.weight, d_output.matrix(), side_by_side.matrix());
     copy_heads(heads_of(side_by_side.matrix(), config.heads), rows(to.heads.heads(), slice.part));
+    if (!unchanged_) return;
+    const HeadsView<float> before = rows(to.heads_before.heads(), slice.part);
+    copy_heads(rows(to.heads.heads(), slice.part), before);
+    change_back(slice.number, Site::head_output, before, slice.part.begin);
+    unchanged_->compute(slice.part);
+    copy_heads(rows(unchanged_->output().heads(), slice.part), rows(output_.heads(), slice.part));
 }
+
+namespace {
+
+// A rule for heads that are counted from one of them on.
+struct RuleOfHeads {
+    CellRule all;
+    Index first;
+
+    CellRule rule() const {
+        return {.self = this, .row = all.row ? &row : nullptr, .tile = all.tile ? &tile : nullptr};
+    }
+    static void row(const void* self, Index head, Index query, Index first_key,
+                    std::span<std::uint8_t> allowed) {
+        const auto& of = *static_cast<const RuleOfHeads*>(self);
+        of.all.row(of.all.self, of.first + head, query, first_key, allowed);
+    }
+    static Coverage tile(const void* self, Index head, Range queries, Range keys) {
+        const auto& of = *static_cast<const RuleOfHeads*>(self);
+        return of.all.tile(of.all.self, of.first + head, queries, keys);
+    }
+};
+
+bool has_changed_cells(const Record& record, Index head, Index query) {
+    const CellEdits& edits = *record.spec().edits;
+    return touches(edits, CellEdit::Of::score, head, query) ||
+           touches(edits, CellEdit::Of::weight, head, query);
+}
+
+}  // namespace
 
 void LogitGradient::attend(const Slice& slice) {
     const Record& record = trace_->attention(slice.number).record();
     const Index shared = record.heads() / record.kv_heads();
     const Range kv = slice.part, heads{kv.begin * shared, kv.end * shared};
-    const Tensor& d_heads = layers_[static_cast<std::size_t>(slice.number)].heads;
+    const Layer& at = layers_[static_cast<std::size_t>(slice.number)];
+    const Tensor& given = at.heads_before.size() > 0 ? at.heads_before : at.heads;
+    Tensor unchanged = record.spec().edits ? given : Tensor();
+    const Tensor& d_heads = record.spec().edits ? unchanged : given;
+    // Rows whose scores or weights were changed have no weights here, and no gradient: attend_changed adds theirs.
+    for (Index head = heads.begin; record.spec().edits && head < heads.end; ++head)
+        for (Index query = 0; query < record.queries(); ++query) {
+            if (!has_changed_cells(record, head, query)) continue;
+            std::fill_n(unchanged.heads().head(head).row(query), unchanged.dim(2), 0.0f);
+            row_max_.matrix()(head, query) = std::numeric_limits<float>::max();
+            row_log_sum_.matrix()(head, query) = 0;
+        }
+    const RuleOfHeads mask{record.spec().mask.rule(), heads.begin};
     const Bias& bias = record.spec().bias;
     const ConstHeads biases =
         bias.empty() ? ConstHeads{} : bias.view(record.heads(), record.queries(), record.keys());
@@ -344,7 +430,7 @@ void LogitGradient::attend(const Slice& slice) {
                                               .v = heads_between(record.v().heads(), kv),
                                               .scale = record.scale(),
                                               .softcap = record.spec().softcap,
-                                              .rule = record.spec().mask.rule(),
+                                              .rule = mask.rule(),
                                               .bias = heads_between(biases, heads),
                                               .output = heads_between(output_.heads(), heads),
                                               .row_max = rows(row_max_.matrix(), heads),
@@ -353,6 +439,33 @@ void LogitGradient::attend(const Slice& slice) {
                                   .d_q = heads_between(d_q_.heads(), heads),
                                   .d_k = heads_between(d_k_.heads(), kv),
                                   .d_v = heads_between(d_v_.heads(), kv)});
+}
+
+void LogitGradient::attend_changed(const Slice& slice) {
+    const auto record = record_of(trace_, slice.number);
+    const ConstHeads d_heads = heads_before(slice.number)->heads();
+    for (Index head = 0; head < record->heads(); ++head) {
+        const Index kv_head = record->kv_head(head);
+        const ConstMatrix q = record->q().heads().head(head);
+        const MatrixView<float> d_q = d_q_.heads().head(head), d_k = d_k_.heads().head(kv_head),
+                                d_v = d_v_.heads().head(kv_head);
+        for (Index query = slice.part.begin; query < slice.part.end; ++query) {
+            if (!has_changed_cells(*record, head, query)) continue;
+            RowLoss loss;
+            const float* slopes = d_heads.head(head).row(query);
+            for (Index b = 0; b < d_heads.cols; ++b) loss.along.push_back(static_cast<double>(slopes[b]));
+            const auto pass = row_pass<double>(record, head, query, loss);
+            for (Index a = 0; a < q.cols; ++a)
+                d_q(query, a) = static_cast<float>(pass.d_q[static_cast<std::size_t>(a)]);
+            for (Index key = 0; key < record->keys(); ++key) {
+                const auto j = static_cast<std::size_t>(key);
+                const auto weight = static_cast<float>(pass.weight[j]),
+                           slope = static_cast<float>(pass.d_raw[j]);
+                for (Index a = 0; a < q.cols; ++a) d_k(key, a) += slope * q(query, a);
+                for (Index b = 0; b < d_heads.cols; ++b) d_v(key, b) += weight * slopes[b];
+            }
+        }
+    }
 }
 
 // d_input += the gradient by what these read, whose outputs lie side by side.
@@ -368,12 +481,19 @@ void LogitGradient::add_back(std::span<const Linear> linears, MatrixView<float> 
     }
 }
 
+void LogitGradient::change_keys_back(const Slice& slice) {
+    change_back(slice.number, Site::k, rows(d_k_.heads(), slice.part), slice.part.begin);
+    change_back(slice.number, Site::v, rows(d_v_.heads(), slice.part), slice.part.begin);
+}
+
 void LogitGradient::leave_projections(const Slice& slice) {
     const Kernels& kernels = trace_->kernels();
     const ModelConfig& config = trace_->model()->config();
     const LayerAttention of = trace_->attention(slice.number);
     const bool cross = of.place.kind == AttentionKind::cross;
     const Index count = slice.part.size(), kv_heads = cross ? 0 : config.kv_heads;
+    change_back(slice.number, Site::q, rows(d_q_.heads(), slice.part), slice.part.begin);
+    if (!cross) change_keys_back(slice);
     Tensor side_by_side({count, (config.heads + 2 * kv_heads) * config.head_dim}),
         d_input({count, config.d_model});
     if (cross) {
@@ -397,6 +517,7 @@ void LogitGradient::leave_projections(const Slice& slice) {
 void LogitGradient::leave_encoded(const Slice& slice) {
     const LayerAttention of = trace_->attention(slice.number);
     const Index kv_heads = d_k_.dim(0), width = d_k_.dim(2);
+    change_keys_back(slice);
     Tensor side_by_side({slice.part.size(), 2 * kv_heads * width});
     const auto half = [&](Index first) {
         return heads_of(columns(side_by_side.matrix(), first * kv_heads * width, kv_heads * width), kv_heads);

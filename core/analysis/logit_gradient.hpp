@@ -1,6 +1,9 @@
 // What the logit of a token at a place of a text, or how far it is above another's, would gain from each head's output: the
 // gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything between that head and the logit,
 // from what a Trace holds. Layers are attentions by their number (Network::attentions).
+//
+// Of a changed run the gradient is that of the run as it was changed, by the numbers as they were left. What a number is
+// set to, patched to, or a mean of vectors, is a constant; the mean of a row of scores or weights depends on the row.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +32,7 @@ Status check_loss(const Trace& trace, const LogitLoss& loss);
 
 class LogitGradient {
   public:
-    // Fails as check_loss does, and if interventions changed the run. 400 million operations take about 15 ms at 30 GFLOP/s.
+    // Fails as check_loss does. 400 million operations take about 15 ms at 30 GFLOP/s.
     static Result<LogitGradient> start(std::shared_ptr<const Trace> trace, const LogitLoss& loss,
                                        double slice_operations = 400e6);
 
@@ -40,8 +43,11 @@ class LogitGradient {
     double value() const { return value_; }  // of L
 
     // Null until step() came by.
-    const Tensor* heads(Index layer) const;             // ∂L/∂ heads' output, [heads, queries, head_dim]
-    const Tensor* attention_output(Index layer) const;  // ∂L/∂ what they write together, [queries, d_model]
+    const Tensor* heads(Index layer) const;  // ∂L/∂ heads' output, [heads, queries, head_dim]
+    // The same by what they were before the run's interventions on them; where there are none, that itself.
+    const Tensor* heads_before(Index layer) const;
+    // ∂L/∂ what they write together, before interventions on that, [queries, d_model].
+    const Tensor* attention_output(Index layer) const;
 
   private:
     struct Slice {
@@ -63,6 +69,7 @@ class LogitGradient {
     void leave_mlp(const Slice&);
     void leave_heads(const Slice&);
     void attend(const Slice&);
+    void attend_changed(const Slice&);  // of the rows whose scores or weights were changed
     void leave_projections(const Slice&);
     void leave_encoded(const Slice&);  // from the keys and values of cross-attention
 
@@ -72,6 +79,11 @@ class LogitGradient {
     const Block& block(const Slice& slice) const;
     const LayerTrace& layer(const Slice& slice) const;
     void turn_back(const Trace& stack);  // sets rotary_back_
+    // Takes the gradient of a site back through what the run's interventions did there, of rows from that one on.
+    void change_back(Index number, Site site, HeadsView<float> gradient, Index first_row) const;
+    void change_back(const Slice& slice, Site site, MatrixView<float> gradient) const;
+    void change_keys_back(const Slice& slice);
+    bool is_changed(Index number, Site site) const;
     void add_back(std::span<const Linear> linears, MatrixView<float> d_outputs,
                   MatrixView<float> d_input) const;
     // What the half gave and what the residual before it gets of `d`, which becomes the latter: [rows, d_model].
@@ -85,6 +97,7 @@ class LogitGradient {
 
     struct Layer {
         Tensor heads, attention_output;
+        Tensor heads_before;  // empty where no intervention is on them
         bool complete = false;
     };
     std::shared_ptr<const Trace> trace_;
@@ -98,6 +111,7 @@ class LogitGradient {
         d_encoded_;  // [n, d_model]: ∂L/∂ what cross-attention reads of the encoder, of what was met so far
     // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
     Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
+    std::optional<Record> unchanged_;  // computes the output once more where interventions changed it
     Tensor
         d_parallel_;  // [n, d_model]: what the MLP of a parallel block gives to the residual that both halves read
     RotaryTables rotary_back_;  // with the sines negated

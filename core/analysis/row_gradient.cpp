@@ -30,6 +30,28 @@ std::vector<Real> softmax_of(std::span<const Real> masked) {
     return weights;
 }
 
+// What the edits of the record leave of a row.
+template <typename Real>
+void change_row(const Record& record, CellEdit::Of of, Index head, Index query, std::vector<Real>& row,
+                std::span<const std::uint8_t> seen) {
+    if (record.spec().edits)
+        change_cells(*record.spec().edits, of, head, query, 0, std::span<Real>(row), seen);
+}
+template <typename Real>
+void change_row_back(const Record& record, CellEdit::Of of, Index head, Index query, std::vector<Real>& row,
+                     std::span<const std::uint8_t> seen) {
+    if (record.spec().edits)
+        change_cells_back(*record.spec().edits, of, head, query, std::span<Real>(row), seen);
+}
+// Of one number of the output.
+template <typename Real>
+Real left_of(const RowLoss& loss, Real output, Index head, Index query, Index column) {
+    for (const Edit& each : loss.edits)
+        if (const auto left = changed(each, static_cast<double>(output), head, query, column))
+            output = static_cast<Real>(*left);
+    return output;
+}
+
 }  // namespace
 
 template <typename Real>
@@ -44,7 +66,7 @@ RowPassing<Real>::RowPassing(std::shared_ptr<const Record> record, Index head, I
     pass_.allowed.resize(n);
     pass_.scaled.resize(n);
     pass_.masked.assign(n, -std::numeric_limits<Real>::infinity());
-    pass_.output.assign(d_v, Real{0}), pass_.d_output = pass_.output;
+    pass_.output.assign(d_v, Real{0}), pass_.d_output = pass_.d_summed = pass_.output;
     pass_.d_weight.assign(n, Real{0}), pass_.d_masked = pass_.d_raw = pass_.d_weight;
     pass_.d_q.assign(static_cast<std::size_t>(record_->d_k()), Real{0});
 }
@@ -68,7 +90,8 @@ bool RowPassing<Real>::step() {
         case Phase::weights: weigh(); break;
         case Phase::output: add_output(next_keys(Phase::loss)); break;
         case Phase::loss: finish_output(); break;
-        case Phase::weight_slopes: add_weight_slopes(next_keys(Phase::score_slopes)); break;
+        case Phase::weight_slopes: add_weight_slopes(next_keys(Phase::softmax)); break;
+        case Phase::softmax: leave_softmax(); break;
         case Phase::score_slopes: add_score_slopes(next_keys(Phase::done)); break;
         case Phase::done: break;
     }
@@ -96,7 +119,12 @@ void RowPassing<Real>::score(Range keys) {
 
 template <typename Real>
 void RowPassing<Real>::weigh() {
-    pass_.weight = softmax_of<Real>(pass_.masked);
+    pass_.score = pass_.masked;
+    change_row(*record_, CellEdit::Of::score, head_, query_, pass_.masked, pass_.allowed);
+    for (std::size_t j = 0; j < pass_.masked.size(); ++j)
+        if (!pass_.allowed[j]) pass_.masked[j] = -std::numeric_limits<Real>::infinity();
+    pass_.softmax = pass_.weight = softmax_of<Real>(pass_.masked);
+    change_row(*record_, CellEdit::Of::weight, head_, query_, pass_.weight, pass_.allowed);
     phase_ = Phase::output;
 }
 
@@ -115,6 +143,7 @@ template <typename Real>
 void RowPassing<Real>::finish_output() {
     for (std::size_t b = 0; b < pass_.output.size(); ++b) {
         const auto column = static_cast<Index>(b);
+        pass_.output[b] = left_of(loss_, pass_.output[b], head_, query_, column);
         if (!loss_.along.empty()) {
             pass_.d_output[b] = static_cast<Real>(loss_.along[b]);
             pass_.loss += pass_.d_output[b] * pass_.output[b];
@@ -125,6 +154,9 @@ void RowPassing<Real>::finish_output() {
             pass_.d_output[b] = 1;
             pass_.loss = pass_.output[b];
         }
+        pass_.d_summed[b] = pass_.d_output[b];
+        for (const Edit& each : loss_.edits)
+            pass_.d_summed[b] *= static_cast<Real>(slope_of(each, head_, query_, column));
     }
     phase_ = Phase::weight_slopes;
 }
@@ -135,9 +167,21 @@ void RowPassing<Real>::add_weight_slopes(Range keys) {
         const auto j = static_cast<std::size_t>(key);
         if (!pass_.allowed[j]) continue;
         for (std::size_t b = 0; b < pass_.output.size(); ++b)
-            pass_.d_weight[j] += pass_.d_output[b] * static_cast<Real>(v_(key, static_cast<Index>(b)));
-        if (pass_.weight[j] != 0) pass_.mean += pass_.weight[j] * pass_.d_weight[j];
+            pass_.d_weight[j] += pass_.d_summed[b] * static_cast<Real>(v_(key, static_cast<Index>(b)));
     }
+}
+
+template <typename Real>
+void RowPassing<Real>::leave_softmax() {
+    pass_.d_softmax = pass_.d_weight;
+    change_row_back(*record_, CellEdit::Of::weight, head_, query_, pass_.d_softmax, pass_.allowed);
+    for (std::size_t j = 0; j < pass_.softmax.size(); ++j)
+        if (pass_.softmax[j] != 0) pass_.mean += pass_.softmax[j] * pass_.d_softmax[j];
+    for (std::size_t j = 0; j < pass_.softmax.size(); ++j)
+        if (pass_.softmax[j] != 0) pass_.d_masked[j] = pass_.softmax[j] * (pass_.d_softmax[j] - pass_.mean);
+    pass_.d_score = pass_.d_masked;
+    change_row_back(*record_, CellEdit::Of::score, head_, query_, pass_.d_score, pass_.allowed);
+    phase_ = Phase::score_slopes;
 }
 
 template <typename Real>
@@ -145,10 +189,9 @@ void RowPassing<Real>::add_score_slopes(Range keys) {
     const auto scale = static_cast<Real>(record_->scale()), cap = static_cast<Real>(record_->spec().softcap);
     for (Index key = keys.begin; key < keys.end; ++key) {
         const auto j = static_cast<std::size_t>(key);
-        if (pass_.weight[j] == 0) continue;
-        pass_.d_masked[j] = pass_.weight[j] * (pass_.d_weight[j] - pass_.mean);
+        if (pass_.d_score[j] == 0) continue;
         const Real bent = cap != 0 ? std::tanh(pass_.scaled[j] / cap) : Real{0};
-        pass_.d_raw[j] = scale * (1 - bent * bent) * pass_.d_masked[j];
+        pass_.d_raw[j] = scale * (1 - bent * bent) * pass_.d_score[j];
         for (std::size_t a = 0; a < pass_.d_q.size(); ++a)
             pass_.d_q[a] += pass_.d_raw[j] * static_cast<Real>(k_(key, static_cast<Index>(a)));
     }
@@ -189,17 +232,20 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
         if (each.stage == Stage::weight) d_weight[at(each.col)] += each.by;
     }
     const auto scale = static_cast<double>(record.scale()), cap = static_cast<double>(spec.softcap);
-    std::vector<double> weights = pass.masked;
+    std::vector<double> weights = pass.score;
     for (Index j = 0; j < n; ++j) {
-        if (!pass.allowed[at(j)]) continue;
-        double& score = weights[at(j)];
-        if (d_raw[at(j)] != 0) {
-            score = capped(pass.scaled[at(j)] + scale * d_raw[at(j)], cap);
-            if (!spec.bias.empty()) score += static_cast<double>(spec.bias.at(head, query, j));
-        }
-        score += d_masked[at(j)];
+        if (!pass.allowed[at(j)] || d_raw[at(j)] == 0) continue;
+        weights[at(j)] = capped(pass.scaled[at(j)] + scale * d_raw[at(j)], cap);
+        if (!spec.bias.empty()) weights[at(j)] += static_cast<double>(spec.bias.at(head, query, j));
     }
+    change_row(record, CellEdit::Of::score, head, query, weights, pass.allowed);
+    for (Index j = 0; j < n; ++j)
+        if (pass.allowed[at(j)])
+            weights[at(j)] += d_masked[at(j)];
+        else
+            weights[at(j)] = -std::numeric_limits<double>::infinity();
     weights = softmax_of<double>(weights);
+    change_row(record, CellEdit::Of::weight, head, query, weights, pass.allowed);
     for (Index j = 0; j < n; ++j) weights[at(j)] += d_weight[at(j)];
 
     std::vector<Moved> values;
@@ -217,7 +263,7 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
             if (weights[at(j)] != 0) sum += weights[at(j)] * static_cast<double>(v(j, b));
         for (const Moved& each : values)
             if (each.col == b) sum += weights[at(each.row)] * each.by;
-        return sum;
+        return left_of(loss, sum, head, query, b);
     };
     if (loss.along.empty() && !loss.target) return output(loss.component);
     double all = 0;

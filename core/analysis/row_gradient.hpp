@@ -6,6 +6,9 @@
 //   ∂L/∂raw[i, j]   = scale · (1 − tanh²(scaled / softcap)) · ∂L/∂masked[i, j]
 //   ∂L/∂Q[i, a]     = Σ_j ∂L/∂raw[i, j] K[j, a]
 //   ∂L/∂K[j, a]     = ∂L/∂raw[i, j] Q[i, a]
+// Where edits changed the row (attention/edit.hpp), A and masked are what they left, and the gradient goes back through
+// them before it goes on: behind ∂L/∂O, behind ∂L/∂A, whose softmax then is the one before its edits, and behind
+// ∂L/∂masked.
 // Other rows of the output have no part in the loss. Work is O(n_k (d_k + d_v)) for a row.
 #pragma once
 
@@ -21,11 +24,12 @@
 namespace attn {
 
 // What is asked of O[i]: L = O[i, component], or L = ½ ‖O[i] − V[target]‖², or L = g · O[i], where g is the slope of
-// something that comes after.
+// something that comes after. O is what the edits left of the output.
 struct RowLoss {
     std::optional<Index> target = {};  // a key; none: the component
     Index component = 0;
     std::vector<double> along = {};  // g [d_v]; empty: the component or the target
+    std::vector<Edit> edits = {};    // of the output
     bool operator==(const RowLoss&) const = default;
 };
 
@@ -42,13 +46,15 @@ template <typename Real>
 struct RowPass {
     std::vector<std::uint8_t> allowed;         // [n_k]
     std::vector<Real> scaled, masked, weight;  // [n_k]; masked: −∞ where the mask forbids
+    std::vector<Real> score, softmax;          // [n_k]: masked scores and weights before their edits
     std::vector<Real> output;                  // [d_v]
     Real loss = 0;
-    std::vector<Real> d_output;                   // [d_v]
+    std::vector<Real> d_output, d_summed;         // [d_v]; of the output, and of what it was before its edits
     std::vector<Real> d_weight, d_masked, d_raw;  // [n_k]; 0 where the mask forbids
-    Real mean = 0;                                // Σ_k A[i, k] ∂L/∂A[i, k]
-    std::vector<Real> d_q;                        // [d_k]
-    // Of one key each: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = (weight[j] − (j = target)) d_output[b].
+    std::vector<Real> d_softmax, d_score;  // [n_k]: of the weights and masked scores before their edits
+    Real mean = 0;                         // Σ_k of these, softmax[k] d_softmax[k]
+    std::vector<Real> d_q;                 // [d_k]
+    // Of one key each: ∂L/∂K[j, a] = d_raw[j] Q[i, a], ∂L/∂V[j, b] = weight[j] d_summed[b] − (j = target) d_output[b].
 };
 
 // The same in slices, for rows of many keys. `float` computes as the kernels do, but for the order of sums; `double` is its
@@ -63,7 +69,7 @@ class RowPassing {
     const RowPass<Real>& pass() const { return pass_; }  // whole when it is done
 
   private:
-    enum class Phase { scores, weights, output, loss, weight_slopes, score_slopes, done };
+    enum class Phase { scores, weights, output, loss, weight_slopes, softmax, score_slopes, done };
     // The next keys; goes on to the phase after this one when they are the last.
     Range next_keys(Phase then);
     void score(Range keys);
@@ -71,6 +77,7 @@ class RowPassing {
     void add_output(Range keys);
     void finish_output();
     void add_weight_slopes(Range keys);
+    void leave_softmax();
     void add_score_slopes(Range keys);
 
     std::shared_ptr<const Record> record_;

@@ -1,6 +1,7 @@
 #include "attention/edit.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "attention/record.hpp"
 
@@ -52,6 +53,15 @@ Real result(Operation operation, const RowValues& values, Index place, Real comp
     }
 }
 
+// Of that result by what was computed.
+float slope(const Edit& edit) {
+    switch (edit.operation) {
+        case Operation::scale: return edit.values.front();
+        case Operation::add: return 1;
+        default: return 0;
+    }
+}
+
 }  // namespace
 
 bool Edit::touches(Index of_head, Index row) const {
@@ -78,6 +88,21 @@ std::optional<double> changed(const Edit& edit, double computed, Index head, Ind
             out = result(edit.operation, RowValues(edit, row), place, computed);
         });
     return out;
+}
+
+float slope_of(const Edit& edit, Index head, Index row, Index column) {
+    const bool in_column = edit.columns.empty() || std::ranges::binary_search(edit.columns, column);
+    return in_column && edit.touches(head, row) ? slope(edit) : 1;
+}
+
+void change_back(const Edit& edit, HeadsView<float> gradient, Index first_row) {
+    const float factor = slope(edit);
+    for (Index head = 0; head < gradient.heads; ++head)
+        for (Index r = 0; r < gradient.rows; ++r) {
+            if (!edit.touches(head, first_row + r)) continue;
+            float* const of_row = gradient.head(head).row(r);
+            for_each_column(edit, {0, gradient.cols}, [&](Index column, Index) { of_row[column] *= factor; });
+        }
 }
 
 bool touches(const CellEdits& edits, CellEdit::Of of, Index head, Index query) {
@@ -122,6 +147,17 @@ std::vector<float> taken_from(const CellEdit& each, Index head, Index query, Ran
     return row;
 }
 
+// The columns that an edit changes, of these keys: as many as the other runs have, of weights those that are seen.
+template <class F>
+void for_each_cell(const CellEdit& each, Range keys, std::span<const std::uint8_t> seen, F f) {
+    if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
+    const Index first = keys.begin;
+    for_each_column(each.edit, keys, [&](Index key, Index place) {
+        const auto j = static_cast<std::size_t>(key - first);
+        if (each.of == CellEdit::Of::score || seen[j]) f(j, place);
+    });
+}
+
 template <class Real>
 void change_row(const CellEdits& edits, CellEdit::Of of, Index head, Index query, Index first_key,
                 std::span<Real> row, std::span<const std::uint8_t> seen) {
@@ -131,11 +167,7 @@ void change_row(const CellEdits& edits, CellEdit::Of of, Index head, Index query
         // As many keys as the other runs have; the edit has no others.
         if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
         const auto set = [&](auto value) {
-            for_each_column(each.edit, keys, [&](Index key, Index place) {
-                const auto j = static_cast<std::size_t>(key - first_key);
-                if (of == CellEdit::Of::weight && !seen[j]) return;
-                row[j] = value(j, place);
-            });
+            for_each_cell(each, keys, seen, [&](std::size_t j, Index place) { row[j] = value(j, place); });
         };
         if (keys.size() <= 0) continue;
         if (each.edit.operation == Operation::mean) {
@@ -153,6 +185,26 @@ void change_row(const CellEdits& edits, CellEdit::Of of, Index head, Index query
     }
 }
 
+template <class Real>
+void change_row_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
+                     std::span<Real> gradient, std::span<const std::uint8_t> seen) {
+    const Range keys{0, std::ssize(gradient)};
+    for (const CellEdit& each : std::views::reverse(edits)) {
+        if (each.of != of || !each.edit.touches(head, query)) continue;
+        const auto factor = static_cast<Real>(slope(each.edit));
+        Real stopped = 0;
+        for_each_cell(each, keys, seen, [&](std::size_t j, Index) {
+            stopped += gradient[j];
+            gradient[j] *= factor;
+        });
+        const auto count =
+            static_cast<Real>(std::ranges::count_if(seen, [](std::uint8_t bit) { return bit != 0; }));
+        if (each.edit.operation != Operation::mean || count == 0) continue;
+        for (std::size_t j = 0; j < seen.size(); ++j)
+            if (seen[j]) gradient[j] += stopped / count;
+    }
+}
+
 }  // namespace
 
 void change_cells(const CellEdits& edits, CellEdit::Of of, Index head, Index query, Index first_key,
@@ -163,6 +215,16 @@ void change_cells(const CellEdits& edits, CellEdit::Of of, Index head, Index que
 void change_cells(const CellEdits& edits, CellEdit::Of of, Index head, Index query, Index first_key,
                   std::span<double> row, std::span<const std::uint8_t> seen) {
     change_row(edits, of, head, query, first_key, row, seen);
+}
+
+void change_cells_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
+                       std::span<float> gradient, std::span<const std::uint8_t> seen) {
+    change_row_back(edits, of, head, query, gradient, seen);
+}
+
+void change_cells_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
+                       std::span<double> gradient, std::span<const std::uint8_t> seen) {
+    change_row_back(edits, of, head, query, gradient, seen);
 }
 
 }  // namespace attn

@@ -40,6 +40,10 @@ struct Edit {
 void change(const Edit& edit, HeadsView<float> numbers, Index first_row);
 // The same of one number in double; none: the edit does not touch it.
 std::optional<double> changed(const Edit& edit, double computed, Index head, Index row, Index column);
+// How fast what is left of that number grows with it: 1 where the edit does not touch it, 0 where it becomes another.
+float slope_of(const Edit& edit, Index head, Index row, Index column);
+// Makes of the gradient by what the edit left of numbers that by the numbers themselves.
+void change_back(const Edit& edit, HeadsView<float> gradient, Index first_row);
 
 // Scores are changed as they are scaled, capped and with their bias, before the mask and the softmax. Weights are changed
 // behind the softmax, as a hook on them does: their sum may then be another than 1, and a key that the query does not see
@@ -61,5 +65,11 @@ void change_cells(const CellEdits& edits, CellEdit::Of of, Index head, Index que
                   std::span<float> row, std::span<const std::uint8_t> seen);
 void change_cells(const CellEdits& edits, CellEdit::Of of, Index head, Index query, Index first_key,
                   std::span<double> row, std::span<const std::uint8_t> seen);
+// Makes of the gradient by what all edits left of a whole row that by its scores or weights themselves. Numbers of other
+// runs are constants.
+void change_cells_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
+                       std::span<float> gradient, std::span<const std::uint8_t> seen);
+void change_cells_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
+                       std::span<double> gradient, std::span<const std::uint8_t> seen);
 
 }  // namespace attn

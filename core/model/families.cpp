@@ -177,12 +177,14 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config) {
         rules.weights, [&](const WeightRule& rule) { return rule.part == part && rule.when(config); });
 }
 
-bool lies_in_out(const FamilyRules& rules, std::string_view stored_name) {
+std::string_view without_prefix(const FamilyRules& rules, std::string_view stored_name) {
     for (const std::string_view prefix : rules.prefixes)
-        if (stored_name.starts_with(prefix)) {
-            stored_name.remove_prefix(prefix.size());
-            break;
-        }
+        if (stored_name.starts_with(prefix)) return stored_name.substr(prefix.size());
+    return stored_name;
+}
+
+bool lies_in_out(const FamilyRules& rules, std::string_view stored_name) {
+    stored_name = without_prefix(rules, stored_name);
     return rules.layout == WeightView::Layout::in_out &&
            std::ranges::none_of(rules.weights, [&](const WeightRule& rule) {
                return is_table(rule.part) && stored_name == std::string(rule.name) + ".weight";

@@ -131,6 +131,8 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config);
 // Returns a part's name in a layer, and of an expert.
 std::string name_of(const WeightRule& rule, Index layer, Index expert = 0);
 
+// A tensor's name without the prefix of the family's that it has, if any.
+std::string_view without_prefix(const FamilyRules& rules, std::string_view stored_name);
 // Whether a tensor of a file, by the name that it has there, is a matrix that lies [in, out].
 bool lies_in_out(const FamilyRules& rules, std::string_view stored_name);
 

@@ -32,12 +32,7 @@ struct StoredTensor {
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;
 
 std::string declared_name(const std::string& name, const FamilyRules& rules) {
-    std::string declared = name;
-    for (const std::string_view prefix : rules.prefixes)
-        if (name.starts_with(prefix)) {
-            declared.erase(0, prefix.size());
-            break;
-        }
+    std::string declared(without_prefix(rules, name));
     // BERT's first files, which were converted from TensorFlow, call a norm's gain and bias so.
     for (const auto& [old, now] :
          {std::pair{"LayerNorm.gamma", "LayerNorm.weight"}, std::pair{"LayerNorm.beta", "LayerNorm.bias"}})

@@ -169,12 +169,6 @@ struct Network {
     }
 };
 
-// Whether rotary positions or norms come between W_Q and q, or W_K and k.
-inline bool turns_or_normalises(const Network& network, Index attention) {
-    const AttentionHalf& half = network.attention(attention);
-    return half.rotary || half.q_norm || half.k_norm;
-}
-
 // Whether a network computes what GPT-2's or Llama's does, from matrices of their own: norms before each half and after
 // the last block alone, one MLP, pairs of Q and K turned in halves if at all, and no caps.
 bool is_plain(const Network& network);

@@ -9,6 +9,26 @@ namespace attn {
 ResidualRows::ResidualRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index rows)
     : model_(std::move(model)), kernels_(&kernels), residual_({rows, model_->config().d_model}) {}
 
+void ResidualRows::follow(const Trace& run, Index first) {
+    run_ = &run;
+    first_ = first;
+}
+
+Index ResidualRows::number_of(std::size_t layer, bool cross) const {
+    const Network& network = model_->network();
+    const Index layers = std::ssize(network.blocks), kinds = cross ? 1 : network.encoder ? 2 : 1;
+    return network.attentions() - kinds * layers + static_cast<Index>(layer);
+}
+
+void ResidualRows::change(Index attention, Site site, HeadsView<float> rows) const {
+    if (!run_) return;
+    for (const Intervention& each : run_->interventions())
+        if (is_at(each, model_->network(), attention, site)) attn::change(each.edit, rows, first_);
+}
+void ResidualRows::change(std::size_t layer, Site site, HeadsView<float> rows) const {
+    change(number_of(layer, false), site, rows);
+}
+
 TokenRows::TokenRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index position,
                      Index variants)
     : ResidualRows(std::move(model), kernels, variants), position_(position), variants_(variants) {
@@ -101,31 +121,50 @@ Tensor TokenRows::attend(std::size_t layer, const SeenKeys& seen) {
     return ResidualRows::attend(half, call);
 }
 
-void ResidualRows::add_heads(const AttentionHalf& half, const Tensor& heads) {
+void ResidualRows::add_heads(const AttentionHalf& half, const Tensor& heads, Index attention) {
     Tensor output(residual_.shape()), between(residual_.shape());
     merge_heads(*kernels_, half, heads.heads(), output.matrix());
+    change(attention, Site::attention_output, heads_of(output.matrix(), 1));
     leave_half(*kernels_, after_attention(half), residual_.matrix(), output.matrix(), between.matrix(),
                residual_.matrix());
+}
+
+// As the run's Record has it, of other queries.
+Tensor ResidualRows::attend_changed(std::size_t layer, const Tensor& q) const {
+    const Record& record = run_->layers()[layer].cross->attention;
+    const Range own{first_, first_ + q.dim(1)};
+    Tensor all(record.q().shape()), output(q.shape());
+    copy_heads(q.heads(), rows(all.heads(), own));
+    // Their shapes are those of a record.
+    Record changed = *Record::prepare(std::move(all), record.k(), record.v(), record.spec(), *kernels_);
+    changed.compute(own);
+    copy_heads(rows(changed.output().heads(), own), output.heads());
+    return output;
 }
 
 void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* cross_k,
                          const Tensor* cross_v) {
     const ModelConfig& config = model_->config();
     const Block& block = model_->network().blocks[layer];
-    const Index count = residual_.dim(0);
+    const Index count = residual_.dim(0), own = number_of(layer, false), cross = number_of(layer, true);
     Tensor normalised(residual_.shape());
     if (block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
-    add_heads(block, heads);
+    add_heads(block, heads, own);
     if (block.cross) {
         Tensor q({config.heads, count, config.head_dim});
+        change(cross, Site::residual_in);
         enter_half(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
         project_cross_q(*kernels_, *block.cross, normalised.matrix(), q.heads());
+        change(cross, Site::q, q.heads());
         AttentionCall call;
         call.q = q.heads();
         call.k = cross_k->heads();
         call.v = cross_v->heads();
-        add_heads(*block.cross, attend(*block.cross, call));
+        Tensor attended = run_ ? attend_changed(layer, q) : attend(*block.cross, call);
+        change(cross, Site::head_output, attended.heads());
+        add_heads(*block.cross, attended, cross);
     }
+    change(own, Site::residual_middle);
     if (!block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     Tensor output(residual_.shape()), between(residual_.shape());
     if (block.experts) {
@@ -141,8 +180,11 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
         mlp_hidden(*kernels_, block.mlp, config.activation, normalised.matrix(), hidden.matrix());
         apply(*kernels_, block.mlp.down, hidden.matrix(), output.matrix());
     }
+    change(own, Site::mlp_output, heads_of(output.matrix(), 1));
     leave_half(*kernels_, after_mlp(block), residual_.matrix(), output.matrix(), between.matrix(),
                residual_.matrix());
+    change(own, Site::residual_out);
+    if (layer + 1 < model_->network().blocks.size()) change(own + 1, Site::residual_in);
 }
 
 void ResidualRows::logits(Range outputs, MatrixView<float> to) const {

@@ -4,6 +4,7 @@
 
 #include "model/block.hpp"
 #include "model/model.hpp"
+#include "model/trace.hpp"
 
 namespace attn {
 
@@ -20,9 +21,14 @@ class ResidualRows {
   public:
     ResidualRows() = default;
     ResidualRows(std::shared_ptr<const Model> model, const Kernels& kernels, Index rows);
+    // The rows are a run's tokens from that one on: what its interventions do to numbers of theirs, leave() and change() do,
+    // too. The run has to live as long.
+    void follow(const Trace& run, Index first);
 
     // What the next layer reads, [rows, d_model].
     MatrixView<float> residual() { return residual_.matrix(); }
+    // A site of the layer's self-attention, once its rows are computed.
+    void change(std::size_t layer, Site site, HeadsView<float> rows) const;
     // What the layer makes of the outputs of its heads, [heads, rows, head_dim], and of the encoder's text, if it reads one:
     // its keys and values, [kv_heads, keys, head_dim].
     void leave(std::size_t layer, const Tensor& heads, const Tensor* cross_k, const Tensor* cross_v);
@@ -37,7 +43,14 @@ class ResidualRows {
     Tensor residual_;  // [rows, d_model]
 
   private:
-    void add_heads(const AttentionHalf& half, const Tensor& heads);
+    Index number_of(std::size_t layer, bool cross) const;
+    void change(Index attention, Site site, HeadsView<float> rows) const;
+    void change(Index attention, Site site) { change(attention, site, heads_of(residual_.matrix(), 1)); }
+    void add_heads(const AttentionHalf& half, const Tensor& heads, Index attention);
+    Tensor attend_changed(std::size_t layer, const Tensor& q) const;  // cross-attention of the run
+
+    const Trace* run_ = nullptr;
+    Index first_ = 0;
 };
 
 // Each variant sees the tokens before it, and itself.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/matrix.hpp"
+#include "attention/edit.hpp"
 #include "model/network.hpp"
 #include "subjects/subject.hpp"
 
@@ -33,6 +34,13 @@ struct Projections {
     Stage of_x = Stage::x;                             // what the numbers of X are
     // Of cross-attention the rows of X are those that k and v are made of, and one more for the query in view.
     bool crosses = false;
+    // What changes the head's q, k and v once they are made; of all heads of theirs.
+    struct Change {
+        Stage stage;
+        Edit edit;
+        bool operator==(const Change&) const = default;
+    };
+    std::vector<Change> changes = {};
     bool operator==(const Projections&) const = default;
 };
 

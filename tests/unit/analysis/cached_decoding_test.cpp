@@ -85,7 +85,9 @@ std::shared_ptr<const Trace> masked_run(const CachedDecoding& decoding) {
                                   .edit = {.head = head, .rows = {query}, .columns = keys}});
             }
     }
-    auto forward = Forward::start_with(hidden, trace);
+    std::vector<Intervention> all = trace->interventions();
+    all.insert(all.end(), hidden.begin(), hidden.end());
+    auto forward = Forward::start_with(all, trace);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);
     return *forward->finish();
@@ -248,6 +250,68 @@ TEST_CASE("queries read rounded keys and values from the groups before them, in 
         }
 }
 
+namespace {
+
+// Two changes of every site of every attention: of some rows in the prompt and behind it, and of one head or all.
+std::vector<Intervention> changes_of(const Trace& trace, Site site) {
+    std::vector<Intervention> all;
+    for (Index attention = 0; attention < trace.attentions(); ++attention) {
+        const Index rows = site == Site::k || site == Site::v ? trace.attention(attention).keys.tokens()
+                                                              : trace.attention(attention).queries.tokens();
+        Intervention each{.attention = attention, .site = site};
+        each.edit = {.rows = {2, rows - 4, rows - 1},
+                     .columns = {0, 1},
+                     .operation = Operation::scale,
+                     .values = {-0.5f}};
+        if (is_of_heads(site)) each.edit.head = 0;
+        if (site == Site::mask) each.edit.operation = Operation::zero, each.edit.values.clear();
+        all.push_back(each);
+        if (site == Site::mask) continue;
+        each.edit = {.columns = {1}, .operation = Operation::mean};
+        if (site == Site::score) each.edit.columns = {};
+        all.push_back(each);
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a changed run is decoded under its changes, with its bits, in every family", "[analysis]") {
+    for (const SmallFamily& family : causal_families()) {
+        CAPTURE(family.name);
+        const auto trace = *run_text(small_model(family), decoded_ids);
+        for (int which = 0; which < site_count; ++which) {
+            const Site site = static_cast<Site>(which);
+            CAPTURE(info(site).key);
+            auto forward = Forward::start_with(changes_of(*trace, site), trace);
+            INFO((forward ? "" : forward.error().message));
+            REQUIRE(forward);
+            const auto changed = *forward->finish();
+            const CachedDecoding decoding =
+                decoded(changed, 4, EvictionRule{.policy = EvictionPolicy::heavy_hitters, .budget = 40});
+            for (Index l = 0; l < std::ssize(changed->layers()); ++l) {
+                const Record& record = changed->layers()[static_cast<std::size_t>(l)].attention;
+                CHECK(decoding.q(l) == record.q());
+                CHECK(decoding.k(l) == record.k());
+                CHECK(decoding.v(l) == record.v());
+                for (Index query = 4; query < decoding.tokens(); ++query)
+                    for (Index head = 0; head < record.heads(); ++head) {
+                        CHECK(decoding.moved({l, head}, query) == 0);
+                        CHECK(decoding.lost({l, head}, query) == 0);
+                    }
+            }
+            for (Index query = 4; query < decoding.tokens(); ++query) {
+                CHECK(decoding.at(query).divergence == 0);
+                for (const auto& choice : decoding.at(query).choices) CHECK(choice.before == choice.after);
+            }
+            // With fewer keys it is the changed run in which those that are gone are hidden besides.
+            const CachedDecoding fewer =
+                decoded(changed, 4, EvictionRule{.policy = EvictionPolicy::sinks, .budget = 4, .sinks = 2});
+            check_distributions(fewer, *masked_run(fewer));
+        }
+    }
+}
+
 TEST_CASE("a decoding is the same however it is cut, and says why it cannot be", "[analysis]") {
     const auto model = small_model(small_families[1]);
     const auto trace = *run_text(model, decoded_ids);
@@ -263,9 +327,26 @@ TEST_CASE("a decoding is the same however it is cut, and says why it cannot be",
     for (const Index prompt : {0, 11, 12})
         CHECK_THAT(CachedDecoding::start(trace, prompt, EvictionRule{}).error().message,
                    ContainsSubstring("leaves nothing of 11 tokens to decode"));
-    const auto changed = *Forward::start_with({Intervention{.edit = {.head = 0}}}, trace)->finish();
-    CHECK_THAT(CachedDecoding::start(changed, 3, EvictionRule{}).error().message,
-               ContainsSubstring("is changed"));
+    // Only a key that no cache would hold by then is in the way: one behind its query, or before its window.
+    const auto shown = [](const std::shared_ptr<const Trace>& run, Index query, Index key) {
+        return *Forward::start_with({Intervention{.site = Site::mask,
+                                                  .edit = {.head = 0,
+                                                           .rows = {query},
+                                                           .columns = {key},
+                                                           .operation = Operation::set,
+                                                           .values = {1}}}},
+                                    run)
+                    ->finish();
+    };
+    const auto windowed = *run_text(
+        small_model(*std::ranges::find(small_families, std::string_view("mistral"), &SmallFamily::name)),
+        decoded_ids);
+    for (const auto& [run, query, key] :
+         {std::tuple(trace, Index{5}, Index{7}), std::tuple(windowed, Index{8}, Index{2})})
+        CHECK_THAT(CachedDecoding::start(shown(run, query, key), 3, EvictionRule{}).error().message,
+                   ContainsSubstring("a change of the mask in layer 0 shows a query a key"));
+    CHECK(CachedDecoding::start(shown(trace, 2, 7), 3, EvictionRule{}));
+    CHECK(CachedDecoding::start(shown(trace, 5, 4), 3, EvictionRule{}));
     const auto bert = std::ranges::find(small_families, std::string_view("bert"), &SmallFamily::name);
     CHECK_THAT(
         CachedDecoding::start(*run_text(small_model(*bert), decoded_ids), 3, EvictionRule{}).error().message,

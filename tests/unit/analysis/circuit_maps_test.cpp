@@ -8,6 +8,12 @@ using namespace attn::test;
 
 namespace {
 
+// Whether rotary positions or norms come between W_Q and q, or W_K and k.
+bool turns_or_normalises(const Network& network, Index attention) {
+    const AttentionHalf& half = network.attention(attention);
+    return half.rotary || half.q_norm || half.k_norm;
+}
+
 CircuitJob circuit_made(const std::shared_ptr<const Model>& model, Circuit circuit, HeadIndex head) {
     auto job = CircuitJob::start(model, circuit, head);
     INFO((job ? "" : job.error().message));

@@ -102,8 +102,15 @@ TEST_CASE("edges that cannot be estimated are refused in one sentence", "[analys
     CHECK(EdgeEstimates::start(*trace, five_over_two, {0, 2}).error().message ==
           "There is no head 2 in attention 0.");
     CHECK_FALSE(EdgeEstimates::start(*trace, {.raise = 99, .over = {}}, {0, 0}));
-    const auto changed = Forward::start_with({{.attention = 0}}, *trace)->finish();
-    REQUIRE(changed);
-    CHECK_THAT(EdgeEstimates::start(*changed, five_over_two, {0, 0}).error().message,
-               ContainsSubstring("was changed"));
+    const auto with = [&](Site site, Operation operation) {
+        return *Forward::start_with(
+                    {{.attention = 0, .site = site, .edit = {.head = 0, .operation = operation}}}, *trace)
+                    ->finish();
+    };
+    for (const auto& changed : {with(Site::weight, Operation::zero), with(Site::score, Operation::mean)}) {
+        CHECK_THAT(EdgeEstimates::start(changed, five_over_two, {0, 0}).error().message,
+                   ContainsSubstring("can be cut, but not estimated"));
+        CHECK(EdgeEstimates::start(changed, five_over_two, {0, 1}));
+    }
+    CHECK(EdgeEstimates::start(with(Site::head_output, Operation::zero), five_over_two, {0, 0}));
 }

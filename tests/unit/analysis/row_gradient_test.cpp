@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "support/backward.hpp"
@@ -37,6 +38,37 @@ std::vector<AttentionSpec> specs() {
     return all;
 }
 
+// Behind a causal mask with a soft cap: scores and weights of some keys, and of whole rows.
+std::vector<AttentionSpec> changed_specs() {
+    const auto other = std::make_shared<const Record>(
+        *Record::run(random_tensor({head_count, tokens, key_width}, 11),
+                     random_tensor({kv_head_count, tokens, key_width}, 12),
+                     random_tensor({kv_head_count, tokens, value_width}, 13), {}));
+    using enum CellEdit::Of;
+    const auto on = [&](CellEdit::Of of, Operation operation, std::vector<float> values = {}) {
+        const bool taken = operation == Operation::patch || operation == Operation::mean_of_texts;
+        return CellEdit{of,
+                        {.columns = {1, 2, 5}, .operation = operation, .values = std::move(values)},
+                        taken ? std::vector{other} : std::vector<std::shared_ptr<const Record>>{}};
+    };
+    std::vector<AttentionSpec> all;
+    for (const CellEdits& edits :
+         {CellEdits{on(score, Operation::scale, {-0.5f})}, CellEdits{on(score, Operation::mean)},
+          CellEdits{on(score, Operation::set, {0.5f}), on(score, Operation::add, {0.25f, 1, -1})},
+          CellEdits{on(score, Operation::patch)}, CellEdits{on(weight, Operation::zero)},
+          CellEdits{on(weight, Operation::mean), on(weight, Operation::scale, {1.5f})},
+          CellEdits{on(weight, Operation::mean_of_texts)},
+          CellEdits{on(weight, Operation::scale, {2}), on(score, Operation::mean),
+                    on(weight, Operation::mean)}}) {
+        AttentionSpec spec;
+        spec.mask = Mask::causal();
+        spec.softcap = 1.5f;
+        spec.edits = std::make_shared<const CellEdits>(edits);
+        all.push_back(std::move(spec));
+    }
+    return all;
+}
+
 AttentionSpec under(Mask mask) {
     AttentionSpec spec;
     spec.mask = std::move(mask);
@@ -50,7 +82,8 @@ double gradient_at(const Record& record, const RowPass<double>& pass, Index head
     };
     if (stage == Stage::q) return at(pass.d_q, col);
     if (stage == Stage::v)
-        return (at(pass.weight, row) - static_cast<double>(target == row)) * at(pass.d_output, col);
+        return at(pass.weight, row) * at(pass.d_summed, col) -
+               static_cast<double>(target == row) * at(pass.d_output, col);
     return at(pass.d_raw, row) * static_cast<double>(record.q().heads().head(head)(query, col));
 }
 
@@ -65,9 +98,15 @@ double slope_at(const Record& record, Index head, Index query, const RowLoss& lo
 TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
     std::vector<double> along;
     for (Index b = 0; b < value_width; ++b) along.push_back(1.5 - static_cast<double>(b));
-    for (const AttentionSpec& spec : specs()) {
+    const Edit scaled{.columns = {1, 2}, .operation = Operation::scale, .values = {-2}},
+        set{.rows = {4}, .columns = {0}, .operation = Operation::set, .values = {0.5f}};
+    std::vector<AttentionSpec> all = specs();
+    std::ranges::move(changed_specs(), std::back_inserter(all));
+    for (const AttentionSpec& spec : all) {
         const Record record = record_under(spec);
-        for (const RowLoss& loss : {RowLoss{{}, 1}, RowLoss{3, 0}, RowLoss{.along = along}})
+        for (const RowLoss& loss :
+             {RowLoss{{}, 1}, RowLoss{3, 0}, RowLoss{.along = along}, RowLoss{3, 0, {}, {scaled, set}},
+              RowLoss{.along = along, .edits = {scaled}}})
             for (Index head = 0; head < head_count; ++head)
                 for (Index query = 0; query < tokens; ++query) {
                     INFO(spec.mask.text() << ", head " << head << ", query " << query);
@@ -100,6 +139,24 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
                         near(Stage::weight, pass.d_weight[j]);
                     }
                 }
+    }
+}
+
+TEST_CASE("a row that was changed is that of its record", "[analysis]") {
+    for (const AttentionSpec& spec : changed_specs()) {
+        const auto record = std::make_shared<const Record>(record_under(spec));
+        for (Index head = 0; head < head_count; ++head)
+            for (Index query = 0; query < tokens; ++query) {
+                const auto pass = row_pass<double>(record, head, query, {});
+                const std::vector<float> weights = record->weights(head, query);
+                // Of f32 and of double.
+                for (std::size_t j = 0; j < weights.size(); ++j)
+                    CHECK(std::abs(pass.weight[j] - static_cast<double>(weights[j])) < 1e-6);
+                for (Index b = 0; b < value_width; ++b)
+                    CHECK(std::abs(pass.output[static_cast<std::size_t>(b)] -
+                                   static_cast<double>(record->output().heads().head(head)(query, b))) <
+                          2e-6);
+            }
     }
 }
 

@@ -150,10 +150,9 @@ void CacheLens::draw_heads(const Drawing& drawing, Subject& subject, float width
 void CacheLens::draw_kept(const Drawing& drawing, Subject& subject, float width) {
     const Attention& words = text(subject);
     ui::section(("What " + head_name(subject) + " still sees").c_str());
-    const Index heads = kept_head()->record().heads();
     const HeadIndex of = head(subject);
     if (const std::pair wanted{&kept_head()->record(), of.head}; mapped_ != wanted) {
-        map_ = kept_head()->map(of.head % heads);
+        map_ = kept_head()->map(of.head);
         mapped_ = wanted;
     }
     ui::MapPicture picture{.name = "cache/map",
@@ -202,10 +201,10 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
         const Index key = keys[static_cast<std::size_t>(c)];
         columns.push_back(cache_view::short_name(words.key_names(), key));
         values.at(0, c) = static_cast<double>(weights[static_cast<std::size_t>(key)]);
-        values.at(1, c) = kept_head()->sees(at, key)
-                              ? static_cast<double>(kept_head()->record().cell(
-                                    Stage::weight, of.head % kept_head()->record().heads(), at, key))
-                              : NAN;
+        values.at(1, c) =
+            kept_head()->sees(at, key)
+                ? static_cast<double>(kept_head()->record().cell(Stage::weight, of.head, at, key))
+                : NAN;
         scores.at(0, c) = value_at(subject, cache_rows::score, key);
     }
     const std::vector<std::string> rows{"as it is", "with the cache"}, score_row{"score"};

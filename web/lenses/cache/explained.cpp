@@ -231,7 +231,7 @@ std::optional<Explained> CacheLens::explain_weight(Subject& subject, Index query
     const Attention& words = text(subject);
     const HeadIndex of = head(subject);
     const Record& record = kept_head()->record();
-    const CellExplanation cell = attn::explain(record, Stage::weight, of.head % record.heads(), query, key);
+    const CellExplanation cell = attn::explain(record, Stage::weight, of.head, query, key);
     Explained out = begin(subject, "Weight of " + query_in_words(words, query) + " on " +
                                        key_in_words(words, key) + " with the cache");
     out.masked = !cell.allowed;
@@ -251,12 +251,15 @@ std::optional<Explained> CacheLens::explain_weight(Subject& subject, Index query
     add_step(out, "score", "", cell.masked);
     add_step(out, "largest of the row", "", cell.row_max);
     add_step(out, "Σ exp(score − max)", "over the keys that are left", cell.row_sum);
-    add_step(out, "weight", "", cell.weight, true);
+    if (cell.weight_before) add_step(out, "as the softmax gives it", "", *cell.weight_before);
+    add_step(out, "weight", cell.weight_before ? "changed in this run" : "", cell.weight, true);
     if (why) add_step(out, "weight as it is", "over all keys", why->f64, false, whole);
     add_line(out, "exponential",
              "exp(" + in_expression(cell.masked) + " - " + in_expression(cell.row_max) + ")",
              cell.exponential);
-    add_line(out, "weight", "exponential / " + in_expression(cell.row_sum), out.f64);
+    add_line(out, cell.weight_before ? "softmax" : "weight", "exponential / " + in_expression(cell.row_sum),
+             cell.weight_before.value_or(out.f64));
+    if (cell.weight_before) add_line(out, "weight", in_expression(out.f64), out.f64);
     if (query < shown_->prompt()) out.note = "The prompt is read with all of its keys.";
     return out;
 }

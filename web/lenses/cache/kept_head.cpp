@@ -8,43 +8,38 @@ namespace {
 
 constexpr Index cells_a_step = Index{1} << 17;
 
-Tensor some_heads(const Tensor& all, Index first, Index count) {
-    Tensor some({count, all.dim(1), all.dim(2)});
-    for (Index head = 0; head < count; ++head)
-        for (Index row = 0; row < all.dim(1); ++row)
-            std::copy_n(all.heads().head(first + head).row(row), all.dim(2),
-                        some.heads().head(head).row(row));
-    return some;
-}
-
 }  // namespace
 
 KeptHead::KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head)
     : gone_(decoding.gone(layer, kv_head).begin(), decoding.gone(layer, kv_head).end()),
       adds_up_(std::get<EvictionRule>(decoding.rule()).policy == EvictionPolicy::heavy_hitters) {
     const Record& before = decoding.trace()->layers()[static_cast<std::size_t>(layer)].attention;
-    const Index n = decoding.tokens(), group = before.heads() / before.kv_heads(), first = kv_head * group;
+    const Index n = decoding.tokens();
     PaintedBits seen{1, n, n, std::vector<std::uint8_t>(static_cast<std::size_t>(n * n))};
     for (Index query = 0; query < n; ++query)
         for (Index key = 0; key <= query; ++key)
             seen.allowed[static_cast<std::size_t>(query * n + key)] = sees(query, key);
-    AttentionSpec spec{.scale = before.scale(),
-                       .softcap = before.spec().softcap,
-                       .mask = Mask::painted(std::move(seen)),
-                       .bias = before.spec().bias};
-    if (!spec.bias.empty() && spec.bias.values->dim(0) > 1)
-        spec.bias.values = std::make_shared<const Tensor>(some_heads(*spec.bias.values, first, group));
+    // A prompt's query may be shown a key behind it.
+    const Mask of_prompt = Mask::painted({1, n, 1, [&] {
+                                              std::vector<std::uint8_t> rows(static_cast<std::size_t>(n));
+                                              std::fill_n(rows.begin(), decoding.prompt(), std::uint8_t{1});
+                                              return rows;
+                                          }()});
+    AttentionSpec spec = before.spec();
+    spec.mask = spec.mask & (of_prompt | Mask::painted(std::move(seen)));
     // Their shapes are those of a record.
-    auto record = Record::prepare(
-        some_heads(decoding.q(layer), first, group), some_heads(decoding.k(layer), kv_head, 1),
-        some_heads(decoding.v(layer), kv_head, 1), std::move(spec), before.kernels());
+    auto record = Record::prepare(decoding.q(layer), decoding.k(layer), decoding.v(layer), std::move(spec),
+                                  before.kernels());
     record_ = std::make_shared<Record>(*std::move(record));
+    const Index group = before.heads() / before.kv_heads();
+    heads_ = {kv_head * group, (kv_head + 1) * group};
+    kv_head_ = kv_head;
 }
 
 bool KeptHead::step() {
     const Index n = record_->queries();
-    const Index end = std::min(n, next_ + std::max<Index>(1, cells_a_step / (n * record_->heads())));
-    record_->measure({next_, end});
+    const Index end = std::min(n, next_ + std::max<Index>(1, cells_a_step / (n * heads_.size())));
+    record_->measure({next_, end}, 1, {kv_head_, kv_head_ + 1});
     for (; next_ < end; ++next_)
         if (adds_up_) add_row();
     return !done();
@@ -55,7 +50,7 @@ void KeptHead::add_row() {
     if (next_ > 0) {
         std::ranges::copy(sums_.back(), sums.begin());
         std::vector<float> row(sums.size());
-        for (Index head = 0; head < record_->heads(); ++head) {
+        for (Index head = heads_.begin; head < heads_.end; ++head) {
             record_->stage(Stage::weight, head, {next_ - 1, next_}, {0, next_}, row);
             for (std::size_t key = 0; key < sums.size(); ++key) sums[key] += static_cast<double>(row[key]);
         }
@@ -69,7 +64,7 @@ double KeptHead::sum(Index query, Index key) const {
 
 double KeptHead::given(Index query, Index key) const {
     double sum = 0;
-    for (Index head = 0; head < record_->heads(); ++head)
+    for (Index head = heads_.begin; head < heads_.end; ++head)
         sum += static_cast<double>(record_->cell(Stage::weight, head, query, key));
     return sum;
 }

@@ -17,8 +17,10 @@ class KeptHead {
 
     bool step();  // some rows; true while there is more to do
     bool done() const { return next_ == record_->queries(); }
-    const Record& record() const { return *record_; }  // its heads are those that share the keys
-    MapPointer map(Index head) const { return stage_map(record_, head, Stage::weight); }  // of these
+    const Record& record() const {
+        return *record_;
+    }  // of all heads; only those that share the keys are measured
+    MapPointer map(Index head) const { return stage_map(record_, head, Stage::weight); }  // one of these
     bool sees(Index query, Index key) const {
         return key <= query && query < gone_[static_cast<std::size_t>(key)];
     }
@@ -34,7 +36,8 @@ class KeptHead {
     std::vector<Index> gone_;
     bool adds_up_;
     std::shared_ptr<Record> record_;
-    Index next_ = 0;
+    Range heads_{};  // that share the keys
+    Index kv_head_ = 0, next_ = 0;
     std::vector<std::vector<double>> sums_;  // before each query, of the keys before it; or none
 };
 

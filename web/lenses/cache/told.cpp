@@ -143,8 +143,8 @@ std::vector<Table> CacheLens::decoded_tables(Subject& subject) const {
     all.push_back(std::move(of_heads));
     if (!kept_head()) return all;
     const std::string name = "Weights of " + head_name(subject) + " with the cache";
-    all.push_back(table_of(name, *kept_head()->map(head(subject).head % kept_head()->record().heads()),
-                           words.query_names(), words.key_names(), Stage::weight));
+    all.push_back(table_of(name, *kept_head()->map(head(subject).head), words.query_names(),
+                           words.key_names(), Stage::weight));
     return all;
 }
 

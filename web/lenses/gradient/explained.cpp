@@ -55,7 +55,7 @@ void explain_way_back(const Around& a) {
 
 // The loss itself is what the output is asked for.
 void explain_output(const Around& a) {
-    const auto& [target, component, along] = a.slopes.loss();
+    const auto& [target, component, along, edits] = a.slopes.loss();
     if (!along.empty()) return explain_way_back(a);
     const auto value = a.pass().output[a.key()];
     if (!target) {
@@ -75,17 +75,23 @@ void explain_output(const Around& a) {
 }
 
 void explain_masked(const Around& a) {
-    const double weight = a.pass().weight[a.key()], slope = a.pass().d_weight[a.key()], mean = a.pass().mean;
+    const double weight = a.pass().softmax[a.key()], slope = a.pass().d_softmax[a.key()],
+                 mean = a.pass().mean;
     a.out.formula = "A[i, j] · (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])";
-    a.step("weight", "", weight, a.at(Stage::weight, a.cell.col));
-    a.step("∂L/∂A", "", slope, a.at(Slope::weight, a.cell.col));
+    if (a.slopes.changed_behind(Stage::weight)) {
+        a.step("weight", "as the softmax gives it", weight);
+        a.step("∂L/∂A", "back through what changed the weights", slope);
+    } else {
+        a.step("weight", "", weight, a.at(Stage::weight, a.cell.col));
+        a.step("∂L/∂A", "", slope, a.at(Slope::weight, a.cell.col));
+    }
     a.step("their mean", "Σ A · ∂L/∂A", mean);
     a.step("∂L/∂S", four(weight) + " · (" + four(slope) + " − " + four(mean) + ")", a.out.f64, {}, true);
     Explained::Vector weights{"weights", {}}, slopes{"slopes", {}};
-    for (std::size_t j = 0; j < a.pass().weight.size(); ++j) {
+    for (std::size_t j = 0; j < a.pass().softmax.size(); ++j) {
         if (!a.pass().allowed[j]) continue;
-        weights.values.push_back(a.pass().weight[j]);
-        slopes.values.push_back(a.pass().d_weight[j]);
+        weights.values.push_back(a.pass().softmax[j]);
+        slopes.values.push_back(a.pass().d_softmax[j]);
     }
     a.out.vectors = {std::move(weights), std::move(slopes)};
     add_line(a.out, "mean", "dot(weights, slopes)", mean);
@@ -96,9 +102,12 @@ void explain_masked(const Around& a) {
 void explain_raw(const Around& a) {
     const auto scale = static_cast<double>(a.slopes.record().scale()),
                cap = static_cast<double>(a.slopes.record().spec().softcap);
-    const double masked = a.pass().d_masked[a.key()], scaled = a.pass().scaled[a.key()];
+    const double masked = a.pass().d_score[a.key()], scaled = a.pass().scaled[a.key()];
     a.out.formula = cap > 0 ? "scale · (1 − tanh²(scaled / cap)) · ∂L/∂S[i, j]" : "scale · ∂L/∂S[i, j]";
-    a.step("∂L/∂S", "", masked, a.at(Slope::masked, a.cell.col));
+    if (a.slopes.changed_behind(Stage::masked))
+        a.step("∂L/∂S", "back through what changed the scores", masked);
+    else
+        a.step("∂L/∂S", "", masked, a.at(Slope::masked, a.cell.col));
     a.step("scale", "", scale);
     std::string text = four(scale), line = in_expression(scale);
     if (cap > 0) {
@@ -114,12 +123,15 @@ void explain_raw(const Around& a) {
 }
 
 void explain_jacobian(const Around& a) {
-    const double own = a.pass().weight[static_cast<std::size_t>(a.cell.row)],
-                 other = a.pass().weight[a.key()];
-    const bool same = a.cell.row == a.cell.col;
+    const double own = a.pass().softmax[static_cast<std::size_t>(a.cell.row)],
+                 other = a.pass().softmax[a.key()];
+    const bool same = a.cell.row == a.cell.col, changed = a.slopes.changed_behind(Stage::weight);
+    const auto weight_at = [&](Index key) {
+        return changed ? std::nullopt : std::optional(a.at(Stage::weight, key));
+    };
     a.out.formula = "A[i, j] · ((j = k) − A[i, k])";
-    a.step("A[i, j]", "", own, a.at(Stage::weight, a.cell.row));
-    a.step("A[i, k]", "", other, a.at(Stage::weight, a.cell.col));
+    a.step("A[i, j]", "", own, weight_at(a.cell.row));
+    a.step("A[i, k]", "", other, weight_at(a.cell.col));
     a.step("∂A/∂S", four(own) + " · (" + (same ? "1" : "0") + " − " + four(other) + ")", a.out.f64, {}, true);
     add_line(a.out, "slope",
              in_expression(own) + " * (" + (same ? "1" : "0") + " - " + in_expression(other) + ")",

@@ -224,6 +224,10 @@ std::optional<Projections> GradientLens::projections_of(const Trace& trace, Head
     fill(made.w_q, Stage::q, config.heads);
     fill(made.w_k, Stage::k, config.kv_heads);
     fill(made.w_v, Stage::v, config.kv_heads);
+    for (const auto& [site, stage] :
+         {std::pair(Site::q, Stage::q), std::pair(Site::k, Stage::k), std::pair(Site::v, Stage::v)})
+        for (const Intervention& each : trace.interventions())
+            if (each.site == site && each.attention == head.layer) made.changes.push_back({stage, each.edit});
     return made;
 }
 
@@ -281,6 +285,10 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
             break;
         }
     }
+    if (const auto trace = attention.trace())
+        for (const Intervention& each : trace->interventions())
+            if (each.site == Site::head_output && each.attention == head.layer)
+                now.loss.edits.push_back(each.edit);
     if (shown_ == now && slopes_) return slopes_->done() ? &*slopes_ : nullptr;
     check_begun_ = false;
     shown_ = now;

@@ -84,7 +84,9 @@ bool LogitPass::run_moved() {
                                           .columns = {component},
                                           .operation = Operation::set,
                                           .values = {moved_to}}};
-        auto begun = Forward::start_with({moved}, trace_, slice_operations);
+        std::vector<Intervention> all = trace_->interventions();
+        all.push_back(moved);
+        auto begun = Forward::start_with(all, trace_, slice_operations);
         failed_ = !begun;
         if (failed_) return false;
         moved_ = *std::move(begun);

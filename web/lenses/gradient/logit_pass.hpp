@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/logit_gradient.hpp"
+#include "attention/head_index.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 

@@ -125,7 +125,27 @@ Real Slopes::vector_slope(const RowPass<Real>& pass, Slope slope, Index token, I
     switch (slope) {
         case Slope::q: return pass.d_q[c];
         case Slope::k: return pass.d_raw[j] * static_cast<Real>(record_->q().heads().head(head_)(query_, a));
-        default: return (pass.weight[j] - static_cast<Real>(loss_.target == token)) * pass.d_output[c];
+        default:
+            return pass.weight[j] * pass.d_summed[c] -
+                   static_cast<Real>(loss_.target == token) * pass.d_output[c];
+    }
+}
+
+double Slopes::kept(Slope slope, Index token, Index component) const {
+    double all = 1;
+    for (const auto& [stage, edit] : projections_->changes)
+        if (stage == info(slope).stage)
+            all *= static_cast<double>(
+                slope_of(edit, slope == Slope::q ? head_ : record_->kv_head(head_), token, component));
+    return all;
+}
+
+bool Slopes::changed_behind(Stage stage) const {
+    const RowPass<double>& pass = f64();
+    switch (stage) {
+        case Stage::output: return pass.d_summed != pass.d_output;
+        case Stage::weight: return pass.softmax != pass.weight || pass.d_softmax != pass.d_weight;
+        default: return pass.score != pass.masked || pass.d_score != pass.d_masked;
     }
 }
 
@@ -147,13 +167,17 @@ void Slopes::go_before(const RowPass<Real>& pass, Projected<Real>& back) const {
         for (Index token = first; token < first + tokens; ++token) {
             const std::size_t begin = slopes.size();
             for (Index a = 0; a < width; ++a) {
+                const auto made = [&](Index component) {
+                    return static_cast<Real>(kept(slope, token, component)) *
+                           vector_slope(pass, slope, token, component);
+                };
                 if (slope == Slope::v) {
-                    slopes.push_back(vector_slope(pass, slope, token, a));
+                    slopes.push_back(made(a));
                     continue;
                 }
                 Real& all = slopes.emplace_back(Real{0});
                 for (const auto& [component, factor] : turned(token, a))
-                    all += static_cast<Real>(factor) * vector_slope(pass, slope, token, component);
+                    all += static_cast<Real>(factor) * made(component);
             }
             if (!norm) continue;
             const double square = norm->squares[static_cast<std::size_t>(token)];
@@ -217,7 +241,7 @@ Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) c
         case Slope::q:
         case Slope::k:
         case Slope::v: return vector_slope(pass, slope, row, col);
-        case Slope::jacobian: return pass.weight[r] * (static_cast<Real>(row == col) - pass.weight[c]);
+        case Slope::jacobian: return pass.softmax[r] * (static_cast<Real>(row == col) - pass.softmax[c]);
         case Slope::w_q:
             return static_cast<Real>(x(query_row(), row)) * projected<Real>(Slope::q, query_, col);
         case Slope::w_k:
@@ -262,10 +286,10 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                          std::optional<CellRef> right_at) {
         terms.push_back({index, left, right, left_at, right_at});
     };
-    // Where a slope by a vector stands that is neither normalised nor turned.
+    // Where a slope by a vector stands that is neither normalised nor turned, nor changed.
     const auto before = [&](Slope of, Index token, Index a) {
         const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
-        return as_shown ? std::optional(cell_of(of, token, a)) : std::nullopt;
+        return as_shown && kept(of, token, a) == 1 ? std::optional(cell_of(of, token, a)) : std::nullopt;
     };
     const auto x_at = [&](Index of, Index component) {
         const bool encoded = projections_->crosses && of < r.keys();
@@ -273,11 +297,16 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
         return CellRef{stage, of == query_row() ? query_ : of, component};
     };
     const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };
+    // The slope by a component of the output, before what was changed there.
+    const auto summed = [&](Index b) { return f64().d_summed[static_cast<std::size_t>(b)]; };
+    const auto summed_at = [&](Index b) {
+        return summed(b) == own(Slope::output, query_, b) ? std::optional(cell_of(Slope::output, query_, b))
+                                                          : std::nullopt;
+    };
     switch (slope) {
         case Slope::weight:
             for (Index b = 0; b < r.d_v(); ++b)
-                add(b, own(Slope::output, query_, b), static_cast<double>(v(col, b)),
-                    cell_of(Slope::output, query_, b), CellRef{Stage::v, col, b});
+                add(b, summed(b), static_cast<double>(v(col, b)), summed_at(b), CellRef{Stage::v, col, b});
             break;
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
@@ -289,8 +318,8 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                 cell_of(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
             break;
         case Slope::v:
-            add(col, f64().weight[static_cast<std::size_t>(row)], own(Slope::output, query_, col),
-                CellRef{Stage::weight, query_, row}, cell_of(Slope::output, query_, col));
+            add(col, f64().weight[static_cast<std::size_t>(row)], summed(col),
+                CellRef{Stage::weight, query_, row}, summed_at(col));
             // The value that is aimed at moves towards the output.
             if (loss_.target == row)
                 add(col, -1, own(Slope::output, query_, col), std::nullopt,
@@ -374,7 +403,8 @@ void Slopes::move_vector(std::vector<Moved>& moved, Slope of, Index token, std::
     for (Index a = 0; a < std::ssize(by); ++a)
         if (const double each = by[static_cast<std::size_t>(a)]; each != 0)
             for (const auto& [component, factor] : turned(token, a))
-                moved.push_back({info(of).stage, token, component, factor * each});
+                moved.push_back(
+                    {info(of).stage, token, component, factor * each * kept(of, token, component)});
 }
 
 // What moves with a number that moves by h: x and the projections move the q, k and v that are made of them.
@@ -403,14 +433,15 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col, double h) co
                 move_vector(moved, Slope::k, j, one(h * x(j, row)), row, 0);
             break;
         case Slope::w_v:
-            for (Index j = 0; j < record_->keys(); ++j) moved.push_back({Stage::v, j, col, h * x(j, row)});
+            for (Index j = 0; j < record_->keys(); ++j)
+                moved.push_back({Stage::v, j, col, h * x(j, row) * kept(Slope::v, j, col)});
             break;
         case Slope::x:
             if (row == query_row()) move_vector(moved, Slope::q, query_, all_by(Slope::w_q), col, h);
             if (row == record_->keys()) break;
             move_vector(moved, Slope::k, row, all_by(Slope::w_k), col, h);
             for (Index b = 0; b < record_->d_v(); ++b)
-                moved.push_back({Stage::v, row, b, h * w(Slope::w_v, col, b)});
+                moved.push_back({Stage::v, row, b, h * w(Slope::w_v, col, b) * kept(Slope::v, row, b)});
             break;
         default: break;
     }

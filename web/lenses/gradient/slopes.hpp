@@ -72,7 +72,9 @@ class Slopes {
     std::vector<SlopeTerm> terms(Slope slope, Index row, Index col) const;  // whose products add up to it
     // By moving the number itself; nothing for the output and the Jacobian.
     std::optional<double> difference(Slope slope, Index row, Index col) const;
-    double squares() const;  // ‖∂L/∂inputs‖², of the inputs that can be changed
+    // Whether the run's interventions changed numbers of this row behind the sum, the softmax or the soft cap.
+    bool changed_behind(Stage stage) const;  // output, weight or masked
+    double squares() const;                  // ‖∂L/∂inputs‖², of the inputs that can be changed
 
   private:
     double x(Index token, Index component) const;
@@ -83,6 +85,8 @@ class Slopes {
         double factor;
     };
     std::vector<Share> turned(Index token, Index a) const;
+    // How fast what the run's interventions left of a component of q, k or v grows with it.
+    double kept(Slope slope, Index token, Index component) const;
     template <typename Real>
     Real vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const;  // of q, k or v
     // The same by components as the projections give them, before they are normalised and turned, and by what makes

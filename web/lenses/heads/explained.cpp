@@ -36,7 +36,76 @@ std::optional<Explained> HeadsLens::explain(Subject& subject, const CellPlace& p
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
-    constexpr Index kind_size = 1000;
+    std::optional<Explained> told = explain_own(subject, place);
+    if (told) told->part = stands_for(subject.chosen_head().layer, place.cell);
+    return told;
+}
+
+namespace {
+
+constexpr Index kind_size = 1000;
+
+Site site_of(ShapeStep step) {
+    using enum ShapeStep;
+    switch (step) {
+        case q:
+        case split_q: return Site::q;
+        case k:
+        case split_k: return Site::k;
+        case v:
+        case split_v: return Site::v;
+        case weights: return Site::weight;
+        case outputs:
+        case joined: return Site::head_output;
+        case input:
+        case written: break;
+    }
+    return Site::attention_output;
+}
+
+}  // namespace
+
+// How many weights make a shape, and what a smaller cache takes, is no part of the run.
+std::optional<RunPart> HeadsLens::stands_for(Index attention, const CellRef& cell) const {
+    const Index kind = cell.row / kind_size * kind_size, row = cell.row - kind;
+    const auto all_of = [](const HeadIndex& head) {
+        return RunPart{Site::head_output, head.layer, head.head};
+    };
+    switch (kind) {
+        case heads_rows::shape:
+            // What attention reads is the residual, normalised.
+            if (now().tutorial || cell.col != 0 || row == static_cast<Index>(ShapeStep::input))
+                return std::nullopt;
+            return RunPart{.site = site_of(static_cast<ShapeStep>(row)), .attention = attention};
+        case heads_rows::written:
+        case heads_rows::norm:
+        case heads_rows::share: {
+            if (row == writes_->heads) return std::nullopt;  // a bias
+            RunPart part{.site = Site::head_output, .attention = attention, .row = writes_of_->row};
+            if (row < writes_->heads) {
+                part.head = row;
+                return part;
+            }
+            part.site = Site::attention_output;
+            part.column = cell.col;
+            return part;
+        }
+        case heads_rows::maps:
+        case heads_rows::outputs: {
+            RunPart part = all_of(alike_->head(row));
+            if (kind == heads_rows::maps) part.site = Site::weight;
+            return part;
+        }
+        case heads_rows::role: return all_of(alike_->head(cell.col));
+        case heads_rows::sharing:
+        case heads_rows::latent:
+            if (row < heads_rows::changes) return std::nullopt;
+            return RunPart{.site = Site::attention_output, .attention = row - heads_rows::changes};
+        default: return std::nullopt;
+    }
+}
+
+std::optional<Explained> HeadsLens::explain_own(Subject& subject, const CellPlace& place) const {
     const Index kind = place.cell.row / kind_size * kind_size, row = place.cell.row - kind,
                 col = place.cell.col;
     const auto compared = [&](Index head) { return similarity() && head < alike_->heads(); };

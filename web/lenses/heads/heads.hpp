@@ -151,6 +151,10 @@ class HeadsLens final : public Lens {
     std::string cache_spoken() const;
 
     Explained begin(Subject& subject, std::string title) const;
+    // Of a cell of its own.
+    std::optional<Explained> explain_own(Subject& subject, const CellPlace& place) const;
+    std::optional<RunPart> stands_for(Index attention,
+                                      const CellRef& cell) const;  // none: nothing that can be changed
     std::optional<Explained> explain_shape(Subject& subject, Index step, Index column) const;
     std::optional<Explained> explain_written(Subject& subject, Index part, Index component) const;
     std::optional<Explained> explain_size(Subject& subject, Index part, bool share) const;
