@@ -218,15 +218,6 @@ test('terms in brackets are changed, joined and dissolved by the mouse', { fragm
     await explorer.until('the first term alone', () => explorer.linked('masks.mask'), (now) => now === undefined);
 });
 
-test('10,000 brackets are refused in a sentence, and the mask stays', { fragment, context: { permissions: ['clipboard-read', 'clipboard-write'] } }, async (explorer) => {
-    await explorer.click('masks/text');
-    await explorer.press('Control+A');
-    await explorer.page.keyboard.insertText(`${'('.repeat(10000)}causal(0)${')'.repeat(10000)}`);
-    await explorer.until('the fault', () => explorer.rect('masks/fault'));
-    assert.equal(await explorer.linked('masks.mask'), undefined);
-    await untilSpoken(explorer, sentence(6, 9));
-});
-
 async function stroke(explorer, from, to) {
     const { mouse } = explorer.page;
     await mouse.move(from.x, from.y);

@@ -28,6 +28,7 @@ State kept(State s) {
     auto& sentence = s.edit<SentenceState>();
     drop_long(sentence.text);
     drop_long(sentence.written);
+    drop_long(sentence.corpus.own);
     if (sentence.compared &&
         (sentence.compared->text.size() > 2000 || sentence.compared->written.size() > 2000)) {
         sentence.compared.reset();
