@@ -318,17 +318,54 @@ TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked 
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
-TEST_CASE("a changed run is not decoded, and neither is a single token") {
+TEST_CASE("a changed run is decoded under its changes, but not one whose query is shown a later key") {
     Screen screen;
     screen.open_sentence();
-    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 1}});
+    const auto decoded = [&] { return cache_in(screen).decoding(); };
+    show_cache(screen, evicting(EvictionPolicy::heavy_hitters, 40));
+    REQUIRE(decoded());
+    const double p_before = decoded()->at(decoded()->tokens() - 1).choices.front().before;
+    for (const Site site : {Site::head_output, Site::weight, Site::k, Site::mlp_output}) {
+        CAPTURE(info(site).key);
+        RunChange change{.site = site, .layer = 0};
+        if (is_of_heads(site)) change.head = 1;
+        screen.visit.perform(ChangeRun{change});
+        screen.settle();
+        screen.settle();
+        REQUIRE(decoded());
+        CHECK(decoded()->trace()->interventions().size() == 1);
+        const Index last = decoded()->tokens() - 1;
+        CHECK(decoded()->at(last).divergence == 0);
+        CHECK(decoded()->at(last).choices.front().before != p_before);
+        // What a head is said to give is what the changed run has.
+        const HeadIndex head{0, 1};
+        screen.visit.perform(Select{{0, 1, last, {}}});
+        screen.settle();
+        const Record& run = decoded()->trace()->layers()[0].attention;
+        for (Index key = 0; key <= last; ++key) {
+            const auto told = told_of_cache(screen, cache_cell(cache_rows::weight + last, key));
+            REQUIRE(told);
+            CHECK(std::abs(told->f64 - static_cast<double>(run.cell(Stage::weight, head.head, last, key))) <
+                  1e-6);
+            CHECK(told->lines.back().value == told->f64);
+        }
+        screen.visit.perform(DropChange{});
+        screen.settle();
+    }
+    screen.visit.perform(ChangeRun{{.site = Site::mask,
+                                    .layer = 0,
+                                    .head = 1,
+                                    .row = 3,
+                                    .column = 4,
+                                    .operation = Operation::set,
+                                    .value = 1}});
     screen.settle();
-    show_cache(screen, evicting(EvictionPolicy::window, 2));
-    CHECK_THAT(cache_says(screen), ContainsSubstring("is changed"));
+    CHECK(cache_says(screen).starts_with(
+        "A change of the mask in layer 0 shows a query a key that no cache holds for it"));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     screen.visit.perform(DropChange{});
     screen.settle();
-    CHECK(cache_says(screen).starts_with("With at most 2 keys, the newest, "));
+    CHECK(cache_says(screen).starts_with("With at most 40 keys"));
     screen.write_words(1);
     CHECK_THAT(cache_says(screen), ContainsSubstring("There is only one token"));
     CHECK(screen.shows("cache/part/cost"));

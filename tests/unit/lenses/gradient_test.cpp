@@ -235,6 +235,56 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
     CHECK(screen.lens().slopes(screen.subject()));
 }
 
+TEST_CASE("in a changed run, slopes go back through what was changed, and the model says the same") {
+    struct Changed {
+        Site site;
+        Operation operation;
+    };
+    const auto [site, operation] = GENERATE(
+        Changed{Site::q, Operation::scale}, Changed{Site::k, Operation::zero},
+        Changed{Site::v, Operation::scale}, Changed{Site::score, Operation::mean},
+        Changed{Site::score, Operation::scale}, Changed{Site::weight, Operation::scale},
+        Changed{Site::weight, Operation::mean}, Changed{Site::mask, Operation::zero},
+        Changed{Site::head_output, Operation::scale}, Changed{Site::attention_output, Operation::scale},
+        Changed{Site::mlp_output, Operation::zero}, Changed{Site::residual_out, Operation::add});
+    CAPTURE(info(site).key, static_cast<int>(operation));
+    GradientScreen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(OpenLens{"gradient"});
+    screen.visit.perform(Select{{0, 1, 4, {}}});
+    RunChange change{.site = site, .layer = 0, .row = 4, .operation = operation};
+    if (is_of_heads(site)) change.head = 1;
+    if (is_of_cells(site)) change.column = 2;
+    if (site == Site::k || site == Site::v) change.row = 2;
+    if (operation == Operation::scale || operation == Operation::add) change.value = 1.5;
+    screen.visit.perform(ChangeRun{change});
+    screen.settle();
+    screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 5, .over = 3}});
+    screen.settle();
+    REQUIRE(screen.subject().attention()->trace()->interventions().size() == 1);
+    const Slopes& slopes = screen.slopes();
+    const LogitPass& logit = screen.lens().logit();
+    REQUIRE(slopes.loss().along.size() == logit.differences().size());
+    for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
+        const Explained why = screen.explained(Slope::output, 4, b);
+        // As without a change.
+        CHECK(std::abs(why.f64 - why.f32) < 1e-5);
+        CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
+        CHECK(std::abs(logit.differences()[static_cast<std::size_t>(b)] - why.f64) < 2e-3);
+        CHECK(std::abs(slopes.f32().output[static_cast<std::size_t>(b)] -
+                       slopes.record().output().heads().head(1)(4, b)) < 1e-5f);
+    }
+    CHECK(largest_error(slopes) < 1e-8);
+    for (const Slope slope : {Slope::weight, Slope::masked, Slope::raw, Slope::q, Slope::k, Slope::v,
+                              Slope::x, Slope::w_q, Slope::w_k, Slope::w_v, Slope::jacobian})
+        for (const Index col : {1, 2}) {
+            const bool of_query = slope == Slope::q || is_of_pairs(slope) || slope == Slope::x;
+            if (is_of_pairs(slope) && !slopes.f64().allowed[static_cast<std::size_t>(col)]) continue;
+            const Explained why = screen.explained(slope, of_query ? 4 : 2, col);
+            CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
+        }
+}
+
 TEST_CASE(
     "in a model that turns q and k by position, slopes by X go through the turn, and heads share W_K and "
     "W_V") {

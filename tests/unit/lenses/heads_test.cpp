@@ -425,3 +425,65 @@ TEST_CASE("on a phone every part of Heads is there, one below the other") {
     show_heads(screen, {.part = HeadsPart::sharing});
     CHECK(rect("chart/heads-loss").top > rect("heads/measures/4/1").bottom);
 }
+
+TEST_CASE("a cell of Heads offers the change of what it stands for") {
+    Screen screen;
+    open_heads_of(screen, family_called("llama"));
+    screen.visit.perform(Select{{1, 1, 3, {}}});
+    const auto part = [&](Index row, Index col) { return check_told(screen, heads_cell(row, col)).part; };
+    const auto is = [](const std::optional<RunPart>& part, const RunPart& expected) {
+        return part && part->site == expected.site && part->attention == expected.attention &&
+               part->head == expected.head && part->row == expected.row && part->column == expected.column;
+    };
+    show_heads(screen, {});
+    for (const auto& [step, site] :
+         {std::pair(ShapeStep::split_k, Site::k), std::pair(ShapeStep::v, Site::v),
+          std::pair(ShapeStep::q, Site::q), std::pair(ShapeStep::weights, Site::weight),
+          std::pair(ShapeStep::outputs, Site::head_output), std::pair(ShapeStep::joined, Site::head_output),
+          std::pair(ShapeStep::written, Site::attention_output)})
+        CHECK(is(part(heads_rows::shape + static_cast<Index>(step), 0), {.site = site, .attention = 1}));
+    CHECK_FALSE(part(heads_rows::shape + static_cast<Index>(ShapeStep::input), 0));
+    CHECK_FALSE(part(heads_rows::shape + static_cast<Index>(ShapeStep::q), 1));  // weights of the model
+    show_heads(screen, {.tutorial = true});
+    CHECK_FALSE(
+        part(heads_rows::shape + static_cast<Index>(ShapeStep::outputs), 0));  // no numbers of this run
+
+    show_heads(screen, {.part = HeadsPart::writes});
+    const Index heads = heads_in(screen.visit).writes().heads;
+    for (const Index kind : {heads_rows::written, heads_rows::norm, heads_rows::share})
+        CHECK(is(part(kind, 0), {Site::head_output, 1, 0, 3, {}}));
+    CHECK(is(part(heads_rows::written + heads + 1, 5), {Site::attention_output, 1, {}, 3, 5}));
+    CHECK(is(part(heads_rows::written + heads + 2, 5), {Site::attention_output, 1, {}, 3, 5}));
+
+    show_heads(screen, {.part = HeadsPart::alike});
+    CHECK(is(part(heads_rows::maps + 0, 1), {Site::weight, 1, 0, {}, {}}));
+    CHECK(is(part(heads_rows::role, 1), {Site::head_output, 1, 1, {}, {}}));
+    show_heads(screen, {.part = HeadsPart::alike, .outputs = true});
+    CHECK(is(part(heads_rows::outputs + 1, 0), {Site::head_output, 1, 1, {}, {}}));
+
+    show_heads(screen, {.part = HeadsPart::latent});
+    CHECK(is(part(heads_rows::latent + heads_rows::changes + 1, heads_in(screen.visit).setting()),
+             {.site = Site::attention_output, .attention = 1}));
+    CHECK_FALSE(part(heads_rows::latent, 1));
+}
+
+TEST_CASE("in Heads a head is switched off where its number stands, and the lens stays") {
+    Screen screen;
+    open_heads_of(screen, family_called("llama"));
+    screen.visit.perform(Select{{1, 1, 3, {}}});
+    show_heads(screen, {.part = HeadsPart::writes});
+    screen.visit.perform(Pin{heads_cell(heads_rows::norm, 0)});
+    screen.draw(3);
+    screen.click("change/zero");
+    screen.settle();
+    screen.settle();
+    CHECK(screen.visit.state().lens == "heads");
+    const HeadWrites& after = heads_in(screen.visit).writes();
+    CHECK(after.norm(0) == 0);
+    CHECK(after.norm(1) > 0);
+    const auto& done = subject_in(screen.visit).attention()->trace()->interventions();
+    REQUIRE(done.size() == 1);
+    CHECK(done.front().site == Site::head_output);
+    CHECK(done.front().edit.head == 0);
+    CHECK(done.front().edit.rows == std::vector<Index>{3});
+}

@@ -113,6 +113,28 @@ TEST_CASE("a decoder that goes on shares its encoder's run, and only that of the
     CHECK(std::ranges::equal((*first)->ids(), std::vector<std::int32_t>{0}));
 }
 
+// Relative positions set no limit of their own.
+TEST_CASE("a T5 that names no longest text takes 4,096 tokens on either side", "[model]") {
+    SmallFamily family = small_encoder_decoders.front();
+    std::string config = family.config;
+    const std::string limit = R"("n_positions": 16, )";
+    REQUIRE(config.find(limit) != std::string::npos);
+    config.erase(config.find(limit), limit.size());
+    family.config = config.c_str();
+    const auto model = small_model(family);
+    CHECK(model->config().context == 4096);
+    const auto told = [&](std::size_t tokens, std::size_t decoder_tokens) {
+        const auto begun =
+            Forward::start(model, std::vector<std::int32_t>(tokens, 1), default_kernels(),
+                           operations_of_a_frame, {}, std::vector<std::int32_t>(decoder_tokens, 1));
+        return begun ? std::string() : begun.error().message;
+    };
+    CHECK(told(4096, 4096).empty());
+    CHECK(told(4097, 1) == "4097 tokens are more than the context of 4096 that this model was made for");
+    CHECK(told(1, 4097) ==
+          "4097 decoder tokens are more than the context of 4096 that this model was made for");
+}
+
 TEST_CASE("what an encoder and a decoder cannot read is told in one sentence", "[model]") {
     const auto told = [](const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
                          std::vector<std::int32_t> decoder_ids) {

@@ -22,6 +22,16 @@ SamplingState SentenceSubject::sampling() const {
     return continues_text() ? now().sampling : SamplingState{.temperature = 1, .top_k = 0};
 }
 
+// The second run is asked where the first is; of another text, where its own mask is.
+void SentenceSubject::ask_beside() {
+    TextRun* second = compared_run();
+    if (!second || !second->all_heads || second->run->network().causal) return;
+    const bool same_text = std::ranges::equal(second->ids(), run()->ids());
+    second->predict(
+        same_text ? run()->predicted()
+                  : asked_token(second->ids(), second->pieces, special_, state().selection.counterpart));
+}
+
 void SentenceSubject::refresh_next() {
     if (!run() || !run()->all_heads) return;
     const Index token = continues_text()
@@ -29,8 +39,9 @@ void SentenceSubject::refresh_next() {
                             : asked_token(run()->ids(), run()->pieces, special_, state().selection.query);
     if (!next_.candidates.empty() && next_for_ == sampling() && next_of_ == run()->version() &&
         token == run()->predicted())
-        return;
+        return ask_beside();
     run()->predict(token);
+    ask_beside();
     next_for_ = sampling();
     next_of_ = run()->version();
     measure_change();

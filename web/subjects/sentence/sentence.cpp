@@ -487,6 +487,7 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
         else if (*complete && &job != &changed_)
             begin_changed();
         if (complete && *complete && &job != &sentence_ && is_open()) fit_selection();
+        if (complete && *complete && &job == &compared_) refresh_next();
         // Where a run is changed, that is the one to wait for.
         if (complete && *complete && &job != &compared_ && !computing()) forward_finished();
         if (now_ms() >= until_ms) return true;

@@ -221,6 +221,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::string layers_told() const;
     void select(const Selection& selection);
     void refresh_next();
+    void ask_beside();
     bool is_shown() const;
     std::optional<Explained> explain_next(const CellRef& cell);
     void generate();

@@ -156,7 +156,10 @@ std::string SentenceSubject::probe() const {
         if (const HeadOverview* heads = run()->overview())
             json["heads"] = {heads->maps().sampled(), heads->maps().exact(), heads->scored()};
     }
-    if (compared_run()) json["second_pieces"] = compared_run()->pieces;
+    if (compared_run()) {
+        json["second_pieces"] = compared_run()->pieces;
+        json["second_predicted"] = compared_run()->predicted();
+    }
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
