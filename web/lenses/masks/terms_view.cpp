@@ -114,6 +114,13 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
         other.join = *join == 0 ? Join::all : Join::any;
         changed = with(terms, at, with_inside(term, other));
     }
+    next_piece(sign_width);
+    if (const auto atom = draw_add(name + "/add")) {
+        MaskTerms more = inner;
+        more.terms.push_back(*atom);
+        changed = with(terms, at, with_inside(term, more));
+    }
+    ui::tooltip("Add a term in these brackets");
     next_piece(ui::need::button);
     if (ui::button((name + "/dissolve").c_str(), "Dissolve")) changed = dissolved(terms, at);
     ui::rename_node("Dissolve " + called);
@@ -152,10 +159,6 @@ std::optional<MaskTerms> MasksLens::draw_level(const std::string& name, const Ma
         if (const auto made = draw_chip(term, terms, i)) changed = made;
         beside = true;
     }
-    if (depth == 0) return changed;
-    if (beside) ui::next_control(ui::need::button);
-    if (const auto atom = draw_add(name + "/add")) (changed = terms)->terms.push_back(*atom);
-    ui::tooltip("Add a term in these brackets");
     return changed;
 }
 

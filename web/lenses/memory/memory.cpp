@@ -15,6 +15,7 @@ namespace attn::app {
 namespace {
 
 constexpr Index first_steps = 6;                   // in the grids
+constexpr Index most_ranked = 256;                 // keys
 constexpr std::size_t keys_told = 3;               // in a sentence
 constexpr double told_share = 0.9;                 // of the weight
 constexpr Index at_once = Index{1} << 19;          // multiplications of a path that the sentence waits for
@@ -150,6 +151,7 @@ void MemoryLens::update_modern() {
             kept_.reset();
             off_attention_.reset();
             path_.emplace(patterns_, *beta_, std::move(start));
+            ++paths_made_;
             const Index look = look_cost(patterns_->count(), patterns_->components);
             for (Index left = at_once; left >= look && path_->step();) left -= look;
         }
@@ -267,18 +269,24 @@ std::vector<Index> MemoryLens::steps_shown() const {
     return steps;
 }
 
-std::vector<Index> MemoryLens::keys_shown(Index most) const {
-    std::vector<double> largest(static_cast<std::size_t>(patterns_->count()), 0);
-    for (const Index t : steps_shown()) {
-        const auto& weights = path_->points()[static_cast<std::size_t>(t)].weights;
-        for (std::size_t j = 0; j < weights.size(); ++j) largest[j] = std::max(largest[j], weights[j]);
+std::vector<Index> MemoryLens::keys_shown(Index most) {
+    // Of 16,384 keys this takes milliseconds, so it is done once for each step of the path, and not in every frame.
+    if (ranked_.path != paths_made_ || ranked_.looks != path_->looked_at()) {
+        std::vector<double> largest(static_cast<std::size_t>(patterns_->count()), 0);
+        for (const Index t : steps_shown()) {
+            const auto& weights = path_->points()[static_cast<std::size_t>(t)].weights;
+            for (std::size_t j = 0; j < weights.size(); ++j) largest[j] = std::max(largest[j], weights[j]);
+        }
+        std::vector<Index> keys(largest.size());
+        std::iota(keys.begin(), keys.end(), 0);
+        const auto middle = keys.begin() + std::min(patterns_->count(), most_ranked);
+        std::ranges::partial_sort(
+            keys, middle, {}, [&](Index j) { return std::pair(-largest[static_cast<std::size_t>(j)], j); });
+        keys.erase(middle, keys.end());
+        ranked_ = {paths_made_, path_->looked_at(), std::move(keys)};
     }
-    std::vector<Index> chosen(largest.size());
-    std::iota(chosen.begin(), chosen.end(), 0);
-    most = std::min(most, patterns_->count());
-    std::ranges::partial_sort(chosen, chosen.begin() + most, {},
-                              [&](Index j) { return std::pair(-largest[static_cast<std::size_t>(j)], j); });
-    chosen.resize(static_cast<std::size_t>(most));
+    const auto count = std::min(most, std::ssize(ranked_.keys));
+    std::vector<Index> chosen(ranked_.keys.begin(), ranked_.keys.begin() + count);
     std::ranges::sort(chosen);
     return chosen;
 }

@@ -94,7 +94,7 @@ class MemoryLens final : public Lens {
     std::string key_name(Subject& subject, Index key) const;
     // The steps in the grids: the first ones and the last.
     std::vector<Index> steps_shown() const;
-    std::vector<Index> keys_shown(Index most) const;  // those that ever weigh most
+    std::vector<Index> keys_shown(Index most);  // those that ever weigh most
     // The largest difference of the first step's weights from the head's own; nothing from another start or at another β.
     std::optional<double> off_attention();
     std::vector<Table> modern_tables(Subject& subject) const;
@@ -146,6 +146,14 @@ class MemoryLens final : public Lens {
     std::vector<std::array<double, 2>> places_;  // of the patterns in the plane
     std::optional<Retrieval> path_;
     std::optional<double> off_attention_;
+    // The keys that ever weigh most, the heaviest first, as of so many looks of this path.
+    struct Ranked {
+        std::uint64_t path = 0;
+        Index looks = -1;
+        std::vector<Index> keys;
+    };
+    Ranked ranked_;
+    std::uint64_t paths_made_ = 0;
     BasinsOf basins_of_;
     std::optional<Basins> basins_;
     std::uint64_t basins_made_ = 0;
