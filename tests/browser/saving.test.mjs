@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
-import { tiny } from './lib/models.mjs';
+import { family, tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { colours, decode } from './lib/png.mjs';
-import { test } from './lib/suite.mjs';
+import { skip, test } from './lib/suite.mjs';
 import { npy as npyOf, written } from './lib/tensors.mjs';
 
 const words = tiny.text.split(' ');
@@ -77,6 +77,46 @@ test('pictures of the map and the flow are what the page shows, at every scale',
             assert.ok(differ < 0.002 * picture.width * picture.height, `${part}: ${differ} pixels are not those of the screen`);
         }
     }
+});
+
+test('a picture of a cross-attention head has a cell for each pair of texts, as dark as its weight', async (explorer) => {
+    const { absent, model } = family('t5');
+    if (absent) {
+        skip(absent);
+    }
+    await explorer.openModel(model.folder, model.text);
+    await explorer.page.locator('#second-sentence').fill(model.written);
+    await explorer.untilRun('what is written', ({ tokens }) => tokens === model.decoder_ids.length);
+    const layer = model.attention.length - 1, rows = model.decoder_ids.length, columns = model.ids.length;
+    assert.notEqual(rows, columns, 'the map is not square');
+    await explorer.visit(`${(await explorer.state()).fragment}&layer=${layer}&head=1`);
+    await explorer.untilState('the cross head', (state) => state.layer === layer && state.head === 1);
+    await explorer.settled();
+    const { name, bytes } = await save(explorer, 'map/save', 'PNG 1×');
+    assert.match(name, /head-1-weight\.png$/);
+    const part = await explorer.rect('map/picture'), picture = decode(bytes);
+    assert.ok(Math.abs(picture.width - (part.right - part.left)) <= 2 && Math.abs(picture.height - (part.bottom - part.top)) <= 2,
+        `${picture.width} × ${picture.height} of ${part.right - part.left} × ${part.bottom - part.top}`);
+    const names = Array.from({ length: rows }, (_, query) => Array.from({ length: columns }, (_unused, key) => `map/${query}/${key}`)).flat();
+    const cells = await explorer.rects(...names);
+    assert.ok(cells.every(Boolean), 'every cell is in view');
+    const weights = (await explorer.attention(layer, 1)).flat();
+    near(weights, model.attention[layer][1].flat(), model.tolerance.attention, 'the weights');
+    // Beside its edge, where no number is written.
+    const light = cells.map((cell) => {
+        const at = ((Math.round(cell.top - part.top) + 3) * picture.width + Math.round(cell.left - part.left) + 3) * picture.channels;
+        return picture.pixels[at] + picture.pixels[at + 1] + picture.pixels[at + 2];
+    });
+    let compared = 0;
+    for (const [i, a] of weights.entries()) {
+        for (const [j, b] of weights.entries()) {
+            if (a - b > 0.04) {
+                ++compared;
+                assert.ok(light[i] < light[j], `${names[i]} (${a}, ${light[i]}) is darker than ${names[j]} (${b}, ${light[j]})`);
+            }
+        }
+    }
+    assert.ok(compared > 20, `${compared} pairs tell a difference`);
 });
 
 test("the window's numbers are the run's, as CSV and as .npy", async (explorer) => {

@@ -427,6 +427,17 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     CHECK(*knockout_in(screen.visit).removals()->fall({1, 2}) == 0);
     show_knockout(screen, {.part = KnockoutPart::edges});
     CHECK(knockout_in(screen.visit).cuts());
+    // The edges of a head that is off change nothing, which the estimate says as well.
+    REQUIRE(knockout_in(screen.visit).head_cuts());
+    REQUIRE(knockout_in(screen.visit).head_cuts()->off());
+    CHECK(knockout_in(screen.visit).head_cuts()->off()->worst == 0);
+    CHECK_FALSE(screen.shows("knockout/no_estimate"));
+    // Weights that were changed behind the softmax share nothing out.
+    screen.visit.perform(
+        ChangeRun{{.site = Site::weight, .layer = 1, .head = 2, .operation = Operation::scale, .value = 2}});
+    screen.settle();
+    screen.settle();
+    CHECK(knockout_in(screen.visit).cuts());
     CHECK_FALSE(knockout_in(screen.visit).head_cuts());
     CHECK(screen.shows("knockout/no_estimate"));
     screen.click("knockout/preset/pronoun");
