@@ -161,6 +161,102 @@ test('Circuits: the model that comes with the page has heads that copy', { fragm
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
+// Text of the page as screen readers have it.
+const page = (explorer) => explorer.page.evaluate(() => document.body.textContent ?? '');
+const inset = 26;  // pixels around the plane
+const corpus = (end, axis = 0) => 725_000 + 2 * end + axis;
+const vector = async (explorer, end, point) => (await told(explorer, corpus(end), point)).operands.map(([left]) => left);
+
+test('Circuits: texts of one’s own in one plane, with the products of the probe’s queries and keys', async (explorer) => {
+    const texts = ['the cat sat near the old door', 'the old cat slept'];
+    await explorer.openModel(tiny.folder, texts[1]);
+    await explorer.dismiss();
+    // What the run of a text has for a head, from the explanations of its numbers.
+    const { fragment: plain, layer, head } = await explorer.state();
+    const rows = async (name, n) => Promise.all(Array.from({ length: n }, (_, token) =>
+        Promise.all(Array.from({ length: size }, async (_unused, a) => (await explorer.explain(name, token, a)).f32))));
+    const q = await rows('q', 4), k = await rows('k', 4);
+    await explorer.visit(`${plain}&lens=circuits&circuits.part=plane&circuits.source=texts&corpus.texts=${encodeURIComponent(texts.join('\n'))}`);
+    await explorer.untilState('the lens', ({ lens }) => lens === 'circuits');
+    await explorer.found('circuits/corpus_told');
+    await explorer.settled();
+    assert.deepEqual([(await explorer.state()).layer, (await explorer.state()).head], [layer, head]);
+    assert.match(await page(explorer), /Placed are 11 tokens of 11/);
+    // The second text stands behind the seven tokens of the first.
+    const points = Array.from({ length: 11 }, (_, point) => point);
+    const queries = await Promise.all(points.map((point) => vector(explorer, 0, point)));
+    const keys = await Promise.all(points.map((point) => vector(explorer, 1, point)));
+    for (let token = 0; token < 4; ++token) {
+        allNear(queries[7 + token], q[token], 1e-6, `the query of token ${token}`);
+        allNear(keys[7 + token], k[token], 1e-6, `the key of token ${token}`);
+    }
+    const score = (query, key) => sum(queries[query].map((x, a) => x * keys[key][a])) / Math.sqrt(size);
+
+    // Under the mouse is the point whose place is there: both axes have one scale.
+    const places = [];
+    for (const end of [0, 1]) {
+        for (const point of points) {
+            places.push({ end, point, at: [(await told(explorer, corpus(end), point)).f64, (await told(explorer, corpus(end, 1), point)).f64] });
+        }
+    }
+    const range = (axis) => [Math.min(...places.map(({ at: place }) => place[axis])), Math.max(...places.map(({ at: place }) => place[axis]))];
+    const [[left, right], [low, high]] = [range(0), range(1)], span = Math.max(right - left, high - low);
+    await explorer.reveal('circuits/corpus');
+    await explorer.settled();
+    const picture = await explorer.rect('circuits/corpus'), unit = (picture.right - picture.left - 2 * inset) / span;
+    const pixels = places.map(({ at: [x, y] }) => [picture.x + (x - (left + right) / 2) * unit, picture.y - (y - (low + high) / 2) * unit]);
+    const alone = places.filter((_, i) => pixels.every((pixel, other) => other === i || Math.hypot(pixel[0] - pixels[i][0], pixel[1] - pixels[i][1]) > 8));
+    assert.ok(alone.length >= 6, 'places lie apart');
+    for (const { end, point } of alone.slice(0, 6)) {
+        const [x, y] = pixels[places.findIndex((each) => each.end === end && each.point === point)];
+        await explorer.page.mouse.move(x, y);
+        await explorer.untilState(`point ${point} of ${end}`, ({ shown }) => shown?.[0] === 'number' && shown[1] === corpus(end) && shown[2] === point);
+    }
+
+    // What is said of a pinned query or key: the highest of the products computed here, and that with the nearest place.
+    for (const [end, point] of [[0, 0], [0, 8], [1, 3]]) {
+        await explorer.visit(`${(await explorer.state()).fragment.replace(/&pin=[^&]*/, '')}&pin=number.${corpus(end)}.${point}`);
+        await explorer.untilState('the pin', ({ pin }) => pin?.[1] === corpus(end) && pin[2] === point);
+        await explorer.settled();
+        const { spoken } = await explorer.state();
+        const all = points.map((to) => (end ? score(to, point) : score(point, to))), most = Math.max(...all);
+        const [x, y] = places.find((each) => each.end === end && each.point === point).at;
+        const away = places.filter((each) => each.end !== end).map(({ at: [a, b] }) => Math.hypot(a - x, b - y));
+        const nearest = away.indexOf(Math.min(...away));
+        assert.ok(spoken.startsWith('Of 11 tokens of 2 texts, the '), spoken);
+        const [, highest, other] = /highest \(([\d.−-]+)\)(?:; nearest .* \(([\d.−-]+)\)\.|, which is also nearest in the plane\.)$/.exec(spoken);
+        const number = (text) => Number(text.replace('−', '-'));
+        near(number(highest), most, 0.006, spoken);
+        near(other ? number(other) : most, all[nearest], 0.006, spoken);
+    }
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
+test('Circuits: seeded texts in one plane: 3,000 points, another seed draws others, the link brings them', { fragment: 'v=1&subject=sentence&text=Once%20upon%20a%20time&model=storyteller&lens=circuits&circuits.part=plane' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
+    await explorer.settled();
+    await press(explorer, 'circuits/source/many texts');
+    await explorer.until('the texts', () => explorer.linked('circuits.source'), (now) => now === 'texts');
+    await explorer.until('the plane', () => explorer.state(), ({ spoken }) => /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    await explorer.settled();
+    const first = await vector(explorer, 0, 100);
+    await explorer.click('corpus/seed/more');
+    await explorer.until('the seed', () => explorer.linked('corpus.seed'), (seed) => seed === '2');
+    await explorer.until('another plane', () => page(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    const second = await vector(explorer, 0, 100);
+    assert.notDeepEqual(second, first);
+    const { fragment } = await explorer.state();
+    await explorer.visit('v=1&lens=scale');
+    await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
+    await explorer.visit(fragment);
+    await explorer.until('the plane again', () => page(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    assert.deepEqual(await vector(explorer, 0, 100), second);
+    assert.deepEqual(await explorer.notices('error'), []);
+});
+
 test('Circuits with the keyboard alone: every control has the focus and answers', async (explorer) => {
     await open(explorer, tiny);
     const { page } = explorer;

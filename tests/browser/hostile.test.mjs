@@ -1,5 +1,6 @@
 // What nobody should type, paste, link or drop: each is one sentence that says what is wrong, and the view stays.
 import assert from 'node:assert/strict';
+import { tiny } from './lib/models.mjs';
 import { test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
@@ -125,3 +126,36 @@ test('a NaN in tensors: every lens shows what it can and says one sentence', { f
     }
     assert.deepEqual(await explorer.notices('error'), []);
 });
+
+// A number is changed by a factor of at most 1e9, so that it takes some.
+const grown = (layer, row, ...sites) => sites.map((site) => `${site},${layer},,${row},,scale,1e9`).join(';');
+for (const [name, change] of [
+    ['NaN', `${grown(0, 1, 'residual_in', 'residual_middle', 'residual_out')};${grown(1, 1, 'residual_in', 'residual_middle')}`],
+    ['infinity', `v,1,0,2,,scale,1e9;head_output,1,0,,,scale,1e9;${grown(1, '', 'attention_output', 'residual_middle', 'residual_out')}`],
+]) {
+    test(`a change that leaves ${name}: the lenses on a model say one sentence and stay`, async (explorer) => {
+        await explorer.openModel(tiny.folder, tiny.text);
+        const { fragment } = await explorer.state();
+        await explorer.visit(`${fragment}&changes=${change}`);
+        await explorer.until('the changed run', () => explorer.ask('subject', 'sentence'), ({ changed }) => changed);
+        for (const lens of ['heads', 'knockout', 'layers', 'circuits', 'cache']) {
+            await explorer.click(`lens/${lens}`);
+            await explorer.untilState(lens, (state) => state.lens === lens);
+            const parts = { heads: 5, knockout: 3, layers: 1, circuits: 5, cache: 3 }[lens];
+            for (let part = 0; part < parts; ++part) {
+                const named = Object.keys(await explorer.landmarks()).filter((name) => new RegExp(`^${lens}/part/[^/]+$`).test(name));
+                if (named[part]) {
+                    await explorer.reveal(named[part]);
+                    await explorer.click(named[part]);
+                }
+                await explorer.until('the lens is done', () => explorer.ask('busy'), (busy) => !busy);
+                await explorer.settled();
+                const { spoken, lens: now } = await explorer.state();
+                assert.equal(now, lens);
+                assert.match(spoken, /^[^\n]{10,600}\.$/, `${lens}, ${named[part] ?? 'alone'}: ${spoken}`);
+            }
+        }
+        assert.equal((await explorer.ask('subject', 'sentence')).changed, true, 'the change is still there');
+        assert.deepEqual(await explorer.notices('error'), []);
+    });
+}

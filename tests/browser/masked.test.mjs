@@ -1,7 +1,8 @@
 // Masked language models: what they put in place of a mask that is typed or clicked, and pairs of sentences. Attention and
 // logits are those of other people's code in float64 (shared/families), within the tolerances given there.
 import assert from 'node:assert/strict';
-import { family, native } from './lib/models.mjs';
+import { readFileSync } from 'node:fs';
+import { family, native, variation } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { skip, test } from './lib/suite.mjs';
 
@@ -197,4 +198,21 @@ test('on a phone a word is masked and a prediction written by taps', phone, asyn
     await explorer.reveal('next/0');
     await explorer.tap('next/0');
     await explorer.untilRun('the likeliest token', ({ ids }) => ids[at] === likeliest(logits[at])[0]);
+});
+
+test('two masked language models are compared at one mask, and a click on another mask asks both there', async (explorer) => {
+    const { folder, text, ids, masks } = opened(families[0]);
+    const other = variation(folder, { 'config.json': JSON.stringify({ ...JSON.parse(readFileSync(`${folder}/config.json`, 'utf8')), layer_norm_eps: 0.1 }) }, 'other');
+    await explorer.openModel(folder, text);
+    await explorer.click('compare');
+    await explorer.click('compare/models');
+    await explorer.until('the invitation', () => explorer.rect('missing'));
+    await explorer.drop(other);
+    await explorer.untilRun('the second model', ({ second_pieces: pieces }) => pieces?.length === ids.length);
+    const both = () => sentence(explorer).then(({ predicted, second_predicted: second }) => [predicted, second]);
+    assert.ok(masks[0] !== ids.length - 1);
+    await explorer.until('both at the first mask', both, ([one, two]) => one === masks[0] && two === masks[0]);
+    await explorer.click(`compare/first/${masks[1]}`);
+    await explorer.until('both at the second', both, ([one, two]) => one === masks[1] && two === masks[1]);
+    assert.deepEqual(await explorer.notices('error'), []);
 });

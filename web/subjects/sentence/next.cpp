@@ -25,7 +25,7 @@ SamplingState SentenceSubject::sampling() const {
 // The second run is asked where the first is; of another text, where its own mask is.
 void SentenceSubject::ask_beside() {
     TextRun* second = compared_run();
-    if (!second || !second->all_heads || second->run->network().causal) return;
+    if (!second || second->run->network().causal) return;
     const bool same_text = std::ranges::equal(second->ids(), run()->ids());
     second->predict(
         same_text ? run()->predicted()
