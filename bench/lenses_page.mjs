@@ -4,7 +4,7 @@ import { measureMapsInPage } from './maps_page.mjs';
 
 const [rows] = Object.values(await measureMapsInPage('every lens'));
 const longest = ([, measured]) => Number(/ and ([\d.]+) ms/.exec(measured)?.[1]);
-const frames = rows.filter(([what]) => what.includes('processor’s time')).sort((a, b) => longest(b) - longest(a));
+const frames = rows.filter(([what]) => what.includes('processor time')).sort((a, b) => longest(b) - longest(a));
 for (const [what, measured] of frames) {
     console.log(`${what}: ${measured}`);
 }
