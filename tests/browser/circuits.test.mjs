@@ -162,7 +162,7 @@ test('Circuits: the model that comes with the page has heads that copy', { fragm
 });
 
 // Text of the page as screen readers have it.
-const page = (explorer) => explorer.page.evaluate(() => document.body.textContent ?? '');
+const textOf = (explorer) => explorer.page.evaluate(() => document.body.textContent ?? '');
 const inset = 26;  // pixels around the plane
 const corpus = (end, axis = 0) => 725_000 + 2 * end + axis;
 const vector = async (explorer, end, point) => (await told(explorer, corpus(end), point)).operands.map(([left]) => left);
@@ -181,7 +181,7 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     await explorer.found('circuits/corpus_told');
     await explorer.settled();
     assert.deepEqual([(await explorer.state()).layer, (await explorer.state()).head], [layer, head]);
-    assert.match(await page(explorer), /Placed are 11 tokens of 11/);
+    assert.match(await textOf(explorer), /Placed are 11 tokens of 11/);
     // The second text stands behind the seven tokens of the first.
     const points = Array.from({ length: 11 }, (_, point) => point);
     const queries = await Promise.all(points.map((point) => vector(explorer, 0, point)));
@@ -245,14 +245,14 @@ test('Circuits: seeded texts in one plane: 3,000 points, another seed draws othe
     const first = await vector(explorer, 0, 100);
     await explorer.click('corpus/seed/more');
     await explorer.until('the seed', () => explorer.linked('corpus.seed'), (seed) => seed === '2');
-    await explorer.until('another plane', () => page(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    await explorer.until('another plane', () => textOf(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
     const second = await vector(explorer, 0, 100);
     assert.notDeepEqual(second, first);
     const { fragment } = await explorer.state();
     await explorer.visit('v=1&lens=scale');
     await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
     await explorer.visit(fragment);
-    await explorer.until('the plane again', () => page(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    await explorer.until('the plane again', () => textOf(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
     assert.deepEqual(await vector(explorer, 0, 100), second);
     assert.deepEqual(await explorer.notices('error'), []);
 });

@@ -143,7 +143,7 @@ for (const [name, change] of [
             await explorer.untilState(lens, (state) => state.lens === lens);
             const parts = { heads: 5, knockout: 3, layers: 1, circuits: 5, cache: 3 }[lens];
             for (let part = 0; part < parts; ++part) {
-                const named = Object.keys(await explorer.landmarks()).filter((name) => new RegExp(`^${lens}/part/[^/]+$`).test(name));
+                const named = Object.keys(await explorer.landmarks()).filter((landmark) => new RegExp(`^${lens}/part/[^/]+$`).test(landmark));
                 if (named[part]) {
                     await explorer.reveal(named[part]);
                     await explorer.click(named[part]);
