@@ -220,24 +220,28 @@ async function largeFile(measured) {
 }
 
 // Every lens as it opens and while the mouse goes over it from top to bottom.
-async function lenses(measured) {
+async function everyLens(measured) {
     const { page, explorer } = measured;
     await explorer.drop(...tensors([16384, 64]));
     await explorer.settled(patience / 1000);
     const rows = [];
-    for (const lens of Object.keys(await explorer.landmarks()).filter((name) => name.startsWith('lens/'))) {
-        const thread = await measured.thread(async () => {
-            await explorer.click(lens);
-            const { left, top, right, bottom } = await explorer.rect('panel/lens');
-            for (let step = 0; step < 60; ++step) {
-                await page.mouse.move(left + (right - left) * (0.1 + 0.8 * ((step * 0.618) % 1)), top + ((bottom - top) * step) / 60);
-                await page.evaluate(() => new Promise(requestAnimationFrame));
-            }
-        });
-        const { frames } = thread;
-        rows.push([`${lens.split('/')[1]}: a frame’s processor time, median and longest`,
-            `${frames[frames.length >> 1].toFixed(1)} and ${frames[0].toFixed(1)} ms; ${frames.filter((t) => t > 8).length} of ${frames.length} over 8 ms`, '8 ms'],
-        ['longest task', longest(thread), '16 ms']);
+    const lenses = Object.keys(await explorer.landmarks()).filter((name) => name.startsWith('lens/'));
+    // V8 compiles a function when it is first called, which is a part of the frames of a first visit.
+    for (const visit of ['first visit', 'second visit']) {
+        for (const lens of lenses) {
+            const thread = await measured.thread(async () => {
+                await explorer.click(lens);
+                const { left, top, right, bottom } = await explorer.rect('panel/lens');
+                for (let step = 0; step < 60; ++step) {
+                    await page.mouse.move(left + (right - left) * (0.1 + 0.8 * ((step * 0.618) % 1)), top + ((bottom - top) * step) / 60);
+                    await page.evaluate(() => new Promise(requestAnimationFrame));
+                }
+            });
+            const { frames } = thread;
+            rows.push([`${visit}, ${lens.split('/')[1]}: a frame’s processor time, median and longest`,
+                `${frames[frames.length >> 1].toFixed(1)} and ${frames[0].toFixed(1)} ms; ${frames.filter((t) => t > 8).length} of ${frames.length} over 8 ms`, '8 ms'],
+            ['longest task', longest(thread), '16 ms']);
+        }
     }
     return rows;
 }
@@ -247,7 +251,7 @@ const cases = {
     'one head, 65,536 tokens, d = 64': (measured) => oneHead(measured, 65536, { first: '', complete: '', memory: '1 GB' }),
     '12 × 12 heads, 1,024 tokens, d = 64, from Q and K': (measured) => allHeads(measured, [144, 1024, 64]),
     '24 × 16 heads, 512 tokens, d = 64, from Q and K': (measured) => allHeads(measured, [384, 512, 64]),
-    'every lens, 16,384 tokens, d = 64': lenses,
+    'every lens, 16,384 tokens, d = 64': everyLens,
     'finished weights, 604 MB: [12, 12, 1024, 1024]': largeFile,
 };
 

@@ -103,7 +103,7 @@ class AttentionBlock {
           packed_k_(packed_size<V>(call.k.cols, tile_keys)),
           packed_v_(packed_size<V>(tile_keys, call.v.cols)),
           scores_(tile_queries * tile_keys),
-          max_(heads_.size() * queries_at_most),
+          max_(heads_.size() * queries_at_most + V::width),
           reference_(heads_.size() * queries_at_most),
           sum_(2 * heads_.size() * queries_at_most) {}
 
@@ -130,8 +130,9 @@ class AttentionBlock {
     }
 
     void start() {
-        for (Index i = 0; i < heads_.size() * queries_at_most; ++i)
-            max_.data[i] = reference_.data[i] = -infinity;
+        const Index rows = heads_.size() * queries_at_most;
+        for (Index i = 0; i < rows; ++i) max_.data[i] = reference_.data[i] = -infinity;
+        for (Index i = rows; i < rows + V::width; ++i) max_.data[i] = -infinity;
         for_each_row([&](Index head, Index query) {
             sum(head, query) = 0;
             fill_zero(output(head, query), call_.output.cols);
@@ -324,8 +325,9 @@ class AttentionBlock {
     ConstMatrix k_, v_;
     Range heads_, queries_;
     Scratch packed_k_, packed_v_, scores_;
-    Scratch max_, reference_, sum_;  // [heads, queries]; the sums are doubles
-    bool finite_ = true;             // whether the packed values are finite
+    // [heads, queries]; the sums are doubles. Maxima are read a vector at a time, the last of which may reach beyond them.
+    Scratch max_, reference_, sum_;
+    bool finite_ = true;  // whether the packed values are finite
 };
 
 template <class V>
