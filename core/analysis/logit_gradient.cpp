@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "analysis/row_gradient.hpp"
+#include "attention/shifted_rule.hpp"
 
 namespace attn {
 
@@ -378,25 +379,6 @@ void LogitGradient::leave_heads(const Slice& slice) {
 
 namespace {
 
-// A rule for heads that are counted from one of them on.
-struct RuleOfHeads {
-    CellRule all;
-    Index first;
-
-    CellRule rule() const {
-        return {.self = this, .row = all.row ? &row : nullptr, .tile = all.tile ? &tile : nullptr};
-    }
-    static void row(const void* self, Index head, Index query, Index first_key,
-                    std::span<std::uint8_t> allowed) {
-        const auto& of = *static_cast<const RuleOfHeads*>(self);
-        of.all.row(of.all.self, of.first + head, query, first_key, allowed);
-    }
-    static Coverage tile(const void* self, Index head, Range queries, Range keys) {
-        const auto& of = *static_cast<const RuleOfHeads*>(self);
-        return of.all.tile(of.all.self, of.first + head, queries, keys);
-    }
-};
-
 bool has_changed_cells(const Record& record, Index head, Index query) {
     const CellEdits& edits = *record.spec().edits;
     return touches(edits, CellEdit::Of::score, head, query) ||
@@ -421,7 +403,7 @@ void LogitGradient::attend(const Slice& slice) {
             row_max_.matrix()(head, query) = std::numeric_limits<float>::max();
             row_log_sum_.matrix()(head, query) = 0;
         }
-    const RuleOfHeads mask{record.spec().mask.rule(), heads.begin};
+    const ShiftedRule mask{.rule = record.spec().mask.rule(), .head = heads.begin};
     const Bias& bias = record.spec().bias;
     const ConstHeads biases =
         bias.empty() ? ConstHeads{} : bias.view(record.heads(), record.queries(), record.keys());
@@ -430,7 +412,7 @@ void LogitGradient::attend(const Slice& slice) {
                                               .v = heads_between(record.v().heads(), kv),
                                               .scale = record.scale(),
                                               .softcap = record.spec().softcap,
-                                              .rule = mask.rule(),
+                                              .rule = mask.shifted(),
                                               .bias = heads_between(biases, heads),
                                               .output = heads_between(output_.heads(), heads),
                                               .row_max = rows(row_max_.matrix(), heads),

@@ -38,11 +38,6 @@ void join(std::vector<CellBand>& bands, Range queries, std::vector<Range> keys) 
         bands.push_back({queries, std::move(keys)});
 }
 
-auto band_at(const std::vector<CellBand>& bands, Index query) {
-    return std::ranges::partition_point(bands,
-                                        [&](const CellBand& band) { return band.queries.end <= query; });
-}
-
 }  // namespace
 
 void CellRegion::combine(Range queries, Range keys, bool add) {
@@ -72,14 +67,9 @@ void CellRegion::combine(Range queries, Range keys, bool add) {
     bands_ = std::move(out);
 }
 
-void CellRegion::add(const CellRegion& other) {
+void CellRegion::combine(const CellRegion& other, bool add) {
     for (const CellBand& band : other.bands_)
-        for (const Range& keys : band.keys) combine(band.queries, keys, true);
-}
-
-void CellRegion::remove(const CellRegion& other) {
-    for (const CellBand& band : other.bands_)
-        for (const Range& keys : band.keys) combine(band.queries, keys, false);
+        for (const Range& keys : band.keys) combine(band.queries, keys, add);
 }
 
 bool CellRegion::append(CellBand band) {
@@ -92,15 +82,14 @@ bool CellRegion::append(CellBand band) {
 }
 
 const std::vector<Range>* CellRegion::keys_of(Index query) const {
-    const auto band = band_at(bands_, query);
+    const auto band = from_query(bands_, query);
     return band != bands_.end() && band->queries.begin <= query ? &band->keys : nullptr;
 }
 
 bool CellRegion::contains(Index query, Index key) const {
     const std::vector<Range>* keys = keys_of(query);
     if (!keys) return false;
-    const auto range =
-        std::ranges::partition_point(*keys, [&](const Range& each) { return each.end <= key; });
+    const auto range = from_index(*keys, key);
     return range != keys->end() && range->begin <= key;
 }
 

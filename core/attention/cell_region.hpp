@@ -2,6 +2,7 @@
 // of 16,384 queries takes as much as it has corners.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tensor/tensor.hpp"
@@ -14,12 +15,22 @@ struct CellBand {
     bool operator==(const CellBand&) const = default;
 };
 
+// The first range that ends behind an index, of ranges in ascending order.
+inline auto from_index(const std::vector<Range>& ranges, Index index) {
+    return std::ranges::partition_point(ranges, [&](const Range& each) { return each.end <= index; });
+}
+// The first band that ends behind a query.
+inline auto from_query(const std::vector<CellBand>& bands, Index query) {
+    return std::ranges::partition_point(bands,
+                                        [&](const CellBand& each) { return each.queries.end <= query; });
+}
+
 class CellRegion {
   public:
     void add(Range queries, Range keys) { combine(queries, keys, true); }
+    void add(const CellRegion& other) { combine(other, true); }
     void remove(Range queries, Range keys) { combine(queries, keys, false); }
-    void add(const CellRegion& other);
-    void remove(const CellRegion& other);
+    void remove(const CellRegion& other) { combine(other, false); }
     // Appends a band below all others; false, and nothing changes, where it is not below them or its keys are not
     // ascending.
     bool append(CellBand band);
@@ -28,13 +39,13 @@ class CellRegion {
     bool contains(Index query, Index key) const;
     // The keys of a query; null: none.
     const std::vector<Range>* keys_of(Index query) const;
-    const std::vector<CellBand>& bands() const {
-        return bands_;
-    }  // ascending; equal regions have equal bands
+    // Ascending; equal regions have equal bands.
+    const std::vector<CellBand>& bands() const { return bands_; }
     bool operator==(const CellRegion&) const = default;
 
   private:
     void combine(Range queries, Range keys, bool add);
+    void combine(const CellRegion& other, bool add);
 
     std::vector<CellBand> bands_;
 };

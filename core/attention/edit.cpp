@@ -147,10 +147,15 @@ std::vector<float> taken_from(const CellEdit& each, Index head, Index query, Ran
     return row;
 }
 
-// The columns that an edit changes, of these keys: as many as the other runs have, of weights those that are seen.
+// As many of these keys as the other runs have; the edit has no others.
+Range keys_of(const CellEdit& each, Range keys) {
+    if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
+    return keys;
+}
+
+// The columns that an edit changes, of its keys; of weights those that are seen.
 template <class F>
 void for_each_cell(const CellEdit& each, Range keys, std::span<const std::uint8_t> seen, F f) {
-    if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
     const Index first = keys.begin;
     for_each_column(each.edit, keys, [&](Index key, Index place) {
         const auto j = static_cast<std::size_t>(key - first);
@@ -163,9 +168,7 @@ void change_row(const CellEdits& edits, CellEdit::Of of, Index head, Index query
                 std::span<Real> row, std::span<const std::uint8_t> seen) {
     for (const CellEdit& each : edits) {
         if (each.of != of || !each.edit.touches(head, query)) continue;
-        Range keys{first_key, first_key + std::ssize(row)};
-        // As many keys as the other runs have; the edit has no others.
-        if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
+        const Range keys = keys_of(each, {first_key, first_key + std::ssize(row)});
         const auto set = [&](auto value) {
             for_each_cell(each, keys, seen, [&](std::size_t j, Index place) { row[j] = value(j, place); });
         };
@@ -188,12 +191,11 @@ void change_row(const CellEdits& edits, CellEdit::Of of, Index head, Index query
 template <class Real>
 void change_row_back(const CellEdits& edits, CellEdit::Of of, Index head, Index query,
                      std::span<Real> gradient, std::span<const std::uint8_t> seen) {
-    const Range keys{0, std::ssize(gradient)};
     for (const CellEdit& each : std::views::reverse(edits)) {
         if (each.of != of || !each.edit.touches(head, query)) continue;
         const auto factor = static_cast<Real>(slope(each.edit));
         Real stopped = 0;
-        for_each_cell(each, keys, seen, [&](std::size_t j, Index) {
+        for_each_cell(each, keys_of(each, {0, std::ssize(gradient)}), seen, [&](std::size_t j, Index) {
             stopped += gradient[j];
             gradient[j] *= factor;
         });

@@ -127,8 +127,7 @@ void fill_row(const Cells& m, Index, Index q, Index first, std::span<std::uint8_
     const std::vector<Range>* keys = m.region.keys_of(q);
     if (!keys) return;
     const Index end = first + std::ssize(out);
-    for (auto range = std::ranges::partition_point(*keys, [&](Range each) { return each.end <= first; });
-         range != keys->end() && range->begin < end; ++range)
+    for (auto range = from_index(*keys, first); range != keys->end() && range->begin < end; ++range)
         std::fill(out.begin() + std::max<Index>(range->begin - first, 0),
                   out.begin() + std::min(range->end, end) - first, std::uint8_t{1});
 }
@@ -258,11 +257,9 @@ Coverage tile(const Cells& m, Index, Range queries, Range keys) {
     const std::vector<CellBand>& bands = m.region.bands();
     Index covered = 0;  // queries that may look at all of the keys
     bool none = true;
-    for (auto band = std::ranges::partition_point(
-             bands, [&](const CellBand& each) { return each.queries.end <= queries.begin; });
+    for (auto band = from_query(bands, queries.begin);
          band != bands.end() && band->queries.begin < queries.end; ++band) {
-        const auto range =
-            std::ranges::partition_point(band->keys, [&](Range each) { return each.end <= keys.begin; });
+        const auto range = from_index(band->keys, keys.begin);
         if (range == band->keys.end() || range->begin >= keys.end) continue;
         none = false;
         if (range->begin <= keys.begin && range->end >= keys.end)

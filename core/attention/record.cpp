@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/shifted_rule.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/workers.hpp"
 
@@ -118,35 +119,6 @@ AttentionCall Record::call() {
 }
 
 namespace {
-
-// Shifts the rule for a call that begins at another head, and whose queries are every `step`-th from a given one on.
-struct ShiftedRule {
-    CellRule rule;
-    Index head, query, step;
-
-    CellRule shifted() const {
-        return {.self = this,
-                .row = rule.row ? &row : nullptr,
-                .tile = rule.tile ? &tile : nullptr,
-                .run = rule.run ? &run : nullptr};
-    }
-    static void row(const void* self, Index head, Index query, Index first_key,
-                    std::span<std::uint8_t> allowed) {
-        const auto& s = *static_cast<const ShiftedRule*>(self);
-        s.rule.row(s.rule.self, s.head + head, s.query + query * s.step, first_key, allowed);
-    }
-    static Coverage tile(const void* self, Index head, Range queries, Range keys) {
-        const auto& s = *static_cast<const ShiftedRule*>(self);
-        // This also covers the rows in between: what holds for all of them holds for some.
-        return s.rule.tile(s.rule.self, s.head + head,
-                           {s.query + queries.begin * s.step, s.query + (queries.end - 1) * s.step + 1},
-                           keys);
-    }
-    static bool run(const void* self, Index head, Index query, Range& keys) {
-        const auto& s = *static_cast<const ShiftedRule*>(self);
-        return s.rule.run(s.rule.self, s.head + head, s.query + query * s.step, keys);
-    }
-};
 
 // Counts every `step`-th element of a range, from the first on.
 Index count_of(Range range, Index step) { return (range.size() + step - 1) / step; }

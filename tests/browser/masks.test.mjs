@@ -218,14 +218,7 @@ test('terms in brackets are changed, joined and dissolved by the mouse', { fragm
     await explorer.until('the first term alone', () => explorer.linked('masks.mask'), (now) => now === undefined);
 });
 
-async function stroke(explorer, from, to) {
-    const { mouse } = explorer.page;
-    await mouse.move(from.x, from.y);
-    await mouse.down();
-    await mouse.move(to.x, to.y, { steps: 6 });
-    await explorer.settled();
-    await mouse.up();
-}
+const stroke = (explorer, from, to) => explorer.dragBetween(from, to, 6);
 
 test('a drag paints every cell on its way as the first, in one step of undo', { fragment }, async (explorer) => {
     await explorer.click('masks/paint');

@@ -58,12 +58,7 @@ async function agrees(explorer, { q, k, v, order, scheme, tolerance = 1e-7 }) {
 // Drags a token to the place of another.
 async function drag(explorer, from, to, which = 'token') {
     const [a, b] = [await explorer.reveal(`order/${which}/${from}`), await explorer.rect(`order/${which}/${to}`)];
-    const { mouse } = explorer.page;
-    await mouse.move(a.x, a.y);
-    await mouse.down();
-    await mouse.move(b.x, b.y, { steps: 10 });
-    await explorer.settled();
-    await mouse.up();
+    await explorer.dragBetween(a, b, 10);
 }
 
 const ordered = (explorer, order) => explorer.until(`the order ${order}`, () => explorer.linked('order.tokens'), (now) => now === order);

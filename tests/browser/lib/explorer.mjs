@@ -246,6 +246,16 @@ export class Explorer {
         await this.page.mouse.up();
     }
 
+    // From one point of the window to another; what follows the mouse has come there before the button is let go.
+    async dragBetween(from, to, steps) {
+        const { mouse } = this.page;
+        await mouse.move(from.x, from.y);
+        await mouse.down();
+        await mouse.move(to.x, to.y, { steps });
+        await this.settled();
+        await mouse.up();
+    }
+
     // Turns the wheel upwards with Ctrl held, which the thing under it then takes; a notch is what it turns at once.
     async wheel(name, notches = 1) {
         await this.hover(name);

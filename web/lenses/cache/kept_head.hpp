@@ -17,9 +17,8 @@ class KeptHead {
 
     bool step();  // some rows; true while there is more to do
     bool done() const { return next_ == record_->queries(); }
-    const Record& record() const {
-        return *record_;
-    }  // of all heads; only those that share the keys are measured
+    // Of all heads; only those that share the keys are measured.
+    const Record& record() const { return *record_; }
     MapPointer map(Index head) const { return stage_map(record_, head, Stage::weight); }  // one of these
     bool sees(Index query, Index key) const {
         return key <= query && query < gone_[static_cast<std::size_t>(key)];

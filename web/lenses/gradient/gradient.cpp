@@ -227,7 +227,7 @@ std::optional<Projections> GradientLens::projections_of(const Trace& trace, Head
     for (const auto& [site, stage] :
          {std::pair(Site::q, Stage::q), std::pair(Site::k, Stage::k), std::pair(Site::v, Stage::v)})
         for (const Intervention& each : trace.interventions())
-            if (each.site == site && each.attention == head.layer) made.changes.push_back({stage, each.edit});
+            if (is_at(each, model.network(), head.layer, site)) made.changes.push_back({stage, each.edit});
     return made;
 }
 
@@ -287,7 +287,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     }
     if (const auto trace = attention.trace())
         for (const Intervention& each : trace->interventions())
-            if (each.site == Site::head_output && each.attention == head.layer)
+            if (is_at(each, trace->model()->network(), head.layer, Site::head_output))
                 now.loss.edits.push_back(each.edit);
     if (shown_ == now && slopes_) return slopes_->done() ? &*slopes_ : nullptr;
     check_begun_ = false;
