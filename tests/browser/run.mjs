@@ -17,7 +17,7 @@ if (variants.length === 0) {
 
 const started = Date.now();
 const server = await serve({ folder: site });
-const launch = () => chromium.launch(launchOptions);
+const launch = () => chromium.launch({ ...launchOptions, args: [...launchOptions.args, '--process-per-site'] });
 const browsers = await Promise.all(Array.from({ length: 6 }, launch));
 const topics = readdirSync(here('.')).filter((name) => name.endsWith('.test.mjs')).sort()
     .map((name) => ({ topic: name.replace('.test.mjs', ''), file: new URL(name, import.meta.url) }));

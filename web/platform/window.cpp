@@ -24,10 +24,9 @@ namespace attn::platform {
 
 namespace {
 
-// After the last event, frames continue for this long, so that ImGui's tooltips and fades settle, and for at
-// least this many frames, however slow they are.
-constexpr double awake_ms = 300;
-constexpr int awake_frames = 4;
+// Frames after an event: it is taken, what it changed is laid out, and finds its place. As many as the second number follow
+// every picture that is not as the one before, so that ImGui's fades come to their end.
+constexpr int awake_frames = 4, frames_after_change = 2;
 // After this long without frames, as in a hidden tab, the page counts as resting.
 constexpr double rests_after_ms = 250;
 // Pictures that only show a job's progress take at most a fifth of the time, however slow the browser is.
@@ -37,7 +36,6 @@ struct Window {
     GLFWwindow* glfw = nullptr;
     Frame frame;
     render::Picture picture;
-    double awake_until = 0;
     int owed = 0;         // frames
     bool called = false;  // something has happened that no frame has shown yet
     int since_call = 0;   // frames drawn since something happened
@@ -66,6 +64,12 @@ EM_JS(int, stage_height, (), { return Module.stageSize[1]; });
 // GLFW notices only the first change of density.
 EM_JS_DEPS(window, "$GLFW")
 EM_JS(void, follow_density, (), { GLFW.onDevicePixelRatioChange(); });
+// Nothing here takes a gamepad, and asking for one makes the browser look 250 times a second whether there is one.
+EM_JS(void, do_without_gamepads, (), {
+    removeEventListener("gamepadconnected", GLFW.onGamepadConnected, true);
+    removeEventListener("gamepaddisconnected", GLFW.onGamepadDisconnected, true);
+    GLFW.refreshJoysticks = function(){};
+});
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 
 // The stage determines the size; GLFW scales the canvas's pixels by the screen's density. Call inside a
@@ -135,8 +139,7 @@ bool frame_is_due(double now) {
     if (window.called || (window.owed > 0 && !window.working) || (window.news && !window.news_waits))
         return true;
     const double rest = rest_after_picture * (window.picture_ended - window.picture_began);
-    return (window.news || window.owed > 0 || now <= window.awake_until) &&
-           now >= window.picture_ended + rest;
+    return (window.news || window.owed > 0) && now >= window.picture_ended + rest;
 }
 
 void tick() {
@@ -176,6 +179,7 @@ void tick() {
     ++window.frames;
     // If nothing is drawn, the browser keeps showing the last picture.
     if (!window.picture.changed(*ImGui::GetDrawData(), clear)) return;
+    window.owed = std::max(window.owed, frames_after_change);
     time_picture();
     render::begin_frame(width, height, clear.x, clear.y, clear.z);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
@@ -252,6 +256,7 @@ bool open_window(Frame frame) {
     window.frame = std::move(frame);
     watch_stage();
     if (!glfwInit()) return false;
+    do_without_gamepads();
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
     window.glfw =
         glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
@@ -280,7 +285,6 @@ void start_drawing() {
 }
 
 void wake() {
-    window.awake_until = emscripten_get_now() + awake_ms;
     window.owed = awake_frames;
     window.called = true;
     window.since_call = 0;

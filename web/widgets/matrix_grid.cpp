@@ -201,6 +201,43 @@ std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metr
     return CellAt{r, c};
 }
 
+// Rows and columns whose cells, with what is drawn around them, are not cut off.
+std::pair<Range, Range> cells_in_view(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
+    const ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
+    const auto range = [](float from, float to, float first, float step, Index count) {
+        const auto place = [&](float point) {
+            return static_cast<Index>(std::clamp((point - first) / step, -1.0f, static_cast<float>(count)));
+        };
+        return Range{std::max<Index>(place(from) - 1, 0), std::min(place(to) + 2, count)};
+    };
+    const ImVec2 first = cell_rect(grid, metrics, at, {0, 0}).first;
+    return {range(min.y, max.y, first.y, metrics.cell_height, grid.values->rows),
+            range(min.x, max.x, first.x, metrics.cell_width, grid.values->cols)};
+}
+
+// The width of the widest number, of which only those need to be printed that can be it: the figures of this face are equally
+// wide, so of numbers written alike the least and the greatest have the most of them.
+float widest_number(const MatrixGrid& grid) {
+    constexpr double written_alike = 1e6;  // what is larger is written with an exponent (app/format.hpp)
+    double least = 0, greatest = 0;
+    float widest = 0;
+    const auto measure = [&](double value) {
+        widest = std::max(widest, text_size(app::rounded(value, grid.decimals)).x);
+    };
+    for (const double value : grid.values->values) {
+        if (!(std::abs(value) < written_alike)) {
+            measure(value);
+        } else {
+            least = std::min(least, value);
+            greatest = std::max(greatest, value);
+        }
+    }
+    measure(least);
+    measure(greatest);
+    return widest;
+}
+
 // Of many rows or columns those are heard that the place is among: elements for all of them would hold up the page.
 Range heard_part(Index size, Index place) {
     constexpr Index most = 16;
@@ -276,9 +313,8 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         for (const std::string& label : grid.column_labels) widest = std::max(widest, text_size(label).x);
     }
     Type mono(Face::mono, size_small);
-    for (Index r = 0; r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            widest = std::max(widest, text_size(text_of(grid, r, c)).x);
+    for (const std::string& text : grid.texts) widest = std::max(widest, text_size(text).x);
+    if (grid.texts.empty()) widest = widest_number(grid);
     metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
@@ -377,14 +413,19 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     const Scale scale = scale_of(grid);
     paint.title();
     paint.labels(reply);
-    for (Index r = 0; r < rows; ++r)
-        for (Index c = 0; c < cols; ++c) {
+    const auto [rows_seen, columns_seen] = cells_in_view(grid, metrics, at);
+    for (Index r = rows_seen.begin; r < rows_seen.end; ++r)
+        for (Index c = columns_seen.begin; c < columns_seen.end; ++c)
             paint.cell(r, c, scale, reply.hovered == CellAt{r, c});
-            const auto [min, max] = cell_rect(grid, metrics, at, {r, c});
-            landmark(grid.name + "/" + std::to_string(grid.first.first + r) + "/" +
-                         std::to_string(grid.first.second + c),
-                     min, max);
-        }
+    const auto [first, first_end] = cell_rect(grid, metrics, at, {0, 0});
+    landmark_cells({grid.name,
+                    grid.first.first,
+                    grid.first.second,
+                    rows,
+                    cols,
+                    first,
+                    {metrics.cell_width, metrics.cell_height},
+                    {first_end.x - first.x, first_end.y - first.y}});
     paint.lit();
     if (rows > 0 && cols > 0) paint.axes(scale);
     return reply;

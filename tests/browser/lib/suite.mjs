@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { Explorer } from './explorer.mjs';
 
-/** @import { Browser, BrowserContextOptions } from 'playwright-core' */
+/** @import { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core' */
 
 /**
  * @typedef {object} Options
@@ -64,13 +64,52 @@ export function test(name, ...rest) {
 }
 
 /**
+ * A test that asks for nothing of its own opens its page in a context that stays. With --process-per-site it has the process
+ * of a page that stays, too, and with it the program as the tests before it had it compiled, which spares a quarter of what a
+ * page costs. What a test stored is cleared.
+ *
+ * @typedef {{context: BrowserContext, clear: () => Promise<unknown>}} Shared
+ *
+ * @type {WeakMap<Browser, Map<number, Promise<Shared>>>}
+ */
+const shared = new WeakMap();
+
+/**
+ * @param {Where} where
+ * @param {BrowserContextOptions & {deviceScaleFactor: number}} options
+ */
+function sharedContext({ browser, site, variant }, options) {
+    const all = shared.get(browser) ?? new Map();
+    shared.set(browser, all);
+    const density = options.deviceScaleFactor;
+    const open = async () => {
+        const context = await browser.newContext(options), keeper = await context.newPage();
+        keeper.on('crash', () => all.delete(density));
+        await keeper.goto(`${site}manifest.json`);
+        await keeper.evaluate(async (program) => {
+            globalThis.program = await WebAssembly.compileStreaming(fetch(program));
+        }, `explorer-${variant}.wasm`);
+        const devtools = await context.newCDPSession(keeper);
+        const clear = () => devtools.send('Storage.clearDataForOrigin', { origin: new URL(site).origin, storageTypes: 'all' });
+        return { context, clear };
+    };
+    if (!all.has(density)) {
+        all.set(density, open());
+    }
+    return all.get(density);
+}
+
+/**
  * @param {Where} where
  * @param {Test} test
  */
-async function withPage({ browser, site, variant, failures, label }, { body, fragment, fine = false, context: options, start = true, expected = [] }) {
-    const context = await browser.newContext({
-        viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: 'light', ...options,
-    });
+async function withPage(where, { body, fragment, fine = false, context: own, start = true, expected = [] }) {
+    const { browser, site, variant, failures, label } = where;
+    const options = {
+        viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: /** @type {const} */ ('light'), ...own,
+    };
+    const shares = start && !own && await sharedContext(where, options);
+    const context = shares ? shares.context : await browser.newContext(options);
     let timer;
     const late = new Promise((_, reject) => {
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
@@ -100,7 +139,7 @@ async function withPage({ browser, site, variant, failures, label }, { body, fra
         throw error;
     } finally {
         clearTimeout(timer);
-        await context.close();
+        await (shares ? page.close().then(shares.clear) : context.close());
     }
 }
 

@@ -97,6 +97,40 @@ void MemoryLens::update_row(Subject& subject) {
     }
 }
 
+bool MemoryLens::plane_is_due() const {
+    return patterns_ && !plane_ && (plane_kind_ != MemoryPlane::spread || principal_->done());
+}
+
+// With the places of all patterns in it. Of 16,384 keys this takes milliseconds, so of many it is a step of the work.
+void MemoryLens::find_plane() {
+    if (plane_kind_ == MemoryPlane::spread) {
+        plane_ = principal_->plane();
+    } else {
+        HopfieldLook<double> look;
+        hopfield_look<double>(*patterns_, 1, query_, look);
+        const auto strongest = std::ranges::max_element(look.products) - look.products.begin();
+        plane_ = plane_through(*patterns_, query_, patterns_->in_double(strongest));
+    }
+    basins_.reset();
+    places_.clear();
+    for (Index i = 0; i < patterns_->count(); ++i) places_.push_back(plane_->place_of(patterns_->at(i)));
+    const auto start = plane_->place_of(query_);
+    double size = least_box * std::max(patterns_->largest, 1e-6);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        double low = start[axis], high = low;
+        for (const auto& place : places_) {
+            low = std::min(low, place[axis]);
+            high = std::max(high, place[axis]);
+        }
+        box_.low[axis] = box_.high[axis] = (low + high) / 2;
+        size = std::max(size, (0.5 + margin) * (high - low));
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        box_.low[axis] -= size;
+        box_.high[axis] += size;
+    }
+}
+
 void MemoryLens::update_modern() {
     const MemoryState& asked = now();
     refused_beta_.clear();
@@ -107,39 +141,12 @@ void MemoryLens::update_modern() {
         beta_.reset();
     }
     if (!patterns_) return;
-    if (plane_ && plane_kind_ != asked.plane) plane_.reset();
-    if (!plane_) {
+    if (plane_kind_ != asked.plane) {
         plane_kind_ = asked.plane;
-        if (asked.plane == MemoryPlane::spread) {
-            if (principal_->done()) plane_ = principal_->plane();
-        } else {
-            HopfieldLook<double> look;
-            hopfield_look<double>(*patterns_, 1, query_, look);
-            const auto strongest = std::ranges::max_element(look.products) - look.products.begin();
-            plane_ = plane_through(*patterns_, query_, patterns_->in_double(strongest));
-        }
+        plane_.reset();
         basins_.reset();
-        if (plane_) {
-            places_.clear();
-            for (Index i = 0; i < patterns_->count(); ++i)
-                places_.push_back(plane_->place_of(patterns_->at(i)));
-            const auto start = plane_->place_of(query_);
-            double size = least_box * std::max(patterns_->largest, 1e-6);
-            for (std::size_t axis = 0; axis < 2; ++axis) {
-                double low = start[axis], high = low;
-                for (const auto& place : places_) {
-                    low = std::min(low, place[axis]);
-                    high = std::max(high, place[axis]);
-                }
-                box_.low[axis] = box_.high[axis] = (low + high) / 2;
-                size = std::max(size, (0.5 + margin) * (high - low));
-            }
-            for (std::size_t axis = 0; axis < 2; ++axis) {
-                box_.low[axis] -= size;
-                box_.high[axis] += size;
-            }
-        }
     }
+    if (plane_is_due() && look_cost(patterns_->count(), patterns_->components) <= at_once) find_plane();
     if (!beta_) {
         path_.reset();
         basins_.reset();
@@ -221,7 +228,7 @@ void MemoryLens::update(Subject& subject) {
 bool MemoryLens::pending() const {
     const auto left = [](const auto& job) { return job && !job->done(); };
     if (now().network == MemoryNetwork::classical) return left(recall_) || left(beside_) || left(capacity_);
-    return left(path_) || left(principal_) || left(basins_) || left(moves_);
+    return left(path_) || left(principal_) || plane_is_due() || left(basins_) || left(moves_);
 }
 
 bool MemoryLens::step() {
@@ -240,6 +247,8 @@ bool MemoryLens::step() {
         path_->step();
     } else if (left(principal_)) {
         principal_->step();
+    } else if (plane_is_due()) {
+        find_plane();
     } else if (left(basins_)) {
         basins_->step();
     } else if (left(moves_)) {

@@ -82,6 +82,8 @@ class MemoryLens final : public Lens {
     void forget();
     void update(Subject& subject);
     void update_row(Subject& subject);
+    bool plane_is_due() const;
+    void find_plane();
     void update_modern();
     void update_classical();
     bool step();  // true while there is more to do

@@ -308,13 +308,13 @@ void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int whi
                  "Each word that is written looks at those before it: the rest is masked.",
                  "Each word that was read looks at all of them."};
     const auto i = static_cast<std::size_t>(which);
-    const TextRun& run = subject.translating()->translation()->of(head.layer);
+    TextRun& run = subject.translating()->translation()->of(head.layer);
     ui::section((std::string(titles[i]) + ": " + head_text(head, run.numbering())).c_str());
     ui::caption(meanings[i]);
     const bool chosen = head == subject.chosen_head();
     const Selection s = drawing.selection();
     ui::MapPicture picture{.name = names[i],
-                           .map = run.maps({})(head.layer, head.head),
+                           .map = run.map(head.layer, head.head, {}),
                            .query_names = run.query_names(),
                            .key_names = run.key_names(),
                            .choice = {},
