@@ -362,7 +362,9 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
                     : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
     draw_controls(drawing, subject);
     update(subject);
-    while (pending() && !drawing.deadline.passed()) step();
+    // Of more patterns a step takes longer than a frame may, and is left to the work between frames.
+    const bool brief = !patterns_ || look_cost(patterns_->count(), patterns_->components) <= look_work_a_step;
+    while (brief && pending() && !drawing.deadline.passed()) step();
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;

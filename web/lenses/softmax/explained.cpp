@@ -147,6 +147,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
              of_score ? std::optional(places(score_stage(attention), query, key)) : std::nullopt});
     };
     const auto each = [&](auto&& right, bool of_score = false) {
+        out.operands.reserve(weights.size());
         for (Index key = 0; key < std::ssize(weights); ++key)
             if (const auto j = static_cast<std::size_t>(key); !std::isinf(levels.above[j]))
                 operand(key, weights[j], weights[j] == 0 ? 0 : right(j), of_score);
