@@ -246,6 +246,7 @@ test('Circuits: seeded texts in one plane: 3,000 points, another seed draws othe
     await explorer.click('corpus/seed/more');
     await explorer.until('the seed', () => explorer.linked('corpus.seed'), (seed) => seed === '2');
     await explorer.until('another plane', () => textOf(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    await explorer.settled();  // the sentence may yet be that of the texts before
     const second = await vector(explorer, 0, 100);
     assert.notDeepEqual(second, first);
     const { fragment } = await explorer.state();
@@ -253,6 +254,7 @@ test('Circuits: seeded texts in one plane: 3,000 points, another seed draws othe
     await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
     await explorer.visit(fragment);
     await explorer.until('the plane again', () => textOf(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
+    await explorer.settled();
     assert.deepEqual(await vector(explorer, 0, 100), second);
     assert.deepEqual(await explorer.notices('error'), []);
 });
