@@ -31,7 +31,8 @@ void add_rows(const float* x, Stored<E> w, Index k, Index out, float* sums) {
     sum.store(sums + o, out - o);
 }
 
-// Streams W [in, out] once, eight inputs at a time.
+// Streams W [in, out] once, five inputs at a time: with more, V8 has too few registers, and with fewer the sums are read and
+// written more often.
 template <class V, class E>
 void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, float* y) {
     const Scratch sums(out);
@@ -39,7 +40,7 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
         fill_zero(sums.data, out);
         const Index end = least(block + depth_block, in);
         Index k = block;
-        for (; k + 8 <= end; k += 8) add_rows<V, 8>(x, w, k, out, sums.data);
+        for (; k + 5 <= end; k += 5) add_rows<V, 5>(x, w, k, out, sums.data);
         for (; k < end; ++k) add_rows<V, 1>(x, w, k, out, sums.data);
         for (Index o = 0; o < out; ++o) y[o] += sums.data[o];
     }
@@ -68,15 +69,17 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
     });
 }
 
-// A task has this many outputs of a vector's product, enough to be worth a thread. Inputs that lie in rows are read in
-// longer runs than outputs do.
-inline constexpr Index vector_outputs = 128, vector_columns = 384;
+// A task has this many outputs of a vector's product, enough to be worth a thread. Where a row has an input's weights for all
+// outputs, a task takes as long a piece of the rows as leaves one for every thread, within these limits: memory is read
+// faster in long runs.
+inline constexpr Index vector_outputs = 128, least_vector_columns = 384, most_vector_columns = 1536;
 
 // Computes x W for a vector x and a W [in, out].
 template <class V, class E, class Store>
 void vector_times_rows(ConstMatrix x, Stored<E> w, Index out, Store store) {
-    for_each_block(out, vector_columns, [&](Range columns) {
-        float sums[vector_columns]{};
+    const Index shared = round_up(blocks(out, thread_count()), least_vector_columns);
+    for_each_block(out, least(shared, most_vector_columns), [&](Range columns) {
+        float sums[most_vector_columns]{};
         add_vector_times_rows<V>(x.data, w.from(0, columns.begin), x.cols, columns.size(), sums);
         store({sums, 1, columns.size(), columns.size()}, 0, columns.begin);
     });
