@@ -17,9 +17,10 @@ void SentenceSubject::draw_change_menu() {
     const std::vector<Offer> offers = change_offers();
     std::vector<const char*> names;
     for (const Offer& offer : offers) names.push_back(offer.label.c_str());
-    // As low as the badges beside it.
+    // As low as the badges beside it, but where fingers press it.
     ui::Type small(ui::Face::regular, ui::size_small);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 1});
+    const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, narrow ? 6.0f : 1.0f});
     ui::next_control(ui::need::button);
     const auto chosen = ui::menu("change", "Change…", names);
     ImGui::PopStyleVar();
