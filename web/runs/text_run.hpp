@@ -34,9 +34,9 @@ struct ReadText {
 // Beside it stand the encoder's attention and the cross-attention, which share the rest with it.
 class TextRun final : public Attention {
   public:
-    TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> pieces, const std::string& text,
+    TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> tokens, const std::string& text,
             std::string model)
-        : TextRun(std::move(trace), std::make_shared<const ReadText>(std::move(pieces), text), nullptr,
+        : TextRun(std::move(trace), std::make_shared<const ReadText>(std::move(tokens), text), nullptr,
                   std::move(model)) {}
     // `encoded` is what the encoder read; null where there is none.
     TextRun(std::shared_ptr<const Trace> trace, std::shared_ptr<const ReadText> text,

@@ -19,7 +19,7 @@ namespace attn::app {
 struct CellNames {
     std::string query;
     std::string key;
-    std::function<std::string(Index)> key_at = [](Index key) { return std::to_string(key); };
+    std::function<std::string(Index)> key_at = [](Index other) { return std::to_string(other); };
     std::string mask_rule = {};  // by which the mask allows the cell or not, as far as it is known
 };
 

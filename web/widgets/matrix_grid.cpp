@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/format.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
 #include "widgets/semantics.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "app/command.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 

@@ -1,6 +1,7 @@
 #include "lenses/masks/kernel_race.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/clock.hpp"
 #include "kernels/attention_tiles.hpp"

@@ -10,6 +10,7 @@
 #include "lenses/memory/view.hpp"
 #include "parts/part.hpp"
 #include "render/heatmap.hpp"
+#include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"

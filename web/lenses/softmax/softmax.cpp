@@ -240,8 +240,8 @@ std::vector<Table> SoftmaxLens::tables(Subject& subject) {
         for (Index i = 0; i < attention.heads(); ++i) heads.push_back("head " + std::to_string(i));
         all.push_back(filled("Effective share of keys, " + temperature_text(temperature()), layers, heads,
                              [&](Index r, Index c) {
-                                 const EffectiveKeys* keys = heads_->of({r, c});
-                                 return keys ? keys->share() : NAN;
+                                 const EffectiveKeys* found = heads_->of({r, c});
+                                 return found ? found->share() : NAN;
                              }));
     }
     return all;
