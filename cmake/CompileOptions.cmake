@@ -19,6 +19,9 @@ if(ATTN_SANITIZE OR ATTN_FUZZ)
     # vptr needs type information, which is not built into what ships.
     set(sanitizers -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=all)
     add_compile_options(${sanitizers} -fno-omit-frame-pointer)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        add_compile_options(-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/undefined_elsewhere.txt)
+    endif()
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
     add_link_options(${sanitizers})
 endif()
@@ -63,7 +66,7 @@ function(precompiled_as target other)
     endif()
 endfunction()
 
-# With CMAKE_UNITY_BUILD, up to eight files of a room are compiled as one. So names local to a file must be unique
+# With CMAKE_UNITY_BUILD, up to twenty files of a room are compiled as one. So names local to a file must be unique
 # within its room, and a new file only changes the batches of its own room.
 function(batch_by_room target)
     get_target_property(files ${target} SOURCES)
@@ -73,7 +76,7 @@ function(batch_by_room target)
         get_filename_component(room ${room} NAME)
         list(APPEND of_${room} ${file})
         list(LENGTH of_${room} count)
-        math(EXPR batch "(${count} - 1) / 8")
+        math(EXPR batch "(${count} - 1) / 20")
         set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${room}_${batch})
     endforeach()
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)

@@ -9,7 +9,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index products_a_slice = 100'000;
+constexpr Index row_products_a_slice = 100'000;
 
 template <typename Real>
 Real capped(Real score, Real cap) {
@@ -74,7 +74,8 @@ RowPassing<Real>::RowPassing(std::shared_ptr<const Record> record, Index head, I
 template <typename Real>
 Range RowPassing<Real>::next_keys(Phase then) {
     const Index width = std::max<Index>(1, std::max(record_->d_k(), record_->d_v()));
-    const Range keys{next_, std::min(record_->keys(), next_ + std::max<Index>(1, products_a_slice / width))};
+    const Range keys{next_,
+                     std::min(record_->keys(), next_ + std::max<Index>(1, row_products_a_slice / width))};
     next_ = keys.end;
     if (next_ == record_->keys()) {
         next_ = 0;

@@ -110,7 +110,7 @@ configure() {
     logged "configure-$1" cmake --preset "$1" "${options[@]}"
 }
 
-# build PRESET [TARGET]
+# build PRESET [TARGET...]
 build() {
-    configure "$1" && logged "build-$1" cmake --build --preset "$1" ${2:+--target "$2"}
+    configure "$1" && logged "build-$1" cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }

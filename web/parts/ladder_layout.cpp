@@ -12,7 +12,7 @@ namespace attn::parts {
 
 namespace {
 
-constexpr float gap = 8, bars_gap = 20, least_bars = 200, most_bars = 420;
+constexpr float gap = 8, bars_gap = 20, least_bars_width = 200, most_bars_width = 420;
 
 struct Arrangement {
     float scale;
@@ -20,10 +20,10 @@ struct Arrangement {
     float cell_height, row_gap;
     float cell_width = 1;  // of the usual one
 };
-constexpr Arrangement usual{1, false, 27, 18};
+constexpr Arrangement usual_arrangement{1, false, 27, 18};
 constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18},
                                   Arrangement{1.3f, false, 27, 18},
-                                  usual,
+                                  usual_arrangement,
                                   Arrangement{1, true, 27, 18},
                                   Arrangement{0.85f, true, 27, 10},
                                   Arrangement{0.85f, true, 20, 6, 0.92f},
@@ -48,13 +48,13 @@ void place_bars(LadderLayout& layout, const std::vector<Line>& lines, Index keys
     const Line* best = nullptr;
     for (const Line& line : lines)
         if (line.height >= high && (!best || line.right < best->right)) best = &line;
-    if (best && width - best->right - bars_gap >= least_bars) {
+    if (best && width - best->right - bars_gap >= least_bars_width) {
         layout.bars = {best->right + bars_gap, best->top};
     } else {
         layout.bars = {0, layout.matrices_height + row_gap};
         layout.height += row_gap + high;
     }
-    layout.bars_width = std::min(width - layout.bars.x, most_bars);
+    layout.bars_width = std::min(width - layout.bars.x, most_bars_width);
 }
 
 LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys, float width,
@@ -95,7 +95,7 @@ LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys
 float sign_width(const app::Rung& rung) { return *rung.sign ? 26 : 8; }
 
 LadderLayout ladder_layout(const std::vector<std::vector<RungGrid>>& rows, Index keys, ImVec2 room) {
-    if (room.x < ui::settings_open) return laid_out(rows, keys, room.x, usual);
+    if (room.x < ui::settings_open) return laid_out(rows, keys, room.x, usual_arrangement);
     std::optional<LadderLayout> without_bars;
     for (const Arrangement& how : arrangements) {
         LadderLayout layout = laid_out(rows, keys, room.x, how);
@@ -107,7 +107,8 @@ LadderLayout ladder_layout(const std::vector<std::vector<RungGrid>>& rows, Index
     // What nearly fits is better than large cells, of which the last are far away.
     constexpr float nearly = 1.25f;
     LadderLayout tightest = laid_out(rows, keys, room.x, arrangements.back());
-    return tightest.matrices_height <= nearly * room.y ? tightest : laid_out(rows, keys, room.x, usual);
+    return tightest.matrices_height <= nearly * room.y ? tightest
+                                                       : laid_out(rows, keys, room.x, usual_arrangement);
 }
 
 }  // namespace attn::parts

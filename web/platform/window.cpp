@@ -258,6 +258,8 @@ bool open_window(Frame frame) {
     if (!glfwInit()) return false;
     do_without_gamepads();
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
+    glfwWindowHint(GLFW_DEPTH_BITS, 0);
+    glfwWindowHint(GLFW_STENCIL_BITS, 0);
     window.glfw =
         glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
     if (!window.glfw) return false;

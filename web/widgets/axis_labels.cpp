@@ -9,8 +9,8 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float slant = 1.0472f;                   // 60°
-constexpr float label_pitch = 12, column_gap = 4;  // a label takes up at least this much of its axis
+constexpr float slant = 1.0472f;                  // 60°
+constexpr float label_pitch = 12, label_gap = 4;  // a label takes up at least this much of its axis
 
 // Returns n such that every n-th name is shown, evenly from the first one on. Positions go in round steps.
 Index names_apart(const AxisLabels& labels, float pitch) {
@@ -32,7 +32,7 @@ float widest(const AxisLabels& labels) {
     return std::min(width, labels.most);
 }
 
-bool upright(float widest, float cell) { return widest + column_gap <= std::max(cell, label_pitch); }
+bool upright(float widest, float cell) { return widest + label_gap <= std::max(cell, label_pitch); }
 
 // Returns the names that have room: marked names first, then the others at even intervals from the first one
 // on.
@@ -110,7 +110,7 @@ void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom
     Type type(Face::regular, size_small);
     const float width = widest(labels);
     const bool straight = upright(width, labels.cell);
-    const float pitch = straight ? std::max(width + column_gap, label_pitch) : label_pitch;
+    const float pitch = straight ? std::max(width + label_gap, label_pitch) : label_pitch;
     for (const Index i : placed(labels, pitch)) {
         const std::string& name = labels.names[static_cast<std::size_t>(i)];
         if (straight)

@@ -1,5 +1,5 @@
-// Checks what heads are named after: the measured scores against plain sums in double, the names, scores.json, and
-// the way to the next best head.
+// Checks what heads are named after: the measured scores against plain sums in double, the names, and the way to the
+// next best head.
 #include "analysis/head_roles.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -7,7 +7,6 @@
 
 #include "analysis/head_overview.hpp"
 #include "model/forward.hpp"
-#include "runs/head_naming.hpp"
 #include "support/files.hpp"
 
 using namespace attn;
@@ -31,48 +30,12 @@ Result<std::shared_ptr<const Model>> tiny_model() {
     return Model::load(std::move(files));
 }
 
-std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
-
-std::string role_refusal(std::string_view text) {
-    const auto read = app::read_role_table(bytes(text), 1, 2);
-    REQUIRE_FALSE(read);
-    return read.error().message;
-}
-
 }  // namespace
 
 TEST_CASE("a head has the names that it has earned, the highest score first") {
     CHECK(roles_of(scored(0.18, 0.27, 0.7, 0.999)) == std::vector{HeadRole::pronoun, HeadRole::induction});
     CHECK(roles_of(scored(0.5, 0.49, 0, 0.89)) == std::vector{HeadRole::previous_token});
     CHECK(roles_of(RoleScores{}).empty());
-}
-
-TEST_CASE("scores.json is read, or refused in one sentence") {
-    const auto table = app::read_role_table(bytes(R"({"pronouns": {"pairs": 3}, "heads": [
-        {"layer": 0, "head": 1, "previous_token": 0.25, "pronoun_right": 1, "entropy": 3.8},
-        {"layer": 0, "head": 0, "previous_token": 0.75, "pronoun_right": 0}]})"),
-                                            1, 2);
-    REQUIRE(table);
-    CHECK(table->of({0, 0})[HeadRole::previous_token] == 0.75);
-    CHECK(table->of({0, 1})[HeadRole::pronoun] == 1);
-    CHECK(std::isnan(table->of({0, 1})[HeadRole::induction]));
-
-    CHECK(role_refusal("").starts_with("scores.json"));
-    CHECK(role_refusal("[1, 2]") == "scores.json has no list of heads");
-    CHECK(role_refusal(R"({"heads": []})") == "scores.json has no list of heads");
-    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}]})") == "scores.json does not tell of head 0.1");
-    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}, {"layer": 0, "head": 0}]})") ==
-          "scores.json tells of head 0.0 twice");
-    for (const char* where : {R"("layer": 1, "head": 0)", R"("layer": 0, "head": 2)",
-                              R"("layer": -1, "head": 0)", R"("layer": 0.5, "head": 0)", R"("head": 0)"})
-        CHECK(role_refusal(R"({"heads": [{)" + std::string(where) + "}]}") ==
-              "scores.json tells of a head that this model, of 1 × 2 heads, does not have");
-    for (const char* score : {"null", "-0.1", "1.5", "\"0.5\"", "1e99"})
-        CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "induction_stripe": )" + std::string(score) +
-                           "}]}") ==
-              "scores.json gives head 0.0 a 'induction_stripe' that is no number from 0 to 1");
-    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "first_token": NaN}]})")
-              .starts_with("scores.json"));
 }
 
 TEST_CASE("two tables disagree where a score differs by more than the bound") {

@@ -2,7 +2,10 @@
 // otherwise on the spot, when nobody waits.
 #include "runs/head_naming.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "unit/app/visit.hpp"
 
@@ -50,7 +53,41 @@ struct Storyteller {
     }
 };
 
+std::string role_refusal(std::string_view text) {
+    const auto read = read_role_table(as_bytes(text), 1, 2);
+    REQUIRE_FALSE(read);
+    return read.error().message;
+}
+
 }  // namespace
+
+TEST_CASE("scores.json is read, or refused in one sentence") {
+    const auto table = read_role_table(as_bytes(R"({"pronouns": {"pairs": 3}, "heads": [
+        {"layer": 0, "head": 1, "previous_token": 0.25, "pronoun_right": 1, "entropy": 3.8},
+        {"layer": 0, "head": 0, "previous_token": 0.75, "pronoun_right": 0}]})"),
+                                       1, 2);
+    REQUIRE(table);
+    CHECK(table->of({0, 0})[HeadRole::previous_token] == 0.75);
+    CHECK(table->of({0, 1})[HeadRole::pronoun] == 1);
+    CHECK(std::isnan(table->of({0, 1})[HeadRole::induction]));
+
+    CHECK(role_refusal("").starts_with("scores.json"));
+    CHECK(role_refusal("[1, 2]") == "scores.json has no list of heads");
+    CHECK(role_refusal(R"({"heads": []})") == "scores.json has no list of heads");
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}]})") == "scores.json does not tell of head 0.1");
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0}, {"layer": 0, "head": 0}]})") ==
+          "scores.json tells of head 0.0 twice");
+    for (const char* where : {R"("layer": 1, "head": 0)", R"("layer": 0, "head": 2)",
+                              R"("layer": -1, "head": 0)", R"("layer": 0.5, "head": 0)", R"("head": 0)"})
+        CHECK(role_refusal(R"({"heads": [{)" + std::string(where) + "}]}") ==
+              "scores.json tells of a head that this model, of 1 × 2 heads, does not have");
+    for (const char* score : {"null", "-0.1", "1.5", "\"0.5\"", "1e99"})
+        CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "induction_stripe": )" + std::string(score) +
+                           "}]}") ==
+              "scores.json gives head 0.0 a 'induction_stripe' that is no number from 0 to 1");
+    CHECK(role_refusal(R"({"heads": [{"layer": 0, "head": 0, "first_token": NaN}]})")
+              .starts_with("scores.json"));
+}
 
 TEST_CASE("the bundled model's heads have their names from scores.json, at once and for good") {
     Storyteller s;

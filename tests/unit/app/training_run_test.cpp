@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr double slice = 0, all = 1e9;  // ms
+constexpr double slice = 0, no_limit = 1e9;  // ms
 
 TrainingPlan small() {
     TrainingPlan plan;
@@ -32,7 +32,7 @@ TrainingRun started(const TrainingPlan& plan) {
 
 TrainingRun trained(const TrainingPlan& plan, std::int64_t steps) {
     TrainingRun run = started(plan);
-    while (run.advance(steps, all)) {
+    while (run.advance(steps, no_limit)) {
     }
     return run;
 }
@@ -116,7 +116,7 @@ TEST_CASE("a fork without a change goes on to the same bits") {
     auto fork = TrainingRun::fork(trained(small(), at), small());
     REQUIRE(fork);
     CHECK(fork->steps_taken() == at);
-    while (fork->advance(24, all)) {
+    while (fork->advance(24, no_limit)) {
     }
     check_same(whole, *fork);
 }
@@ -131,7 +131,7 @@ TEST_CASE("a fork is the run that its plan makes from the start") {
     auto fork = TrainingRun::fork(from, plan);
     REQUIRE(fork);
     CHECK(fork->steps_taken() == 8);
-    while (fork->advance(24, all)) {
+    while (fork->advance(24, no_limit)) {
     }
     check_same(whole, *fork);
     CHECK_FALSE(std::ranges::equal(whole.losses(), trained(small(), 24).losses()));
@@ -145,7 +145,7 @@ TEST_CASE("a longer run goes on where a shorter one ended") {
     auto fork = TrainingRun::fork(trained(small(), 24), longer);
     REQUIRE(fork);
     CHECK(fork->steps_taken() == 24);
-    while (fork->advance(40, all)) {
+    while (fork->advance(40, no_limit)) {
     }
     check_same(trained(longer, 40), *fork);
 }
@@ -156,7 +156,7 @@ TEST_CASE("a fork begins no later than asked") {
     auto fork = TrainingRun::fork(run, small(), 10);
     REQUIRE(fork);
     CHECK(fork->steps_taken() == 8);
-    while (fork->advance(10, all)) {
+    while (fork->advance(10, no_limit)) {
     }
     CHECK(fork->state_at(10)->step == 10);
     CHECK(weights_at(*fork, 10) == weights_at(trained(small(), 10), 10));
@@ -227,7 +227,7 @@ TEST_CASE("a rate that breaks the network is said, and the last good checkpoint 
 
     auto rescued = TrainingRun::fork(run, forked(plan, 8, values_with(0.001, 1, 0, {})));
     REQUIRE(rescued);
-    while (rescued->advance(24, all)) {
+    while (rescued->advance(24, no_limit)) {
     }
     CHECK_FALSE(rescued->failure());
     CHECK(rescued->steps_taken() == 24);

@@ -340,5 +340,5 @@ TEST_CASE("what is written is read again", "[safetensors]") {
     CHECK(*file->tensor("a matrix") == Tensor({2, 3}, matrix));
     CHECK(*file->tensor("half") == Tensor({2}, std::array<float, 2>{1, -2}));
     CHECK(file->tensor("nothing")->size() == 0);
-    CHECK(parse_safetensors(write_safetensors({}))->header.tensors.empty());
+    CHECK(parse_safetensors(write_safetensors(std::span<const TensorToWrite>{}))->header.tensors.empty());
 }

@@ -45,7 +45,7 @@ string plain(string_view piece) {
 }
 
 struct NounForm {
-    const Noun* noun;
+    const bilingual::Noun* noun;
     bool plural;
 };
 
@@ -53,7 +53,7 @@ struct NounForm {
 const std::multimap<string, NounForm>& nouns_by_form() {
     static const auto all = [] {
         std::multimap<string, NounForm> forms;
-        for (const Noun& noun : nouns())
+        for (const bilingual::Noun& noun : bilingual::nouns())
             for (const bool plural : {false, true})
                 forms.emplace(sentences::nth(noun.french, plural), NounForm{&noun, plural});
         return forms;
@@ -255,7 +255,7 @@ TEST_CASE("Articles and adjectives agree with their nouns, and words come from t
 TEST_CASE("The whole lexicon is written", "[unit][train]") {
     if (test::thinned > 1) SKIP("it takes all of the pairs that are drawn natively");
     std::set<string> missing;
-    for (const Noun& noun : nouns())
+    for (const bilingual::Noun& noun : bilingual::nouns())
         for (const bool plural : {false, true})
             for (const auto& words : {noun.english, noun.french})
                 missing.emplace(sentences::nth(words, plural));
@@ -272,7 +272,7 @@ TEST_CASE("The whole lexicon is written", "[unit][train]") {
 
 TEST_CASE("The lexicon is in order", "[unit][train]") {
     std::set<string_view> english;
-    for (const Noun& noun : nouns()) {
+    for (const bilingual::Noun& noun : bilingual::nouns()) {
         CHECK(english.insert(noun.english).second);
         CHECK(sentences::count(noun.english) == 2);
         CHECK(sentences::count(noun.french) == 2);
