@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -118,6 +119,10 @@ class Subject : public Resident {
     virtual std::string second_wanted() const { return "Type a second sentence in the box above."; }
     // Returns the step that leaves it without a second again.
     virtual std::optional<Offer> offer_alone() const { return std::nullopt; }
+    // Returns the command that adds a vector to a head's q of a query, from where its model runs on, or says why it cannot.
+    virtual Result<Command> add_to_query(const HeadIndex&, Index /*query*/, std::span<const float>) const {
+        return Error{"These queries cannot be changed here."};
+    }
     // Returns what its heads are named after; null while nothing was measured.
     virtual const NamedHeads* named_heads() { return nullptr; }
     // Returns how tokens of its model's vocabulary read, if it has a model.

@@ -216,14 +216,24 @@ TEST_CASE("changes are written into a link and read from it, and a wrong one is 
          .value = 1.25},
         {.site = Site::head_output, .layer = 3, .head = 1, .on = false},
         {.site = Site::weight, .layer = 0, .operation = Operation::mean},
-        {.site = Site::residual_out, .layer = 1, .row = 2, .operation = Operation::scale, .value = -1}};
+        {.site = Site::residual_out, .layer = 1, .row = 2, .operation = Operation::scale, .value = -1},
+        {.site = Site::q,
+         .layer = 3,
+         .head = 2,
+         .row = 13,
+         .operation = Operation::add,
+         .values = {0.1f, -2, 1e-7f}}};
     const std::string text = write_changes(changes);
     CHECK(text ==
-          "q,3,2,13,5,set,1.25;head_output,3,1,,,zero,off;weight,0,,,,mean;residual_out,1,,2,,scale,-1");
+          "q,3,2,13,5,set,1.25;head_output,3,1,,,zero,off;weight,0,,,,mean;residual_out,1,,2,,scale,-1;"
+          "q,3,2,13,,add,_0.1_-2_1e-07");
     CHECK(read_changes(text) == changes);
-    for (const char* wrong : {"", "q", "q,3,2,13,5,set", "q,3,2,13,5,zero,1", "q,3,2,13,5,set,nan",
-                              "q,3,2,13,5,set,1e300", "q,-1,,,,zero", "p,3,,,,zero", "mask,3,2,13,5,patch",
-                              "mlp_output,3,1,,,zero", "mask,3,1,0,0,scale,2", "q,3,,,,zero;q,3,,,,mean"}) {
+    for (const char* wrong :
+         {"", "q", "q,3,2,13,5,set", "q,3,2,13,5,zero,1", "q,3,2,13,5,set,nan", "q,3,2,13,5,set,1e300",
+          "q,-1,,,,zero", "p,3,,,,zero", "mask,3,2,13,5,patch", "mlp_output,3,1,,,zero",
+          "mask,3,1,0,0,scale,2", "q,3,,,,zero;q,3,,,,mean", "q,3,2,,,add,_1_2", "q,3,2,13,5,add,_1_2",
+          "q,3,2,13,,set,_1_2", "q,3,2,13,,add,_", "q,3,2,13,,add,_1_nan", "q,3,2,13,,add,1_2",
+          "weight,3,2,13,,add,_1_2"}) {
         CAPTURE(wrong);
         CHECK_FALSE(read_changes(wrong));
     }

@@ -132,6 +132,75 @@ TEST_CASE("a small step changes the loss by what its slope says, and is one step
         }
 }
 
+TEST_CASE("in a model a step adds to the query's q, and its logit grows by what the slope says") {
+    GradientScreen screen;
+    screen.open_sentence(6);
+    screen.visit.perform(OpenLens{"gradient"});
+    screen.visit.perform(Select{{0, 1, 4, {}}});
+    const auto aim_at = [&](double rate) {
+        screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 5, .over = 3, .rate = rate}});
+        screen.settle();
+    };
+    const auto difference = [&] {
+        const Attention& attention = *screen.subject().attention();
+        const Index row = attention.logits_row();
+        const Tensor logits = attention.trace()->logits({row, row + 1});
+        return static_cast<double>(logits.values()[5]) - static_cast<double>(logits.values()[3]);
+    };
+    const auto run_on = [&] {
+        screen.settle();  // the model goes on
+        screen.settle();  // and the way back through what it computed
+    };
+    const auto take_step = [&] {
+        screen.click("gradient/step");
+        run_on();
+    };
+    aim_at(1);
+    const double before = difference(),
+                 squares = screen.lens().gain_of_step(screen.subject(), screen.slopes());
+    REQUIRE(squares > 0);
+    const double wished = 0.01;
+    aim_at(std::min(wished / squares, gradient_rate_limit));
+    const double rate = screen.visit.state().of<GradientState>().rate;
+    std::vector<float> by;
+    for (Index a = 0; a < screen.slopes().columns(Slope::q).size(); ++a)
+        by.push_back(static_cast<float>(rate * screen.slopes().value(Slope::q, 4, a)));
+    const State state = screen.visit.state();
+
+    take_step();
+    const std::vector<Intervention>& changed = screen.subject().attention()->trace()->interventions();
+    REQUIRE(changed.size() == 1);
+    CHECK(changed[0].attention == 0);
+    CHECK(changed[0].site == Site::q);
+    CHECK(changed[0].edit == Edit{.head = 1,
+                                  .rows = {4},
+                                  .columns = {0, 1, 2, 3, 4, 5},
+                                  .operation = Operation::add,
+                                  .values = by});
+    // Of the second order in a hundredth; logits are f32.
+    CHECK(std::abs(difference() - before - rate * squares) < 0.05 * rate * squares + 2e-6);
+    const State after = screen.visit.state();
+    CHECK(parse_fragment(to_fragment(after)).state == after);
+
+    // Another step goes into the same change, from where the first one led.
+    const double next = screen.lens().gain_of_step(screen.subject(), screen.slopes()), here = difference();
+    take_step();
+    CHECK(screen.subject().attention()->trace()->interventions().size() == 1);
+    CHECK(std::abs(difference() - here - rate * next) < 0.05 * rate * next + 2e-6);
+
+    // Not where the sum of both would be changed by what was done between them.
+    screen.visit.perform(
+        ChangeRun{{.site = Site::q, .layer = 0, .head = 1, .operation = Operation::scale, .value = 2}});
+    run_on();
+    const auto refused = screen.lens().step(screen.subject());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().message == "Its q is changed in another way already: take that back first.");
+    for (int i = 0; i < 3; ++i) screen.visit.undo();
+    screen.settle();
+    CHECK(screen.visit.state() == state);
+    CHECK(difference() == before);
+}
+
 TEST_CASE("the gradient says where the head would look, and its link opens it as it was") {
     GradientScreen screen;
     const std::string sentence = screen.lens().spoken(screen.subject());

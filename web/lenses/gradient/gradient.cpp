@@ -69,7 +69,7 @@ constexpr LinkRow gradient_rows[] = {
          const Index from = s.of<GradientState>().from;
          return from == 0 ? std::nullopt : std::optional(std::to_string(from));
      }},
-    {"gradient.rate", "the rate of a step, above 0 and at most 100",
+    {"gradient.rate", "the rate of a step, above 0 and at most 10,000",
      [](State& s, const std::string& text) {
          const auto rate = read_number(text);
          if (!rate) return false;
@@ -96,7 +96,7 @@ Status SetGradient::apply(State& state) const {
     if (gradient.over && (!gradient.raise || *gradient.raise == *gradient.over))
         return Error{"A difference of logits is of two tokens."};
     if (!(gradient.rate > 0) || gradient.rate > gradient_rate_limit)
-        return Error{"The rate of a step is above 0 and at most 100."};
+        return Error{"The rate of a step is above 0 and at most 10,000."};
     // What is not asked for is as it was at first, so that a link says everything.
     GradientState asked{.aim = gradient.aim, .from = gradient.from, .rate = gradient.rate};
     switch (gradient.aim) {
@@ -309,18 +309,31 @@ Range GradientLens::keys_shown(const Slopes& slopes) const {
     return {first, first + count};
 }
 
-std::optional<StepAlong> GradientLens::step(Subject& subject) const {
+Result<StepAlong> GradientLens::step(Subject& subject) const {
     const Slopes* all = slopes(subject);
-    const Ladder* ladder = subject.ladder();
-    const LadderEdits* edits = ladder ? ladder->edits() : nullptr;
-    if (!all || !edits) return std::nullopt;
+    if (!all) return Error{"The gradient is still being computed."};
     const GradientState& asked = state().of<GradientState>();
     const double rate = all->loss().target ? -asked.rate : asked.rate;
+    const Error nothing{"The gradient is 0, so a step leads nowhere."};
     StepAlong step;
+    if (subject.runs_model()) {
+        std::vector<float> by;
+        for (Index a = 0; a < all->columns(Slope::q).size(); ++a)
+            by.push_back(static_cast<float>(rate * all->value(Slope::q, all->query(), a)));
+        if (std::ranges::all_of(by, [](float each) { return each == 0; })) return nothing;
+        auto command = subject.add_to_query(subject.chosen_head(), all->query(), by);
+        if (!command) return command.error();
+        step.edits.push_back(*std::move(command));
+        return step;
+    }
+    const Error given{"These inputs cannot be changed here."};
+    const Ladder* ladder = subject.ladder();
+    const LadderEdits* edits = ladder ? ladder->edits() : nullptr;
+    if (!edits) return given;
     for (const Slope slope : inputs_of(*all)) {
         // Scores that are given are edited where they stand.
         const Stage stage = slope == Slope::masked ? Stage::raw : info(slope).stage;
-        if (!edits->may_edit(state(), stage)) return std::nullopt;
+        if (!edits->may_edit(state(), stage)) return given;
         const Range rows = all->rows(slope);
         for (Index row = rows.begin; row < rows.end; ++row)
             for (Index col = all->columns(slope).begin; col < all->columns(slope).end; ++col) {
@@ -329,8 +342,18 @@ std::optional<StepAlong> GradientLens::step(Subject& subject) const {
                 if (by != 0) step.edits.push_back(edits->set(cell, edits->value(state(), cell) + by));
             }
     }
-    if (step.edits.empty()) return std::nullopt;
+    if (step.edits.empty()) return nothing;
     return step;
+}
+
+double GradientLens::gain_of_step(Subject& subject, const Slopes& slopes) const {
+    if (!subject.runs_model()) return slopes.squares();
+    double squares = 0;
+    for (Index a = 0; a < slopes.columns(Slope::q).size(); ++a) {
+        const double each = slopes.value(Slope::q, slopes.query(), a);
+        squares += each * each;
+    }
+    return squares;
 }
 
 bool GradientLens::check_some(const Slopes& slopes) {

@@ -16,7 +16,7 @@ namespace attn::app {
 
 inline constexpr Index gradient_keys_shown = 16;
 inline constexpr Index gradient_components_shown = 16;  // of a model's X
-inline constexpr double gradient_rate_limit = 100;
+inline constexpr double gradient_rate_limit = 10'000;   // a head that is sure has slopes of a thousandth
 
 // What is asked: to raise a component of the output, to bring the output near V[key], or, in a model, to raise a logit
 // of the token that it predicts, alone or above another.
@@ -37,7 +37,7 @@ struct SetGradient {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// One step along the gradient: the inputs, all at once.
+// One step along the gradient: the inputs, all at once; in a model, the query's q.
 struct StepAlong {
     std::vector<Command> edits;
     Status apply(State& state) const;
@@ -69,8 +69,10 @@ class GradientLens final : public Lens {
     std::string logit_name(Subject& subject) const;
     // The keys in view: the query and those before it, or around the key of the selection.
     Range keys_shown(const Slopes& slopes) const;
-    // Returns the edits of one step; nothing if the subject's numbers cannot be changed here.
-    std::optional<StepAlong> step(Subject& subject) const;
+    // Returns the edits of one step, or says why there is none.
+    Result<StepAlong> step(Subject& subject) const;
+    // How much L grows with a step of rate 1, by its slope.
+    double gain_of_step(Subject& subject, const Slopes& slopes) const;
     // The largest difference from a central difference over the inputs in view, so far.
     struct Check {
         std::vector<SlopeCell> cells;

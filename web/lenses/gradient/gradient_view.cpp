@@ -163,13 +163,14 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
 void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
     const Ladder* ladder = subject.ladder();
     const GradientState now = state().of<GradientState>();
-    const bool of_model = !slopes.loss().along.empty();
-    const double loss = of_model ? logit_.gradient()->value() : slopes.f64().loss;
-    const std::string value = (of_model               ? logit_name(subject) + " = "
+    const bool of_logit = !slopes.loss().along.empty();
+    const double loss = of_logit ? logit_.gradient()->value() : slopes.f64().loss;
+    const std::string value = (of_logit               ? logit_name(subject) + " = "
                                : slopes.loss().target ? "½‖O − V‖² = "
                                                       : "O = ") +
                               fixed(loss, 5);
-    if (!ladder || !ladder->edits()) {
+    const bool editable = ladder && ladder->edits();
+    if (!editable) {
         const Range keys = keys_shown(slopes);
         const Index all = slopes.record().queries(), count = std::min(all, gradient_keys_shown),
                     first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
@@ -177,9 +178,10 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
         const Range queries = all == slopes.record().keys() ? keys : Range{first, first + count};
         parts::draw_take_over(drawing, subject, queries, keys);
         ui::next_control(ui::need::named_choices);
+    }
+    if (!editable && !subject.runs_model()) {
         ImGui::AlignTextToFramePadding();
-        ui::caption(
-            (value + (of_model ? "." : ". In a copy you can take a step along this gradient.")).c_str());
+        ui::caption((value + ". In a copy you can take a step along this gradient.").c_str());
         ui::landmark_item("gradient/value");
         return;
     }
@@ -193,13 +195,16 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
     ImGui::EndGroup();
     ui::next_control(ui::need::long_button);
     const auto along = step(subject);
-    const Status possible =
-        along ? ok()
-              : Status(Error{"The gradient of every input is 0, or these inputs cannot be changed here."});
-    if (ui::button("gradient/step", "One step", possible)) drawing.visit.perform(*along);
+    if (ui::button("gradient/step", "One step", along ? ok() : Status(along.error())))
+        drawing.visit.perform(*along);
+    if (!editable)
+        ui::tooltip(
+            "Adds the rate times ∂L/∂Q to this query’s q in this head; the model goes on from there. Keys "
+            "and "
+            "values stay as they are, as other queries read them too.");
     ui::next_control(ui::need::named_choices);
     ImGui::AlignTextToFramePadding();
-    const double by = now.rate * slopes.squares();
+    const double by = now.rate * gain_of_step(subject, slopes);
     ui::caption((value + "; by its slope, a step brings it to about " +
                  fixed(slopes.loss().target ? loss - by : loss + by, 5) + ".")
                     .c_str());
@@ -387,8 +392,7 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::caption(
         "Ask something of one output and see what every number before it could do for that. Click a number "
-        "under "
-        "a matrix to see its slope found twice; in the example, take a step.");
+        "under a matrix to see its slope found twice; in the example and in a model, take a step along it.");
     draw_presets(subject, *asked);
     ImGui::Dummy({0, 2});
     draw_controls(drawing, subject, *asked);

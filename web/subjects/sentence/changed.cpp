@@ -72,6 +72,30 @@ std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const
                                                     .operation = Operation::zero}}};
 }
 
+Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query,
+                                              std::span<const float> by) const {
+    const RunChanges& changes = now().changes;
+    if (!run() || changed_.running()) return Error{"The model is still running."};
+    if (changes.before) return Error{"This is the run before its changes: press B for the changed one."};
+    RunChange step{.site = Site::q,
+                   .layer = head.layer,
+                   .head = head.head,
+                   .row = query,
+                   .operation = Operation::add,
+                   .values = {by.begin(), by.end()}};
+    const auto same =
+        std::ranges::find_if(changes.all, [&](const RunChange& each) { return each.same_place(step); });
+    if (same == changes.all.end()) return Command(ChangeRun{step});
+    // Steps add up to one, as long as nothing is done to what they leave.
+    const bool last = std::none_of(same + 1, changes.all.end(), [&](const RunChange& each) {
+        return each.on && each.site == Site::q && each.layer == head.layer;
+    });
+    if (!last || !same->on || same->values.size() != step.values.size())
+        return Error{"Its q is changed in another way already: take that back first."};
+    for (std::size_t i = 0; i < step.values.size(); ++i) step.values[i] += same->values[i];
+    return Command(ChangeRun{step});
+}
+
 std::vector<Offer> SentenceSubject::change_offers() const {
     std::vector<Offer> all;
     if (!run()) return all;

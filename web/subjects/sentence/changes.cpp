@@ -53,8 +53,12 @@ Status check(const RunChange& change) {
         return Error{"Scores, masks and weights of texts of different lengths have no mean."};
     if (!has_value(change.operation) && change.value != 0)
         return Error{"Nothing is to be set by this change of a run."};
-    if (!(std::abs(change.value) <= largest_change))
+    const auto sound = [](double value) { return std::abs(value) <= largest_change; };
+    if (!sound(change.value) || !std::ranges::all_of(change.values, sound))
         return Error{"A number can be changed to one between −1e9 and 1e9."};
+    if (!change.values.empty() && (change.operation != Operation::add || is_of_cells(change.site) ||
+                                   !change.row || change.column || change.value != 0))
+        return Error{"Several numbers are added to one vector."};
     return ok();
 }
 
@@ -76,7 +80,13 @@ std::string operation_told(const RunChange& change) {
     switch (change.operation) {
         case Operation::zero: return change.site == Site::mask ? "hidden" : "0";
         case Operation::scale: return "× " + value;
-        case Operation::add: return change.value < 0 ? "− " + shortest(-change.value) : "+ " + value;
+        case Operation::add: {
+            if (change.values.empty())
+                return change.value < 0 ? "− " + shortest(-change.value) : "+ " + value;
+            double squares = 0;
+            for (const double each : change.values) squares += each * each;
+            return "+ a vector of length " + rounded(std::sqrt(squares), 3);
+        }
         case Operation::set: return value;
         case Operation::mean:
             return is_of_cells(change.site) ? "the same for all keys" : "mean of all tokens";
@@ -182,7 +192,9 @@ std::string write_changes(const std::vector<RunChange>& changes) {
         text += std::string(info(each.site).key) + "," + std::to_string(each.layer) + "," +
                 number(each.head) + "," + number(each.row) + "," + number(each.column) + "," +
                 std::string(entry_of(each.operation)->second);
-        if (has_value(each.operation)) text += "," + shortest(each.value);
+        if (has_value(each.operation)) text += ",";
+        for (const float value : each.values) text += "_" + shortest(value);
+        if (has_value(each.operation) && each.values.empty()) text += shortest(each.value);
         if (!each.on) text += ",off";
     }
     return text;
@@ -213,9 +225,16 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
         }
         if (fields.size() != (has_value(change.operation) ? 7u : 6u)) return std::nullopt;
         if (fields.size() == 7) {
-            const auto value = read_number(fields[6]);
-            if (!value) return std::nullopt;
-            change.value = *value;
+            const bool several = fields[6].starts_with('_');
+            const auto numbers = several ? split(fields[6].substr(1), '_') : std::vector{fields[6]};
+            for (const std::string_view number : numbers) {
+                const auto value = read_number(number);
+                if (!value) return std::nullopt;
+                if (several)
+                    change.values.push_back(static_cast<float>(*value));
+                else
+                    change.value = *value;
+            }
         }
         const bool twice =
             std::ranges::any_of(changes, [&](const RunChange& each) { return each.same_place(change); });
@@ -231,7 +250,8 @@ bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool h
     if (change.layer >= run.attentions()) return false;
     const Extent all = extent_of(run, change);
     if ((change.head && *change.head >= all.heads) || (change.row && *change.row >= all.rows) ||
-        (change.column && *change.column >= all.columns))
+        (change.column && *change.column >= all.columns) ||
+        (!change.values.empty() && std::ssize(change.values) != all.columns))
         return false;
     if (change.operation == Operation::mean_of_texts) return has_texts;
     if (change.operation != Operation::patch) return true;
@@ -256,7 +276,10 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
                                                             .rows = list(each.row),
                                                             .columns = list(each.column),
                                                             .operation = each.operation}});
-        if (has_value(each.operation)) made.edit.values = {static_cast<float>(each.value)};
+        if (!each.values.empty())
+            made.edit.values = each.values;
+        else if (has_value(each.operation))
+            made.edit.values = {static_cast<float>(each.value)};
         if (each.operation == Operation::mean_of_texts) made.from = texts;
         if (each.operation != Operation::patch) continue;
         made.from = {beside};

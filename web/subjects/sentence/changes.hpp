@@ -28,6 +28,8 @@ struct RunChange {
     std::optional<Index> row{}, column{};  // token or query, and component or key; none: all
     Operation operation = Operation::zero;
     double value = 0;  // what is multiplied, added or set
+    // Instead of it, what is added to a row of vectors, one number for each column.
+    std::vector<float> values{};
     bool on = true;
     bool operator==(const RunChange&) const = default;
 
@@ -73,8 +75,8 @@ struct ShowBefore {
 // "q of head 2 in layer 3, token 13, component 5: 1.25"
 std::string told(const RunChange& change, const Layers& layers);
 
-// Writes "head_output,3,2,,,zero" with ";" between them: site, layer, head, row, column, operation, its value if it has one,
-// and "off".
+// Writes "head_output,3,2,,,zero" with ";" between them: site, layer, head, row, column, operation, its value or values
+// ("_0.5_-1.25") if it has one, and "off".
 std::string write_changes(const std::vector<RunChange>& changes);
 std::optional<std::vector<RunChange>> read_changes(std::string_view text);
 

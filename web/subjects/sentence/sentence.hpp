@@ -104,6 +104,8 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Offer> offer_alone() const override;
     std::string second_wanted() const override;
     std::optional<Offer> offer_without(const HeadIndex& head) const override;
+    Result<Command> add_to_query(const HeadIndex& head, Index query,
+                                 std::span<const float> by) const override;
     std::optional<Command> reads(const std::string& text, const std::string& second) const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override {
