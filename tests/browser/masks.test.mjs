@@ -56,6 +56,7 @@ test('16,384 queries are drawn and counted, and the page stays awake to a click'
 
 test('a mask is typed, and what is no mask leaves the picture as it is', { fragment }, async (explorer) => {
     await explorer.click('masks/text');
+    await explorer.settled();
     await explorer.press('Control+A');
     await explorer.page.keyboard.type('causal(0) & !strided(2');
     await explorer.until('the fault', () => explorer.rect('masks/fault'));
@@ -109,6 +110,7 @@ test('with a model: what a head loses, and the next token under the mask', { fra
     await explorer.click('masks/term/0/remove');
     await explorer.click('masks/preset/causal');
     await explorer.click('masks/text');
+    await explorer.settled();
     await explorer.press('Control+A');
     await explorer.page.keyboard.type('window(1,0)');
     await explorer.until('the window', () => explorer.linked('masks.mask'), (mask) => mask === 'window(1,0)');
