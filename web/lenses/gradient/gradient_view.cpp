@@ -392,7 +392,7 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::caption(
         "Ask something of one output and see what every number before it could do for that. Click a number "
-        "under a matrix to see its slope found twice; in the example and in a model, take a step along it.");
+        "under a matrix to see its slope found twice, or take a step along it.");
     draw_presets(subject, *asked);
     ImGui::Dummy({0, 2});
     draw_controls(drawing, subject, *asked);
