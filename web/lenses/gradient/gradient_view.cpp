@@ -197,11 +197,10 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
     const auto along = step(subject);
     if (ui::button("gradient/step", "One step", along ? ok() : Status(along.error())))
         drawing.visit.perform(*along);
-    if (!editable)
+    if (along && !editable)
         ui::tooltip(
-            "Adds the rate times ∂L/∂Q to this query’s q in this head; the model goes on from there. Keys "
-            "and "
-            "values stay as they are, as other queries read them too.");
+            "Adds the rate times ∂L/∂Q to this query’s q in this head; the model goes on from there. "
+            "Keys and values stay as they are, as other queries read them too.");
     ui::next_control(ui::need::named_choices);
     ImGui::AlignTextToFramePadding();
     const double by = now.rate * gain_of_step(subject, slopes);
