@@ -68,8 +68,9 @@ function isSentence(said) {
     assert.match(said, /^[^\n]{10,400}\.$/);
 }
 
-// What is kept, by folders, with the texts of all files: {file: size}.
-const written = (explorer) => explorer.page.evaluate(async () => {
+// What is kept: by folders the sizes of files, {file: size}, and where it is asked for, the texts of all. A file cannot be read
+// while it is written.
+const written = (explorer, texts) => explorer.page.evaluate(async (read) => {
     /** @type {Record<string, Record<string, number>>} */
     const folders = {};
     let all = '';
@@ -79,12 +80,12 @@ const written = (explorer) => explorer.page.evaluate(async () => {
         for await (const [path, each] of /** @type {FileSystemDirectoryHandle} */ (handle).entries()) {
             const file = await /** @type {FileSystemFileHandle} */ (each).getFile();
             sizes[decodeURIComponent(path)] = file.size;
-            all += await file.text();
+            all += read ? await file.text() : '';
         }
     }
     return { folders, all };
-});
-const kept = async (explorer) => (await written(explorer)).folders;
+}, texts);
+const kept = async (explorer) => (await written(explorer, false)).folders;
 
 await hubTest('a model opens by its name, after it has been asked for', {}, async (explorer, hub, commit) => {
     await menu(explorer);
@@ -306,7 +307,7 @@ await hubTest('a token opens a gated model, goes to the hub alone and is kept no
     await isRight(explorer, `hub:org/gated@${commit}`);
     assert.ok(hub.log.some(({ host, authorization }) => host === hubHost && authorization === 'Bearer hf_rightsecret'));
     assert.ok(bytesAsked(hub).length > 0);
-    const stored = (await written(explorer)).all + await explorer.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, document.cookie]));
+    const stored = (await written(explorer, true)).all + await explorer.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href, document.cookie]));
     assert.ok(stored.includes('org/gated') && !stored.includes('hf_rightsecret'));
     assert.equal(await explorer.page.inputValue('#hub-token'), '');
 });
