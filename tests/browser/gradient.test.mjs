@@ -26,6 +26,15 @@ async function agrees(explorer, loss, inputs, of, rows = inputs[of].keys()) {
     }
 }
 
+// Opens the lens on a model's text, and asks for its likeliest next word.
+async function asksForTheNextWord(explorer) {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('lens/gradient');
+    await explorer.settled();
+    await explorer.click('gradient/preset/next');
+    await explorer.untilState('the sentence', ({ spoken }) => spoken.startsWith('To raise the logit of '));
+}
+
 const distance = (a, b) => a.reduce((sum, x, i) => sum + (x - b[i]) ** 2 / 2, 0);
 
 test('a step along the gradient raises the component that it is asked for, as its slope says', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
@@ -80,11 +89,7 @@ test('on tensors with a causal mask: the gradient of a distance', { fragment: 'v
 });
 
 test('in a sentence: back from the next word, above another, and the model run again to check', async (explorer) => {
-    await explorer.openModel(tiny.folder, tiny.text);
-    await explorer.click('lens/gradient');
-    await explorer.settled();
-    await explorer.click('gradient/preset/next');
-    await explorer.untilState('the sentence', ({ spoken }) => spoken.startsWith('To raise the logit of '));
+    await asksForTheNextWord(explorer);
     const logits = await explorer.logits(), likeliest = logits.indexOf(Math.max(...logits));
     await explorer.click('gradient/over');
     const other = Number((await explorer.until('the tokens', async () => Object.keys(await explorer.landmarks()).find((name) => /^gradient\/over\/\d+$/.test(name)))).split('/')[2]);
@@ -105,11 +110,7 @@ test('in a sentence: back from the next word, above another, and the model run a
 });
 
 test('in a sentence a step adds to the query’s q, and the logit grows by what the slope says', async (explorer) => {
-    await explorer.openModel(tiny.folder, tiny.text);
-    await explorer.click('lens/gradient');
-    await explorer.settled();
-    await explorer.click('gradient/preset/next');
-    await explorer.untilState('the sentence', ({ spoken }) => spoken.startsWith('To raise the logit of '));
+    await asksForTheNextWord(explorer);
     const before = await explorer.logits(), likeliest = before.indexOf(Math.max(...before)), query = tiny.ids.length - 1;
     let squares = 0;
     for (let a = 0, why; (why = await slope(explorer, 'q', query, a)); ++a) {

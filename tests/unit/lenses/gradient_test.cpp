@@ -117,7 +117,8 @@ TEST_CASE("a small step changes the loss by what its slope says, and is one step
                                               .component = 1,
                                               .rate = 1e-3}});
             screen.settle();
-            const double before = screen.slopes().f64().loss, squares = screen.slopes().squares();
+            const double before = screen.slopes().f64().loss,
+                         squares = screen.lens().gain_of_step(screen.subject(), screen.slopes());
             const State state = screen.visit.state();
             const auto step = screen.lens().step(screen.subject());
             REQUIRE(step);

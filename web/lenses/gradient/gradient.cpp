@@ -347,13 +347,8 @@ Result<StepAlong> GradientLens::step(Subject& subject) const {
 }
 
 double GradientLens::gain_of_step(Subject& subject, const Slopes& slopes) const {
-    if (!subject.runs_model()) return slopes.squares();
-    double squares = 0;
-    for (Index a = 0; a < slopes.columns(Slope::q).size(); ++a) {
-        const double each = slopes.value(Slope::q, slopes.query(), a);
-        squares += each * each;
-    }
-    return squares;
+    const std::vector moved = subject.runs_model() ? std::vector{Slope::q} : inputs_of(slopes);
+    return slopes.squares(moved);
 }
 
 bool GradientLens::check_some(const Slopes& slopes) {

@@ -464,9 +464,9 @@ std::vector<Slope> inputs_of(const Slopes& slopes) {
     return {Slope::q, Slope::k, Slope::v};
 }
 
-double Slopes::squares() const {
+double Slopes::squares(std::span<const Slope> of) const {
     double squares = 0;
-    for (const Slope slope : inputs_of(*this)) {
+    for (const Slope slope : of) {
         const Range all = rows(slope), across = columns(slope);
         for (Index row = all.begin; row < all.end; ++row)
             for (Index col = across.begin; col < across.end; ++col) {

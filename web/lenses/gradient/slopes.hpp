@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -73,8 +74,8 @@ class Slopes {
     // By moving the number itself; nothing for the output and the Jacobian.
     std::optional<double> difference(Slope slope, Index row, Index col) const;
     // Whether the run's interventions changed numbers of this row behind the sum, the softmax or the soft cap.
-    bool changed_behind(Stage stage) const;  // output, weight or masked
-    double squares() const;                  // ‖∂L/∂inputs‖², of the inputs that can be changed
+    bool changed_behind(Stage stage) const;           // output, weight or masked
+    double squares(std::span<const Slope> of) const;  // ‖∂L/∂inputs‖², of these inputs
 
   private:
     double x(Index token, Index component) const;
