@@ -151,48 +151,40 @@ test('Cache: the presets in the model that comes with the page', { fragment: 'v=
 test('Cache with the keyboard alone: every control has the focus and answers', async (explorer) => {
     await open(explorer);
     const { page } = explorer;
-    const focus = async (role, name) => {
-        await page.getByRole(role, { name, exact: true }).first().focus();
-        await explorer.settled();
-    };
-    const enter = async (role, name) => {
-        await focus(role, name);
-        await explorer.press('Enter');
-    };
     const step = async (role, name, key, link, value) => {
-        await focus(role, name);
+        await explorer.focus(role, name);
         await explorer.press(key);
         await explorer.until(`${name} after ${key}`, () => explorer.linked(link), (now) => now === value);
     };
     const n = tiny.ids.length;
     await step('slider', 'prompt', 'ArrowLeft', 'cache.prompt', String(n - 1));
     await step('slider', 'prompt', 'ArrowRight', 'cache.prompt', String(n));
-    await enter('radio', 'eviction');
+    await explorer.enter('radio', 'eviction');
     await explorer.until('the part', () => explorer.linked('cache.part'), (part) => part === 'eviction');
-    await enter('radio', 'sinks + window');
+    await explorer.enter('radio', 'sinks + window');
     await explorer.until('the policy', () => explorer.linked('cache.policy'), (policy) => policy === 'sinks');
     await step('slider', 'keys', 'Home', 'cache.budget', '1');
     await step('slider', 'keys', 'ArrowUp', 'cache.budget', '2');
     await step('spinbutton', 'sinks', 'ArrowDown', 'cache.sinks', '3');
     await step('slider', 'prompt', 'Home', 'cache.prompt', '1');
-    await focus('slider', 'step');
+    await explorer.focus('slider', 'step');
     await explorer.press('Home');
     await explorer.untilState('the first step', ({ query }) => query === 1);
     await explorer.press('ArrowRight');
     await explorer.untilState('the next step', ({ query }) => query === 2);
-    await focus('slider', 'How far the next token moves');
+    await explorer.focus('slider', 'How far the next token moves');
     await explorer.press('ArrowRight');
     await explorer.untilState('a step on the curve', ({ query }) => query === 3);
-    await enter('button', 'Back');
+    await explorer.enter('button', 'Back');
     await explorer.untilState('the step before', ({ query }) => query === 2);
     const grid = page.getByRole('grid', { name: /^Weight lost by each head/ });
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await explorer.untilState('the head', ({ pin, head }) => pin?.[0] === 'number' && pin[1] === own.heads && head === 1);
-    await enter('radio', 'bits');
+    await explorer.enter('radio', 'bits');
     await explorer.until('the part', () => explorer.linked('cache.part'), (part) => part === 'bits');
-    await enter('radio', '8');
+    await explorer.enter('radio', '8');
     await explorer.until('the bits', () => explorer.linked('cache.bits'), (bits) => bits === '8');
     await step('spinbutton', 'group', 'ArrowDown', 'cache.group', '7');
     assert.deepEqual(await explorer.notices('error'), []);

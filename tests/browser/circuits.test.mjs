@@ -262,11 +262,6 @@ test('Circuits: seeded texts in one plane: 3,000 points, another seed draws othe
 test('Circuits with the keyboard alone: every control has the focus and answers', async (explorer) => {
     await open(explorer, tiny);
     const { page } = explorer;
-    const enter = async (role, name) => {
-        await page.getByRole(role, { name, exact: true }).first().focus();
-        await explorer.settled();
-        await explorer.press('Enter');
-    };
     const field = page.getByRole('textbox', { name: 'The query token', exact: true });
     await field.focus();
     await explorer.settled();
@@ -279,17 +274,17 @@ test('Circuits with the keyboard alone: every control has the focus and answers'
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('Enter');
     await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number' && pin[1] < own.ov);
-    await enter('radio', 'wiring');
+    await explorer.enter('radio', 'wiring');
     await explorer.until('the wiring', () => explorer.linked('circuits.part'), (now) => now === 'wiring');
     await explorer.settled();
-    await enter('button', 'Q');
+    await explorer.enter('button', 'Q');
     await explorer.until('keys and values', () => explorer.linked('circuits.kinds'), (kinds) => kinds === 'kv');
     await explorer.settled();
     await page.getByRole('option', { name: /^0\.\d → 1\.\d\s+[KV]/ }).nth(2).focus();
     await explorer.settled();
     await page.keyboard.press('Enter');
     await explorer.until('a wire', () => explorer.linked('circuits.wire'));
-    await enter('radio', 'plane');
+    await explorer.enter('radio', 'plane');
     await explorer.until('the plane', () => explorer.linked('circuits.part'), (now) => now === 'plane');
     await explorer.settled();
     await page.getByRole('option', { name: /^Query of/ }).nth(2).focus();

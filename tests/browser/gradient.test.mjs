@@ -129,7 +129,7 @@ test('in a sentence a step adds to the query’s q, and the logit grows by what 
     assert.match(await explorer.linked('changes'), new RegExp(`^q,0,0,${query},,add,_`));
     await explorer.press('Control+z');
     await explorer.until('the run before', () => explorer.logits(), (logits) => logits?.[likeliest] === before[likeliest]);
-    assert.equal(await explorer.rect('changed/0'), undefined);
+    await explorer.until('the change to go', () => explorer.rect('changed/0'), (shown) => !shown);
 });
 
 test('with the keyboard alone: in a sentence another query is asked, and a slope is pinned', async (explorer) => {

@@ -91,12 +91,7 @@ test('Knock-out: the presets in the model that comes with the page', { fragment:
 test('Knock-out with the keyboard alone: every control has the focus and answers', async (explorer) => {
     await open(explorer);
     const { page } = explorer;
-    const enter = async (role, name) => {
-        await page.getByRole(role, { name, exact: true }).first().focus();
-        await explorer.settled();
-        await explorer.press('Enter');
-    };
-    await enter('radio', 'mean');
+    await explorer.enter('radio', 'mean');
     await explorer.until('the mean', () => explorer.linked('knockout.removal'), (removal) => removal === 'mean');
     await explorer.settled();
     const grid = page.getByRole('grid', { name: /^Falls without it/ });
@@ -104,13 +99,13 @@ test('Knock-out with the keyboard alone: every control has the focus and answers
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await explorer.untilState('the pin', ({ pin, head }) => pin?.[0] === 'number' && pin[1] === own.fall && head === 1);
-    await enter('radio', 'edges');
+    await explorer.enter('radio', 'edges');
     await explorer.until('the edges', () => explorer.linked('knockout.part'), (part) => part === 'edges');
-    await enter('radio', 'patching');
+    await explorer.enter('radio', 'patching');
     await explorer.until('the patching', () => explorer.linked('knockout.part'), (part) => part === 'patching');
-    await enter('radio', 'MLP');
+    await explorer.enter('radio', 'MLP');
     await explorer.until('the site', () => explorer.linked('knockout.site'), (site) => site === 'mlp_output');
-    await enter('radio', 'first into second');
+    await explorer.enter('radio', 'first into second');
     await explorer.until('the direction', () => explorer.linked('knockout.into'), (into) => into === 'second');
     assert.deepEqual(await explorer.notices('error'), []);
 });

@@ -215,39 +215,34 @@ test('Memory: the classical network’s energy and fields are those of its weigh
 
 test('Memory with the keyboard alone: every control has the focus and answers', { fragment: 'v=1&lens=memory' }, async (explorer) => {
     await explorer.settled();
-    const { page } = explorer;
-    const focus = async (role, name) => {
-        await page.getByRole(role, { name, exact: true }).first().focus();
-        await explorer.settled();
-    };
-    await focus('slider', 'β');
+    await explorer.focus('slider', 'β');
     await explorer.press('ArrowUp');
     const beta = await explorer.until('a higher β', () => explorer.linked('memory.beta'), (link) => Number(link) > 0.5);
-    await focus('button', 'the head’s own');
+    await explorer.focus('button', 'the head’s own');
     await explorer.press('Enter');
     await explorer.until('the head’s own', () => explorer.linked('memory.beta'), (link) => link === undefined && beta);
     for (const [axis, name] of ['start, across', 'start, up'].entries()) {
         const before = await linkedStart(explorer);
-        await focus('slider', name);
+        await explorer.focus('slider', name);
         await explorer.press('ArrowUp', 'ArrowUp');
         await explorer.until(`a start moved ${name}`, () => linkedStart(explorer), (now) => now && now[axis] !== before?.[axis]);
     }
-    await focus('radio', 'query and strongest key');
+    await explorer.focus('radio', 'query and strongest key');
     await explorer.press('Enter');
     await explorer.until('the plane', () => explorer.linked('memory.plane'), (link) => link === 'query');
-    await focus('spinbutton', 'query');
+    await explorer.focus('spinbutton', 'query');
     await explorer.press('ArrowDown');
     await explorer.untilState('the query before', ({ query }) => query === 1);
-    await focus('slider', 'How far this head’s queries move');
+    await explorer.focus('slider', 'How far this head’s queries move');
     await explorer.press('ArrowUp');
     await explorer.untilState('the next query', ({ query }) => query === 2);
-    await focus('radio', 'classical network');
+    await explorer.focus('radio', 'classical network');
     await explorer.press('Enter');
     await explorer.until('the network', () => explorer.linked('memory.network'));
-    await focus('slider', 'flipped');
+    await explorer.focus('slider', 'flipped');
     await explorer.press('ArrowUp');
     await explorer.until('more flipped bits', () => explorer.linked('memory.bits'), (link) => Number(link?.split(',')[2]) > 0.1);
-    await focus('spinbutton', 'patterns');
+    await explorer.focus('spinbutton', 'patterns');
     await explorer.press('ArrowUp');
     await explorer.until('another pattern', () => explorer.linked('memory.bits'), (link) => link?.split(',')[1] === '11');
 });

@@ -118,29 +118,22 @@ test('Softmax: a model’s head, query by query, and what stands in softmax’s 
 
 test('Softmax with the keyboard alone: every control has the focus and answers', { fragment: 'v=1&lens=softmax' }, async (explorer) => {
     await explorer.settled();
-    const { page } = explorer;
-    const focus = async (role, name) => {
-        const element = page.getByRole(role, { name, exact: true }).first();
-        await element.focus();
-        await explorer.settled();
-        return element;
-    };
-    await focus('slider', 'temperature T');
+    await explorer.focus('slider', 'temperature T');
     await explorer.press('ArrowDown');
     await explorer.until('a lower temperature', () => temperature(explorer), (t) => t < 1);
-    await focus('button', 'T → ∞');
+    await explorer.focus('button', 'T → ∞');
     await explorer.press('Enter');
     await explorer.until('the limit', () => explorer.linked('softmax.t'), (link) => link === 'inf');
-    await focus('button', 'T = 1');
+    await explorer.focus('button', 'T = 1');
     await explorer.press('Enter');
     await explorer.until('the head as it is', () => explorer.linked('softmax.t'), (link) => link === undefined);
-    await focus('slider', 'Heat capacity');
+    await explorer.focus('slider', 'Heat capacity');
     await explorer.press('ArrowUp');
     await explorer.until('a higher temperature', () => temperature(explorer), (t) => t > 1);
-    await focus('spinbutton', 'query');
+    await explorer.focus('spinbutton', 'query');
     await explorer.press('ArrowDown');
     await explorer.untilState('the query before', ({ query }) => query === 1);
-    await focus('radio', 'outputs');
+    await explorer.focus('radio', 'outputs');
     await explorer.press('Enter');
     await explorer.until('the outputs', () => explorer.linked('softmax.shown'), (link) => link === 'outputs');
 });

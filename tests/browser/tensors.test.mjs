@@ -266,6 +266,7 @@ test('a model opens beside tensors, and both keep their place', own, async (expl
     await explorer.openModel(tiny.folder, tiny.text);
     near(await explorer.attention(1, 2), tiny.attention[1][2], 1e-4, 'the model');
     await explorer.click('subject/tensors');
+    await explorer.untilState('the tensors', ({ subject }) => subject === 'tensors');
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
     // Part of a model is no tensor of one's own.
     await explorer.drop(`${tiny.folder}/model.safetensors`);

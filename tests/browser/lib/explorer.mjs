@@ -264,6 +264,20 @@ export class Explorer {
         await this.page.keyboard.up('Control');
     }
 
+    // Gives the focus, as Tab does, to the element of this role and name, once it can be used.
+    async focus(role, name) {
+        const element = this.page.getByRole(role, { name, exact: true }).first();
+        await this.until(`${name} to be usable`, () => element.isEnabled());
+        await element.focus();
+        await this.settled();
+        return element;
+    }
+
+    async enter(role, name) {
+        await this.focus(role, name);
+        await this.press('Enter');
+    }
+
     press(...keys) {
         return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
     }
@@ -341,9 +355,23 @@ export class Explorer {
 
     // ---- The picture -----------------------------------------------------------------------------------------------
 
+    // Has the page draw, if it has drawn nothing on the canvas so far: of another size, its picture is another.
+    async draw() {
+        if (await this.page.evaluate(() => globalThis.draws === false && (globalThis.draws = true))) {
+            const { width, height } = this.page.viewportSize(), stage = () => this.page.evaluate(() => explorer.stageSize[1]);
+            for (const now of [height - 1, height]) {
+                const before = await stage();
+                await this.page.setViewportSize({ width, height: now });
+                await this.until('another size', stage, (size) => size !== before);
+                await this.settled();
+            }
+        }
+    }
+
     // Takes a picture of the canvas, with the mouse out of it.
     async picture() {
         await this.page.mouse.move(0, 0);
+        await this.draw();
         await this.settled();
         return decode(await this.#canvas.screenshot());
     }
@@ -354,6 +382,7 @@ export class Explorer {
         if (lost) {
             throw new Error('the WebGL context is dead');
         }
+        await this.draw();
         const upper = await this.page.evaluate(() => {
             const { x, y, width, height } = document.getElementById('canvas').getBoundingClientRect();
             return { x, y, width: width / 2, height: height / 2 };

@@ -63,6 +63,33 @@ export function test(name, ...rest) {
     registered.push({ ...options, name, body });
 }
 
+// Without a GPU the browser takes a third of a test's time to draw, and most tests look at the picture only when they end: on
+// coarse pages nothing reaches the canvas until then.
+function drawOnDemand() {
+    const { prototype } = WebGL2RenderingContext;
+    globalThis.draws = false;
+    for (const name of /** @type {const} */ (['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements'])) {
+        const draw = /** @type {(...values: any[]) => void} */ (prototype[name]);
+        prototype[name] = function (...values) {
+            if (globalThis.draws || this.getParameter(this.FRAMEBUFFER_BINDING)) {
+                draw.apply(this, values);
+            }
+        };
+    }
+}
+
+/**
+ * @param {Browser} browser
+ * @param {BrowserContextOptions} options
+ */
+async function newContext(browser, options) {
+    const context = await browser.newContext(options);
+    if (options.deviceScaleFactor === coarse) {
+        await context.addInitScript(drawOnDemand);
+    }
+    return context;
+}
+
 /**
  * A test that asks for nothing of its own opens its page in a context that stays. With --process-per-site it has the process
  * of a page that stays, too, and with it the program as the tests before it had it compiled, which spares a quarter of what a
@@ -83,7 +110,7 @@ function sharedContext({ browser, site, variant }, options) {
     shared.set(browser, all);
     const density = options.deviceScaleFactor;
     const open = async () => {
-        const context = await browser.newContext(options), keeper = await context.newPage();
+        const context = await newContext(browser, options), keeper = await context.newPage();
         keeper.on('crash', () => all.delete(density));
         await keeper.goto(`${site}manifest.json`);
         await keeper.evaluate(async (program) => {
@@ -109,7 +136,7 @@ async function withPage(where, { body, fragment, fine = false, context: own, sta
         viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: /** @type {const} */ ('light'), ...own,
     };
     const shares = start && !own && await sharedContext(where, options);
-    const context = shares ? shares.context : await browser.newContext(options);
+    const context = shares ? shares.context : await newContext(browser, options);
     let timer;
     const late = new Promise((_, reject) => {
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
@@ -134,7 +161,7 @@ async function withPage(where, { body, fragment, fine = false, context: own, sta
     } catch (error) {
         if (error instanceof Error && !(error instanceof Skipped)) {
             error.message = [error.message, ...reported().map((text) => `the page reported ${text}`)].join('\n');
-            await keepPicture(page, join(failures, `${label.replace(/[^\w-]+/g, '-')}.png`), error);
+            await keepPicture(explorer, join(failures, `${label.replace(/[^\w-]+/g, '-')}.png`), error);
         }
         throw error;
     } finally {
@@ -143,8 +170,11 @@ async function withPage(where, { body, fragment, fine = false, context: own, sta
     }
 }
 
-async function keepPicture(page, file, error) {
+async function keepPicture(explorer, file, error) {
+    const { page } = explorer;
     try {
+        const patience = new Promise((resume) => { setTimeout(resume, 5000); });
+        await Promise.race([explorer.draw().catch(() => {}), patience]);
         const picture = await page.screenshot({ scale: 'css', timeout: 5000 });
         mkdirSync(join(file, '..'), { recursive: true });
         writeFileSync(file, picture);
