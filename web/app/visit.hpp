@@ -92,6 +92,7 @@ class Visit {
     bool frame_computes() const { return !frame_steps_.empty(); }
     // Requests a frame at a later time of now_ms().
     void continue_at(double ms) { frame_due_ms_ = ms; }
+    bool frame_is_due_later() const { return frame_due_ms_.has_value(); }
     // Turns off animation.
     void keep_still(bool on) { still_ = on; }
     bool still() const { return still_; }

@@ -270,7 +270,9 @@ EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int redu
     ui::use_theme(dark != 0);
     // Before the first picture, there is no need to keep the page responsive.
     const bool open =
-        open_window({.draw = draw_page, .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); }});
+        open_window({.draw = draw_page,
+                     .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); },
+                     .due = [] { return visit().frame_is_due_later(); }});
     if (!open) return 0;
     visit().start(fragment);
     return 1;
@@ -358,7 +360,10 @@ EMSCRIPTEN_KEEPALIVE void explorer_model_failed() {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_model_discard() { models().discard(); }
+EMSCRIPTEN_KEEPALIVE void explorer_model_discard() {
+    models().discard();
+    wake();
+}
 
 EMSCRIPTEN_KEEPALIVE double explorer_model_context() { return static_cast<double>(models().context()); }
 
@@ -373,7 +378,10 @@ EMSCRIPTEN_KEEPALIVE void explorer_tensors_arrived() {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() { tensors().discard(); }
+EMSCRIPTEN_KEEPALIVE void explorer_tensors_discard() {
+    tensors().discard();
+    wake();
+}
 
 // Returns where to write the archive's bytes; null if it is refused (a notice says why).
 EMSCRIPTEN_KEEPALIVE std::byte* explorer_archive_buffer(const char* name, unsigned size_low,
@@ -386,7 +394,10 @@ EMSCRIPTEN_KEEPALIVE void explorer_archive_arrived() {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_archive_discard() { archives().discard(); }
+EMSCRIPTEN_KEEPALIVE void explorer_archive_discard() {
+    archives().discard();
+    wake();
+}
 
 EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     running().last_paste = text;

@@ -47,6 +47,7 @@ struct Window {
     bool news_waits = true;                       // the news has to wait its turn
     bool working = false;                         // whether there was more to do after the last work
     bool works_on = false;                        // a task between frames is scheduled
+    bool asleep = false;                          // the browser is not asked for frames
     bool lost = false;
     bool left = false;  // the mouse is outside the canvas
 };
@@ -142,7 +143,7 @@ bool frame_is_due(double now) {
     return (window.news || window.owed > 0) && now >= window.picture_ended + rest;
 }
 
-void tick() {
+void draw_if_due() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
     // If a task is due, the work continues there; what has happened is drawn first.
@@ -186,6 +187,23 @@ void tick() {
     // The picture goes first, so that the browser compiles these shaders while it shows the picture.
     render::prepare_heatmaps();
     render::prepare_flows();
+}
+
+void sleep_if_done() {
+    window.asleep = !owes_frames() && !window.working && !window.works_on && !capture_density() &&
+                    !window.frame.due();
+    if (window.asleep) emscripten_pause_main_loop();
+}
+
+void tick() {
+    draw_if_due();
+    sleep_if_done();
+}
+
+void ask_for_frames() {
+    if (!window.asleep) return;
+    window.asleep = false;
+    emscripten_resume_main_loop();
 }
 
 // ImGui's GLFW backend chains the callbacks it finds, so these only need to notice that something happened.
@@ -290,12 +308,14 @@ void wake() {
     window.owed = awake_frames;
     window.called = true;
     window.since_call = 0;
+    ask_for_frames();
 }
 
 void draw_now() {
     window.news = true;
     window.news_waits = false;
     window.owed = std::max(window.owed, awake_frames);  // new things find their place in their first frames
+    ask_for_frames();
 }
 
 long frames_drawn() { return window.frames; }

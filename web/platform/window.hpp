@@ -1,5 +1,5 @@
 // Manages the canvas, its WebGL2 context and the frame loop. Frames are drawn only while something asks for
-// them.
+// them, and otherwise the browser is not asked for any.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@ namespace attn::platform {
 struct Frame {
     std::function<void()> draw;  // inside an ImGui frame
     std::function<bool()> work;  // runs jobs between frames; true while there is more to do
+    std::function<bool()> due;   // true while a frame is wanted later
 };
 
 // Opens the canvas; call after setting fonts and theme. Returns false if there is no WebGL2 context.

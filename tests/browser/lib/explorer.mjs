@@ -357,7 +357,7 @@ export class Explorer {
 
     // Has the page draw, if it has drawn nothing on the canvas so far: of another size, its picture is another.
     async draw() {
-        if (await this.page.evaluate(() => globalThis.draws === false && (globalThis.draws = true))) {
+        if (await this.page.evaluate(() => globalThis.drawing === false && (globalThis.drawing = true))) {
             const { width, height } = this.page.viewportSize(), stage = () => this.page.evaluate(() => explorer.stageSize[1]);
             for (const now of [height - 1, height]) {
                 const before = await stage();

@@ -67,11 +67,11 @@ export function test(name, ...rest) {
 // coarse pages nothing reaches the canvas until then.
 function drawOnDemand() {
     const { prototype } = WebGL2RenderingContext;
-    globalThis.draws = false;
+    globalThis.drawing = false;
     for (const name of /** @type {const} */ (['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements'])) {
         const draw = /** @type {(...values: any[]) => void} */ (prototype[name]);
         prototype[name] = function (...values) {
-            if (globalThis.draws || this.getParameter(this.FRAMEBUFFER_BINDING)) {
+            if (globalThis.drawing || this.getParameter(this.FRAMEBUFFER_BINDING)) {
                 draw.apply(this, values);
             }
         };
