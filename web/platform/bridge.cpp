@@ -269,10 +269,9 @@ EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int redu
     visit().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0);
     // Before the first picture, there is no need to keep the page responsive.
-    const bool open =
-        open_window({.draw = draw_page,
-                     .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); },
-                     .due = [] { return visit().frame_is_due_later(); }});
+    const bool open = open_window({.draw = draw_page,
+                                   .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); },
+                                   .due = [] { return visit().frame_is_due_later(); }});
     if (!open) return 0;
     visit().start(fragment);
     return 1;

@@ -190,8 +190,8 @@ void draw_if_due() {
 }
 
 void sleep_if_done() {
-    window.asleep = !owes_frames() && !window.working && !window.works_on && !capture_density() &&
-                    !window.frame.due();
+    window.asleep =
+        !owes_frames() && !window.working && !window.works_on && !capture_density() && !window.frame.due();
     if (window.asleep) emscripten_pause_main_loop();
 }
 
