@@ -163,7 +163,7 @@ async function find(explorer, text) {
     await closed(explorer);
 }
 
-test('the palette finds a head, a token, a lens and a subject by their names', { each: true }, async (explorer) => {
+test('the palette finds a head, a token, a lens and a subject by their names', async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.page.locator('#sentence').blur();
     await find(explorer, 'head 1.2');

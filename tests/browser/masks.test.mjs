@@ -20,7 +20,7 @@ function sentence(kept, of, without = 0) {
 }
 const untilSpoken = (explorer, said) => explorer.until(said, async () => (await explorer.state()).spoken, (spoken) => spoken === said);
 
-test('a window, and any n: what is kept is what its formula says', { each: true, fragment }, async (explorer) => {
+test('a window, and any n: what is kept is what its formula says', { fragment }, async (explorer) => {
     await untilSpoken(explorer, sentence(6, 9));
     await explorer.click('masks/preset/window of 16');
     await explorer.until('the window', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0)');

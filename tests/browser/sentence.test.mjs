@@ -281,7 +281,7 @@ test('a likely token is appended by a click, what Play generates is undone in on
     near(await explorer.attention(1, 1), tiny.attention[1][1], bound, 'attention');
 });
 
-test('a long sentence makes room for itself while it is edited, and Enter leaves it', { each: true }, async (explorer) => {
+test('a long sentence makes room for itself while it is edited, and Enter leaves it', async (explorer) => {
     await explorer.openModel(tiny.folder, 'the cat sat near the door and saw its red ball roll under a chair');
     const box = explorer.page.locator('#sentence'), stage = explorer.page.locator('#stage');
     const bottom = async (locator) => { const { y, height } = await locator.boundingBox(); return y + height; };
