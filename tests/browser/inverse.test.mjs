@@ -166,7 +166,7 @@ test('with the keyboard alone: a wish is typed, another made with a slider, and 
     await page.keyboard.type('0.7');
     const field = page.getByRole('textbox', { name: 'Weight' });
     await field.waitFor();
-    await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
+    await explorer.untilFocused(field);
     await explorer.until('what was typed', () => field.innerText(), (text) => text === '0.7');
     await page.keyboard.press('Enter');
     await wish(explorer, (now) => now === '1.0:0.7');

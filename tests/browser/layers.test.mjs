@@ -162,8 +162,7 @@ test('Layers with the keyboard alone: every control has the focus and answers', 
     await explorer.click('lens/layers');
     await explorer.settled();
     const { page } = explorer;
-    await explorer.focus('button', 'The runner-up');
-    await explorer.press('Enter');
+    await explorer.enter('button', 'The runner-up');
     await explorer.until('the runner-up', () => explorer.linked('layers.token'));
     await explorer.focus('spinbutton', 'read after');
     await explorer.press('ArrowDown');

@@ -218,8 +218,7 @@ test('Memory with the keyboard alone: every control has the focus and answers', 
     await explorer.focus('slider', 'β');
     await explorer.press('ArrowUp');
     const beta = await explorer.until('a higher β', () => explorer.linked('memory.beta'), (link) => Number(link) > 0.5);
-    await explorer.focus('button', 'the head’s own');
-    await explorer.press('Enter');
+    await explorer.enter('button', 'the head’s own');
     await explorer.until('the head’s own', () => explorer.linked('memory.beta'), (link) => link === undefined && beta);
     for (const [axis, name] of ['start, across', 'start, up'].entries()) {
         const before = await linkedStart(explorer);
@@ -227,8 +226,7 @@ test('Memory with the keyboard alone: every control has the focus and answers', 
         await explorer.press('ArrowUp', 'ArrowUp');
         await explorer.until(`a start moved ${name}`, () => linkedStart(explorer), (now) => now && now[axis] !== before?.[axis]);
     }
-    await explorer.focus('radio', 'query and strongest key');
-    await explorer.press('Enter');
+    await explorer.enter('radio', 'query and strongest key');
     await explorer.until('the plane', () => explorer.linked('memory.plane'), (link) => link === 'query');
     await explorer.focus('spinbutton', 'query');
     await explorer.press('ArrowDown');
@@ -236,8 +234,7 @@ test('Memory with the keyboard alone: every control has the focus and answers', 
     await explorer.focus('slider', 'How far this head’s queries move');
     await explorer.press('ArrowUp');
     await explorer.untilState('the next query', ({ query }) => query === 2);
-    await explorer.focus('radio', 'classical network');
-    await explorer.press('Enter');
+    await explorer.enter('radio', 'classical network');
     await explorer.until('the network', () => explorer.linked('memory.network'));
     await explorer.focus('slider', 'flipped');
     await explorer.press('ArrowUp');

@@ -262,14 +262,12 @@ test('Order with the keyboard alone: tokens move, and every control answers', { 
     await ordered(explorer, '1,2,0');
     await explorer.press('Home');
     await explorer.until('its own order', () => explorer.linked('order.tokens'), (now) => now === undefined);
-    await explorer.focus('radio', 'T5 buckets');
-    await explorer.press('Enter');
+    await explorer.enter('radio', 'T5 buckets');
     await explorer.until('the buckets', () => explorer.linked('order.positions'), (now) => now === 't5');
     await explorer.focus('spinbutton', 'drawn from seed');
     await explorer.press('ArrowUp');
     await explorer.until('another seed', () => explorer.linked('order.seed'), (now) => now === '2');
-    await explorer.focus('button', 'Reverse');
-    await explorer.press('Enter');
+    await explorer.enter('button', 'Reverse');
     await ordered(explorer, '2,1,0');
     await explorer.focus('textbox', 'shift all positions by');
     await explorer.press('Control+A');
@@ -282,8 +280,7 @@ test('Order with the keyboard alone: tokens move, and every control answers', { 
     await explorer.focus('spinbutton', 'key');
     await explorer.press('ArrowUp');
     await explorer.untilState('the next key', ({ key }) => key === 1);
-    await explorer.focus('radio', 'mean of these tokens');
-    await explorer.press('Enter');
+    await explorer.enter('radio', 'mean of these tokens');
     await explorer.until('the mean', () => explorer.linked('order.content'), (now) => now === 'mean');
     const walk = async (chart, key) => {
         const before = await explorer.linked(key);

@@ -138,7 +138,7 @@ test('a cell of the worked example is reached with arrows, read, typed into and 
     await page.keyboard.type('0.7');
     const field = page.getByRole('textbox', { name: 'Number' });
     await field.waitFor();
-    await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
+    await explorer.untilFocused(field);
     await explorer.until('what was typed', () => field.innerText(), (text) => text === '0.7');
     await page.keyboard.press('Enter');
     await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);  // it is kept in single precision
@@ -194,7 +194,7 @@ test('the palette opens, says what it has found, and closes', async (explorer) =
     const { page } = explorer;
     await page.keyboard.press('Control+K');
     const field = page.getByRole('combobox', { name: 'Find' });
-    await explorer.until('the field to have the focus', () => field.evaluate((element) => element === document.activeElement));
+    await explorer.untilFocused(field);
     await page.keyboard.type('scale');
     await explorer.until('the text', () => field.innerText(), (text) => text === 'scale');
     await told(explorer);

@@ -121,11 +121,9 @@ test('Softmax with the keyboard alone: every control has the focus and answers',
     await explorer.focus('slider', 'temperature T');
     await explorer.press('ArrowDown');
     await explorer.until('a lower temperature', () => temperature(explorer), (t) => t < 1);
-    await explorer.focus('button', 'T → ∞');
-    await explorer.press('Enter');
+    await explorer.enter('button', 'T → ∞');
     await explorer.until('the limit', () => explorer.linked('softmax.t'), (link) => link === 'inf');
-    await explorer.focus('button', 'T = 1');
-    await explorer.press('Enter');
+    await explorer.enter('button', 'T = 1');
     await explorer.until('the head as it is', () => explorer.linked('softmax.t'), (link) => link === undefined);
     await explorer.focus('slider', 'Heat capacity');
     await explorer.press('ArrowUp');
@@ -133,7 +131,6 @@ test('Softmax with the keyboard alone: every control has the focus and answers',
     await explorer.focus('spinbutton', 'query');
     await explorer.press('ArrowDown');
     await explorer.untilState('the query before', ({ query }) => query === 1);
-    await explorer.focus('radio', 'outputs');
-    await explorer.press('Enter');
+    await explorer.enter('radio', 'outputs');
     await explorer.until('the outputs', () => explorer.linked('softmax.shown'), (link) => link === 'outputs');
 });

@@ -270,12 +270,16 @@ export class Explorer {
         await this.until(`${name} to be usable`, () => element.isEnabled());
         await element.focus();
         await this.settled();
-        return element;
     }
 
     async enter(role, name) {
         await this.focus(role, name);
         await this.press('Enter');
+    }
+
+    // The elements follow the program's keyboard some time after it.
+    untilFocused(element) {
+        return this.until('the field to have the focus', () => element.evaluate((field) => field === document.activeElement));
     }
 
     press(...keys) {
@@ -368,11 +372,16 @@ export class Explorer {
         }
     }
 
-    // Takes a picture of the canvas, with the mouse out of it.
-    async picture() {
+    // Has the page draw all of it, and the mouse out of it.
+    async pose() {
         await this.page.mouse.move(0, 0);
         await this.draw();
         await this.settled();
+    }
+
+    // Takes a picture of the canvas.
+    async picture() {
+        await this.pose();
         return decode(await this.#canvas.screenshot());
     }
 

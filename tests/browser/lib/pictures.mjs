@@ -75,9 +75,7 @@ export const alike = (a, b, most = near_colour) => channels(a).every((c, channel
 
 // A part of the window in device pixels: at(x, y) is the colour there, from its upper left corner on.
 export async function photograph(explorer, { left, top, right, bottom }) {
-    await explorer.page.mouse.move(0, 0);
-    await explorer.draw();
-    await explorer.settled();
+    await explorer.pose();
     const { pixels, width, height, channels: step } = decode(await explorer.page.screenshot({ clip: { x: left, y: top, width: Math.ceil(right - left), height: Math.ceil(bottom - top) } }));
     const at = (x, y) => {
         const place = (y * width + x) * step;
