@@ -196,8 +196,10 @@ void sleep_if_done() {
 }
 
 void tick() {
+    const long before = window.frames;
     draw_if_due();
-    sleep_if_done();
+    // A frame may leave work behind, which the next call finds.
+    if (window.frames == before) sleep_if_done();
 }
 
 void ask_for_frames() {
