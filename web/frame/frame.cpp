@@ -53,7 +53,9 @@ std::string kernels_in_use() {
 }  // namespace
 
 void Frame::draw(std::size_t heap_bytes) {
-    heap_bytes_ = heap_bytes;
+    // Frames differ by some bytes. About a rounding the status line would go to and fro, and each picture ask for the next.
+    if (std::max(heap_bytes, heap_bytes_) - std::min(heap_bytes, heap_bytes_) >= 100'000)
+        heap_bytes_ = heap_bytes;
     // Escape belongs to what had the keyboard as the frame began. The route of a shortcut would be a frame late.
     const bool escaped = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::IsAnyItemActive() &&
                          !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);

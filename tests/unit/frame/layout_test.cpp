@@ -25,6 +25,25 @@ TEST_CASE("a wide window: tabs of subjects, a rail of lenses, the lens, the insp
     CHECK(screen.shows("weight/0/1"));
 }
 
+TEST_CASE("memory that goes to and fro about a rounding leaves the picture as it is") {
+    Screen screen;
+    const auto drawn = [&](std::size_t heap_bytes) {
+        screen.heap_bytes = heap_bytes;
+        screen.draw(2);
+        std::string bytes;
+        for (const ImDrawList* list : ImGui::GetDrawData()->CmdLists)
+            bytes.append(reinterpret_cast<const char*>(list->VtxBuffer.Data),
+                         static_cast<std::size_t>(list->VtxBuffer.size_in_bytes()));
+        return bytes;
+    };
+    screen.heap_bytes = 6'949'000;
+    screen.settle();
+    const std::string before = drawn(6'949'000);
+    CHECK((drawn(6'951'000) == before));
+    CHECK((drawn(6'949'000) == before));
+    CHECK((drawn(7'060'000) != before));
+}
+
 TEST_CASE("a phone: subjects as tabs, lenses behind one button, a sheet for the pinned cell") {
     Screen screen({390, 740});
     screen.draw(3);

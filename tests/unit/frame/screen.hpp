@@ -50,11 +50,12 @@ class Screen {
     FakePage page;
     app::Visit visit{page};
     app::Frame frame{visit};
+    std::size_t heap_bytes = 0;
 
     void draw(int frames = 1) {
         for (; frames > 0; --frames) {
             ImGui::NewFrame();
-            frame.draw(0);
+            frame.draw(heap_bytes);
             ImGui::Render();
             for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
                 texture->SetStatus(ImTextureStatus_OK);
