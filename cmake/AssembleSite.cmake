@@ -2,7 +2,7 @@
 # manifest.json with the size in bytes of every file, from which the page shows its loading progress.
 cmake_minimum_required(VERSION 3.25)
 
-file(GLOB shell ${SOURCE}/web/shell/*.js ${SOURCE}/web/shell/*.mjs ${SOURCE}/web/shell/*.css)
+file(GLOB styles ${SOURCE}/web/shell/*.css)
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
 list(TRANSFORM PROGRAMS REPLACE "[.]mjs$" ".wasm" OUTPUT_VARIABLE wasm)
 
@@ -17,7 +17,7 @@ function(place folder)
 endfunction()
 
 file(MAKE_DIRECTORY ${SITE}/fonts)
-place("" ${PROGRAMS} ${wasm} ${SOURCE}/index.html ${shell} ${TOKENIZERS} ${SOURCE}/LICENSE
+place("" ${PROGRAMS} ${wasm} ${SOURCE}/index.html ${styles} ${SCRIPTS} ${SOURCE}/LICENSE
     ${SOURCE}/web/third_party_licences.txt)
 place(fonts/ ${FONTS})
 foreach(model IN LISTS models)

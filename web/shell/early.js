@@ -1,4 +1,4 @@
-// Asks for the program, its fonts and the address's model while the page's other modules are still coming.
+// Asks for the program, its fonts and the address's model before the page's other modules do anything.
 
 import { Bundled } from './bundled.js';
 import { curtain } from './curtain.js';

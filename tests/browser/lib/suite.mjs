@@ -174,7 +174,7 @@ async function keepPicture(explorer, file, error) {
     const { page } = explorer;
     try {
         const patience = new Promise((resume) => { setTimeout(resume, 5000); });
-        await Promise.race([explorer.draw().catch(() => {}), patience]);
+        await Promise.race([explorer.draw({ ends: true }).catch(() => {}), patience]);
         const picture = await page.screenshot({ scale: 'css', timeout: 5000 });
         mkdirSync(join(file, '..'), { recursive: true });
         writeFileSync(file, picture);
