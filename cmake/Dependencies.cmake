@@ -60,6 +60,7 @@ fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.
 add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
 target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
 target_compile_options(catch2_amalgamated PRIVATE -O0)  # like the tests, whose precompiled header it makes
+unwatched(catch2_amalgamated)
 target_link_libraries(catch2_amalgamated PRIVATE nlohmann_json::nlohmann_json)
 target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp> <nlohmann/json.hpp>)
 
@@ -71,9 +72,7 @@ add_library(imgui STATIC EXCLUDE_FROM_ALL
     ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp)
 target_include_directories(imgui SYSTEM PUBLIC ${imgui_SOURCE_DIR})
 target_compile_definitions(imgui PUBLIC IMGUI_USER_CONFIG="${PROJECT_SOURCE_DIR}/cmake/imgui_config.h")
-if(ATTN_SANITIZE)
-    target_compile_options(imgui PRIVATE -fno-sanitize=all)  # they watch our own code
-endif()
+unwatched(imgui)
 target_link_libraries(imgui PRIVATE shipping_options)
 set_target_properties(imgui PROPERTIES UNITY_BUILD OFF)
 

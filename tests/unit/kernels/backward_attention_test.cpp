@@ -192,7 +192,7 @@ TEST_CASE("Gradients of no queries, no keys, no components", "[unit][kernels]") 
     CHECK(gradients(0, 3, 5, 2).d_q.size() == 0);
 }
 
-TEST_CASE("Gradients of attention have the same bits for any number of threads", "[unit][kernels]") {
+TEST_CASE("Gradients of attention have the same bits for any number of threads", "[unit][kernels][threads]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const Index n = 150, d = 24;
     const Tensor q = random_tensor({12, n, d}, 26), k = random_tensor({6, n, d}, 27),

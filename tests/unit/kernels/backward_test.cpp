@@ -173,7 +173,7 @@ TEST_CASE("Gradients of an embedding add up where an id comes again", "[unit][ke
     CHECK(d_table == Tensor({4, 2}, std::vector<float>{0, 0, 101, 202, 0, 0, 15, 25}));
 }
 
-TEST_CASE("Gradients have the same bits for any number of threads", "[unit][kernels]") {
+TEST_CASE("Gradients have the same bits for any number of threads", "[unit][kernels][threads]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const auto layout = GENERATE(WeightView::Layout::in_out, WeightView::Layout::out_in);
     const Tensor x = random_tensor({300, 70}, 14), z = random_tensor({40000}, 15),

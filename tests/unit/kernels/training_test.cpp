@@ -122,7 +122,7 @@ TEST_CASE("The sum of squares", "[unit][kernels]") {
     }
 }
 
-TEST_CASE("A training step has the same bits for any number of threads", "[unit][kernels]") {
+TEST_CASE("A training step has the same bits for any number of threads", "[unit][kernels][threads]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const Tensor logits = random_tensor({100, 70}, 4, 3), x = random_tensor({40000}, 5);
     const std::vector<std::int32_t> targets(100, 7);

@@ -11,7 +11,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("Every task is done once, whatever the number of threads", "[unit][kernels]") {
+TEST_CASE("Every task is done once, whatever the number of threads", "[unit][kernels][threads]") {
     const Threads threads(GENERATE(1, 2, 3, 8));
     for (const Index tasks : {0, 1, 2, 7, 1000}) {
         std::vector<std::atomic<int>> done(static_cast<std::size_t>(tasks));
@@ -21,14 +21,14 @@ TEST_CASE("Every task is done once, whatever the number of threads", "[unit][ker
     }
 }
 
-TEST_CASE("Tasks may have tasks of their own", "[unit][kernels]") {
+TEST_CASE("Tasks may have tasks of their own", "[unit][kernels][threads]") {
     const Threads threads(4);
     std::atomic<int> done = 0;
     for_each_task(10, [&](Index) { for_each_task(10, [&](Index) { ++done; }); });
     CHECK(done == 100);
 }
 
-TEST_CASE("Results have the same bits for any number of threads", "[unit][kernels]") {
+TEST_CASE("Results have the same bits for any number of threads", "[unit][kernels][threads]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const Index n = 700, d = 40;
     const Tensor q = random_tensor({6, n, d}, 1), k = random_tensor({2, n, d}, 2),

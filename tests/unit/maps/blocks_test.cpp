@@ -145,7 +145,7 @@ TEST_CASE("Sums of rows and columns, and entropies", "[unit][maps]") {
     }
 }
 
-TEST_CASE("The same bits with any number of threads", "[unit][maps]") {
+TEST_CASE("The same bits with any number of threads", "[unit][maps][threads]") {
     const RecordPointer r = random_record(600, 700, masked_by(Mask::causal(100)));
     const MapPointer map = stage_map(r, 1, Stage::contribution);
     const auto with = [&](int count) {

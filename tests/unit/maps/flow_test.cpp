@@ -130,7 +130,7 @@ TEST_CASE("A flow of a long text stays within its memory", "[unit][maps]") {
     CHECK(Flow::usual_limits(Index{1} << 20, 10).most == 1);
 }
 
-TEST_CASE("A flow does not depend on the number of threads, and comes in slices", "[unit][maps]") {
+TEST_CASE("A flow does not depend on the number of threads, and comes in slices", "[unit][maps][threads]") {
     const MapPointer map = stage_map(random_record(700, 700, masked_by(Mask::causal())), 0, Stage::weight);
     const auto all_of = [&](int threads) {
         const Threads in_use(threads);

@@ -149,7 +149,7 @@ TEST_CASE("What is looked at is made first, and the bits are the same", "[unit][
     CHECK(same(finished(std::move(pyramid)), finished(Pyramid(map, 100 * one_tile))));
 }
 
-TEST_CASE("A pyramid has the same bits with any number of threads", "[unit][maps]") {
+TEST_CASE("A pyramid has the same bits with any number of threads", "[unit][maps][threads]") {
     const MapPointer map = stage_map(random_record(900, 800, masked_by(Mask::causal())), 0, Stage::weight);
     const auto with = [&](int count) {
         const Threads threads(count);
