@@ -64,6 +64,9 @@ EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     return answer(json);
 }
 
+// A test that has kept the page from drawing on the canvas wants to see it now.
+EMSCRIPTEN_KEEPALIVE void probe_draw_again() { platform::draw_again(); }
+
 // Returns what the subject with that key reports; its source says what that is.
 EMSCRIPTEN_KEEPALIVE const char* probe_subject(const char* key) {
     return answer(nlohmann::json::parse(visit().subject(key).probe(), nullptr, false));

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { family, safetensors, variation } from './lib/models.mjs';
 import { multiply, near as allNear, transpose } from './lib/numbers.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { test } from './lib/suite.mjs';
 
 const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
 const sum = (list) => list.reduce((all, each) => all + each, 0);
@@ -20,14 +20,6 @@ async function open(explorer, { folder, text }, lens) {
     await explorer.untilState('the lens', ({ lens: now }) => now === lens);
     await explorer.settled();
 }
-
-const given = (name) => {
-    const { absent, model } = family(name);
-    if (absent) {
-        skip(absent);
-    }
-    return model;
-};
 
 // The model with some columns of a matrix [out, in] of f32 set to 0.
 function withoutColumns(folder, tensor, first, count) {
@@ -48,8 +40,8 @@ const written = {
     distilbert: (layer) => `distilbert.transformer.layer.${layer}.attention.out_lin.weight`,
 };
 for (const [name, kind] of [['qwen3', 'whose heads share keys and values'], ['distilbert', 'an encoder']]) {
-    test(`Knock-out: ${name}, ${kind}, loses what it loses with the head’s weights at 0`, async (explorer) => {
-        const model = given(name);
+    test(`Knock-out: ${name}, ${kind}, loses what it loses with the head’s weights at 0`, { needs: `families/${name}` }, async (explorer) => {
+        const model = family(name);
         await open(explorer, model, 'knockout');
         const logits = model.logits.at(-1), token = best(logits), { attention, tolerance } = model;
         const layer = 0, head = attention[0].length - 1, row = model.ids.length - 1;
@@ -75,8 +67,8 @@ function alike(one, other) {
     return 1 - sum(distances) / distances.length;
 }
 
-test('Heads: an encoder’s write what adds up, and look as alike as its golden weights', async (explorer) => {
-    const model = given('distilbert');
+test('Heads: an encoder’s write what adds up, and look as alike as its golden weights', { needs: 'families/distilbert' }, async (explorer) => {
+    const model = family('distilbert');
     await open(explorer, model, 'heads');
     const heads = model.attention[0].length, n = model.ids.length, { layer } = await explorer.state();
     near((await told(explorer, 7, 0)).f64, heads * n * n, 0, 'the numbers of all maps');
@@ -95,8 +87,8 @@ test('Heads: an encoder’s write what adds up, and look as alike as its golden 
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-test('Circuits: an encoder’s head looks for what the products of its weights say', async (explorer) => {
-    const model = given('distilbert');
+test('Circuits: an encoder’s head looks for what the products of its weights say', { needs: 'families/distilbert' }, async (explorer) => {
+    const model = family('distilbert');
     await open(explorer, model, 'circuits');
     const { layer, head } = await explorer.state();
     assert.equal(layer, 0);
@@ -120,8 +112,8 @@ test('Circuits: an encoder’s head looks for what the products of its weights s
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-test('Cache: an encoder has none, and the lens says why', async (explorer) => {
-    const model = given('distilbert');
+test('Cache: an encoder has none, and the lens says why', { needs: 'families/distilbert' }, async (explorer) => {
+    const model = family('distilbert');
     await open(explorer, model, 'cache');
     await explorer.until('what is missing', () => explorer.rects('missing'), ([rect]) => Boolean(rect));
     assert.deepEqual(await explorer.notices('error'), []);

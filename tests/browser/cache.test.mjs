@@ -113,12 +113,8 @@ test('Cache: policies lose what golden weights say, step by step; Play walks thr
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-test('Cache: heads that share keys and values, in a model of the Llama family', async (explorer) => {
-    const { models, absent } = published();
-    if (absent) {
-        skip(absent);
-    }
-    const { folder, texts: [{ text, ids, attention }] } = models.find(({ name }) => name === 'babyllama-tok105');
+test('Cache: heads that share keys and values, in a model of the Llama family', { needs: 'models' }, async (explorer) => {
+    const { folder, texts: [{ text, ids, attention }] } = published('babyllama-tok105');
     await open(explorer, folder, text);
     // 5 layers, 4 heads of keys and values of 16 channels.
     near((await told(explorer, own.bytes, ids.length)).f64, 5 * 4 * 16 * 2 * 4 * ids.length, 0, 'the bytes of the cache');

@@ -10,12 +10,8 @@ for (const [name, config] of [
     ['gpt_neox', 'config.json'], ['gemma2', 'config-v5.json'], ['mixtral', 'config.json'],
     ['distilbert', 'config.json'], ['roberta', 'config-v5.json'],
 ]) {
-    test(`a model of the family ${name} computes what its authors' code does`, async (explorer) => {
-        const { absent, model } = family(name, config);
-        if (absent) {
-            skip(absent);
-        }
-        const { folder, text, ids, tolerance, attention, logits } = model;
+    test(`a model of the family ${name} computes what its authors' code does`, { needs: `families/${name}` }, async (explorer) => {
+        const { folder, text, ids, tolerance, attention, logits } = family(name, config);
         await explorer.openModel(folder, text);
         assert.deepEqual((await explorer.state()).ids, ids);
         for (const [layer, heads] of attention.entries()) {
@@ -27,12 +23,11 @@ for (const [name, config] of [
     });
 }
 
-test('BERT, which was told no segments, computes what the native program does', async (explorer) => {
-    const { absent, model } = family('bert');
-    if (absent ?? native.absent) {
-        skip(absent ?? native.absent);
+test('BERT, which was told no segments, computes what the native program does', { needs: 'families/bert' }, async (explorer) => {
+    if (native.absent) {
+        skip(native.absent);
     }
-    const { folder, text, ids } = model;
+    const { folder, text, ids } = family('bert');
     await explorer.openModel(folder, text);
     for (const [layer, heads] of native.attention(folder, ids).entries()) {
         for (const [head, rows] of heads.entries()) {

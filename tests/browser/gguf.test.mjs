@@ -4,16 +4,10 @@ import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { gguf, tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { test } from './lib/suite.mjs';
 
 // Of plain float32 beside float64; measured are 1.2e-6 and, of logits up to 25, 1.6e-5.
 const tolerance = { attention: 1e-5, logits: 1e-4 };
-
-function present() {
-    if (gguf.absent) {
-        skip(gguf.absent);
-    }
-}
 
 async function drop(explorer, { files, name, text }) {
     await explorer.drop(...files);
@@ -40,8 +34,7 @@ for (const [expected, name] of [
     ['babyllama-tok105-q4_k_m', 'babyllama-tok105'], ['gpt2-tiny-q8_0-split', 'gpt2-tiny'],
     ['qwen2-tiny-q4_k_m', 'qwen2-tiny'], ['llama3-tiny-f16', 'llama3-tiny'],
 ]) {
-    test(`${expected}: ids, attention, logits and the next tokens`, async (explorer) => {
-        present();
+    test(`${expected}: ids, attention, logits and the next tokens`, { needs: 'gguf' }, async (explorer) => {
         const model = { ...gguf.model(expected), name };
         const { ids, pieces } = await drop(explorer, model);
         assert.deepEqual(ids, model.ids);
@@ -57,8 +50,7 @@ for (const [expected, name] of [
     });
 }
 
-test('the texts of every tokenizer have the ids that llama.cpp gives', async (explorer) => {
-    present();
+test('the texts of every tokenizer have the ids that llama.cpp gives', { needs: 'gguf' }, async (explorer) => {
     for (const [expected, name, folder] of [
         ['babyllama-tok105-q4_k_m', 'babyllama-tok105', 'babyllama'], ['qwen2-tiny-q4_k_m', 'qwen2-tiny', 'qwen2'],
         ['llama3-tiny-f16', 'llama3-tiny', 'llama3'],
@@ -72,8 +64,7 @@ test('the texts of every tokenizer have the ids that llama.cpp gives', async (ex
     }
 });
 
-test('files of one model may come one by one, and other files are left alone', async (explorer) => {
-    present();
+test('files of one model may come one by one, and other files are left alone', { needs: 'gguf' }, async (explorer) => {
     const { files: [first, second] } = gguf.model('gpt2-tiny-q8_0-split');
     await explorer.drop(second);
     await explorer.untilNotice(/gpt2-tiny-q8_0-00002-of-00002\.gguf is here; still needed: gpt2-tiny-q8_0-00001-of-00002\.gguf\./);
@@ -98,8 +89,7 @@ const broken = {
     'type-i8': /I8/,
 };
 
-test('a broken file is one sentence, and the model before stays', async (explorer) => {
-    present();
+test('a broken file is one sentence, and the model before stays', { needs: 'gguf' }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     const before = await explorer.state();
     for (const [name, says] of Object.entries(broken)) {

@@ -144,11 +144,8 @@ for (const [name, kind] of [
     ['qwen3', 'with grouped heads'], ['gemma2', 'with grouped heads and norms of its own'], ['olmo2', 'with norms behind its halves'],
     ['distilbert', 'an encoder'],
 ]) {
-    test(`Layers: ${name}, ${kind}`, async (explorer) => {
-        const { model, absent } = family(name);
-        if (absent) {
-            skip(absent);
-        }
+    test(`Layers: ${name}, ${kind}`, { needs: `families/${name}` }, async (explorer) => {
+        const model = family(name);
         const { final_logit_softcapping: cap } = JSON.parse(readFileSync(`${model.folder}/config.json`, 'utf8'));
         await explorer.openModel(model.folder, model.text);
         await explorer.click('lens/layers');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { family, native, variation } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { test } from './lib/suite.mjs';
 
 const bert = { cls: '[CLS]', sep: '[SEP]', mask: '[MASK]' };
 // In each golden text a token occurs twice, which is the mask here. BERT's is a pair, by its sep within.
@@ -15,10 +15,7 @@ const families = [
 ];
 
 function opened({ name, special, masked }) {
-    const { absent, model } = family(name, 'config.json', special, masked);
-    if (absent) {
-        skip(absent);
-    }
+    const model = family(name, 'config.json', special, masked);
     return { ...model, masks: model.ids.flatMap((id, at) => (id === masked ? [at] : [])), mask: special.mask };
 }
 
@@ -47,7 +44,7 @@ async function checkPrediction(explorer, logits, { logits: bound }) {
 }
 
 for (const kind of families) {
-    test(`${kind.name}: what is typed as its mask is filled in, as its authors' code does`, async (explorer) => {
+    test(`${kind.name}: what is typed as its mask is filled in, as its authors' code does`, { needs: `families/${kind.name}` }, async (explorer) => {
         const { folder, text, ids, tolerance, attention, logits, masks } = opened(kind);
         await explorer.openModel(folder, text);
         assert.deepEqual((await explorer.state()).ids, ids);
@@ -75,7 +72,7 @@ for (const kind of families) {
         near(await explorer.logits(), logits[masks[1]], tolerance.logits, 'logits of the link');
     });
 
-    test(`${kind.name}: a word is masked and a prediction written by a click, and undone`, async (explorer) => {
+    test(`${kind.name}: a word is masked and a prediction written by a click, and undone`, { needs: `families/${kind.name}` }, async (explorer) => {
         const { folder, text, tolerance, logits, masks, mask, vocabulary, ids } = opened(kind);
         const at = masks[0], words = text.split(' ');
         const plain = words.map((word, i) => (i === at - 1 ? 'w9' : word)).join(' ');
@@ -103,7 +100,7 @@ for (const kind of families) {
     });
 }
 
-test('a pair has token types: they are told, explained, compared, linked and undone', async (explorer) => {
+test('a pair has token types: they are told, explained, compared, linked and undone', { needs: 'families/bert' }, async (explorer) => {
     const { folder, text, ids, tolerance, logits, masks } = opened(families[0]);
     await explorer.openModel(folder, text);
     const first = ids.indexOf(ids.at(-1)), types = ids.map((_, i) => (i > first ? 1 : 0));
@@ -137,7 +134,7 @@ test('a pair has token types: they are told, explained, compared, linked and und
     near(await explorer.logits(), logits[masks[0]], tolerance.logits, 'logits of the link');
 });
 
-test('other lenses ask at the masked token, with the pair as it is', async (explorer) => {
+test('other lenses ask at the masked token, with the pair as it is', { needs: 'families/bert' }, async (explorer) => {
     const { folder, text, tolerance, logits, masks } = opened(families[0]);
     await explorer.openModel(folder, text);
     await explorer.click(`token/${masks[1]}`);
@@ -160,7 +157,7 @@ test('other lenses ask at the masked token, with the pair as it is', async (expl
     await explorer.found('gradient/rerun');
 });
 
-test('a word is masked and a prediction written by the keyboard', async (explorer) => {
+test('a word is masked and a prediction written by the keyboard', { needs: 'families/bert' }, async (explorer) => {
     const { folder, text, masks, logits } = opened(families[0]);
     const { page } = explorer, at = masks[0];
     const plain = text.split(' ').map((word, i) => (i === at - 1 ? 'w9' : word)).join(' ');
@@ -180,7 +177,7 @@ test('a word is masked and a prediction written by the keyboard', async (explore
 });
 
 const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true } };
-test('on a phone a word is masked and a prediction written by taps', phone, async (explorer) => {
+test('on a phone a word is masked and a prediction written by taps', { ...phone, needs: 'families/distilbert' }, async (explorer) => {
     const { folder, text, masks, logits } = opened(families[1]);
     const at = masks[0];
     const plain = text.split(' ').map((word, i) => (i === at - 1 ? 'w9' : word)).join(' ');
@@ -200,7 +197,7 @@ test('on a phone a word is masked and a prediction written by taps', phone, asyn
     await explorer.untilRun('the likeliest token', ({ ids }) => ids[at] === likeliest(logits[at])[0]);
 });
 
-test('two masked language models are compared at one mask, and a click on another mask asks both there', async (explorer) => {
+test('two masked language models are compared at one mask, and a click on another mask asks both there', { needs: 'families/bert' }, async (explorer) => {
     const { folder, text, ids, masks } = opened(families[0]);
     const other = variation(folder, { 'config.json': JSON.stringify({ ...JSON.parse(readFileSync(`${folder}/config.json`, 'utf8')), layer_norm_eps: 0.1 }) }, 'other');
     await explorer.openModel(folder, text);

@@ -5,7 +5,6 @@ import { near } from './lib/numbers.mjs';
 import { skip, test } from './lib/suite.mjs';
 
 const bound = 1e-4;
-const { absent, models } = published();
 
 async function eachHead(explorer, attention, what) {
     for (const [layer, heads] of attention.entries()) {
@@ -16,12 +15,8 @@ async function eachHead(explorer, attention, what) {
 }
 
 for (const name of ['gpt-nano-sort', 'babyllama-tok105']) {
-    const model = models?.find((each) => each.name === name);
-
-    test(`${name}: ids, attention and logits of an independent float64 run`, async (explorer) => {
-        if (absent) {
-            skip(absent);
-        }
+    test(`${name}: ids, attention and logits of an independent float64 run`, { needs: 'models' }, async (explorer) => {
+        const model = published(name);
         await explorer.openModel(model.folder);
         for (const { text, ids, attention, logits_last: logits } of model.texts) {
             await explorer.write(text);
@@ -32,10 +27,11 @@ for (const name of ['gpt-nano-sort', 'babyllama-tok105']) {
         }
     });
 
-    test(`${name}: attention of the native program`, async (explorer) => {
-        if (absent ?? native.absent) {
-            skip(absent ?? native.absent);
+    test(`${name}: attention of the native program`, { needs: 'models' }, async (explorer) => {
+        if (native.absent) {
+            skip(native.absent);
         }
+        const model = published(name);
         const { text, ids } = model.texts[0];
         await explorer.openModel(model.folder, text);
         await eachHead(explorer, native.attention(model.folder, ids), text);

@@ -5,7 +5,7 @@ import { inflateRawSync } from 'node:zlib';
 import { family, tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { colours, decode } from './lib/png.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { test } from './lib/suite.mjs';
 import { npy as npyOf, written } from './lib/tensors.mjs';
 
 const words = tiny.text.split(' ');
@@ -79,11 +79,8 @@ test('pictures of the map and the flow are what the page shows, at every scale',
     }
 });
 
-test('a picture of a cross-attention head has a cell for each pair of texts, as dark as its weight', async (explorer) => {
-    const { absent, model } = family('t5');
-    if (absent) {
-        skip(absent);
-    }
+test('a picture of a cross-attention head has a cell for each pair of texts, as dark as its weight', { needs: 'families/t5' }, async (explorer) => {
+    const model = family('t5');
     await explorer.openModel(model.folder, model.text);
     await explorer.page.locator('#second-sentence').fill(model.written);
     await explorer.untilRun('what is written', ({ tokens }) => tokens === model.decoder_ids.length);

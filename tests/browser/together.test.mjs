@@ -103,11 +103,8 @@ test('Heads: one head of keys and values, and a latent, in the model that comes 
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-test('Heads: qwen3, whose heads share keys and values already', async (explorer) => {
-    const { model, absent } = family('qwen3');
-    if (absent) {
-        skip(absent);
-    }
+test('Heads: qwen3, whose heads share keys and values already', { needs: 'families/qwen3' }, async (explorer) => {
+    const model = family('qwen3');
     await open(explorer, model);
     assert.match((await explorer.state()).spoken, /heads of queries share each head of keys and values\.$/);
     await press(explorer, 'heads/part/latent');

@@ -10,11 +10,8 @@ import { skip, test } from './lib/suite.mjs';
 const sentence = 'The cat sat on the mat.', french = 'Le chat s\'est assis sur le tapis.';  // of the grammar
 
 for (const [name, config] of [['t5', 'config.json'], ['t5', 'config-v5.json'], ['t5_v1_1', 'config.json']]) {
-    test(`${name} with ${config}, dropped onto the page, has the three kinds of attention that its authors' code has`, async (explorer) => {
-        const { absent, model } = family(name, config);
-        if (absent) {
-            skip(absent);
-        }
+    test(`${name} with ${config}, dropped onto the page, has the three kinds of attention that its authors' code has`, { needs: `families/${name}` }, async (explorer) => {
+        const model = family(name, config);
         const { folder, text, written, ids, tolerance, attention, logits } = model;
         await explorer.openModel(folder, text);
         assert.equal((await explorer.state()).pieces.length, 1, 'the start token alone');

@@ -320,6 +320,11 @@ void draw_now() {
     ask_for_frames();
 }
 
+void draw_again() {
+    window.picture.forget();
+    wake();
+}
+
 long frames_drawn() { return window.frames; }
 
 bool owes_frames() { return window.owed > 0 || window.news; }
@@ -336,7 +341,7 @@ void context_restored() {
     render::context_restored();
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     window.lost = false;
-    wake();
+    draw_again();
 }
 
 }  // namespace attn::platform

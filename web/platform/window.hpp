@@ -18,6 +18,7 @@ void start_drawing();  // the first frame is the next one
 
 void wake();          // something happened, so draw for a little while
 void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
+void draw_again();    // draws the picture on screen once more
 bool owes_frames();   // whether something that happened is not fully on the screen yet
 bool has_answered();  // whether everything is where the last event put it
 long frames_drawn();

@@ -188,9 +188,12 @@ export class Explorer {
     }
     async rect(name) { return (await this.rects(name))[0]; }
 
+    // Resolves once the page has taken what was done.
+    answered() { return this.until('an answer to what was done', () => this.ask('answered')); }
+
     // Answers the landmark once it is there and stays there: what was done before may move it.
     async found(name) {
-        await this.until('an answer to what was done', () => this.ask('answered'));
+        await this.answered();
         return this.until(`the landmark ${name}`, () => this.rect(name));
     }
 
@@ -306,6 +309,7 @@ export class Explorer {
 
     // Opens an edited address. The page may be yet to replace one that is the same, and to type that again is no change.
     async visit(fragment) {
+        await this.answered();
         await this.until('another address', () => this.page.evaluate(() => location.hash.slice(1)), (now) => now !== fragment);
         await this.page.evaluate((to) => { location.hash = to; }, fragment);
     }
@@ -359,17 +363,18 @@ export class Explorer {
 
     // ---- The picture -----------------------------------------------------------------------------------------------
 
-    // Has the page draw, if it has drawn nothing on the canvas so far: of another size, its picture is another. It comes back to
-    // its own size, or, when a test ends, stays as it is, which spares a seventh of what a page costs.
-    async draw({ ends = false } = {}) {
-        if (await this.page.evaluate(() => globalThis.drawing === false && (globalThis.drawing = true))) {
-            const { width, height } = this.page.viewportSize(), stage = () => this.page.evaluate(() => explorer.stageSize[1]);
-            for (const now of ends ? [height - 1] : [height - 1, height]) {
-                const before = await stage();
-                await this.page.setViewportSize({ width, height: now });
-                await this.until('another size', stage, (size) => size !== before);
-                await this.settled();
+    // Has the page draw what it shows, if it has drawn nothing on the canvas so far.
+    async draw() {
+        const late = await this.page.evaluate(() => {
+            const first = globalThis.drawing === false;
+            if (first) {
+                globalThis.drawing = true;
+                explorer._probe_draw_again();
             }
+            return first;
+        });
+        if (late) {
+            await this.settled();
         }
     }
 
@@ -392,7 +397,7 @@ export class Explorer {
         if (lost) {
             throw new Error('the WebGL context is dead');
         }
-        await this.draw({ ends: true });
+        await this.draw();
         const upper = await this.page.evaluate(() => {
             const { x, y, width, height } = document.getElementById('canvas').getBoundingClientRect();
             return { x, y, width: width / 2, height: height / 2 };

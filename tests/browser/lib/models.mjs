@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
+import { attn } from '../../support/attn.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const shared = process.env.ATTN_SHARED ?? here('../../../../shared');
+export const shared = process.env.ATTN_SHARED ?? here('../../../../shared');
 const golden = here('../../golden/model/gpt2-f32');
 const scratch = mkdtempSync(join(tmpdir(), 'explorer-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
@@ -122,17 +123,8 @@ export const hooked = ['gpt2-f32', 'llama3-scaled-f32'].map((name) => {
     };
 });
 
-// Checkpoints as their authors published them, with float64 runs of an independent program; absent on a user's machine.
-export function published() {
-    if (!existsSync(`${shared}/models/expect`)) {
-        return { absent: `there is no ${shared}/models` };
-    }
-    return {
-        models: ['gpt-nano-sort', 'babyllama-tok105'].map((name) => ({
-            name, folder: `${shared}/models/${name}`, ...json(`${shared}/models/expect/${name}.json`),
-        })),
-    };
-}
+// A checkpoint as its authors published it, with float64 runs of an independent program. It needs 'models'.
+export const published = (name) => ({ folder: `${shared}/models/${name}`, ...json(`${shared}/models/expect/${name}.json`) });
 
 // The arrays of an .npz whose entries are stored, or deflated, without zip64: {name: nested numbers}.
 function npz(file) {
@@ -158,7 +150,8 @@ function npz(file) {
 }
 
 /**
- * A small model of a family, with words for its ids, and what other people's code computes of a text.
+ * A small model of a family, with words for its ids, and what other people's code computes of a text. It needs
+ * 'families/NAME'.
  *
  * @param {string} name
  * @param {string} config its spelling, config.json or config-v5.json
@@ -167,9 +160,6 @@ function npz(file) {
  */
 export function family(name, config = 'config.json', special, masked) {
     const from = `${shared}/families/${name}`;
-    if (!existsSync(from)) {
-        return { absent: `there is no ${from}` };
-    }
     const { ids, decoder_ids: written = [], tolerance } = json(`${from}/expect.json`);
     const { vocab_size: size } = json(`${from}/config.json`);
     const vocabulary = Array.from({ length: size }, (_, id) => `w${id}`);
@@ -187,14 +177,13 @@ export function family(name, config = 'config.json', special, masked) {
     const textOf = (these) => these.map((id) => vocabulary[id]).join(' ');
     // Of an encoder–decoder all attentions as the page numbers them, and what its decoder reads after the start token.
     const decoder = own && { decoder_ids: written, written: textOf(written.slice(1)), attention: [...attention, ...own, ...cross] };
-    return { model: { folder, ids, vocabulary, text: textOf(typed), tolerance, attention, logits, ...decoder } };
+    return { folder, ids, vocabulary, text: textOf(typed), tolerance, attention, logits, ...decoder };
 }
 
 const ggufs = `${shared}/gguf`;
 
-// Models in GGUF files, with what the dequantised weights compute in float64; absent on a user's machine.
+// Models in GGUF files, with what the dequantised weights compute in float64. They need 'gguf'.
 export const gguf = {
-    absent: existsSync(ggufs) ? null : `there is no ${ggufs}`,
     notModel: `${ggufs}/README.md`,
     broken: (name) => `${ggufs}/broken/${name}.gguf`,
     texts: (folder) => readFileSync(`${ggufs}/expect/${folder}.tokens.jsonl`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line)),
@@ -204,9 +193,8 @@ export const gguf = {
     },
 };
 
-const attn = process.env.ATTN ?? here('../../../build/native/attn');
 export const native = {
-    absent: existsSync(attn) ? null : `there is no ${attn}`,
+    absent: attn ? null : 'there is no native program',
     // attention[layer][head][query][key] by the native program
     attention(folder, ids) {
         const out = emptyFolder();

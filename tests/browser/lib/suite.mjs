@@ -1,13 +1,15 @@
 // Registers tests and runs them, each on a fresh page.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { Explorer } from './explorer.mjs';
+import { shared } from './models.mjs';
 
 /** @import { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core' */
 
 /**
  * @typedef {object} Options
+ * @property {string} [needs] a folder of the shared data; where it is absent, as on a user's machine, the test is skipped
  * @property {boolean} [each] in every build of the program, not only the best
  * @property {string} [fragment]
  * @property {boolean} [fine] at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts
@@ -99,15 +101,15 @@ async function newContext(browser, options) {
  *
  * @type {WeakMap<Browser, Map<number, Promise<Shared>>>}
  */
-const shared = new WeakMap();
+const contexts = new WeakMap();
 
 /**
  * @param {Where} where
  * @param {BrowserContextOptions & {deviceScaleFactor: number}} options
  */
 function sharedContext({ browser, site, variant }, options) {
-    const all = shared.get(browser) ?? new Map();
-    shared.set(browser, all);
+    const all = contexts.get(browser) ?? new Map();
+    contexts.set(browser, all);
     const density = options.deviceScaleFactor;
     const open = async () => {
         const context = await newContext(browser, options), keeper = await context.newPage();
@@ -130,8 +132,11 @@ function sharedContext({ browser, site, variant }, options) {
  * @param {Where} where
  * @param {Test} test
  */
-async function withPage(where, { body, fragment, fine = false, context: own, start = true, expected = [] }) {
+async function withPage(where, { needs, body, fragment, fine = false, context: own, start = true, expected = [] }) {
     const { browser, site, variant, failures, label } = where;
+    if (needs && !existsSync(join(shared, needs))) {
+        skip(`there is no ${join(shared, needs)}`);
+    }
     const options = {
         viewport: { width: 1440, height: 900 }, deviceScaleFactor: fine ? 1 : coarse, locale: 'en', colorScheme: /** @type {const} */ ('light'), ...own,
     };
@@ -174,7 +179,7 @@ async function keepPicture(explorer, file, error) {
     const { page } = explorer;
     try {
         const patience = new Promise((resume) => { setTimeout(resume, 5000); });
-        await Promise.race([explorer.draw({ ends: true }).catch(() => {}), patience]);
+        await Promise.race([explorer.draw().catch(() => {}), patience]);
         const picture = await page.screenshot({ scale: 'css', timeout: 5000 });
         mkdirSync(join(file, '..'), { recursive: true });
         writeFileSync(file, picture);

@@ -1,18 +1,17 @@
-// The ids of the core's tokenizers beside those of the library that the page uses. Needs the native program, built by
-// `cmake --build --preset native` or named in ATTN_PROGRAM.
+// The ids of the core's tokenizers beside those of the library that the page uses. Needs the native program.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
 import { describeTokenizer } from '../../../web/shell/tokenizer_files.js';
+import { attn as program } from '../../support/attn.mjs';
 import { shared } from './shared.mjs';
 
-const program = process.env.ATTN_PROGRAM ?? fileURLToPath(new URL('../../../build/native/attn', import.meta.url));
-const skip = existsSync(program) ? shared.skip : `there is no ${program}`;
+const skip = program ? shared.skip : 'there is no native program';
 const corpora = skip ? [] : readdirSync(shared.path('corpora')).filter((name) => name.endsWith('.txt'));
 const corpus = (name) => shared.path(`corpora/${name}`);
 const readText = (path) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(readFileSync(path));

@@ -6,14 +6,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
 import { createTokenizer } from '../../../web/shell/tokenizer.js';
 import { describeTokenizer } from '../../../web/shell/tokenizer_files.js';
+import { attn as program } from '../../support/attn.mjs';
 import { shared } from './shared.mjs';
 
-const program = process.env.ATTN_PROGRAM ?? fileURLToPath(new URL('../../../build/native/attn', import.meta.url));
-const skip = existsSync(program) ? shared.skip : `there is no ${program}`;
+const skip = program ? shared.skip : 'there is no native program';
 
 let folder;
 before(() => { folder = mkdtempSync(join(tmpdir(), 'attn-gguf-')); });

@@ -1,7 +1,7 @@
 // Addresses of the hub, what it lists, and bytes that arrive whole however often the connection breaks.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import test from 'node:test';
+import test, { after, describe } from 'node:test';
 import { TestHub } from '../../browser/lib/hub.mjs';
 import { Valve, arriving } from '../../../web/shell/download.js';
 import { Cancelled } from '../../../web/shell/file_chunks.js';
@@ -113,8 +113,13 @@ const gpt2 = (more = {}) => ({
     'onnx/model.safetensors': text('no'), 'pytorch_model.bin': text('no'), 'tokenizer.json': text('{}'), 'tokenizer_config.json': text('{}'), 'vocab.json': text('{}'), ...more,
 });
 
+/** @type {TestHub[]} */
+const hubs = [];
+after(() => hubs.forEach((hub) => hub.unplug()));
+
 async function hubWith(files, more) {
     const there = await new TestHub().open();
+    hubs.push(there);
     const commit = there.put('org/name', files, more);
     return { there, commit, hub: new Hub(there.address) };
 }
@@ -211,82 +216,85 @@ async function gathered(bytes) {
 
 const calmly = () => ({ valve: new Valve(), onWait: () => {} });
 
-test('cut at ten bytes, it goes on where it was and arrives as it is', async () => {
-    const files = gpt2(), below = numbers(2026);
-    const { there, hub } = await hubWith(files);
-    const { repository, file } = await weightsOf(hub);
-    const cuts = Array.from({ length: 10 }, () => below(file.size)).sort((a, b) => a - b);
-    const left = [...cuts];
-    there.fault = ({ kind, from }) => (kind === 'bytes' && left.length ? { cut: left.shift() - from } : undefined);
-    const bytes = await gathered(arriving(hub, repository, file, calmly()));
-    assert.ok(bytes.equals(files['model.safetensors']));
-    const asked = there.log.filter(({ host }) => host === there.bytesHost).map(({ range }) => Number(/\d+/.exec(range)?.[0] ?? 0));
-    assert.equal(asked.length, 11);
-    assert.deepEqual(asked, [...asked].sort((a, b) => a - b));
-    assert.ok(asked.slice(1).every((from, i) => from <= cuts[i]), 'it asks for nothing twice that has arrived, and skips nothing');
-});
+// They mostly wait.
+describe('bytes arrive', { concurrency: true }, () => {
+    test('cut at ten bytes, it goes on where it was and arrives as it is', async () => {
+        const files = gpt2(), below = numbers(2026);
+        const { there, hub } = await hubWith(files);
+        const { repository, file } = await weightsOf(hub);
+        const cuts = Array.from({ length: 10 }, () => below(file.size)).sort((a, b) => a - b);
+        const left = [...cuts];
+        there.fault = ({ kind, from }) => (kind === 'bytes' && left.length ? { cut: left.shift() - from } : undefined);
+        const bytes = await gathered(arriving(hub, repository, file, calmly()));
+        assert.ok(bytes.equals(files['model.safetensors']));
+        const asked = there.log.filter(({ host }) => host === there.bytesHost).map(({ range }) => Number(/\d+/.exec(range)?.[0] ?? 0));
+        assert.equal(asked.length, 11);
+        assert.deepEqual(asked, [...asked].sort((a, b) => a - b));
+        assert.ok(asked.slice(1).every((from, i) => from <= cuts[i]), 'it asks for nothing twice that has arrived, and skips nothing');
+    });
 
-test('a server without ranges sends all of it anew, of which the rest is taken', async () => {
-    const files = gpt2();
-    const { there, hub } = await hubWith(files);
-    const { repository, file } = await weightsOf(hub);
-    const bytes = await gathered(arriving(hub, repository, file, { ...calmly(), from: 70000 }));
-    assert.ok(bytes.equals(files['model.safetensors'].subarray(70000)));
-    there.fault = ({ kind }) => (kind === 'bytes' ? { whole: true } : undefined);
-    assert.ok(bytes.equals(await gathered(arriving(hub, repository, file, { ...calmly(), from: 70000 }))));
-});
+    test('a server without ranges sends all of it anew, of which the rest is taken', async () => {
+        const files = gpt2();
+        const { there, hub } = await hubWith(files);
+        const { repository, file } = await weightsOf(hub);
+        const bytes = await gathered(arriving(hub, repository, file, { ...calmly(), from: 70000 }));
+        assert.ok(bytes.equals(files['model.safetensors'].subarray(70000)));
+        there.fault = ({ kind }) => (kind === 'bytes' ? { whole: true } : undefined);
+        assert.ok(bytes.equals(await gathered(arriving(hub, repository, file, { ...calmly(), from: 70000 }))));
+    });
 
-test('429 and 5xx are waited for, as long as the hub says', async () => {
-    const files = gpt2();
-    const { there, hub } = await hubWith(files);
-    const { repository, file } = await weightsOf(hub);
-    const faults = [{ status: 429, headers: { 'Retry-After': '1' } }, { status: 503 }, { status: 500 }];
-    there.fault = ({ kind }) => (kind === 'bytes' ? faults.shift() : undefined);
-    const waits = [];
-    const bytes = await gathered(arriving(hub, repository, file, { valve: new Valve(), onWait: (reason, wait) => waits.push(wait) }));
-    assert.ok(bytes.equals(files['model.safetensors']));
-    assert.deepEqual(waits, [1000, 1000, 2000], 'as the hub says, then twice as long from failure to failure');
-    there.fault = () => ({ status: 429, headers: { 'Retry-After': '3600' } });
-    await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /try again in 60 minutes/);
-});
+    test('429 and 5xx are waited for, as long as the hub says', async () => {
+        const files = gpt2();
+        const { there, hub } = await hubWith(files);
+        const { repository, file } = await weightsOf(hub);
+        const faults = [{ status: 429, headers: { 'Retry-After': '1' } }, { status: 503 }, { status: 500 }];
+        there.fault = ({ kind }) => (kind === 'bytes' ? faults.shift() : undefined);
+        const waits = [];
+        const bytes = await gathered(arriving(hub, repository, file, { valve: new Valve(), onWait: (reason, wait) => waits.push(wait) }));
+        assert.ok(bytes.equals(files['model.safetensors']));
+        assert.deepEqual(waits, [1000, 1000, 2000], 'as the hub says, then twice as long from failure to failure');
+        there.fault = () => ({ status: 429, headers: { 'Retry-After': '3600' } });
+        await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /try again in 60 minutes/);
+    });
 
-test('sizes other than listed end it', async () => {
-    const files = gpt2();
-    const { there, hub } = await hubWith(files);
-    const { repository, file } = await weightsOf(hub);
-    const other = (bytes) => { there.fault = ({ kind }) => (kind === 'bytes' ? { bytes } : undefined); };
-    other(Buffer.concat([files['model.safetensors'], text('more')]));
-    await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors is longer than 127/);
-    await assert.rejects(gathered(arriving(hub, repository, file, { ...calmly(), from: 10 })), /another size than 127/);
-    other(files['model.safetensors'].subarray(0, 500));
-    await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors of org\/name is shorter than 127/);
-});
+    test('sizes other than listed end it', async () => {
+        const files = gpt2();
+        const { there, hub } = await hubWith(files);
+        const { repository, file } = await weightsOf(hub);
+        const other = (bytes) => { there.fault = ({ kind }) => (kind === 'bytes' ? { bytes } : undefined); };
+        other(Buffer.concat([files['model.safetensors'], text('more')]));
+        await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors is longer than 127/);
+        await assert.rejects(gathered(arriving(hub, repository, file, { ...calmly(), from: 10 })), /another size than 127/);
+        other(files['model.safetensors'].subarray(0, 500));
+        await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors of org\/name is shorter than 127/);
+    });
 
-test('a file that is gone, and one that may not be read, are said', async () => {
-    const { there, hub } = await hubWith(gpt2(), { token: 'hf_secret' });
-    const { repository, file } = await weightsOf(hub);
-    await assert.rejects(gathered(arriving(hub, repository, file, calmly())), (/** @type {any} */ error) => error.token && /^org\/name is gated: accept the terms/.test(error.message));
-    there.fault = () => ({ status: 404, headers: { 'X-Error-Code': 'EntryNotFound' } });
-    await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors of org\/name is no longer at/);
-});
+    test('a file that is gone, and one that may not be read, are said', async () => {
+        const { there, hub } = await hubWith(gpt2(), { token: 'hf_secret' });
+        const { repository, file } = await weightsOf(hub);
+        await assert.rejects(gathered(arriving(hub, repository, file, calmly())), (/** @type {any} */ error) => error.token && /^org\/name is gated: accept the terms/.test(error.message));
+        there.fault = () => ({ status: 404, headers: { 'X-Error-Code': 'EntryNotFound' } });
+        await assert.rejects(gathered(arriving(hub, repository, file, calmly())), /model\.safetensors of org\/name is no longer at/);
+    });
 
-test('paused it stands still, goes on where it was, and ended it is over', async () => {
-    const files = gpt2();
-    const { there, hub } = await hubWith(files);
-    const { repository, file } = await weightsOf(hub);
-    there.fault = ({ kind, from }) => (kind === 'bytes' && from === 0 ? { hold: 40000 } : undefined);
-    const valve = new Valve(), all = [];
-    for await (const chunk of arriving(hub, repository, file, { valve, onWait: () => assert.fail('a pause is no failure') })) {
-        all.push(Buffer.from(chunk));
-        if (Buffer.concat(all).length === 40000) {
-            valve.pause();
-            setTimeout(() => valve.resume(), 50);
+    test('paused it stands still, goes on where it was, and ended it is over', async () => {
+        const files = gpt2();
+        const { there, hub } = await hubWith(files);
+        const { repository, file } = await weightsOf(hub);
+        there.fault = ({ kind, from }) => (kind === 'bytes' && from === 0 ? { hold: 40000 } : undefined);
+        const valve = new Valve(), all = [];
+        for await (const chunk of arriving(hub, repository, file, { valve, onWait: () => assert.fail('a pause is no failure') })) {
+            all.push(Buffer.from(chunk));
+            if (Buffer.concat(all).length === 40000) {
+                valve.pause();
+                setTimeout(() => valve.resume(), 50);
+            }
         }
-    }
-    assert.ok(Buffer.concat(all).equals(files['model.safetensors']));
-    const ended = new Valve();
-    setTimeout(() => ended.end(), 50);
-    await assert.rejects(gathered(arriving(hub, repository, file, { valve: ended, onWait: () => {} })), Cancelled);
+        assert.ok(Buffer.concat(all).equals(files['model.safetensors']));
+        const ended = new Valve();
+        setTimeout(() => ended.end(), 50);
+        await assert.rejects(gathered(arriving(hub, repository, file, { valve: ended, onWait: () => {} })), Cancelled);
+    });
 });
 
 test('how far it is, in bytes, speed and time', () => {
