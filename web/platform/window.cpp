@@ -263,6 +263,8 @@ EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
     return EM_FALSE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
+    // After a change of the page's layout Chromium sends a move of no distance, which knows of no keys.
+    if (event->movementX == 0 && event->movementY == 0) return EM_FALSE;
     // Keys may have been pressed in a text box, which GLFW does not notice.
     ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, event->shiftKey);
     ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, event->ctrlKey);
