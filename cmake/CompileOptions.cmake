@@ -25,10 +25,10 @@ if(ATTN_SANITIZE OR ATTN_FUZZ)
     add_compile_definitions(_GLIBCXX_ASSERTIONS)
     add_link_options(${sanitizers})
 endif()
-# The sanitizers watch what ships; other code is faster to compile and to run without them.
+# The sanitizers watch what ships; other code is faster to compile and to run without them and their line numbers.
 function(unwatched target)
     if(ATTN_SANITIZE)
-        target_compile_options(${target} PRIVATE -fno-sanitize=all)
+        target_compile_options(${target} PRIVATE -fno-sanitize=all -g0)
     endif()
 endfunction()
 if(ATTN_FUZZ)
