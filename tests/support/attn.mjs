@@ -1,7 +1,7 @@
-// The native program as it was built last, optimised or under the sanitizers, or the one that ATTN_PROGRAM names; undefined where
+// The native program that ATTN_PROGRAM names, or the one that was built last, optimised or under the sanitizers; undefined where
 // there is none.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const built = ['native', 'asan'].map((preset) => fileURLToPath(new URL(`../../build/${preset}/attn`, import.meta.url)));
-export const attn = process.env.ATTN_PROGRAM ?? built.find(existsSync);
+export const attn = process.env.ATTN_PROGRAM ?? built.filter((file) => existsSync(file)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0];
