@@ -82,7 +82,9 @@ if(EMSCRIPTEN)
     set(backends ${imgui_SOURCE_DIR}/backends)
     add_library(imgui_backends STATIC ${backends}/imgui_impl_glfw.cpp ${backends}/imgui_impl_opengl3.cpp)
     target_include_directories(imgui_backends SYSTEM PUBLIC ${backends})
-    target_compile_definitions(imgui_backends PUBLIC IMGUI_IMPL_OPENGL_ES3)
+    target_compile_definitions(imgui_backends
+        PUBLIC IMGUI_IMPL_OPENGL_ES3
+        PRIVATE glGetIntegerv=attn_get_integerv)  # web/render/context.cpp says why
     target_link_libraries(imgui_backends PUBLIC imgui PRIVATE shipping_options)
     set_target_properties(imgui_backends PROPERTIES UNITY_BUILD OFF)
 endif()

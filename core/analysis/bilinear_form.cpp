@@ -1,9 +1,9 @@
 #include "analysis/bilinear_form.hpp"
 
-#include <Eigen/QR>
-#include <Eigen/SVD>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace attn {
 
@@ -64,23 +64,17 @@ double SingularDirections::effective_rank() const {
     return std::exp(entropy);
 }
 
-SingularJob::Thin SingularJob::thin(MatrixView<const double> factor) {
-    const Eigen::HouseholderQR<Dense> qr(map_of(factor));
-    Thin made;
-    made.least = std::min(factor.rows, factor.cols);
-    made.q = numbers_of(qr.householderQ() * Dense::Identity(factor.rows, made.least));
-    made.r = numbers_of(qr.matrixQR().topRows(made.least).triangularView<Eigen::Upper>());
-    return made;
+ThinQr SingularJob::thin(MatrixView<const double> factor) {
+    return thin_qr(numbers_of(map_of(factor)), factor.rows, factor.cols);
 }
 
 void SingularJob::decompose() {
     const Index rank = factors_.rank();
     const Dense core = map_of(left_.r, left_.least, rank) * map_of(right_.r, right_.least, rank).transpose();
-    const Eigen::BDCSVD<Dense> svd(core, Eigen::ComputeThinU | Eigen::ComputeThinV);
-    directions_.values.assign(svd.singularValues().data(),
-                              svd.singularValues().data() + svd.singularValues().size());
-    inner_left_ = numbers_of(svd.matrixU());
-    inner_right_ = numbers_of(svd.matrixV());
+    ThinSvd svd = thin_svd(numbers_of(core), left_.least, right_.least);
+    directions_.values = std::move(svd.values);
+    inner_left_ = std::move(svd.left);
+    inner_right_ = std::move(svd.right);
 }
 
 void SingularJob::go_back() {

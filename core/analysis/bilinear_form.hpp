@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/decompositions.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn {
@@ -66,17 +67,13 @@ class SingularJob {
     const SingularDirections* directions() const { return steps_ == 4 ? &directions_ : nullptr; }
 
   private:
-    struct Thin {
-        std::vector<double> q, r;  // [size, least], [least, rank], column by column
-        Index least = 0;
-    };
-    static Thin thin(MatrixView<const double> factor);
+    static ThinQr thin(MatrixView<const double> factor);
     void decompose();
     void go_back();
 
     FormFactors factors_;
     int steps_ = 0;
-    Thin left_, right_;
+    ThinQr left_, right_;
     std::vector<double> inner_left_, inner_right_;  // of the small matrix, column by column
     SingularDirections directions_;
 };

@@ -1,9 +1,11 @@
 #include "analysis/eigenvalues.hpp"
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Householder>
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "analysis/decompositions.hpp"
 
 namespace attn {
 
@@ -57,18 +59,13 @@ void EigenvalueSearch::reflect() {
 }
 
 void EigenvalueSearch::split_off() {
-    auto m = square(size_, matrix_);
-    Eigen::RealSchur<Eigen::MatrixXd> schur(size_);
     // What does not converge in short slices gets one with unusual shifts.
     const bool last = ++slices_ > 10 * size_;
     const double each = 12 * static_cast<double>(size_ * size_);
-    if (!last)
-        schur.setMaxIterations(
-            static_cast<Index>(std::clamp(operations_a_slice / each, 1.0, most_steps_a_slice)));
-    schur.computeFromHessenberg(m, Eigen::MatrixXd(), false);
-    m = schur.matrixT();
-    done_ = last || schur.info() == Eigen::Success;
-    if (schur.info() == Eigen::Success) read_values();
+    const double steps = std::clamp(operations_a_slice / each, 1.0, most_steps_a_slice);
+    const bool found = towards_schur_form(matrix_, size_, last ? 0 : static_cast<Index>(steps));
+    done_ = last || found;
+    if (found) read_values();
 }
 
 // From the diagonal, where blocks of two by two are pairs of conjugates.

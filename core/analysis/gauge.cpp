@@ -1,8 +1,9 @@
 #include "analysis/gauge.hpp"
 
-#include <Eigen/QR>
+#include <Eigen/Core>
 #include <cmath>
 
+#include "analysis/decompositions.hpp"
 #include "tensor/random.hpp"
 
 namespace attn {
@@ -13,9 +14,9 @@ using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 
 Square orthogonal(std::uint32_t seed, Index size) {
     Random random(seed);
-    Eigen::MatrixXd normal(size, size);
-    for (Index i = 0; i < normal.size(); ++i) normal.data()[i] = random.normal();
-    return Eigen::HouseholderQR<Eigen::MatrixXd>(normal).householderQ();
+    std::vector<double> normal(static_cast<std::size_t>(size * size));
+    for (double& each : normal) each = random.normal();
+    return Eigen::Map<const Eigen::MatrixXd>(thin_qr(normal, size, size).q.data(), size, size);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <catch_amalgamated.hpp>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -131,14 +132,15 @@ inline ModelFiles files_of(const SmallFamily& family, std::uint64_t seed = 1) {
     INFO(family.name << (config ? "" : ": " + config.error().message));
     REQUIRE(config);
     Random random(seed);
-    std::vector<StoredTensor> tensors;
+    std::deque<std::vector<float>> numbers;
+    std::vector<TensorToWrite> tensors;
     for (const DeclaredWeight& weight : declared_weights(family_rules(config->family), *config)) {
         const bool gain = weight.shape.size() == 1 && weight.name.ends_with(".weight");
-        std::vector<float> values(static_cast<std::size_t>(*element_count(weight.shape)));
+        std::vector<float>& values =
+            numbers.emplace_back(static_cast<std::size_t>(*element_count(weight.shape)));
         for (float& value : values)
             value = static_cast<float>(0.3 * random.normal() + (gain && !config->norm_adds_one ? 1 : 0));
-        const auto bytes = std::as_bytes(std::span(values));
-        tensors.push_back({weight.name, "F32", weight.shape, {bytes.begin(), bytes.end()}});
+        tensors.push_back({weight.name, DType::f32, weight.shape, std::as_bytes(std::span(values))});
     }
     ModelFiles files{.config = {text.begin(), text.end()}, .index = {}, .weights = {}};
     files.weights["model.safetensors"] = write_safetensors(tensors);

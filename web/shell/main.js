@@ -19,7 +19,6 @@ import { Program } from './program.js';
 import { reasonOf } from './reason.js';
 import { Semantics } from './semantics.js';
 import { SentenceBox } from './sentence.js';
-import { hasWebGL2 } from './support.js';
 import { attachTable } from './table.js';
 import { Tensors, areTensors } from './tensors.js';
 import { Theme } from './theme.js';
@@ -176,19 +175,10 @@ async function addFallbackFont(running, path) {
     }
 }
 
-function cannotDraw() {
-    curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
-        + 'Switch hardware acceleration on, or use another browser.', { reload: false });
-}
-
 async function start() {
     if (!files) {
         curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
             + 'Safari 16.4, or newer.', { reload: false });
-        return;
-    }
-    if (!hasWebGL2()) {
-        cannotDraw();
         return;
     }
     const { bundled, fallback, ...coming } = await files;
@@ -216,7 +206,8 @@ async function start() {
     }
     const device = { dark: theme.dark, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
     if (!program.started(address.fragment, device)) {
-        cannotDraw();
+        curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
+            + 'Switch hardware acceleration on, or use another browser.', { reload: false });
         return;
     }
     const { awaited } = host;

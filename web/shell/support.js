@@ -1,4 +1,4 @@
-// Finds out what this browser can run. Only hasWebGL2 needs a document.
+// Finds out what this browser can run.
 
 const head = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10];
 const probes = {
@@ -27,10 +27,4 @@ const variants = [
 export function chooseVariant(manifest, asked) {
     const able = variants.filter((variant) => variant.able() && `explorer-${variant.name}.wasm` in manifest).map(({ name }) => name);
     return able.find((name) => name === asked) ?? able[0];
-}
-
-export function hasWebGL2() {
-    const context = document.createElement('canvas').getContext('webgl2');
-    context?.getExtension('WEBGL_lose_context')?.loseContext();
-    return context !== null;
 }

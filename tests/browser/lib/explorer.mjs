@@ -369,6 +369,7 @@ export class Explorer {
             const first = globalThis.drawing === false;
             if (first) {
                 globalThis.drawing = true;
+                document.getElementById('canvas').style.opacity = '';
                 explorer._probe_draw_again();
             }
             return first;

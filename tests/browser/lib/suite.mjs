@@ -66,10 +66,16 @@ export function test(name, ...rest) {
 }
 
 // Without a GPU the browser takes a third of a test's time to draw, and most tests look at the picture only when they end: on
-// coarse pages nothing reaches the canvas until then.
+// coarse pages nothing reaches the canvas until then, nor the canvas the page.
 function drawOnDemand() {
     const { prototype } = WebGL2RenderingContext;
     globalThis.drawing = false;
+    document.addEventListener('DOMContentLoaded', () => {
+        const canvas = document.getElementById('canvas');
+        if (canvas) {
+            canvas.style.opacity = '0';
+        }
+    });
     for (const name of /** @type {const} */ (['clear', 'drawArrays', 'drawArraysInstanced', 'drawElements'])) {
         const draw = /** @type {(...values: any[]) => void} */ (prototype[name]);
         prototype[name] = function (...values) {

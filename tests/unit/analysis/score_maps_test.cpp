@@ -27,7 +27,7 @@ std::vector<double> by_bisection(std::vector<long double> scores,
     long double low = -3, high = 0;
     const long double most = std::ranges::max(scores);
     for (long double& score : scores) score -= most;
-    for (int i = 0; i < 120; ++i) {
+    for (int i = 0; i < 64; ++i) {
         const long double middle = (low + high) / 2;
         long double sum = 0;
         for (const long double score : scores) sum += f(score - middle);

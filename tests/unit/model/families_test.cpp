@@ -61,18 +61,15 @@ TEST_CASE("a tensor that is missing or has another shape is named, in every fami
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const ModelFiles files = files_of(family);
-        const std::vector<StoredTensor> whole = read_safetensors(files.weights.begin()->second);
+        const std::vector<TensorToWrite> whole = tensors_of(files.weights.begin()->second);
         for (std::size_t i = 0; i < whole.size(); ++i) {
             CAPTURE(whole[i].name);
-            std::vector<StoredTensor> lacking = whole, odd = whole;
+            std::vector<TensorToWrite> lacking = whole, odd = whole;
             lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
             odd[i].shape.push_back(1);
-            ModelFiles without = files, reshaped = files;
-            without.weights.begin()->second = write_safetensors(lacking);
-            reshaped.weights.begin()->second = write_safetensors(odd);
-            CHECK_THAT(refusal_of_files(std::move(without)),
+            CHECK_THAT(refusal_of_files(with_tensors(files, lacking)),
                        ContainsSubstring("the weights lack tensor '" + whole[i].name + "'"));
-            CHECK_THAT(refusal_of_files(std::move(reshaped)),
+            CHECK_THAT(refusal_of_files(with_tensors(files, odd)),
                        ContainsSubstring("tensor '" + whole[i].name + "' has shape") &&
                            ContainsSubstring("by config.json"));
         }

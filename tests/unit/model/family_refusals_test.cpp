@@ -217,17 +217,16 @@ bool is_unread_tensor(const std::string& name) {
 
 void check_tensors(const std::vector<FamilyFiles>& checkpoints) {
     for (const FamilyFiles& checkpoint : checkpoints) {
-        const std::vector<StoredTensor> whole = read_safetensors(checkpoint.files.weights.begin()->second);
+        const std::vector<TensorToWrite> whole = tensors_of(checkpoint.files.weights.begin()->second);
         for (std::size_t i = 0; i < whole.size(); ++i) {
             if (i % test::thinned != whole.size() % test::thinned) continue;
             CAPTURE(checkpoint.name, whole[i].name);
-            std::vector<StoredTensor> lacking = whole, odd = whole;
+            std::vector<TensorToWrite> lacking = whole, odd = whole;
             lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
             odd[i].shape.push_back(1);
-            const auto told = [&](const std::vector<StoredTensor>& tensors) {
-                FamilyFiles changed{checkpoint.name, checkpoint.config, checkpoint.files};
-                changed.files.weights.begin()->second = write_safetensors(tensors);
-                return told_of(changed, checkpoint.config);
+            const auto told = [&](const std::vector<TensorToWrite>& tensors) {
+                return told_of({checkpoint.name, checkpoint.config, with_tensors(checkpoint.files, tensors)},
+                               checkpoint.config);
             };
             if (is_unread_tensor(whole[i].name)) {
                 CHECK(told(lacking) == "");

@@ -5,11 +5,13 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/safetensors.hpp"
@@ -37,23 +39,44 @@ inline std::vector<StoredTensor> read_safetensors(const Bytes& file) {
     return tensors;
 }
 
+// These may be damaged: of any dtype, and with bytes that do not fit their shape.
 inline Bytes write_safetensors(const std::vector<StoredTensor>& tensors) {
     nlohmann::json header = nlohmann::json::object();
-    Bytes data;
+    std::size_t end = 0;
     for (const StoredTensor& t : tensors) {
-        header[t.name] = {{"dtype", t.dtype},
-                          {"shape", t.shape},
-                          {"data_offsets", {data.size(), data.size() + t.bytes.size()}}};
-        data.insert(data.end(), t.bytes.begin(), t.bytes.end());
+        const std::size_t begin = std::exchange(end, end + t.bytes.size());
+        header[t.name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {begin, end}}};
     }
     const std::string text = header.dump();
-    Bytes file;
     const std::uint64_t length = text.size();
+    Bytes file;
+    file.reserve(8 + text.size() + end);
     for (int i = 0; i < 8; ++i) file.push_back(static_cast<std::byte>(length >> (8 * i)));
-    const auto head = as_bytes(text);
-    file.insert(file.end(), head.begin(), head.end());
-    file.insert(file.end(), data.begin(), data.end());
+    const auto append = [&](std::span<const std::byte> bytes) {
+        file.insert(file.end(), bytes.begin(), bytes.end());
+    };
+    append(as_bytes(text));
+    for (const StoredTensor& t : tensors) append(t.bytes);
     return file;
+}
+
+// The whole tensors of a file, whose bytes stay in it.
+inline std::vector<TensorToWrite> tensors_of(const Bytes& file) {
+    const auto parsed = parse_safetensors(file);
+    REQUIRE(parsed);
+    std::vector<TensorToWrite> tensors;
+    for (const TensorEntry& entry : parsed->header.tensors) {
+        REQUIRE(entry.dtype);
+        tensors.push_back({entry.name, *entry.dtype, entry.shape, parsed->bytes(entry)});
+    }
+    return tensors;
+}
+
+// The same model with other weights.
+inline ModelFiles with_tensors(const ModelFiles& files, const std::vector<TensorToWrite>& tensors) {
+    ModelFiles changed{.config = files.config, .index = files.index, .weights = {}};
+    changed.weights[files.weights.begin()->first] = write_safetensors(tensors);
+    return changed;
 }
 
 inline ModelFiles read_model(const std::filesystem::path& folder) {
@@ -89,14 +112,14 @@ inline std::shared_ptr<const Model> wide_model(Index d = 512) {
                                 {"n_embd", d},
                                 {"n_head", 4},
                                 {"n_layer", 1}};
-    std::vector<StoredTensor> tensors;
+    std::deque<std::vector<float>> numbers;
+    std::vector<TensorToWrite> tensors;
     const auto put = [&](const std::string& name, Shape shape) {
-        std::vector<float> values(static_cast<std::size_t>(*element_count(shape)));
+        std::vector<float>& values = numbers.emplace_back(static_cast<std::size_t>(*element_count(shape)));
         std::size_t i = name.size();
         for (float& value : values)
             value = static_cast<float>(static_cast<int>(i++ * 7919 % 201) - 100) * 1e-3f;
-        const auto bytes = std::as_bytes(std::span(values));
-        tensors.push_back({name, "F32", std::move(shape), {bytes.begin(), bytes.end()}});
+        tensors.push_back({name, DType::f32, std::move(shape), std::as_bytes(std::span(values))});
     };
     put("wte.weight", {vocabulary, d});
     put("wpe.weight", {context, d});

@@ -97,7 +97,8 @@ ScaleCurves::ScaleCurves(std::uint32_t first_seed, Index keys, double own)
       keys_(keys),
       own_(own),
       scores_(static_cast<std::size_t>(seeds * keys) * curve_points.size()),
-      values_(static_cast<std::size_t>(seeds) * curve_points.size() * scale_rules * curve_measures) {}
+      values_(static_cast<std::size_t>(seeds) * curve_points.size() * scale_rules * curve_measures),
+      spreads_(curve_points.size() * scale_rules * curve_measures) {}
 
 bool ScaleCurves::step() {
     if (done()) return false;
@@ -116,13 +117,16 @@ bool ScaleCurves::step() {
     if (++next_key_ < keys_) return true;
     next_key_ = 0;
     for (std::size_t rule = 0; rule < scale_rules; ++rule) measure(seeds_done_, rule);
-    return ++seeds_done_ < seeds;
+    ++seeds_done_;
+    for (std::size_t rule = 0; rule < scale_rules; ++rule) spread(rule);
+    return !done();
 }
 
 void ScaleCurves::use(double own) {
     if (own == own_) return;
     own_ = own;
     for (Index seed = 0; seed < seeds_done_; ++seed) measure(seed, scale_rules - 1);
+    if (seeds_done_ > 0) spread(scale_rules - 1);
 }
 
 void ScaleCurves::measure(Index seed, std::size_t rule) {
@@ -148,13 +152,17 @@ double ScaleCurves::value(RowMeasure measure, std::size_t rule, std::size_t poin
     return values_[(at * scale_rules + rule) * curve_measures + static_cast<std::size_t>(measure)];
 }
 
-ScaleCurves::Spread ScaleCurves::over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const {
-    std::vector<double> values;
-    for (Index seed = 0; seed < seeds_done_; ++seed) values.push_back(value(measure, rule, point, seed));
-    std::ranges::sort(values);
-    const std::size_t tenth = values.size() / 10;
-    return {moments_of(std::span<const double>(values)).mean, values[tenth],
-            values[values.size() - 1 - tenth]};
+void ScaleCurves::spread(std::size_t rule) {
+    std::vector<double> over(static_cast<std::size_t>(seeds_done_));
+    const std::size_t tenth = over.size() / 10;
+    for (std::size_t point = 0; point < curve_points.size(); ++point)
+        for (std::size_t m = 0; m < curve_measures; ++m) {
+            for (std::size_t seed = 0; seed < over.size(); ++seed)
+                over[seed] = value(static_cast<RowMeasure>(m), rule, point, static_cast<Index>(seed));
+            std::ranges::sort(over);
+            spreads_[(point * scale_rules + rule) * curve_measures + m] = {
+                moments_of(std::span<const double>(over)).mean, over[tenth], over[over.size() - 1 - tenth]};
+        }
 }
 
 }  // namespace attn::app

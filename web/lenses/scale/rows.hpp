@@ -67,18 +67,22 @@ class ScaleCurves {
     struct Spread {
         double mean, low, high;  // a tenth of the seeds lies below low, and as many above high
     };
-    Spread over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const;  // of those done
+    Spread over_seeds(RowMeasure measure, std::size_t rule, std::size_t point) const {  // of those done
+        return spreads_[(point * scale_rules + rule) * curve_measures + static_cast<std::size_t>(measure)];
+    }
 
   private:
     void measure(Index seed, std::size_t rule);
+    void spread(std::size_t rule);
 
     std::uint32_t first_seed_;
     Index keys_;
     double own_;
     Index seeds_done_ = 0, next_key_ = 0;
     std::vector<float> q_;
-    std::vector<double> scores_;  // [seeds, points, keys]
-    std::vector<double> values_;  // [seeds, points, rules, measures]
+    std::vector<double> scores_;   // [seeds, points, keys]
+    std::vector<double> values_;   // [seeds, points, rules, measures]
+    std::vector<Spread> spreads_;  // [points, rules, measures]
 };
 
 }  // namespace attn::app
