@@ -47,4 +47,10 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape }
             event.stopImmediatePropagation();
         }
     }, { capture: true });
+    // That library lets all held keys go when the window loses the focus, and listens for its elements' losses as well.
+    window.addEventListener('blur', (event) => {
+        if (event.target !== window) {
+            event.stopImmediatePropagation();
+        }
+    }, { capture: true });
 }

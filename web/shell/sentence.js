@@ -30,7 +30,7 @@ export class SentenceBox {
         });
         this.#box.addEventListener('compositionend', () => this.#soon());
         this.#box.addEventListener('focus', () => this.#fit());
-        this.#box.addEventListener('blur', () => {
+        this.#box.addEventListener('focusout', () => {
             this.settle();
             this.#fit();
         });
