@@ -110,9 +110,7 @@ configure() {
     logged "configure-$1" cmake --preset "$1" "${options[@]}"
 }
 
-# build PRESET [TARGET...]  With memory in large pages, taken a lot at a time, clang is a tenth faster in a virtual machine.
+# build PRESET [TARGET...]
 build() {
-    local pages=hugetlb=1:glibc.malloc.top_pad=0x10000000:glibc.malloc.trim_threshold=0x40000000:glibc.malloc.mmap_threshold=0x40000000
-    configure "$1" &&
-        GLIBC_TUNABLES=glibc.malloc.$pages logged "build-$1" cmake --build --preset "$1" ${2:+--target "${@:2}"}
+    configure "$1" && logged "build-$1" cmake --build --preset "$1" ${2:+--target "${@:2}"}
 }

@@ -173,38 +173,51 @@ export class Explorer {
     get #canvas() { return this.page.locator('#canvas'); }
 
     // Landmarks in pixels of the window, {left, top, right, bottom, x, y} each; undefined for one that is not on the canvas.
-    rects(...names) {
-        return this.page.evaluate((wanted) => {
-            const { x, y } = document.getElementById('canvas').getBoundingClientRect();
-            const all = JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks()));
-            return wanted.map((name) => {
-                if (!all[name]) {
-                    return undefined;
+    // Where the first is waited for, it comes once the page has taken what was done before and has that landmark, or null in
+    // the end. The page itself waits, for to be asked again and again costs it more than all else in a click.
+    async #rectsOf(names, waits) {
+        const all = await this.page.evaluate(async ([wanted, ms]) => {
+            const end = performance.now() + ms;
+            for (;;) {
+                const known = explorer._probe_answered() || ms === 0 ? JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks())) : {};
+                if (known[wanted[0]] || performance.now() >= end) {
+                    const { x, y } = document.getElementById('canvas').getBoundingClientRect();
+                    return wanted.map((name) => known[name]?.map((at, i) => at + (i % 2 ? y : x)));
                 }
-                const [left, top, right, bottom] = all[name].map((at, i) => at + (i % 2 ? y : x));
+                await new Promise(requestAnimationFrame);
+            }
+        }, [names, waits ? patience : 0]);
+        return all.map((rect) => {
+            if (rect) {
+                const [left, top, right, bottom] = rect;
                 return { left, top, right, bottom, x: (left + right) / 2, y: (top + bottom) / 2 };
-            });
-        }, names);
+            }
+            return undefined;
+        });
     }
+    rects(...names) { return this.#rectsOf(names, false); }
     async rect(name) { return (await this.rects(name))[0]; }
 
     // Resolves once the page has taken what was done.
     answered() { return this.until('an answer to what was done', () => this.ask('answered')); }
 
-    // Answers the landmark once it is there and stays there: what was done before may move it.
-    async found(name) {
-        await this.answered();
-        return this.until(`the landmark ${name}`, () => this.rect(name));
+    // Answers landmarks once the first of them is there and stays there: what was done before may move it.
+    async #foundOf(...names) {
+        const rects = await this.#rectsOf(names, true);
+        if (!rects[0]) {
+            throw new Error(`waited in vain for the landmark ${names[0]}`);
+        }
+        return rects;
     }
+    async found(name) { return (await this.#foundOf(name))[0]; }
 
     // Answers the landmark once it is there and, by turning the wheel at the edge of the lens, in view.
     async reveal(name) {
-        let rect = await this.found(name);
+        let [rect, lens] = await this.#foundOf(name, 'panel/lens');
         if (/^(subject|lens|lens-menu|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
         for (let given = 1; ;) {  // points that the lens moves for one of the wheel, as it has done last
-            const lens = await this.rect('panel/lens');
             const hidden = rect.bottom > lens.bottom ? Math.min(rect.bottom - lens.bottom + 8, rect.top - lens.top)
                 : rect.top < lens.top ? rect.top - lens.top - 8 : 0;
             if (Math.abs(hidden) < 1) {
@@ -213,7 +226,7 @@ export class Explorer {
             await this.page.mouse.move(lens.right - 4, lens.y);
             const turned = Math.sign(hidden) * Math.min(Math.max(Math.abs(hidden), 20), 300) / given, before = rect.top;
             await this.page.mouse.wheel(0, turned);
-            rect = await this.until(`${name} to scroll into view`, () => this.rect(name), ({ top }) => top !== before);
+            [rect, lens] = await this.until(`${name} to scroll into view`, () => this.rects(name, 'panel/lens'), ([{ top }]) => top !== before);
             given = Math.min(Math.max((before - rect.top) / turned, 0.2), 2);
         }
     }
