@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "app/copied.hpp"
 #include "app/link.hpp"
@@ -18,10 +19,13 @@ using platform::visit;
 namespace {
 
 // The caller reads the string before its next question.
-const char* answer(const nlohmann::json& json) {
+const char* answer_text(std::string text) {
     static std::string kept;
-    kept = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    kept = std::move(text);
     return kept.c_str();
+}
+const char* answer(const nlohmann::json& json) {
+    return answer_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 nlohmann::json finite_or_text(double value) {
@@ -69,7 +73,7 @@ EMSCRIPTEN_KEEPALIVE void probe_draw_again() { platform::draw_again(); }
 
 // Returns what the subject with that key reports; its source says what that is.
 EMSCRIPTEN_KEEPALIVE const char* probe_subject(const char* key) {
-    return answer(nlohmann::json::parse(visit().subject(key).probe(), nullptr, false));
+    return answer_text(visit().subject(key).probe());
 }
 
 // Returns the weights of one head of the open subject: [[…], …].

@@ -65,9 +65,9 @@ export class Explorer {
         return (await this.#answers([question, ...values]))[0];
     }
 
-    // The answers to several questions, [name, value…] each, of one moment.
-    #answers(...questions) {
-        return this.page.evaluate((asked) => asked.map(([name, ...values]) => {
+    // The answers to several questions, [name, value…] each, of one moment. They come as texts, which cost the least on the way.
+    async #answers(...questions) {
+        const answers = await this.page.evaluate((asked) => asked.map(([name, ...values]) => {
             const texts = [];
             const given = values.map((value) => {
                 if (typeof value !== 'string') {
@@ -79,10 +79,11 @@ export class Explorer {
                 return texts.at(-1);
             });
             const answer = explorer[`_probe_${name}`](...given);
-            const value = ['frame_count', 'busy', 'answered'].includes(name) ? answer : JSON.parse(explorer.UTF8ToString(answer));
+            const value = ['frame_count', 'busy', 'answered'].includes(name) ? String(answer) : explorer.UTF8ToString(answer);
             texts.forEach((text) => explorer._free(text));
             return value;
         }), questions);
+        return answers.map((text) => JSON.parse(text));
     }
 
     // What the page shows, and of the sentence and its model what tests ask for all the time.
@@ -106,7 +107,7 @@ export class Explorer {
 
     // The answer is what the link says of one key, or undefined.
     async linked(key) {
-        return new URLSearchParams((await this.state()).fragment).get(key) ?? undefined;
+        return new URLSearchParams((await this.ask('state')).fragment).get(key) ?? undefined;
     }
 
     notices(kind = '') {
