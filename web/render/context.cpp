@@ -5,8 +5,8 @@
 extern "C" void attn_get_integerv(GLenum name, GLint* values);
 
 // Dear ImGui's backend, compiled to call this for glGetIntegerv, saves the state before a frame and puts it back after it. A
-// browser has to ask another process for blending and for the scissor box, 0.15 ms each of seven times. Nothing here draws
-// without setting both, so they are put back to what OpenGL ES 3.0 begins with (its table 6.9 and 6.10).
+// browser has to ask another process for blending and for the scissor box, 0.15 ms each of seven times. Whatever draws here
+// sets what it needs of both, so any state will do.
 void attn_get_integerv(GLenum name, GLint* values) {
     switch (name) {
         case GL_SCISSOR_BOX: values[0] = values[1] = values[2] = values[3] = 0; break;
