@@ -3,7 +3,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "app/link.hpp"
 #include "model/block.hpp"
@@ -29,14 +32,32 @@ bool same(double a, double b) {
 
 // Follows every operand and step of a number to the end, and returns the stages that it came by.
 struct Walk {
+    using Key = std::tuple<int, Index, Index, Index, Index, bool, bool, int>;
+    struct Told {
+        double f64 = 0;
+        bool masked = false;
+    };
+
     Subject& subject;
     std::set<Stage> seen = {};
-    std::set<std::tuple<int, Index, Index, Index, Index>> done = {};
+    std::set<Key> done = {};
+    std::map<Key, std::optional<Told>> told = {};  // most numbers are operands of many others
+
+    static Key key(const CellPlace& place) {
+        const auto& [stage, row, col, second, words, sink] = place.cell;
+        return {static_cast<int>(stage),    place.head.layer, place.head.head, row, col, second, words,
+                static_cast<int>(sink)};
+    }
+
+    std::optional<Told> at(const CellPlace& place) {
+        const auto [known, missing] = told.try_emplace(key(place));
+        if (missing)
+            if (const auto why = subject.explain_at(place)) known->second = {why->f64, why->masked};
+        return known->second;
+    }
 
     void from(const CellPlace& place, int most) {
-        const auto key = std::tuple(static_cast<int>(place.cell.stage), place.head.layer, place.head.head,
-                                    place.cell.row, place.cell.col);
-        if (most == 0 || !done.insert(key).second) return;
+        if (most == 0 || !done.insert(key(place)).second) return;
         const auto why = subject.explain_at(place);
         INFO(symbol(place.cell.stage) << " " << place.head.layer << "." << place.head.head << " ["
                                       << place.cell.row << ", " << place.cell.col << "]");
@@ -44,31 +65,31 @@ struct Walk {
         seen.insert(place.cell.stage);
         CHECK((why->masked || same(why->f32, why->f64)));
         for (const auto& operand : why->operands) {
-            for (const auto& [at, value] :
+            for (const auto& [there, value] :
                  {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
-                if (!at) continue;
-                const auto there = subject.explain_at(*at);
-                INFO("leads to " << symbol(at->cell.stage) << " [" << at->cell.row << ", " << at->cell.col
-                                 << "]");
-                REQUIRE(there);
-                CHECK(same(there->f64, value));
+                if (!there) continue;
+                const auto number = at(*there);
+                INFO("leads to " << symbol(there->cell.stage) << " [" << there->cell.row << ", "
+                                 << there->cell.col << "]");
+                REQUIRE(number);
+                CHECK(same(number->f64, value));
             }
         }
         // All of them would be far too many; the first and the last lead everywhere.
         for (const std::size_t i : {std::size_t{0}, why->operands.size() - 1}) {
             if (why->operands.empty()) break;
             const auto& operand = why->operands[i];
-            for (const auto& at : {operand.left_at, operand.right_at, operand.product_at})
-                if (at) from(*at, most - 1);
+            for (const auto& there : {operand.left_at, operand.right_at, operand.product_at})
+                if (there) from(*there, most - 1);
         }
         for (const auto& step : why->steps) {
             if (!step.at) continue;
-            const auto there = subject.explain_at(*step.at);
-            REQUIRE(there);
+            const auto number = at(*step.at);
+            REQUIRE(number);
             // Steps are written with four decimals, or fewer digits where these say nothing.
-            if (std::isfinite(there->f64) && !there->masked)
-                CHECK(std::abs(there->f64 - std::strtod(step.value.c_str(), nullptr)) <=
-                      6e-5 + 0.01 * std::abs(there->f64));
+            if (std::isfinite(number->f64) && !number->masked)
+                CHECK(std::abs(number->f64 - std::strtod(step.value.c_str(), nullptr)) <=
+                      6e-5 + 0.01 * std::abs(number->f64));
             from(*step.at, most - 1);
         }
     }
@@ -171,9 +192,11 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
         open_encoder_decoder(visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 10});
         REQUIRE(sentence_in(visit).run());
         const ModelConfig& config = sentence_in(visit).model()->config();
+        Walk walk{sentence_in(visit)};
         for (Index layer = 0; layer < config.attentions(); ++layer) {
             CAPTURE(layer);
-            Walk walk{sentence_in(visit)};
+            walk.seen.clear();
+            walk.done.clear();
             for (const Stage stage :
                  {Stage::output, Stage::q, Stage::k, Stage::v, Stage::middle, Stage::mlp_output,
                   Stage::residual, Stage::attended, Stage::final_residual, Stage::projected})
@@ -188,7 +211,8 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
             const bool cross = layer >= config.layers + config.decoder_layers;
             CHECK((!cross || walk.seen.contains(Stage::final_norm)));
         }
-        Walk walk{sentence_in(visit)};
+        walk.seen.clear();
+        walk.done.clear();
         for (const Index layer : {Index{0}, config.attentions() - 1})
             walk.from({{layer, 0}, {.stage = Stage::logit, .row = 6, .col = 3}}, 60);
         const bool scaled = sentence_in(visit).model()->network().head_scale != 1;

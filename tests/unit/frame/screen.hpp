@@ -64,7 +64,7 @@ class Screen {
     // Alternates frames and work until both are idle.
     void settle() {
         draw(3);
-        for (int i = 0; i < 2000 && (visit.work(4) || visit.busy() || visit.frame_computes()); ++i) draw();
+        for (int i = 0; i < 2000 && (visit.work(40) || visit.busy() || visit.frame_computes()); ++i) draw();
         draw(2);
     }
 
