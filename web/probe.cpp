@@ -76,6 +76,11 @@ EMSCRIPTEN_KEEPALIVE const char* probe_subject(const char* key) {
     return answer_text(visit().subject(key).probe());
 }
 
+// Returns a subject's logits of the next token.
+EMSCRIPTEN_KEEPALIVE const char* probe_logits(const char* key) {
+    return answer_text(visit().subject(key).probe_logits());
+}
+
 // Returns the weights of one head of the open subject: [[…], …].
 EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
     nlohmann::json rows = nlohmann::json::array();

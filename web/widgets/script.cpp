@@ -2,7 +2,6 @@
 
 #include <imgui_internal.h>
 
-#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -44,10 +43,11 @@ void append(std::string& to, ImWchar character) {
 
 bool has_joined_runs(std::string_view text) {
     // The first bytes of these characters in UTF-8.
-    return std::ranges::any_of(text, [](char c) {
+    for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        return (byte >= 0xd6 && byte <= 0xe1) || byte == 0xef;
-    });
+        if ((byte >= 0xd6 && byte <= 0xe1) || byte == 0xef) return true;
+    }
+    return false;
 }
 
 std::string with_joined_runs(std::string_view text) {

@@ -185,31 +185,57 @@ ImU32 with_alpha(ImU32 colour, float alpha) {
     return (colour & ~IM_COL32_A_MASK) | (static_cast<ImU32>(alpha * 255.0f + 0.5f) << IM_COL32_A_SHIFT);
 }
 
+namespace {
+
+// The text with a character for each of its joined runs, which are kept in `room`.
+std::string_view as_drawn(std::string_view text, std::string& room) {
+    if (has_joined_runs(text)) text = room = with_joined_runs(text);
+    return text;
+}
+
+// As text_size(), before it is rounded up.
+float advance(std::string_view text) {
+    std::string room;
+    text = as_drawn(text, room);
+    const char *const begin = text.data(), *const end = begin + text.size();
+    return ImGui::GetFont()->CalcTextSizeA(ImGui::GetFontSize(), FLT_MAX, -1, begin, end).x;
+}
+
+}  // namespace
+
 ImVec2 text_size(std::string_view text) {
-    if (has_joined_runs(text)) {
-        const std::string joined = with_joined_runs(text);
-        return ImGui::CalcTextSize(joined.data(), joined.data() + joined.size());
-    }
+    std::string room;
+    text = as_drawn(text, room);
     return ImGui::CalcTextSize(text.data(), text.data() + text.size());
 }
 
 std::string wrapped(std::string_view text, float width) {
     std::string lines(text);
+    // Each word is measured once, with the blank before it; a line is as wide as all that stand on it.
+    const auto width_of = [&](std::size_t begin, std::size_t end) {
+        return advance(std::string_view(lines).substr(begin, end - begin));
+    };
+    float so_far = 0;
     for (std::size_t line = 0, blank = 0, at = 0; at <= lines.size(); ++at) {
         if (at < lines.size() && lines[at] != ' ' && lines[at] != '\n') continue;
-        if (blank > line && text_size(std::string_view(lines).substr(line, at - line)).x > width) {
+        so_far += width_of(std::max(line, blank), at);
+        if (blank > line && std::floor(so_far + 0.99999f) > width) {
             lines[blank] = '\n';
             line = blank + 1;
+            so_far = width_of(line, at);
         }
         blank = at;
-        if (at < lines.size() && lines[at] == '\n') line = at + 1;
+        if (at < lines.size() && lines[at] == '\n') {
+            line = at + 1;
+            so_far = 0;
+        }
     }
     return lines;
 }
 
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
-    std::string joined;
-    if (has_joined_runs(text)) text = joined = with_joined_runs(text);
+    std::string room;
+    text = as_drawn(text, room);
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());
 }
 

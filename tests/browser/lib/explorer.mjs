@@ -94,7 +94,7 @@ export class Explorer {
     frames() { return this.ask('frame_count'); }
     landmarks() { return this.ask('landmarks'); }
     attention(layer, head) { return this.ask('attention', layer, head); }
-    async logits() { return (await this.ask('subject', 'sentence')).logits; }
+    logits() { return this.ask('logits', 'sentence'); }
     training() { return this.ask('subject', 'training'); }
     tensors() { return this.ask('subject', 'tensors'); }
     explain(name, row, column, { second = 0, words = 0 } = {}) { return this.ask('explain', stages[name], row, column, second, words); }

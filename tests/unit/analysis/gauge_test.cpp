@@ -1,22 +1,22 @@
 // Checks that a gauge leaves every score as it is, up to a bound on its rounding.
 #include "analysis/gauge.hpp"
 
-#include <Eigen/SVD>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
 #include "analysis/bilinear_form.hpp"
 #include "support/numbers.hpp"
+#include "unit/analysis/eigen_svd.hpp"
 
 using namespace attn;
 using namespace attn::test;
 
 namespace {
 
-using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using SquareRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-Square dense(const std::vector<double>& numbers, Index size) {
-    return Eigen::Map<const Square>(numbers.data(), size, size);
+SquareRows dense(const std::vector<double>& numbers, Index size) {
+    return Eigen::Map<const SquareRows>(numbers.data(), size, size);
 }
 
 std::vector<Gauge> gauges(Index size) {
@@ -44,19 +44,20 @@ TEST_CASE("G and G⁻ᵀ of a gauge undo each other, and have the condition that
     for (const Index size : {1, 2, 5, 20}) {
         for (const Gauge& gauge : gauges(size)) {
             const GaugeMatrices made = gauge_matrices(gauge, size);
-            const Square g = dense(made.g, size), dual = dense(made.dual, size);
+            const SquareRows g = dense(made.g, size), dual = dense(made.dual, size);
             // Cells are up to e⁸, and so is what they cancel to 0 and 1.
-            const double worst = (g.transpose() * dual - Square::Identity(size, size)).cwiseAbs().maxCoeff();
+            const double worst =
+                (g.transpose() * dual - SquareRows::Identity(size, size)).cwiseAbs().maxCoeff();
             CHECK(worst < 1e-15 * made.condition * static_cast<double>(size) + 1e-14);
-            const Eigen::JacobiSVD<Eigen::MatrixXd> svd(g);
-            const double condition = svd.singularValues()[0] / svd.singularValues()[size - 1];
+            const Eigen::VectorXd values = eigen_svd(g).values;
+            const double condition = values[0] / values[size - 1];
             CHECK(std::abs(condition - made.condition) < 1e-6 * made.condition);
             Gauge back = gauge;
             back.t = -gauge.t;
-            const Square undone = g * dense(gauge_matrices(back, size).g, size);
-            CHECK((undone - Square::Identity(size, size)).cwiseAbs().maxCoeff() <
+            const SquareRows undone = g * dense(gauge_matrices(back, size).g, size);
+            CHECK((undone - SquareRows::Identity(size, size)).cwiseAbs().maxCoeff() <
                   1e-15 * made.condition * static_cast<double>(size) + 1e-14);
-            if (gauge.t == 0) CHECK((g - Square::Identity(size, size)).cwiseAbs().maxCoeff() < 1e-14);
+            if (gauge.t == 0) CHECK((g - SquareRows::Identity(size, size)).cwiseAbs().maxCoeff() < 1e-14);
         }
     }
 }

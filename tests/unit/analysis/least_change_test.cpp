@@ -1,13 +1,15 @@
 #include "analysis/least_change.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
 #include "analysis/best_weight.hpp"
 #include "tensor/random.hpp"
+#include "unit/analysis/eigen_svd.hpp"
 
 using namespace attn;
+using namespace attn::test;
 
 namespace {
 
@@ -67,7 +69,7 @@ double share_outside(const WishedRow& of, const std::vector<double>& z) {
             slopes(c, static_cast<Index>(w)) = (log_odds(of, up, w) - log_odds(of, down, w)) / (2 * h);
         }
     const Eigen::Map<const Eigen::VectorXd> all(z.data(), size);
-    const Eigen::VectorXd y = slopes.colPivHouseholderQr().solve(all);
+    const Eigen::VectorXd y = least_squares(slopes, all);
     return (all - slopes * y).norm() / all.norm();
 }
 
@@ -273,7 +275,7 @@ TEST_CASE("one change brings several rows to their wishes, and is as short as th
             }
         }
         const Eigen::Map<const Eigen::VectorXd> all(search.change().data(), 2 * d);
-        CHECK((all - slopes * slopes.colPivHouseholderQr().solve(all)).norm() < 1e-5 * all.norm());
+        CHECK((all - slopes * least_squares(slopes, all)).norm() < 1e-5 * all.norm());
         // c of all keys and rows makes the change again.
         std::vector<double> made(static_cast<std::size_t>(2 * d));
         for (std::size_t r = 0; r < 2; ++r) {

@@ -1,6 +1,6 @@
 #include "analysis/pattern_fit.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 

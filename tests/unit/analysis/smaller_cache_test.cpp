@@ -1,10 +1,10 @@
 #include "analysis/smaller_cache.hpp"
 
-#include <Eigen/SVD>
 #include <cmath>
 
 #include "model/explain.hpp"
 #include "support/small_families.hpp"
+#include "unit/analysis/eigen_svd.hpp"
 
 using namespace attn;
 using namespace attn::test;
@@ -168,17 +168,15 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
             const auto changed = SmallerModel::latent(factors, rank).finish();
             for (Index number = 0; number < config.attentions(); ++number) {
                 const KvMatrix was = keys_and_values(*model, number), is = keys_and_values(*changed, number);
-                const Eigen::JacobiSVD<KvMatrix> svd(was, Eigen::ComputeThinU | Eigen::ComputeThinV);
-                const KvMatrix nearest = svd.matrixU().leftCols(rank) *
-                                         svd.singularValues().head(rank).asDiagonal() *
-                                         svd.matrixV().leftCols(rank).transpose();
+                const EigenSvd svd = eigen_svd(was);
+                const KvMatrix nearest = svd.u.leftCols(rank) * svd.values.head(rank).asDiagonal() *
+                                         svd.v.leftCols(rank).transpose();
                 // Factors in f32.
                 CHECK((is - nearest).norm() < 1e-5 * was.norm());
                 CHECK(
                     (factors->up(number).dim(0) == was.cols() && factors->down(number).dim(1) == was.rows()));
                 CHECK(factors->kept(number, rank) ==
-                      Catch::Approx(svd.singularValues().head(rank).squaredNorm() / was.squaredNorm())
-                          .epsilon(1e-9));
+                      Catch::Approx(svd.values.head(rank).squaredNorm() / was.squaredNorm()).epsilon(1e-9));
             }
             const auto before = small_run(model), after = small_run(changed);
             if (rank < factors->most_rank()) continue;

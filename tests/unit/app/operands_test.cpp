@@ -45,7 +45,7 @@ struct Walk {
 
     static Key key(const CellPlace& place) {
         const auto& [stage, row, col, second, words, sink] = place.cell;
-        return {static_cast<int>(stage),    place.head.layer, place.head.head, row, col, second, words,
+        return {static_cast<int>(stage), place.head.layer, place.head.head, row, col, second, words,
                 static_cast<int>(sink)};
     }
 

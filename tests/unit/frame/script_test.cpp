@@ -1,11 +1,17 @@
 // Tests that letters which join, or run from right to left, are drawn together.
 #include "widgets/script.hpp"
 
+#include <algorithm>
 #include <catch_amalgamated.hpp>
+#include <string>
 
+#include "tensor/random.hpp"
 #include "text/utf8.hpp"
+#include "unit/frame/screen.hpp"
+#include "widgets/theme.hpp"
 
 using namespace attn;
+using namespace attn::test;
 
 TEST_CASE("a run of letters that join is one character, which stands for it") {
     for (const char* plain : {"", "cat", "Größe", "Привет", "·猫 → “x”", "…"})
@@ -19,4 +25,33 @@ TEST_CASE("a run of letters that join is one character, which stands for it") {
     CHECK(ui::text_of(U'猫') == "猫");
     CHECK(ui::has_joined_runs("سلام"));
     CHECK_FALSE(ui::has_joined_runs("Größe → Привет"));
+}
+
+TEST_CASE("wrapped text has as many words on each line as have room there") {
+    Screen screen;
+    screen.draw();
+    ImGui::NewFrame();
+    Random random(7);
+    const auto below = [&](int count) { return static_cast<int>(random.uniform() * count); };
+    const std::string_view words[] = {"a",  "weight",   "is", "softmax",     "مرحبا",
+                                      "猫", "iiiiiiii", "",   "W_QW_KW_VW_O"};
+    for (int round = 0; round < 300; ++round) {
+        std::string text;
+        for (int i = below(40); i >= 0; --i) (text += words[below(9)]) += below(8) == 0 ? '\n' : ' ';
+        const float width = 20 + 300 * static_cast<float>(random.uniform());
+        const std::string lines = ui::wrapped(text, width);
+        CAPTURE(text, width, lines);
+        REQUIRE(lines.size() == text.size());
+        for (std::size_t begin = 0; begin <= lines.size();) {
+            const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+            const std::string line = lines.substr(begin, end - begin);
+            CHECK((ui::text_size(line).x <= width || line.find(' ', 1) == std::string::npos));
+            // A line that was broken has no room for what comes next, up to the next blank.
+            if (end < text.size() && text[end] == ' ')
+                CHECK(ui::text_size(text.substr(begin, text.find_first_of(" \n", end + 1) - begin)).x >
+                      width);
+            begin = end + 1;
+        }
+    }
+    ImGui::EndFrame();
 }

@@ -137,6 +137,7 @@ class SentenceSubject final : public Subject, private Translating {
     void tokens(TokenizedText text) override;
     FileIntake* intake(FileKind kind) override { return kind == FileKind::model ? &files_ : nullptr; }
     std::string probe() const override;
+    std::string probe_logits() const override;
 
   private:
     // Takes model files from the page.

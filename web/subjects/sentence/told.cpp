@@ -143,7 +143,6 @@ std::string SentenceSubject::probe() const {
         json["ids"] = std::vector<int>(run()->ids().begin(), run()->ids().end());
         json["pieces"] = run()->pieces;
         json["words"] = run()->words.names;
-        json["logits"] = std::vector<float>(run()->logits.values().begin(), run()->logits.values().end());
         json["predicted"] = run()->predicted();
         json["changed"] = shows_changed();
         json["segments"] = std::vector<int>(run()->run->segments().begin(), run()->run->segments().end());
@@ -161,6 +160,12 @@ std::string SentenceSubject::probe() const {
         json["second_predicted"] = compared_run()->predicted();
     }
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string SentenceSubject::probe_logits() const {
+    if (!run()) return "null";
+    const auto logits = run()->logits.values();
+    return nlohmann::json(std::vector<float>(logits.begin(), logits.end())).dump();
 }
 
 }  // namespace attn::app
