@@ -88,12 +88,6 @@ function(batch_by_room target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# This is for the files that take the time. With sanitizers nothing is optimised further than the tests need to be short.
+# For what takes the time, whatever the rest of the build is optimised for. With sanitizers nothing is optimised further than
+# the tests need to be short.
 set(speed_option $<IF:$<BOOL:${ATTN_SANITIZE}>,-O1,-O3>)
-
-# Compiles these files one by one and optimised for speed, whatever the rest of the build is optimised for.
-function(compile_for_speed target)
-    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
-        PROPERTIES COMPILE_OPTIONS ${speed_option} SKIP_PRECOMPILE_HEADERS ON)
-endfunction()
