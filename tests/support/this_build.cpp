@@ -1,12 +1,9 @@
 #include "support/this_build.hpp"
 
 #if ATTN_SANITIZED
-// Shorter stacks of allocations and less freed memory that is kept take a tenth off the tests' time, and another sixth that
-// variables are not looked for that a function left behind when it returned. ASAN_OPTIONS says otherwise where a report
-// needs more.
-extern "C" const char* __asan_default_options() {
-    return "malloc_context_size=6:quarantine_size_mb=16:detect_stack_use_after_return=0";
-}
+// Shorter stacks of allocations and less freed memory that is kept take a tenth off the tests' time. ASAN_OPTIONS says
+// otherwise where a report needs more.
+extern "C" const char* __asan_default_options() { return "malloc_context_size=6:quarantine_size_mb=16"; }
 #endif
 
 namespace attn::test {
