@@ -143,7 +143,7 @@ test('another text is shown from its beginning, and a chosen word wherever it is
         await explorer.until('the chosen word', () => explorer.rect(`token/${tiny.context - 3}`));
     });
 
-test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } },
+test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await explorer.tap('token/2');

@@ -243,7 +243,7 @@ test('what is typed in one go with Ctrl+K is looked for, all of it', async (expl
 
 // ---- On a phone --------------------------------------------------------------------------------------------------------
 
-const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true } };
+const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
 
 test('on a phone subjects are tabs and lenses stand behind one button', phone, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);

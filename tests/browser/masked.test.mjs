@@ -176,7 +176,7 @@ test('a word is masked and a prediction written by the keyboard', { needs: 'fami
     await explorer.untilRun('the likeliest token', ({ ids }) => ids[at] === best);
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true } };
+const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
 test('on a phone a word is masked and a prediction written by taps', { ...phone, needs: 'families/distilbert' }, async (explorer) => {
     const { folder, text, masks, logits } = opened(families[1]);
     const at = masks[0];

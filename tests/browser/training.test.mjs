@@ -154,7 +154,7 @@ test('rarer numbers stand behind one button, and − and + end where a plan does
     assert.deepEqual(await explorer.notices(), []);
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 }, fragment: `${small}&step=4` };
+const phone = { context: { viewport: { width: 390, height: 844 } }, fragment: `${small}&step=4` };
 test('on a phone every control can be reached and none is cut', phone, async (explorer) => {
     await taken(explorer, 4);
     await explorer.click('training/more');

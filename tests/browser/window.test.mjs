@@ -96,7 +96,7 @@ test('a window moved to another screen changes its density', { fine: true }, asy
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/1/0');
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } };
+const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
 
 async function swipe(explorer, from, to) {
     const devtools = await explorer.devtools();
@@ -108,7 +108,7 @@ async function swipe(explorer, from, to) {
     await touch('touchEnd');
 }
 
-test('on a phone it fits, scrolls under a finger, and a tap explains a cell', phone, async (explorer) => {
+test('on a phone it fits, scrolls under a finger, and a tap explains a cell', { context: { ...phone.context, deviceScaleFactor: 3 } }, async (explorer) => {
     await fills(explorer, 3);
     const overflow = await explorer.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);

@@ -147,7 +147,7 @@ bare('the flow has tokens where the map has', {}, async (explorer) => {
     await explorer.until('the tokens', () => explorer.rect('token/13'));
 });
 
-bare('a tap on a phone takes words', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } }, async (explorer) => {
+bare('a tap on a phone takes words', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
     await explorer.reveal('map/unit/words');
     await explorer.settled();
     await explorer.tap('map/unit/words');
@@ -276,7 +276,7 @@ test('where no tokens are merged there is no choice of words', own, async (explo
     await explorer.until('a choice', () => explorer.rect('map/unit/words'));
 });
 
-test('a tap on a phone takes words of one\'s own', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 } }, async (explorer) => {
+test('a tap on a phone takes words of one\'s own', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': finished, 'queries.json': JSON.stringify(asked), 'keys.json': JSON.stringify(given) }));

@@ -139,7 +139,7 @@ class Resident {
     virtual FileIntake* intake(FileKind) { return nullptr; }
     // Answers browser tests, as JSON.
     virtual std::string probe() const { return "null"; }
-    // Returns the same way its numbers of each token in the vocabulary, which are too many to be told all the time.
+    // The same for the logits of the next token, which are too many to be told all the time.
     virtual std::string probe_logits() const { return "null"; }
 };
 
