@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { bundled, site } from './lib/bundled.mjs';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { phone, skip, test } from './lib/suite.mjs';
 
 const { name, texts } = bundled;
 
@@ -228,8 +228,7 @@ test('while the weights are on their way the page is there, and a dropped model 
     near(await explorer.attention(1, 2), tiny.attention[1][2], 1e-4, 'attention');
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 3, isMobile: true, hasTouch: true } };
-bare('on a phone it fits, and a tap flips the adjective', phone, async (explorer) => {
+bare('on a phone it fits, and a tap flips the adjective', { context: { ...phone, deviceScaleFactor: 3 } }, async (explorer) => {
     await opened(explorer);
     const overflow = await explorer.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);

@@ -4,7 +4,7 @@ import { pinName } from './lib/explorer.mjs';
 import { edgesFrom, heaviest } from './lib/flow.mjs';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 const bound = 1e-4;  // attention of an f32 run against float64
@@ -143,7 +143,7 @@ test('another text is shown from its beginning, and a chosen word wherever it is
         await explorer.until('the chosen word', () => explorer.rect(`token/${tiny.context - 3}`));
     });
 
-test('a tap on a phone shows a word in both forms', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } },
+test('a tap on a phone shows a word in both forms', { context: phone },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await explorer.tap('token/2');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { headScores } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 // What the page measures of every head, from the weights that PyTorch computed: {layer, head, entropy, first, …}.
@@ -115,7 +115,7 @@ test('a link says how heads are shown, and what it cannot mean is said',
     });
 
 test('on a phone a tap on a thumbnail or on a point chooses its head',
-    { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } },
+    { context: phone },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         await explorer.dismiss();  // a notice may lie where a head is tapped

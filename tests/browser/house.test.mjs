@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
@@ -243,9 +243,7 @@ test('what is typed in one go with Ctrl+K is looked for, all of it', async (expl
 
 // ---- On a phone --------------------------------------------------------------------------------------------------------
 
-const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
-
-test('on a phone subjects are tabs and lenses stand behind one button', phone, async (explorer) => {
+test('on a phone subjects are tabs and lenses stand behind one button', { context: phone }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     const inside = async (...names) => {
         for (const [i, rect] of (await explorer.rects(...names)).entries()) {

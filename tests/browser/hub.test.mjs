@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { TestHub, bytesHost, filesOf, hubHost } from './lib/hub.mjs';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 const name = 'openai-community/gpt2';
 const files = filesOf(tiny.folder);
@@ -419,7 +419,7 @@ await hubTest('a .gguf file is chosen among those of a repository', {}, async (e
     assert.deepEqual(bytesAsked(hub), []);
 });
 
-await hubTest('on a phone it fits, and fingers press it', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer, hub, commit) => {
+await hubTest('on a phone it fits, and fingers press it', { context: phone }, async (explorer, hub, commit) => {
     await explorer.page.tap('#model');
     await explorer.page.tap('#open-hub');
     const inside = async () => {

@@ -1,7 +1,7 @@
 // The map widget: its colours against their formula, the first key, search, bright cells, a marked part, fingers.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 const words = tiny.text.split(' ');
 const last = tiny.ids.length - 1;
@@ -134,7 +134,7 @@ test('a bar below the map is a number: it explains itself, stays when it is clic
     await explorer.until('the value in double', () => explorer.rect('inspector/f64'));
 });
 
-test('two fingers make the map larger', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+test('two fingers make the map larger', { context: phone }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     const { x, y } = await explorer.reveal('map/3/1');
     const width = async () => { const cell = await explorer.rect('map/3/1'); return cell && cell.right - cell.left; };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { family, native, variation } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 const bert = { cls: '[CLS]', sep: '[SEP]', mask: '[MASK]' };
 // In each golden text a token occurs twice, which is the mask here. BERT's is a pair, by its sep within.
@@ -176,8 +176,7 @@ test('a word is masked and a prediction written by the keyboard', { needs: 'fami
     await explorer.untilRun('the likeliest token', ({ ids }) => ids[at] === best);
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
-test('on a phone a word is masked and a prediction written by taps', { ...phone, needs: 'families/distilbert' }, async (explorer) => {
+test('on a phone a word is masked and a prediction written by taps', { context: phone, needs: 'families/distilbert' }, async (explorer) => {
     const { folder, text, masks, logits } = opened(families[1]);
     const at = masks[0];
     const plain = text.split(' ').map((word, i) => (i === at - 1 ? 'w9' : word)).join(' ');

@@ -5,7 +5,7 @@ import { inflateRawSync } from 'node:zlib';
 import { family, tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { colours, decode } from './lib/png.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 import { npy as npyOf, written } from './lib/tensors.mjs';
 
 const words = tiny.text.split(' ');
@@ -211,7 +211,7 @@ test('all heads of Q and K are saved in one archive, which says how they were co
     assert.equal((await save(explorer, 'flow/save', 'PNG 1×')).name, 'flow.png');
 });
 
-test('on a phone a map of one\'s own is saved by finger', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+test('on a phone a map of one\'s own is saved by finger', { ...own, context: phone }, async (explorer) => {
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': npyOf([2, 3, 5], heads.flat(2)) }));

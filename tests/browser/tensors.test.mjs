@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, truncateSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 import { causalRows, npy, npyHeader, npz, safetensors, written } from './lib/tensors.mjs';
 
 const own = { fragment: 'v=1&lens=tensors' };
@@ -273,7 +273,7 @@ test('a model opens beside tensors, and both keep their place', own, async (expl
     await explorer.untilNotice(/^model\.safetensors is here; still needed/, 'pending');
 });
 
-test('on a phone the map, the heads and the rule can be reached', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+test('on a phone the map, the heads and the rule can be reached', { ...own, context: phone }, async (explorer) => {
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': npy([2, 3, 5, 5], repeated(6)) }));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { tiny } from './lib/models.mjs';
 import { difference } from './lib/png.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 const canvasSize = (explorer) => explorer.page.evaluate(() => {
     const canvas = document.getElementById('canvas'), stage = document.getElementById('stage');
@@ -96,8 +96,6 @@ test('a window moved to another screen changes its density', { fine: true }, asy
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/1/0');
 });
 
-const phone = { context: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } };
-
 async function swipe(explorer, from, to) {
     const devtools = await explorer.devtools();
     const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
@@ -108,7 +106,7 @@ async function swipe(explorer, from, to) {
     await touch('touchEnd');
 }
 
-test('on a phone it fits, scrolls under a finger, and a tap explains a cell', { context: { ...phone.context, deviceScaleFactor: 3 } }, async (explorer) => {
+test('on a phone it fits, scrolls under a finger, and a tap explains a cell', { context: { ...phone, deviceScaleFactor: 3 } }, async (explorer) => {
     await fills(explorer, 3);
     const overflow = await explorer.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);
@@ -129,7 +127,7 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', { 
     await explorer.untilState('the other subject', ({ subject }) => subject === 'sentence');
 });
 
-test('on a phone, a tapped input is changed in a field that brings the keyboard, and the sheet closes', phone, async (explorer) => {
+test('on a phone, a tapped input is changed in a field that brings the keyboard, and the sheet closes', { context: phone }, async (explorer) => {
     const { page } = explorer;
     const field = page.locator('[data-field="number"]');
     assert.equal(await field.isVisible(), false);
@@ -160,7 +158,7 @@ test('on a phone, a tapped input is changed in a field that brings the keyboard,
     await field.waitFor({ state: 'hidden' });
 });
 
-test('on a phone, the palette is typed into with the phone’s keyboard', phone, async (explorer) => {
+test('on a phone, the palette is typed into with the phone’s keyboard', { context: phone }, async (explorer) => {
     await explorer.page.tap('#find');
     assert.equal(await explorer.page.evaluate(() => document.activeElement?.id), 'field');
     await explorer.page.keyboard.type('overview');
@@ -181,7 +179,7 @@ const fields = {
 };
 
 for (const [key, [fragment, text, named, linked]] of Object.entries(fields)) {
-    test(`on a phone, ${key} is typed into with the phone’s keyboard`, { ...phone, fragment: `v=1&${fragment}` }, async (explorer) => {
+    test(`on a phone, ${key} is typed into with the phone’s keyboard`, { context: phone, fragment: `v=1&${fragment}` }, async (explorer) => {
         const { page } = explorer;
         await explorer.found(key);
         const field = page.locator(`[data-field="${key}"]`), lens = await explorer.rect('panel/lens');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { bundled } from './lib/bundled.mjs';
 import { edgesFrom, heaviest } from './lib/flow.mjs';
 import { attention, near } from './lib/numbers.mjs';
-import { skip, test } from './lib/suite.mjs';
+import { phone, skip, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 // How the page's own model splits its first sentence, and the words of it: [first token, the one after the last].
@@ -147,7 +147,7 @@ bare('the flow has tokens where the map has', {}, async (explorer) => {
     await explorer.until('the tokens', () => explorer.rect('token/13'));
 });
 
-bare('a tap on a phone takes words', { context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+bare('a tap on a phone takes words', { context: phone }, async (explorer) => {
     await explorer.reveal('map/unit/words');
     await explorer.settled();
     await explorer.tap('map/unit/words');
@@ -276,7 +276,7 @@ test('where no tokens are merged there is no choice of words', own, async (explo
     await explorer.until('a choice', () => explorer.rect('map/unit/words'));
 });
 
-test('a tap on a phone takes words of one\'s own', { ...own, context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true } }, async (explorer) => {
+test('a tap on a phone takes words of one\'s own', { ...own, context: phone }, async (explorer) => {
     const choosing = explorer.page.waitForEvent('filechooser');
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': finished, 'queries.json': JSON.stringify(asked), 'keys.json': JSON.stringify(given) }));

@@ -31,6 +31,10 @@ import { shared } from './models.mjs';
 const limit = 90000;  // ms a test; none comes near it on an idle machine
 const coarse = 0.5;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
 const few = 4;
+
+/** The context of a test on a phone. */
+export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
 /** @type {Test[]} */
 const registered = [];
 

@@ -56,6 +56,11 @@ struct Walk {
         return known->second;
     }
 
+    void start_anew() {
+        seen.clear();
+        done.clear();
+    }
+
     void from(const CellPlace& place, int most) {
         if (most == 0 || !done.insert(key(place)).second) return;
         const auto why = subject.explain_at(place);
@@ -195,8 +200,7 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
         Walk walk{sentence_in(visit)};
         for (Index layer = 0; layer < config.attentions(); ++layer) {
             CAPTURE(layer);
-            walk.seen.clear();
-            walk.done.clear();
+            walk.start_anew();
             for (const Stage stage :
                  {Stage::output, Stage::q, Stage::k, Stage::v, Stage::middle, Stage::mlp_output,
                   Stage::residual, Stage::attended, Stage::final_residual, Stage::projected})
@@ -211,8 +215,7 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
             const bool cross = layer >= config.layers + config.decoder_layers;
             CHECK((!cross || walk.seen.contains(Stage::final_norm)));
         }
-        walk.seen.clear();
-        walk.done.clear();
+        walk.start_anew();
         for (const Index layer : {Index{0}, config.attentions() - 1})
             walk.from({{layer, 0}, {.stage = Stage::logit, .row = 6, .col = 3}}, 60);
         const bool scaled = sentence_in(visit).model()->network().head_scale != 1;
