@@ -1,14 +1,56 @@
 #include "cli/tokenizer.hpp"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
 #include "cli/model_folder.hpp"
+#include "io/json.hpp"
 #include "text/bpe.hpp"
 #include "text/bpe_train.hpp"
 
 namespace attn {
 
+namespace {
+
+constexpr std::array<std::string_view, 4> begins_texts{"LlamaTokenizer", "CodeLlamaTokenizer",
+                                                       "GemmaTokenizer", "CohereTokenizer"};
+
+// transformers' classes that put tokens around a text whatever tokenizer.json says, if this file beside it says so
+// (update_post_processor).
+Status check_beside(const std::string& file) {
+    constexpr std::string_view name = "tokenizer_config.json";
+    const auto beside = std::filesystem::path(file).parent_path() / name;
+    if (!std::filesystem::exists(beside)) return ok();
+    const auto bytes = read_file(beside.string());
+    if (!bytes) return bytes.error();
+    const auto config = parse_json(*bytes, name);
+    if (!config) return config.error();
+    if (!config->is_object()) return ok();
+    const auto type = config->find("tokenizer_class");
+    const auto* text = type == config->end() ? nullptr : type->get_ptr<const std::string*>();
+    if (!text) return ok();
+    std::string_view name_of_class = *text;
+    if (name_of_class.ends_with("Fast")) name_of_class.remove_suffix(4);
+    const auto asks = [&](const char* key, bool absent) {
+        const auto place = config->find(key);
+        return place == config->end() || place->is_null() ? absent : *place == true;
+    };
+    const bool begins = std::ranges::find(begins_texts, name_of_class) != begins_texts.end();
+    if (!begins && name_of_class != "GPTNeoXTokenizer") return ok();
+    for (const auto& [key, absent] : {std::pair{"add_bos_token", begins}, std::pair{"add_eos_token", false}})
+        if (asks(key, absent))
+            return Error{std::string(name) + " puts a token around texts (" + key + ", as " + *text +
+                         " does), which is not supported"};
+    return ok();
+}
+
+}  // namespace
+
 Result<Bpe> load_tokenizer(const std::string& file) {
     const auto json = read_file(file);
     if (!json) return json.error();
+    if (auto status = check_beside(file); !status) return status.error();
     return Bpe::parse(*json);
 }
 

@@ -104,7 +104,7 @@ Bpe::Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector
     std::vector<bool> other(tokens_.size());  // than what text is made of
     for (const std::int32_t id : never) other[static_cast<std::size_t>(id)] = true;
     for (const Added& token : added_) {
-        added_in_text_.add(this->token(token.id), token.id);
+        (token.later ? later_in_text_ : added_in_text_).add(this->token(token.id), token.id, token.strips);
         other[static_cast<std::size_t>(token.id)] = true;
         // A vocabulary may add a token that is a byte's.
         if (this->token(token.id).size() == 1)
@@ -132,12 +132,14 @@ std::vector<std::int32_t> Bpe::encode(std::string_view text) const {
     std::string storage;
     text = well_formed(text, storage);
     Encoder encoder(*this);
-    while (const auto match = added_in_text_.find(text)) {
-        encoder.add_text(text.substr(0, match->begin));
-        encoder.add_id(match->id);
-        text.remove_prefix(match->end);
-    }
-    encoder.add_text(text);
+    added_in_text_.divide(
+        text,
+        [&](std::string_view part) {
+            later_in_text_.divide(
+                part, [&](std::string_view piece) { encoder.add_text(piece); },
+                [&](std::int32_t id) { encoder.add_id(id); });
+        },
+        [&](std::int32_t id) { encoder.add_id(id); });
     return std::move(encoder).ids();
 }
 

@@ -19,7 +19,7 @@
 namespace attn {
 
 struct BpePieces {
-    PreTokenizer by = PreTokenizer::byte_level;
+    PreTokenizer by = PreTokenizer::gpt2;
     bool whole = false;  // a piece that is a token is taken as such before anything is merged
 };
 
@@ -31,12 +31,16 @@ class Bpe {
     struct Added {
         std::int32_t id = 0;
         bool special = false;
+        bool later =
+            false;  // is looked for where no other added token stands ("normalized" in a tokenizer.json)
+        bool strips = false;  // the white space behind it belongs to it
     };
     // Stands in encode's ids for a byte that has no token.
     static constexpr std::int32_t no_token = -2;
 
     // Reads files whose pre-tokenizer is ByteLevel with GPT-2's expression, that have no normalizer and put no tokens
-    // around the text. Everything else is refused by name. `truncation` and `padding` are ignored.
+    // around the text. Everything else is refused by name. `truncation` and `padding` are ignored, as they are where a
+    // text is encoded without asking for either.
     static Result<Bpe> parse(std::span<const std::byte> tokenizer_json);
 
     // tokens[id] are a token's bytes, and a merge's result must have the bytes of its left followed by those of its
@@ -64,7 +68,7 @@ class Bpe {
     std::vector<std::string> tokens_;
     std::vector<Merge> merges_;
     std::vector<Added> added_;
-    AddedTokens added_in_text_;
+    AddedTokens added_in_text_, later_in_text_;
     BpePieces pieces_;
     std::array<std::int32_t, 256> byte_ids_{};
     std::vector<std::int32_t>

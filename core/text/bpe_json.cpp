@@ -131,6 +131,7 @@ class Vocabulary {
 struct AddedEntry {
     const json* id = nullptr;
     bool special = false;
+    bool normalized = false;
 };
 using AddedEntries = std::map<std::string, AddedEntry>;  // keyed by content
 
@@ -154,7 +155,9 @@ Result<AddedEntries> read_added(const json& tree) {
             if (is_true(entry, key))
                 return wrong("has the added token " + quote(*content) + " with " + quote(key) +
                              ", which is not supported");
-        if (!entries.try_emplace(*content, AddedEntry{id, is_true(entry, "special")}).second)
+        const bool special = is_true(entry, "special");
+        const bool normalized = find(entry, "normalized") ? is_true(entry, "normalized") : !special;
+        if (!entries.try_emplace(*content, AddedEntry{id, special, normalized}).second)
             return wrong("has the added token " + quote(*content) + " twice");
     }
     return entries;
@@ -239,7 +242,8 @@ Result<Bpe> Bpe::parse(std::span<const std::byte> tokenizer_json) {
         merges.push_back(*merge);
     }
     std::vector<Added> added;
-    for (const auto& [content, entry] : *entries) added.push_back({*vocabulary.id(content), entry.special});
+    for (const auto& [content, entry] : *entries)
+        added.push_back({*vocabulary.id(content), entry.special, entry.normalized});
     std::ranges::sort(added, {}, &Added::id);
     auto tokens = std::move(vocabulary).tokens();
     if (!tokens) return tokens.error();
@@ -250,14 +254,14 @@ std::string Bpe::to_json() const {
     std::vector<std::string> spellings;
     for (const std::string& token : tokens_) spellings.push_back(spell(token));
     std::string added;
-    for (const auto& [id, special] : added_) {
+    for (const auto& [id, special, normalized, strips] : added_) {
         const auto place = static_cast<std::size_t>(id);
         spellings[place] = tokens_[place];
         added += added.empty() ? "\n" : ",\n";
-        added +=
-            "  {\"id\": " + std::to_string(id) + ", \"content\": " + in_quotes(tokens_[place]) +
-            R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": )" +
-            (special ? "true}" : "false}");
+        added += "  {\"id\": " + std::to_string(id) + ", \"content\": " + in_quotes(tokens_[place]) +
+                 R"(, "single_word": false, "lstrip": false, "rstrip": )" + (strips ? "true" : "false") +
+                 R"(, "normalized": )" + (normalized ? "true" : "false") + R"(, "special": )" +
+                 (special ? "true}" : "false}");
     }
     std::string vocab, merges;
     for (std::size_t id = 0; id < spellings.size(); ++id)

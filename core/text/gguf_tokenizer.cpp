@@ -22,6 +22,7 @@ struct PreTokenizerRow {
     bool begins = false;        // texts begin with a token of their own, unless add_bos_token is there
 };
 constexpr std::array pre_tokenizers{
+    PreTokenizerRow{"default", PreTokenizer::llama_default},
     PreTokenizerRow{"gpt-2", PreTokenizer::gpt2},
     PreTokenizerRow{"phi-2", PreTokenizer::gpt2},
     PreTokenizerRow{"olmo", PreTokenizer::gpt2},
@@ -151,6 +152,17 @@ std::optional<unsigned char> byte_of(std::string_view text) {
     return static_cast<unsigned char>(byte);
 }
 
+// The chat marks of Phi-3 take the white space behind them, which a file can not say: llama.cpp goes by its name.
+bool marks_strip(std::string_view name) {
+    std::string small(name);
+    for (char& c : small) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return small.find("phi-3") != small.npos || small.find("phi3") != small.npos;
+}
+
+bool strips(std::string_view text, bool marks_strip) {
+    return marks_strip && text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
+}
+
 bool stands_in_text(TokenType type) {
     return type == TokenType::control || type == TokenType::user_defined || type == TokenType::unknown;
 }
@@ -231,12 +243,16 @@ Result<Bpe> make_bpe(const GgufVocabulary& vocabulary, const PreTokenizerRow& ro
     std::vector<std::string> bytes;
     std::vector<Bpe::Added> added;
     std::vector<std::int32_t> never;
+    const bool all_strip = marks_strip(vocabulary.name);
     for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i) {
         const auto id = static_cast<std::int32_t>(i);
         const TokenType type = vocabulary.types[i];
         bytes.push_back(bytes_of(vocabulary.tokens[i], type, true));
         if (type == TokenType::unused) never.push_back(id);
-        if (stands_in_text(type) && !bytes.back().empty()) added.push_back({id, type == TokenType::control});
+        if (stands_in_text(type) && !bytes.back().empty())
+            added.push_back({.id = id,
+                             .special = type == TokenType::control,
+                             .strips = strips(vocabulary.tokens[i], all_strip)});
     }
     if (vocabulary.merges.empty()) return wrong_key("merges", "is missing; byte-level BPE needs it");
     auto merges = read_merges(vocabulary, bytes);
@@ -307,6 +323,10 @@ Result<GgufVocabulary> GgufVocabulary::read(const GgufHeader& header) {
         vocabulary.types.push_back(static_cast<TokenType>(type));
     }
     for (const double score : *scores) vocabulary.scores.push_back(static_cast<float>(score));
+    for (const auto& [key, mark] : fill_mark_keys)
+        vocabulary.fills_given[static_cast<std::size_t>(mark)] |= tokenizer_key(header, key) != nullptr;
+    if (const GgufValue* name = header.find("general.name"))
+        if (const auto text = name->text()) vocabulary.name = *text;
     vocabulary.model = **model;
     vocabulary.pre = *pre;
     vocabulary.tokens = *std::move(tokens);
@@ -326,7 +346,7 @@ Result<GgufTokenizer> GgufTokenizer::make(const GgufVocabulary& given) {
         return wrong_key("model",
                          "is " + quote(given.model) +
                              "; 'gpt2' (byte-level BPE) and 'llama' (SentencePiece) can be read here");
-    const std::string_view pre = given.pre.value_or("gpt-2");
+    const std::string_view pre = given.pre && !given.pre->empty() ? *given.pre : "default";
     const auto* row = std::ranges::find(pre_tokenizers, pre, &PreTokenizerRow::name);
     if (byte_level && row == pre_tokenizers.end())
         return wrong_key("pre", "is " + quote(pre) + ", a way to divide texts that is not known here");
@@ -341,6 +361,7 @@ Result<GgufTokenizer> GgufTokenizer::make(const GgufVocabulary& given) {
     }
     for (TokenType& type : vocabulary.types)
         if (type == TokenType::undefined) type = TokenType::normal;
+    correct_types(vocabulary.tokens, vocabulary.types, vocabulary.fills_given);
     if (auto status = check_in_text(vocabulary); !status) return status.error();
 
     // SentencePiece numbers them like this unless it is told otherwise.
@@ -367,7 +388,8 @@ Result<GgufTokenizer> GgufTokenizer::make(const GgufVocabulary& given) {
         for (std::size_t id = 0; id < size; ++id) {
             const std::string text = bytes_of(vocabulary.tokens[id], vocabulary.types[id], false);
             if (stands_in_text(vocabulary.types[id]) && !text.empty())
-                made->in_text_.add(text, static_cast<std::int32_t>(id));
+                made->in_text_.add(text, static_cast<std::int32_t>(id),
+                                   strips(text, marks_strip(vocabulary.name)));
         }
     }
     made->texts_.assign(vocabulary.tokens.begin(), vocabulary.tokens.end());
@@ -385,16 +407,15 @@ std::optional<std::string> GgufTokenizer::encode_pieces(std::string_view text,
     const auto& pieces = *std::get_if<SentencePiece>(&model_);
     std::string storage;
     text = well_formed(text, storage);
-    const auto add = [&](std::string_view part) -> std::optional<std::string> {
-        if (part.empty()) return std::nullopt;
-        return pieces.encode(adds_space_ ? " " + std::string(part) : std::string(part), ids);
-    };
-    while (const auto match = in_text_.find(text)) {
-        if (auto lost = add(text.substr(0, match->begin))) return lost;
-        ids.push_back(match->id);
-        text.remove_prefix(match->end);
-    }
-    return add(text);
+    std::optional<std::string> lost;
+    in_text_.divide(
+        text,
+        [&](std::string_view part) {
+            if (!part.empty() && !lost)
+                lost = pieces.encode(adds_space_ ? " " + std::string(part) : std::string(part), ids);
+        },
+        [&](std::int32_t id) { ids.push_back(id); });
+    return lost;
 }
 
 Result<std::vector<std::int32_t>> GgufTokenizer::encode(std::string_view text, bool ends) const {

@@ -1,6 +1,7 @@
 // The tokenizer that a GGUF file carries in its keys: byte-level BPE ("gpt2") or SentencePiece ("llama").
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,11 +15,9 @@
 #include "text/added_tokens.hpp"
 #include "text/bpe.hpp"
 #include "text/sentence_piece.hpp"
+#include "text/token_type.hpp"
 
 namespace attn {
-
-// The numbers are those of tokenizer.ggml.token_type.
-enum class TokenType : std::uint8_t { undefined, normal, unknown, control, user_defined, unused, byte };
 
 // What the keys tokenizer.ggml.… say. Texts look into the file.
 struct GgufVocabulary {
@@ -30,13 +29,16 @@ struct GgufVocabulary {
     std::vector<std::string_view> merges;  // "left right"
     std::optional<std::int64_t> bos, eos, unknown;
     std::optional<bool> add_bos, add_eos, add_space_prefix;
+    std::string_view name;                       // general.name
+    std::array<bool, fill_marks> fills_given{};  // by a key, those of FillMark
 
     static Result<GgufVocabulary> read(const GgufHeader& header);
 };
 
 class GgufTokenizer {
   public:
-    // Refuses by name what is not known here: other tokenizers, and pre-tokenizers without a row in the table.
+    // Refuses by name what is not known here: other tokenizers, and pre-tokenizers without a row in the table. What the
+    // file does not say is as in llama.cpp.
     static Result<GgufTokenizer> make(const GgufVocabulary& vocabulary);
 
     // Control tokens and those that a user defined are taken as such where they stand in the text. `ends` adds the tokens

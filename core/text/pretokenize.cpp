@@ -20,13 +20,26 @@ struct Character {
 bool breaks_line(const Character& c) { return c.value == '\r' || c.value == '\n'; }
 bool is_sign(const Character& c) { return c.bytes > 0 && c.kind == UnicodeClass::other; }
 
-// A text to be divided, with the white space of one of the two standards.
+bool is_default_mark(char32_t point) {
+    constexpr std::string_view more = "$+<=>^~|";
+    return is_punctuation(point) || (point < 0x80 && more.find(static_cast<char>(point)) != more.npos);
+}
+
+// Returns the length of the first piece of a run of numbers.
+std::size_t digits_in_threes(std::string_view run) {
+    const auto is_digit = [&](std::size_t place) { return '0' <= run[place] && run[place] <= '9'; };
+    for (std::size_t i = 0; i + 3 <= run.size(); ++i)
+        if (is_digit(i) && is_digit(i + 1) && is_digit(i + 2)) return i == 0 ? 3 : i;
+    return run.size();
+}
+
+// A text to be divided.
 class Divided {
   public:
     Divided(std::string_view text, PreTokenizer by)
         : text_(text),
-          javascript_(by == PreTokenizer::byte_level),
-          alone_(by == PreTokenizer::single_digits) {}
+          alone_(by == PreTokenizer::single_digits),
+          between_marks_(by == PreTokenizer::llama_default) {}
 
     Character at(std::size_t place) const {
         if (place >= text_.size()) return {};
@@ -35,10 +48,8 @@ class Divided {
         if (('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z')) return {value, UnicodeClass::letter, 1};
         if (c == ' ') return {value, UnicodeClass::space, 1};
         const CodePoint point = first_code_point(text_.substr(place));
-        UnicodeClass kind = class_of(point.value);
-        if (!javascript_ && point.value == 0x85) kind = UnicodeClass::space;
-        if (!javascript_ && point.value == 0xFEFF) kind = UnicodeClass::other;
-        return {point.value, kind, point.bytes};
+        if (between_marks_ && is_default_mark(point.value)) return {};
+        return {point.value, class_of(point.value), point.bytes};
     }
 
     // Returns where the run of characters of one class that begins at `place` ends, after so many of them at the most.
@@ -125,6 +136,20 @@ class Divided {
         return other_piece(digits, false);
     }
 
+    std::size_t llama_default_piece() const {
+        std::size_t marks = 0;
+        while (marks < text_.size()) {
+            const CodePoint point = first_code_point(text_.substr(marks));
+            if (!is_default_mark(point.value)) break;
+            marks += point.bytes;
+        }
+        if (marks > 0) return marks;
+        const std::size_t end = gpt2_piece();
+        const Character first = at(0);
+        if (first.kind == UnicodeClass::number) return digits_in_threes(text_.substr(0, end));
+        return first.bytes < end && at(first.bytes).kind == UnicodeClass::number ? first.bytes : end;
+    }
+
     std::size_t cased_piece(int digits, bool contracted) const {
         const Character first = at(0);
         const bool may_lead =
@@ -159,8 +184,8 @@ class Divided {
     }
 
     std::string_view text_;
-    bool javascript_;
-    bool alone_;  // digits
+    bool alone_;          // digits
+    bool between_marks_;  // the text ends where a mark stands
 };
 
 }  // namespace
@@ -168,9 +193,9 @@ class Divided {
 std::size_t first_piece(std::string_view text, PreTokenizer by) {
     const Divided divided(text, by);
     switch (by) {
-        case PreTokenizer::byte_level:
         case PreTokenizer::gpt2:
         case PreTokenizer::single_digits: break;
+        case PreTokenizer::llama_default: return divided.llama_default_piece();
         case PreTokenizer::qwen2: return divided.qwen2_piece(1);
         case PreTokenizer::llama3: return divided.qwen2_piece(3);
         case PreTokenizer::gpt4o: return divided.cased_piece(3, true);

@@ -1,4 +1,5 @@
-// Tells what a code point is: a letter, a number, white space or something else; and of which case.
+// Tells what a code point is: a letter, a number, white space or something else; of which case; whether it is
+// punctuation.
 #pragma once
 
 #include <algorithm>
@@ -21,5 +22,7 @@ inline UnicodeClass class_of(char32_t point) {
 inline LetterCase case_of(char32_t point) {
     return static_cast<LetterCase>(class_in(letter_case_changes, point));
 }
+
+inline bool is_punctuation(char32_t point) { return class_in(punctuation_changes, point) == 1; }
 
 }  // namespace attn

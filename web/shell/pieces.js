@@ -26,6 +26,9 @@ export const byteOfCharacter = (() => {
     return bytes;
 })();
 
+/** The other way round. */
+export const characterOfByte = [...byteOfCharacter].sort(([, one], [, other]) => one - other).map(([character]) => character);
+
 /**
  * The length of the whole character that starts at `at`, or 0.
  *

@@ -1,16 +1,21 @@
 // Makes token ids of text and text of token ids, by the library's exact algorithms. This needs no document: it runs in
 // the page, in a worker and in tests.
 
+import { finderOf } from './added_tokens.js';
+import { dividerOf } from './divide.js';
+import { normalizerOf } from './normalize.js';
 import { byteLevel, metaspace, plain, showTokens } from './pieces.js';
 import { reasonOf } from './reason.js';
+import { endsOf } from './text_ends.js';
 import { placesOf, rewritten } from './token_places.js';
 import { describeTokenizer } from './tokenizer_files.js';
+import { compilerBy, finderIn } from './tokenizer_model.js';
 
 /**
  * @import { Tokenizer as Library } from '@huggingface/tokenizers'
  * @import { SpecialTokens } from './contract.d.ts'
  * @import { Spelling } from './pieces.js'
- * @import { Description, Part, Texts } from './tokenizer_files.js'
+ * @import { Description, Texts } from './tokenizer_files.js'
  */
 
 /** @typedef {ReturnType<typeof tokenizerOf>} Tokenizer */
@@ -22,7 +27,9 @@ import { describeTokenizer } from './tokenizer_files.js';
  */
 
 /**
- * @param {Part | null} part
+ * @typedef {{type: string, pretokenizers?: Nested[], decoders?: Nested[], normalizers?: Nested[]}} Nested
+ *
+ * @param {Nested | null} part
  * @returns {string[]}
  */
 const typesIn = (part) => (part
@@ -33,7 +40,7 @@ const divider = Uint8Array.of(0xff);  // in no character: one does not go on beh
 
 /** @param {Description} description */
 function spelling({ pre_tokenizer, decoder, normalizer, model }) {
-    const types = [pre_tokenizer, decoder].flatMap(typesIn);
+    const types = [pre_tokenizer, decoder, normalizer].flatMap(typesIn);
     if (types.includes('ByteLevel')) {
         return byteLevel;
     }
@@ -125,6 +132,65 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
 }
 
 /**
+ * Answers with a function that finds the ids of a text without those around it, and the texts that have none.
+ *
+ * @param {Description} description
+ * @param {Library} library
+ * @param {typeof Library} Tokenizer
+ */
+function encoderOf(description, library, Tokenizer) {
+    const compile = compilerBy(Tokenizer);
+    const normalize = normalizerOf(description.normalizer, compile);
+    const divide = dividerOf(description.pre_tokenizer, compile);
+    const spelled = description.added_tokens.map((token) => ({ token, normalized: token.normalized ?? !token.special }));
+    const first = finderOf(spelled.filter(({ normalized }) => !normalized).map(({ token }) => ({ text: token.content, token })));
+    const then = finderOf(spelled.filter(({ normalized }) => normalized).map(({ token }) => ({ text: normalize(token.content), token })));
+    /** @type {string[]} */
+    let lost = [];
+    const idsOf = finderIn(library, description.model, (text) => lost.push(text));
+
+    return {
+        normalize,
+
+        encode(/** @type {string} */ text) {
+            lost = [];
+            const ids = first(text).flatMap((section) => {
+                if (section.id !== null) {
+                    return [section.id];
+                }
+                const made = normalize(text.slice(section.from, section.to));
+                return then(made).flatMap(({ from, to, id }) => (id !== null
+                    ? [id]
+                    : divide({ text: made.slice(from, to), first: section.from === 0 && from === 0 }).flatMap((piece) => idsOf(piece.text))));
+            });
+            return { ids, lost };
+        },
+    };
+}
+
+/**
+ * The library's tokenizer, whose model and decoder are used. Its model knows no added tokens: what finds these in a text
+ * is not its business.
+ *
+ * @param {Description} description
+ * @param {typeof Library} Tokenizer
+ */
+function libraryOf(description, Tokenizer) {
+    const { model, added_tokens: added, decoder } = description;
+    const library = new Tokenizer(
+        { model, added_tokens: added, decoder, normalizer: null, pre_tokenizer: null, post_processor: null },
+        { unk_token: model.unk_token },
+    );
+    const known = Array.isArray(model.vocab) ? new Set(model.vocab.map(([token]) => token)) : { has: (/** @type {string} */ token) => Object.hasOwn(model.vocab, token) };
+    for (const { content } of added) {
+        if (!known.has(content)) {
+            library.model?.tokens_to_ids.delete(content);
+        }
+    }
+    return library;
+}
+
+/**
  * `Tokenizer` is the library's class, `vocabSize` the number of ids that the model knows. Throws an Error of one
  * sentence.
  *
@@ -132,12 +198,15 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
  * @param {typeof Library} Tokenizer
  */
 export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
-    const { description, config, roles } = describeTokenizer(texts);
+    const described = describeTokenizer(texts);
+    const { roles } = described;
     // Gemma 3's has a token for pictures, which the models that read text alone do not know.
-    description.added_tokens = description.added_tokens.filter(({ id }) => id < vocabSize);
-    let library;
+    const description = { ...described.description, added_tokens: described.description.added_tokens.filter(({ id }) => id < vocabSize) };
+    let library, encoder, ends;
     try {
-        library = new Tokenizer(description, config);
+        library = libraryOf(description, Tokenizer);
+        encoder = encoderOf(description, library, Tokenizer);
+        ends = endsOf(description.post_processor);
     } catch (error) {
         const reason = error instanceof TypeError ? 'a part of it is missing' : reasonOf(error).replace(/\.$/, '');
         throw new Error(`The tokenizer cannot be used here: ${reason}.`);
@@ -149,9 +218,11 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             + 'they do not belong together.');
     }
     const bytesOf = spelling(description);
-    const prefix = description.model.type === 'WordPiece' ? description.model.continuing_subword_prefix ?? '##' : '';  // of what continues a word
-    const added = library.get_added_tokens_decoder();
-    const idOf = (/** @type {string[]} */ names) => names.map((name) => library.token_to_id(name)).find((id) => id !== undefined) ?? null;
+    const prefix = description.model.type === 'WordPiece' ? description.model.continuing_subword_prefix ?? '' : '';  // of what continues a word
+    const added = new Map(description.added_tokens.map((token) => [token.id, token]));
+    const idOf = (/** @type {string[]} */ names) => names
+        .map((name) => description.added_tokens.find(({ content }) => content === name)?.id ?? library.model?.tokens_to_ids.get(name))
+        .find((id) => id !== undefined) ?? null;
     const mask = idOf(roles.mask), separator = idOf(roles.separator);
     const typed = new Set([...[...added.values()].filter((token) => token.special).map(({ id }) => id), mask, separator]);
     const unknownToken = library.model?.unk_token;
@@ -174,15 +245,14 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
         typed,
         special: specialTokens,
         unknownToken,
-        fold: (character) => library.normalizer?.normalize(character) ?? character,
+        fold: encoder.normalize,
 
         encode(text, { special = true } = {}) {
             try {
-                const { ids, tokens } = library.encode(text, { add_special_tokens: special });
-                const lost = tokens.filter((_, i) => ids[i] === undefined);
+                const { ids, lost } = encoder.encode(text);
                 return lost.length
                     ? { ids: new Int32Array(), fault: unknown(lost) }
-                    : { ids: Int32Array.from(ids), fault: null };
+                    : { ids: Int32Array.from(special ? [...ends.before, ...ids, ...ends.after] : ids), fault: null };
             } catch (error) {
                 return { ids: new Int32Array(), fault: `This text cannot be split into tokens: ${reasonOf(error)}` };
             }

@@ -1,6 +1,17 @@
 // Makes of the files beside a model the one description that the tokenizer library takes.
 
 import { reasonOf } from './reason.js';
+import { template } from './text_ends.js';
+import { asTransformersReads, contentOf } from './tokenizer_classes.js';
+import { checkedModel } from './tokenizer_model.js';
+
+/**
+ * @import { AddedToken } from './added_tokens.js'
+ * @import { PreTokenizer } from './divide.js'
+ * @import { NormalizerPart } from './normalize.js'
+ * @import { PostProcessor } from './text_ends.js'
+ * @import { Model, Vocabulary } from './tokenizer_model.js'
+ */
 
 /**
  * The contents of files by their names.
@@ -9,48 +20,53 @@ import { reasonOf } from './reason.js';
  */
 
 /**
- * The parts of a tokenizer.json, as far as they are read here.
- *
- * @typedef {{type: string, pretokenizers?: Part[], decoders?: Part[], normalizers?: Part[]}} Part
- * @typedef {{type: string, vocab: Vocabulary, unk_token?: string, byte_fallback?: boolean, continuing_subword_prefix?: string}} Model
- * @typedef {Record<string, number>} Vocabulary
+ * A tokenizer.json, as far as it is read here.
  *
  * @typedef {object} Description
  * @property {Model} model
- * @property {{id: number}[]} added_tokens
- * @property {Part | null} normalizer
- * @property {Part | null} pre_tokenizer
+ * @property {AddedToken[]} added_tokens
+ * @property {NormalizerPart | null} normalizer
+ * @property {PreTokenizer | null} pre_tokenizer
+ * @property {PostProcessor | null} post_processor
  * @property {Part | null} decoder
+ *
+ * @typedef {{type: string, decoders?: Part[]}} Part
  */
 
 /**
  * A special token, by its text or in an object that has it.
  *
- * @typedef {string | {content?: string} | null | undefined} Special
+ * @typedef {string | Partial<AddedToken> | null | undefined} Special
  */
 
 /**
  * A special_tokens_map.json, as far as it is read by name here; all of it is special.
  *
- * @typedef {{bos_token?: Special, cls_token?: Special, sep_token?: Special, unk_token?: Special, mask_token?: Special, additional_special_tokens?: Special[]}} SpecialMap
+ * @typedef {object} SpecialMap
+ * @property {Special} [bos_token]
+ * @property {Special} [eos_token]
+ * @property {Special} [unk_token]
+ * @property {Special} [sep_token]
+ * @property {Special} [pad_token]
+ * @property {Special} [cls_token]
+ * @property {Special} [mask_token]
+ * @property {Special[]} [additional_special_tokens]
  */
 
 /**
  * A tokenizer_config.json, as far as it is read here.
  *
- * @typedef {object} Config
- * @property {Record<string, object>} [added_tokens_decoder]
+ * @typedef {SpecialMap & ConfigKeys} Config
+ *
+ * @typedef {object} ConfigKeys
+ * @property {Record<string, Partial<AddedToken>>} [added_tokens_decoder]
  * @property {string} [tokenizer_class]
  * @property {boolean} [add_bos_token]
- * @property {Special} [bos_token]
+ * @property {boolean} [add_eos_token]
  * @property {boolean} [add_prefix_space]
  * @property {boolean} [tokenize_chinese_chars]
  * @property {boolean | null} [strip_accents]
  * @property {boolean} [do_lower_case]
- * @property {Special} [cls_token]
- * @property {Special} [sep_token]
- * @property {Special} [unk_token]
- * @property {Special} [mask_token]
  */
 
 /**
@@ -67,8 +83,6 @@ function parse(texts, name) {
         throw new Error(`${name} is not valid JSON: ${reasonOf(error)}.`);
     }
 }
-
-const contentOf = (/** @type {Special} */ token) => (typeof token === 'string' ? token : token?.content);
 
 /**
  * The special tokens are in whichever file names them, and count as far as the vocabulary has them.
@@ -87,23 +101,6 @@ function addedTokens(vocab, config, map, usual) {
     return [...new Set(named)].flatMap((content) => (content !== undefined && Object.hasOwn(vocab, content)
         ? [{ id: vocab[content], content, special: true, normalized: false }]
         : []));
-}
-
-/**
- * Puts a token before a text, and nothing behind it.
- *
- * @param {string} token
- * @param {number} id
- */
-function beginWith(token, id) {
-    const first = { SpecialToken: { id: token, type_id: 0 } };
-    const part = (/** @type {string} */ name, /** @type {number} */ type) => ({ Sequence: { id: name, type_id: type } });
-    return {
-        type: 'TemplateProcessing',
-        single: [first, part('A', 0)],
-        pair: [first, part('A', 0), part('B', 1)],
-        special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
-    };
 }
 
 /**
@@ -145,7 +142,7 @@ function fromVocabAndMerges(vocab, merges, config, map) {
         pre_tokenizer: { type: 'ByteLevel', add_prefix_space: config.add_prefix_space ?? false, use_regex: true },
         post_processor: around
             ? { type: 'RobertaProcessing', cls: ['<s>', vocab['<s>']], sep: ['</s>', vocab['</s>']], trim_offsets: true, add_prefix_space: false }
-            : first && beginWith(first, vocab[first]),
+            : first && template([first, vocab[first]], null),
         decoder: { type: 'ByteLevel' },
         model: {
             type: 'BPE',
@@ -190,25 +187,6 @@ function fromVocabList(list, config, map) {
     };
 }
 
-// The library's Whitespace knows ASCII words only; the format means Unicode words.
-const unicodeWords = {
-    type: 'Split',
-    pattern: { Regex: '[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\u200c\u200d]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\u200c\u200d\\s]+' },
-    behavior: 'Removed',
-    invert: true,
-};
-
-/**
- * @param {Part} preTokenizer
- * @returns {Part}
- */
-function withUnicodeWords(preTokenizer) {
-    if (preTokenizer.type === 'Sequence' && preTokenizer.pretokenizers) {
-        return { ...preTokenizer, pretokenizers: preTokenizer.pretokenizers.map(withUnicodeWords) };
-    }
-    return preTokenizer.type === 'Whitespace' ? unicodeWords : preTokenizer;
-}
-
 /**
  * Throws an Error of one sentence.
  *
@@ -219,7 +197,8 @@ export function describeTokenizer(texts) {
     const config = parse(texts, 'tokenizer_config.json') ?? {};
     /** @type {SpecialMap} */
     const map = parse(texts, 'special_tokens_map.json') ?? {};
-    let found = parse(texts, 'tokenizer.json');
+    const read = parse(texts, 'tokenizer.json');
+    let found = read;
     if (!found && texts['vocab.txt'] !== undefined) {
         found = fromVocabList(texts['vocab.txt'], config, map);
     }
@@ -232,14 +211,16 @@ export function describeTokenizer(texts) {
     if (!found.model?.vocab) {
         throw new Error('tokenizer.json holds no vocabulary.');
     }
+    if (found.version !== undefined && found.version !== '1.0') {
+        throw new Error(`tokenizer.json is of version '${found.version}'; '1.0' can be read here.`);
+    }
+    // Truncation and padding are for those who ask for them.
     const absent = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
-    const preTokenizer = found.pre_tokenizer ? withUnicodeWords(found.pre_tokenizer) : null;
     /** @type {Description} */
-    const description = { ...absent, ...found, pre_tokenizer: preTokenizer };
-    // A word-level model is told its unknown token through the configuration.
-    const unknown = description.model.type === 'WordLevel' ? { unk_token: description.model.unk_token } : {};
+    const written = { ...absent, ...found, model: found.model };
+    const description = read ? asTransformersReads(written, config, map) : written;
     const named = (/** @type {'mask_token' | 'sep_token'} */ role, /** @type {string[]} */ usual) =>
         [contentOf(config[role]), contentOf(map[role]), ...usual].filter((token) => token !== undefined);
     const roles = { mask: named('mask_token', ['[MASK]', '<mask>']), separator: named('sep_token', ['[SEP]', '</s>']) };
-    return { description, config: { ...config, ...unknown }, roles };
+    return { description: { ...description, model: checkedModel(description.model) }, roles };
 }

@@ -119,6 +119,22 @@ TEST_CASE("attn tokenizer train writes what attn tokenizer encode reads", "[cli]
     CHECK(run(train + " --vocabulary 259").text.empty());
     CHECK(run("tokenizer encode " + tokenizer + " " + one).text == "257 0\n");
     CHECK(run("tokenizer encode " + tokenizer + " " + two).text == "257 199 258\n");
+    // What transformers reads beside it.
+    put("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": true})");
+    CHECK(
+        run("tokenizer encode " + tokenizer + " " + one).text ==
+        "attn: tokenizer_config.json puts a token around texts (add_bos_token, as LlamaTokenizerFast does), "
+        "which is not supported\n");
+    put("tokenizer_config.json", R"({"tokenizer_class": "GemmaTokenizer"})");
+    CHECK(run("tokenizer encode " + tokenizer + " " + one).code == 1);
+    put("tokenizer_config.json", R"({"tokenizer_class": "GPTNeoXTokenizerFast", "add_eos_token": true})");
+    CHECK_THAT(run("tokenizer encode " + tokenizer + " " + one).text,
+               ContainsSubstring("(add_eos_token, as"));
+    for (const char* config : {R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false})",
+                               R"({"tokenizer_class": "Qwen2Tokenizer", "add_bos_token": true})", "{}"}) {
+        put("tokenizer_config.json", config);
+        CHECK(run("tokenizer encode " + tokenizer + " " + one).text == "257 0\n");
+    }
     const Outcome large = run(train + " --vocabulary 300");
     CHECK(large.code == 1);
     CHECK(large.text == "attn: a vocabulary of 300 tokens is more than this text supports; it makes 259\n");

@@ -143,7 +143,7 @@ test('files that are no tokenizer are refused in one sentence', () => {
     refused({}, /There is no tokenizer/);
     refused({ 'tokenizer.json': '{"model":' }, /^tokenizer\.json is not valid JSON/);
     refused({ 'tokenizer.json': '{}' }, /holds no vocabulary/);
-    refused({ 'tokenizer.json': '{"model":{"type":"BPE","vocab":{"a":0},"merges":[]},"pre_tokenizer":{"type":"Runes"}}' }, /Unknown PreTokenizer type: Runes/);
+    refused({ 'tokenizer.json': '{"model":{"type":"BPE","vocab":{"a":0},"merges":[]},"pre_tokenizer":{"type":"Runes"}}' }, /tokenizer\.json has the pre-tokenizer 'Runes', which is not supported\.$/);
     refused({ 'tokenizer.json': '{"model":{"type":"BPE","vocab":{"a":0}}}' }, /a part of it is missing/);
 });
 

@@ -68,6 +68,21 @@ TEST_CASE("parts that change nothing are taken", "[text]") {
     CHECK(parsed(tree).vocabulary_size() == 257);
 }
 
+TEST_CASE("added tokens that are normalized come after the others", "[text]") {
+    json tree = tokenizer_json({{"a", "b"}});
+    tree["added_tokens"] = {{{"id", 257}, {"content", "ab-"}, {"special", false}, {"normalized", true}},
+                            {{"id", 258}, {"content", "-ba"}, {"special", true}, {"normalized", false}}};
+    const auto ids = [](const json& of, std::string_view text) { return parsed(of).encode(text); };
+    using Ids = std::vector<std::int32_t>;
+    CHECK(ids(tree, "ab-ba") == Ids{256, 258});
+    CHECK(ids(tree, "ab-ab-ba") == Ids{257, 256, 258});
+    CHECK(Bpe::parse(as_bytes(parsed(tree).to_json()))->encode("ab-ba") == Ids{256, 258});
+    for (json& token : tree["added_tokens"]) token.erase("normalized");  // then what is special is not
+    CHECK(ids(tree, "ab-ba") == Ids{256, 258});
+    tree["added_tokens"][0]["normalized"] = false;
+    CHECK(ids(tree, "ab-ba") == Ids{257, 65, 64});
+}
+
 TEST_CASE("another kind of tokenizer is refused by name", "[text]") {
     const json good = tokenizer_json({{"a", "b"}});
     refused(json::array(), "should hold an object, but holds array");

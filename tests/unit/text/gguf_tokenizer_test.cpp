@@ -64,6 +64,11 @@ GgufTokenizer made(const GgufVocabulary& vocabulary) {
     return *std::move(tokenizer);
 }
 
+Ids operator+(Ids one, const Ids& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+}
+
 Ids encoded(const GgufTokenizer& tokenizer, std::string_view text, bool ends = true) {
     const auto ids = tokenizer.encode(text, ends);
     if (!ids) FAIL(ids.error().message);
@@ -166,9 +171,7 @@ TEST_CASE("GPT-2's pieces are merged as by a tokenizer.json of the same vocabula
     const GgufTokenizer tokenizer = made(byte_level("gpt-2").vocabulary);
     std::mt19937 random(5);
     for (int round = 0; round < 50; ++round) {
-        std::string text = random_text(random, 100);
-        for (const std::string_view space : {"\u0085", "\ufeff"})  // of one standard alone
-            for (std::size_t at; (at = text.find(space)) != text.npos;) text.erase(at, space.size());
+        const std::string text = random_text(random, 100);
         CAPTURE(text);
         CHECK(encoded(tokenizer, text) == bpe.encode(text));
     }
@@ -188,12 +191,12 @@ TEST_CASE("tokens stand in a text by their types", "[gguf][text]") {
     Written written = byte_level("gpt-2");
     written.add("<|end|>", control);
     written.add("<tool use>", user_defined);
-    written.add("[PAD]", unused);
+    written.add("[OLD]", unused);
     const std::int32_t end = 263, tool = 264;
     written.vocabulary.bos = end;
     const GgufTokenizer plain = made(written.vocabulary);
     CHECK(encoded(plain, "a<|end|>a<tool use>") == Ids{64, end, 64, tool});
-    CHECK(encoded(plain, "[PAD]").size() == 5);
+    CHECK(encoded(plain, "[OLD]").size() == 5);
     CHECK(plain.decode(Ids{264, 64, -1, 999}) == "<tool use>a");
     written.vocabulary.add_bos = true;
     written.vocabulary.add_eos = true;  // there is none
@@ -205,6 +208,68 @@ TEST_CASE("tokens stand in a text by their types", "[gguf][text]") {
     CHECK(encoded(made(llama.vocabulary), "a") == Ids{263, 64});
     llama.vocabulary.add_bos = false;
     CHECK(encoded(made(llama.vocabulary), "a") == Ids{64});
+}
+
+TEST_CASE("a file that does not say how to divide a text is read as by llama.cpp", "[gguf][text]") {
+    Written written = byte_level("gpt-2");
+    written.merge("Ġ", "(");
+    CHECK(encoded(made(written.vocabulary), "a (12)") == Ids{64, 263, 262, 8});
+    for (const std::optional<std::string_view> pre : {std::optional<std::string_view>{}, {""}, {"default"}}) {
+        written.vocabulary.pre = pre;
+        const GgufTokenizer tokenizer = made(written.vocabulary);
+        CHECK(encoded(tokenizer, "a (12)") == Ids{64, 220, 7, 262, 8});
+        CHECK(encoded(tokenizer, "a (the) a") == encoded(tokenizer, "a (the)") + encoded(tokenizer, " a"));
+        CHECK(tokenizer.decode(encoded(tokenizer, "a (12)\n\n½12345")) == "a (12)\n\n½12345");
+    }
+}
+
+TEST_CASE("marks that a file types as text are whole all the same", "[gguf][text]") {
+    for (const std::string_view mark :
+         {"</s>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<end_of_turn>", "<EOT>", "[EOS]",
+          "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>", "[PAD]",
+          "<｜end▁of▁sentence｜>", "<|channel|>"}) {
+        CAPTURE(mark);
+        for (const TokenType type : {normal, unused}) {
+            Written written = byte_level("gpt-2");
+            const std::int32_t id = written.add(std::string(mark), type);
+            CHECK(encoded(made(written.vocabulary), "a" + std::string(mark) + "a") == Ids{64, id, 64});
+            const TokenType found = made(written.vocabulary).types().back();
+            CHECK(found == (mark == "<|channel|>" ? user_defined : control));
+        }
+        Written written = sentence_piece();
+        const std::int32_t id = mark == "</s>" ? 2 : written.add(std::string(mark), normal);
+        CHECK(encoded(made(written.vocabulary), "a" + std::string(mark) + "b", false) == Ids{6, id, 3, 5});
+    }
+    Written written = byte_level("gpt-2");
+    written.add("<|im_start|>", normal);  // not on llama.cpp's list
+    CHECK(encoded(made(written.vocabulary), "<|im_start|>").size() > 1);
+    written = byte_level("gpt-2");
+    written.add("<|fim_pad|>", normal);
+    written.vocabulary.fills_given[static_cast<std::size_t>(FillMark::padding)] =
+        true;  // by a key, as another token
+    CHECK(encoded(made(written.vocabulary), "<|fim_pad|>").size() > 1);
+    written = byte_level("gpt-2");
+    written.add("</s>", control);
+    written.add("<|tool_response>", normal);
+    CHECK(encoded(made(written.vocabulary), "</s>").size() > 1);
+}
+
+TEST_CASE("the marks of Phi-3 take the white space behind them", "[gguf][text]") {
+    Written written = sentence_piece();
+    const std::int32_t user = written.add("<|user|>", control), last = written.add("<|endoftext|>", control);
+    CHECK(encoded(made(written.vocabulary), "<|user|> \n", false) == Ids{user, 3, 3, 0});
+    for (const std::string_view name : {"Phi3", "microsoft Phi-3 mini"}) {
+        written.vocabulary.name = name;
+        const GgufTokenizer tokenizer = made(written.vocabulary);
+        CHECK(encoded(tokenizer, "<|user|> \n\t", false) == Ids{user});
+        CHECK(encoded(tokenizer, "<|user|>\na</s> b", false) == Ids{user, 6, 2, 3, 5});
+        CHECK(encoded(tokenizer, "<|endoftext|> ", false) == Ids{last, 3, 3});
+        CHECK(encoded(tokenizer, "<s> ", false) == Ids{1, 3, 3});
+    }
+    Written bytes = byte_level("gpt-2");
+    bytes.vocabulary.name = "phi-3";
+    const std::int32_t mark = bytes.add("<|user|>", control);
+    CHECK(encoded(made(bytes.vocabulary), "<|user|>\n a") == Ids{mark, 64});
 }
 
 TEST_CASE("SentencePiece begins with its token and a blank", "[gguf][text]") {
@@ -249,11 +314,7 @@ TEST_CASE("vocabularies that are none are refused in one sentence", "[gguf][text
     Written written = byte_level("runes");
     CHECK(refusal(written.vocabulary) ==
           "tokenizer.ggml.pre is 'runes', a way to divide texts that is not known here");
-    written = byte_level("default");
-    CHECK(refusal(written.vocabulary).starts_with("tokenizer.ggml.pre is 'default'"));
     written = byte_level("gpt-2");
-    written.vocabulary.pre.reset();
-    CHECK(refusal(written.vocabulary) == "accepted");
     for (const auto& [merge, says] : {std::pair{"a z", "there is no token 'az'"},
                                       {"a", "it should be two tokens with a space between them"},
                                       {"a a a", "it should be two tokens"},

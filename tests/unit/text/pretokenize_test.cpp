@@ -10,7 +10,7 @@ namespace {
 
 using Pieces = std::vector<std::string>;
 
-Pieces pieces(std::string_view text, PreTokenizer by = PreTokenizer::byte_level) {
+Pieces pieces(std::string_view text, PreTokenizer by = PreTokenizer::gpt2) {
     Pieces found;
     for_each_piece(text, [&](std::string_view piece) { found.emplace_back(piece); }, by);
     return found;
@@ -34,7 +34,7 @@ TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
         {" ", {" "}},
         {"\n?", {"\n", "?"}},
         {"x\u00a0\u00a0y\u3000", {"x", "\u00a0", "\u00a0", "y", "\u3000"}},
-        {"\ufeff.\u0085.", {"\ufeff", ".\u0085."}},  // white space in JavaScript, and not
+        {"\ufeff.\u0085.", {"\ufeff.", "\u0085", "."}},  // the reverse of JavaScript's \s
         {"Führer ½ Ⅷ٣", {"Führer", " ½", " Ⅷ٣"}},
         {"e\u0301a", {"e", "\u0301", "a"}},  // a combining mark is not a letter
         {"日本語。한국어 👍🏽", {"日本語", "。", "한국어", " 👍🏽"}},
@@ -100,10 +100,25 @@ TEST_CASE("text is divided as the expressions of newer tokenizers do", "[text]")
     CHECK(pieces(text, PreTokenizer::tekken) == tekken);
 }
 
-TEST_CASE("white space is JavaScript's for a tokenizer.json and Unicode's otherwise", "[text]") {
+TEST_CASE("white space is Unicode's", "[text]") {
     CHECK(pieces("a\u0085b") == Pieces{"a", "\u0085", "b"});
-    CHECK(pieces("a \u0085b") == Pieces{"a", " \u0085", "b"});
-    CHECK(pieces("a \u0085b", PreTokenizer::gpt2) == Pieces{"a", " ", "\u0085", "b"});
-    CHECK(pieces("a \ufeff.", PreTokenizer::gpt2) == Pieces{"a", " \ufeff."});
-    CHECK(pieces("a \ufeff.") == Pieces{"a", " ", "\ufeff", "."});
+    CHECK(pieces("a \u0085b") == Pieces{"a", " ", "\u0085", "b"});
+    CHECK(pieces("a \ufeff.") == Pieces{"a", " \ufeff."});
+}
+
+// The expressions one after the other, each on the pieces of the one before.
+TEST_CASE("text is divided as llama.cpp does where a file does not say how", "[text]") {
+    const auto [text, expected] = GENERATE(table<std::string, Pieces>({
+        {"wait (yes)", {"wait", " ", "(", "yes", ")"}},
+        {"in 12345 days", {"in", " ", "123", "45", " days"}},
+        {"don't?! a  (b", {"don", "'", "t", "?!", " a", "  ", "(", "b"}},
+        {"½12345 ٣٣٣٣ 1٣2345", {"½", "123", "45", " ", "٣٣٣٣", " ", "1٣", "234", "5"}},
+        {"a`b $5.00 ©", {"a", "`", "b", " ", "$", "5", ".", "00", " ©"}},
+        {"“x” — y\n\nz", {"“", "x", "”", " ", "—", " y", "\n", "\n", "z"}},
+        {"123456", {"123", "456"}},
+        {"  ", {"  "}},
+    }));
+    CAPTURE(text);
+    CHECK(pieces(text, PreTokenizer::llama_default) == expected);
+    CHECK(pieces(std::string(200'000, 'a') + "1", PreTokenizer::llama_default).size() == 2);
 }
