@@ -434,3 +434,65 @@ await hubTest('on a phone it fits, and fingers press it', { context: phone }, as
     await explorer.page.tap('#hub-fetch');
     await explorer.untilState('the model', ({ model }) => model === `hub:${name}@${commit}`);
 });
+
+await hubTest('a look-up that answers nonsense gets a sentence and Retry', { expected: [refused] }, async (explorer, hub) => {
+    for (const bytes of ['<html>', 'null', '']) {
+        hub.fault = ({ kind }) => (kind === 'info' ? { body: bytes } : undefined);
+        await lookUp(explorer);
+        isSentence(await until(explorer, 'hub-fault', /^What huggingface\.co says of openai-community\/gpt2 cannot be read/));
+        assert.equal(await explorer.page.evaluate(() => document.activeElement?.id), 'hub-retry');
+    }
+    hub.fault = () => undefined;
+    await explorer.press('Enter');
+    await until(explorer, 'hub-found-title', /gpt2/);
+    assert.equal(await shows(explorer, 'hub-retry'), false);
+});
+
+await hubTest('a link followed during a download is kept, and asked afterwards', {}, async (explorer, hub, commit) => {
+    const other = hub.put('org/other', files, { revisions: ['refs/pr/1'] });
+    hub.fault = ({ kind, from }) => (kind === 'bytes' && from === 0 ? { hold: 20000 } : undefined);
+    await fetchIt(explorer);
+    await until(explorer, 'hub-far', /^21 kB of 41 kB/);
+    const link = 'hub:org/other@refs%2Fpr%2F1';
+    await explorer.page.evaluate((fragment) => { location.hash = fragment; }, `v=1&subject=sentence&text=${encodeURIComponent(tiny.text)}&model=${encodeURIComponent(link)}`);
+    await until(explorer, 'hub-flow-says', /^org\/other@refs\/pr\/1, of the link that you followed, comes next\.$/);
+    hub.fault = () => undefined;
+    await explorer.page.click('#hub-pause');
+    await explorer.page.click('#hub-pause');
+    await until(explorer, 'hub-asks', /^This link shows org\/other@refs\/pr\/1, which is not on this machine/);
+    await explorer.untilNotice(/^openai-community\/gpt2 is kept on this machine: 41 kB were fetched/);
+    assert.equal(await explorer.page.inputValue('#hub-name'), 'org/other@refs/pr/1');
+    await explorer.press('Enter');
+    await explorer.page.click('#hub-fetch:enabled');
+    await isRight(explorer, link);
+    const folders = Object.keys(await kept(explorer));
+    assert.deepEqual(folders.sort(), [`${name}@${commit}`, `org/other@${other}`].sort());
+});
+
+await hubTest('a link without a revision opens the newest kept commit, and says which', {}, async (explorer, hub, first) => {
+    await fetchIt(explorer);
+    await isRight(explorer, `hub:${name}@${first}`);
+    const second = hub.put(name, { ...files, 'README.md': Buffer.from('new') });
+    await explorer.page.waitForTimeout(20);  // the times of files are in milliseconds
+    await fetchIt(explorer);
+    await isRight(explorer, `hub:${name}@${second}`);
+    await explorer.page.goto('about:blank');
+    hub.unplug();
+    await explorer.open(explorer.variant, `v=1&subject=sentence&model=${encodeURIComponent(`hub:${name}`)}`);
+    const said = await explorer.untilNotice(/^The link names no commit: openai-community\/gpt2 opens as kept on this machine on/);
+    assert.ok(said.includes(`commit ${second.slice(0, 7)}, the newest of 2 that are kept.`), said);
+    await isRight(explorer, `hub:${name}`);
+});
+
+await hubTest('where the disk is full, the model opens without being kept', {}, async (explorer, hub, commit) => {
+    const devtools = await explorer.devtools();
+    const origin = new URL(explorer.site).origin;
+    await explorer.page.evaluate(() => { StorageManager.prototype.estimate = async () => ({ quota: 1e12, usage: 0 }); });
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 20000 });
+    await fetchIt(explorer);
+    isSentence(await until(explorer, 'hub-fault', /or open it without keeping it\.$/));
+    await explorer.page.click('#hub-unkept');
+    await isRight(explorer, `hub:${name}@${commit}`);
+    assert.deepEqual(await kept(explorer), {});
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin });
+});

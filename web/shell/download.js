@@ -105,18 +105,11 @@ export async function* arriving(hub, of, file, { from = 0, valve, onWait }) {
     let failures = 0;
     while (at < file.size) {
         await valve.passes();
-        /** @type {ReadableStreamDefaultReader<Uint8Array> | undefined} */
-        let reader;
         const { signal } = valve;
         try {
             const response = await hub.get(of, file, { from: at, signal });
             let place = startOf(response, at, file, hub.host);
-            reader = response.body?.getReader();
-            for (;;) {
-                const { done, value } = reader ? await broken(hub, file, reader.read()) : { done: true, value: undefined };
-                if (done || !value) {
-                    break;
-                }
+            for await (const value of unbroken(hub, of, file, response)) {
                 if (place + value.length > file.size) {
                     throw new HubError(`${file.path} is longer than ${hub.host} lists: try again later, or another revision.`);
                 }
@@ -141,8 +134,6 @@ export async function* arriving(hub, of, file, { from = 0, valve, onWait }) {
             const wait = error.wait ?? pauseAfter(failures);
             onWait(error.message, wait);
             await valve.wait(wait);
-        } finally {
-            reader?.cancel().catch(() => {});  // it may have failed already
         }
     }
 }
@@ -154,15 +145,15 @@ export async function* arriving(hub, of, file, { from = 0, valve, onWait }) {
 const cutOff = ({ host }, { path }) => new HubError(`The connection to ${host} broke while ${path} was coming: check it, then go on.`, { passing: true });
 
 /**
- * @template Value
  * @param {Hub} hub
+ * @param {{repository: string}} of
  * @param {Listed} file
- * @param {Promise<Value>} promise
+ * @param {Response} response
  */
-async function broken(hub, file, promise) {
+async function* unbroken(hub, { repository }, file, response) {
     try {
-        return await promise;
-    } catch {
-        throw cutOff(hub, file);
+        yield* hub.chunks(response, { repository, path: file.path });
+    } catch (error) {
+        throw error instanceof HubError ? error : cutOff(hub, file);
     }
 }

@@ -3,7 +3,7 @@
 
 import { arriving, Valve } from './download.js';
 import { Told } from './file_chunks.js';
-import { sizeOfPlan } from './kept.js';
+import { NoRoom, sizeOfPlan } from './kept.js';
 import { checkOf } from './sha.js';
 
 /**
@@ -125,6 +125,20 @@ export class Fetching {
     get paused() { return this.#valve.shut; }
     get speed() { return this.#meter.speed; }
 
+    /** Whether it stands still because nothing more can be kept. */
+    get full() { return this.fault instanceof NoRoom; }
+
+    /** Goes on without keeping anything: what is here of the model makes room. */
+    async keepNothing() {
+        await this.#kept?.remove(this.plan).catch(() => {});
+        this.#kept = null;
+        this.#here.clear();
+        this.resume();
+    }
+
+    /** Whether the model is kept. */
+    get keeps() { return this.#kept !== null; }
+
     /** Seconds, as the speed is now; Infinity where it is not known. */
     get left() { return (this.total - this.arrived) / this.speed; }
 
@@ -154,12 +168,12 @@ export class Fetching {
      */
     async entries() {
         const { files, repository } = this.plan;
-        const kept = this.#kept;
-        if (!kept) {
-            const name = repository.split('/').at(-1);
-            return files.map((file) => ({ path: `${name}/${file.path}`, file: new ArrivingFile(file, () => this.#checkedBytes(file)) }));
-        }
         for (;;) {
+            const kept = this.#kept;
+            if (!kept) {
+                const name = repository.split('/').at(-1);
+                return files.map((file) => ({ path: `${name}/${file.path}`, file: new ArrivingFile(file, () => this.#checkedBytes(file)) }));
+            }
             try {
                 await kept.begin(this.plan);
                 for (const file of files.filter(({ path }) => !this.#checked.has(path))) {
@@ -186,11 +200,14 @@ export class Fetching {
     async #keep(kept, file) {
         const { plan } = this;
         const from = await kept.openFile(plan, file);
+        let at = from;
         this.#set(file, from);
         /** @type {Promise<void>[]} */
         const written = [];
         for await (const bytes of this.#arriving(file, from)) {
-            const adding = kept.add(plan, bytes);
+            const { length } = bytes;  // they are the worker's then
+            const adding = kept.add(plan, bytes, at);
+            at += length;
             adding.catch(() => {});  // it is awaited below
             written.push(adding);
             if (written.length > flying) {

@@ -32,8 +32,8 @@ export const hubAddress = 'https://huggingface.co';
 
 const prefix = 'hub:';
 const hosts = ['huggingface.co', 'www.huggingface.co', 'hf.co', new URL(hubAddress).host];
-const written = /^([\w.-]+(?:\/[\w.-]+)?)(?:@((?:refs\/(?:pr|convert)\/)?[^/\s]+))?(?:\/(\S+\.gguf))?$/;
-const isCommit = (/** @type {string} */ text) => /^[0-9a-f]{40}$/.test(text);
+const written = /^([\w.-]+(?:\/[\w.-]+)?)(?:@((?:refs\/(?:pr|convert)\/)?[^/\s]+|\S*[^/\s]))?(?:\/(\S+\.gguf))?$/;
+export const isCommit = (/** @type {string} */ text) => /^[0-9a-f]{40}$/.test(text);
 
 /** @param {string} text */
 function decoded(text) {
@@ -97,7 +97,7 @@ export function placeOf(text) {
 }
 
 /**
- * How a link names the model, and people who write to each other.
+ * How a link names the model.
  *
  * @param {Place} asked
  */
@@ -106,11 +106,18 @@ export function nameOf({ repository, revision, file }) {
 }
 
 /**
+ * How people write it, and may type it.
+ *
+ * @param {Place} asked
+ */
+export const typedNameOf = ({ repository, revision, file }) => repository + (revision && `@${revision}`) + (file && `/${file}`);
+
+/**
  * How people read it: without a revision that is a commit, which says nothing to them.
  *
  * @param {Place} asked
  */
-export const shownNameOf = (asked) => nameOf({ ...asked, revision: isCommit(asked.revision) ? '' : asked.revision });
+export const shownNameOf = (asked) => typedNameOf({ ...asked, revision: isCommit(asked.revision) ? '' : asked.revision });
 
 /** @param {Place} asked */
 export const linkOf = (asked) => prefix + nameOf(asked);
@@ -159,6 +166,7 @@ function waitOf(header) {
 const inWords = (wait) => (wait < 90e3 ? `${Math.ceil(wait / 1000)} seconds` : `${Math.ceil(wait / 60e3)} minutes`);
 
 const pages = 50;  // of a listing, of a thousand files each
+const stalled = 20e3;  // ms without a byte after which a connection is given up
 
 // Browsers that have this (Chrome 119, Firefox 121, Safari 17.4) drop Authorization where a redirect leads to another
 // origin, as the Fetch Standard says since 2022; some older ones pass it on.
@@ -166,10 +174,12 @@ const keepsSecrets = 'withResolvers' in Promise;
 
 export class Hub {
     #base;
+    #stall;
     #token = '';
 
-    constructor(base = hubAddress) {
+    constructor(base = hubAddress, { stall = stalled } = {}) {
         this.#base = new URL(base);
+        this.#stall = stall;
     }
 
     get host() {
@@ -204,12 +214,13 @@ export class Hub {
             }
             headers.set('Authorization', `Bearer ${this.#token}`);
         }
-        let response;
-        try {
-            response = await fetch(url, { headers, signal, credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' });
-        } catch {
-            throw new HubError(`${this.host} could not be reached: check the connection, then try again.`, { passing: true });
-        }
+        const connection = new AbortController();
+        const end = () => connection.abort();
+        signal?.addEventListener('abort', end);
+        const response = await this.#inTime(fetch(url, { headers, signal: connection.signal, credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' }), what, end)
+            .catch((error) => {
+                throw error instanceof HubError ? error : new HubError(`${this.host} could not be reached: check the connection, then try again.`, { passing: true });
+            });
         if (!response.ok) {
             response.body?.cancel().catch(() => {});
             throw this.#refusal(response, what);
@@ -218,14 +229,88 @@ export class Hub {
     }
 
     /**
+     * What a promise brings, or a HubError where that takes too long.
+     *
+     * @template Value
+     * @param {Promise<Value>} promise
+     * @param {{repository: string, path?: string}} what is waited for
+     * @param {() => void} end gives up
+     * @returns {Promise<Value>}
+     */
+    async #inTime(promise, { repository, path }, end) {
+        /** @type {ReturnType<typeof setTimeout> | undefined} */
+        let timer;
+        const late = new Promise((_, reject) => {
+            timer = setTimeout(() => {
+                reject(new HubError(`${this.host} has sent nothing of ${path ?? repository} for ${inWords(this.#stall)}: check the connection, then try again.`, { passing: true }));
+                end();
+            }, this.#stall);
+        });
+        try {
+            return /** @type {Value} */ (await Promise.race([promise, late]));
+        } finally {
+            clearTimeout(timer);
+        }
+    }
+
+    /**
+     * The bytes of an answer as they come. Throws a HubError where none come for long; what else breaks is the browser's.
+     *
+     * @param {Response} response
+     * @param {{repository: string, path?: string}} what was asked for
+     */
+    async* chunks(response, what) {
+        const reader = response.body?.getReader();
+        const end = () => { reader?.cancel().catch(() => {}); };  // it may have failed already
+        try {
+            for (;;) {
+                const { done, value } = reader ? await this.#inTime(reader.read(), what, end) : { done: true, value: undefined };
+                if (done || !value) {
+                    return;
+                }
+                yield value;
+            }
+        } finally {
+            end();
+        }
+    }
+
+    /**
+     * @param {Response} response
+     * @param {{repository: string, path?: string}} what was asked for
+     */
+    async #whole(response, what) {
+        try {
+            /** @type {Uint8Array<ArrayBuffer>[]} */
+            const all = [];
+            for await (const bytes of this.chunks(response, what)) {
+                all.push(bytes);
+            }
+            return await new Blob(all).arrayBuffer();
+        } catch (error) {
+            throw error instanceof HubError ? error : new HubError(`The connection to ${this.host} broke: check it, then try again.`, { passing: true });
+        }
+    }
+
+    /**
      * @param {Response} response
      * @param {{repository: string, revision?: string, path?: string}} what
      */
-    #refusal({ status, headers }, { repository, revision, path }) {
+    #refusal({ status, headers, url }, { repository, revision, path }) {
         const { host } = this;
         const code = headers.get('X-Error-Code');
-        if (status === 401 || status === 403) {
-            if (code !== 'GatedRepo' && !path) {
+        const denied = status === 401 || status === 403;
+        const from = url ? new URL(url) : this.#base;
+        if (denied && from.origin !== this.#base.origin) {
+            // It knows no terms and no tokens: its addresses hold for some minutes, and the hub gives new ones.
+            return new HubError(`${from.host}, which keeps ${path} for ${host}, does not hand it out (${status}): try again later.`, { passing: true });
+        }
+        if (denied) {
+            const gated = code === 'GatedRepo' || /\b(gated|restricted)\b/i.test(headers.get('X-Error-Message') ?? '');
+            if (!gated && status === 403 && !code && !this.#token) {
+                return new HubError(`${host} refuses ${path ?? repository} (403): try again later, or from another network.`, { passing: true });
+            }
+            if (!gated) {
                 return new HubError(this.#token
                     ? `${host} shows no model ${repository} to this token: check the name, and what the token may read.`
                     : `${host} shows no model ${repository} to everybody: check the name, or paste a token that may read it.`, { token: true });
@@ -257,11 +342,18 @@ export class Hub {
      */
     async #json(url, what) {
         const response = await this.#get(url, what);
+        const bytes = await this.#whole(response, what);
         try {
-            return { json: await response.json(), next: /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1] };
+            const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+            return { json: JSON.parse(new TextDecoder().decode(bytes)), next: next === undefined ? undefined : new URL(next, this.#base) };
         } catch {
-            throw new HubError(`What ${this.host} says of ${what.repository} cannot be read: try again later.`);
+            throw this.#nonsense(what.repository);
         }
+    }
+
+    /** @param {string} repository */
+    #nonsense(repository) {
+        return new HubError(`What ${this.host} says of ${repository} cannot be read: try again later.`, { passing: true });
     }
 
     /**
@@ -274,20 +366,26 @@ export class Hub {
         const what = { repository: asked, revision };
         const at = revision && `/revision/${encodeURIComponent(revision)}`;
         const { json: info } = await this.#json(new URL(`/api/models/${asked}${at}`, this.#base), what);
+        if (typeof info !== 'object' || info === null || Array.isArray(info)) {
+            throw this.#nonsense(asked);
+        }
         const repository = typeof info.id === 'string' && /^[\w.-]+(\/[\w.-]+)?$/.test(info.id) ? info.id : asked;
         const commit = String(info.sha);
         if (!isCommit(commit)) {
-            throw new HubError(`${this.host} does not say which commit of ${repository} this is: try again later.`);
+            throw new HubError(`${this.host} does not say which commit of ${repository} this is: try again later.`, { passing: true });
         }
         /** @type {Listed[]} */
         const files = [];
-        /** @type {string | undefined} */
-        let next = `/api/models/${repository}/tree/${commit}?recursive=true`;
+        /** @type {URL | undefined} */
+        let next = new URL(`/api/models/${repository}/tree/${commit}?recursive=true`, this.#base);
         for (let page = 0; next; ++page) {
             if (page === pages) {
                 throw new HubError(`${repository} has too many files to be listed: name another repository.`);
             }
-            const listing = await this.#json(new URL(next, this.#base), what);
+            const listing = await this.#json(next, what);
+            if (!Array.isArray(listing.json)) {
+                throw this.#nonsense(repository);
+            }
             files.push(...listedIn(listing.json));
             ({ next } = listing);
         }
@@ -305,17 +403,26 @@ export class Hub {
         const url = new URL(`/${repository}/resolve/${commit}/${path.split('/').map(encodeURIComponent).join('/')}`, this.#base);
         return this.#get(url, { repository, path }, options);
     }
+
+    /**
+     * All bytes of a small file.
+     *
+     * @param {{repository: string, commit: string}} of
+     * @param {Listed} file
+     */
+    async bytesOf(of, file) {
+        return this.#whole(await this.get(of, file), { repository: of.repository, path: file.path });
+    }
 }
 
 /**
- * @param {any} json as it came
+ * @param {any[]} json as it came
  * @returns {Listed[]}
  */
 function listedIn(json) {
     const hash = (/** @type {unknown} */ text, /** @type {number} */ digits) =>
         (typeof text === 'string' && text.length === digits && /^[0-9a-f]+$/.test(text) ? text : '');
-    const all = Array.isArray(json) ? json : [];
-    return all.filter((each) => each?.type === 'file' && typeof each.path === 'string' && Number.isSafeInteger(each.size) && each.size >= 0)
+    return json.filter((each) => each?.type === 'file' && typeof each.path === 'string' && Number.isSafeInteger(each.size) && each.size >= 0)
         .map(({ path, size, oid, lfs }) => ({ path, size, sha256: hash(lfs?.oid, 64), sha1: lfs ? '' : hash(oid, 40) }))
         .filter(({ sha256, sha1 }) => sha256 || sha1);
 }

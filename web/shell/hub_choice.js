@@ -65,7 +65,7 @@ async function safetensors(hub, repository) {
     if (!whole && !shards) {
         return null;
     }
-    const names = whole || !shards ? ['model.safetensors'] : shardsIn(await (await hub.get(repository, shards)).text());
+    const names = whole || !shards ? ['model.safetensors'] : shardsIn(new TextDecoder().decode(await hub.bytesOf(repository, shards)));
     const weights = names.flatMap((name) => at.get(name) ?? []);
     const lacking = names.filter((name) => !at.has(name));
     if (lacking.length || weights.length === 0) {

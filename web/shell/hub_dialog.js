@@ -3,10 +3,10 @@
 
 import { Fetching } from './fetching.js';
 import { Cancelled } from './file_chunks.js';
-import { Hub, HubError, linkOf, nameOf, placeOf, shownNameOf } from './hub.js';
+import { Hub, HubError, linkOf, placeOf, shownNameOf, typedNameOf } from './hub.js';
 import { choicesOf, onlyRounded, sizeOf, tooLarge } from './hub_choice.js';
-import { choiceOption, facts, fileRows, firstModel, firstModels, howFar, keptModel } from './hub_parts.js';
-import { Kept, sizeOfPlan } from './kept.js';
+import { choiceOption, facts, fileRows, firstModel, firstModels, howFar, keptModel, say } from './hub_parts.js';
+import { Kept, isFor, sizeOfPlan } from './kept.js';
 import { bytes } from './model_files.js';
 import { reasonOf } from './reason.js';
 
@@ -38,27 +38,6 @@ import { reasonOf } from './reason.js';
 const element = (id) => document.getElementById(id);
 
 const often = 200;  // ms between two pictures of how far it is
-
-/**
- * Words that stay are not written again: a screen reader would say them again.
- *
- * @param {'hub-fault' | 'hub-far' | 'hub-flow-says' | 'hub-pause'} id
- * @param {string} words
- */
-function say(id, words) {
-    if (element(id).textContent !== words) {
-        element(id).textContent = words;
-    }
-}
-
-/**
- * Whether the plan is for what the place names.
- *
- * @param {Plan} plan
- * @param {Place} place
- */
-const isFor = (plan, { repository, revision, file }) => [plan.repository, plan.asked].includes(repository)
-    && [plan.revision, plan.commit].includes(revision) && (file === '' || file === plan.file);
 
 export class HubDialog {
     #hub = new Hub();
@@ -106,6 +85,8 @@ export class HubDialog {
         element('hub-fetch').addEventListener('click', () => this.#plan && this.#start(this.#plan));
         element('hub-pause').addEventListener('click', () => (this.#fetching?.paused ? this.#fetching.resume() : this.#fetching?.pause()));
         element('hub-stop').addEventListener('click', () => this.#fetching?.end());
+        element('hub-unkept').addEventListener('click', () => this.#fetching?.keepNothing());
+        element('hub-retry').addEventListener('click', () => this.#lookUp());
         this.#dialog.addEventListener('close', () => this.#closed());
     }
 
@@ -134,8 +115,12 @@ export class HubDialog {
     async openLink(link, place) {
         this.#asked?.answer(true);  // the page has gone on to another link, and waits for that one's model
         const kept = await this.#keeping();
-        const found = (await kept?.list() ?? []).find(({ plan, whole }) => whole && isFor(plan, place));
+        const [found, ...older] = (await kept?.list() ?? []).filter(({ plan, whole }) => whole && isFor(plan, place)).sort((a, b) => b.since - a.since);
         if (kept && found) {
+            if (!place.revision) {
+                const of = older.length > 0 ? `, the newest of ${older.length + 1} that are kept` : '';
+                this.#notices.info(`The link names no commit: ${shownNameOf(place)} opens as kept on this machine on ${new Date(found.since).toLocaleDateString('en', { dateStyle: 'medium' })}, commit ${found.plan.commit.slice(0, 7)}${of}.`);
+            }
             return this.#models.open(await kept.entries(found.plan), { awaited: true, link, shown: shownNameOf(place) });
         }
         return new Promise((resolve) => {
@@ -145,8 +130,6 @@ export class HubDialog {
             };
             this.#asked = { link, place, answer };
             this.show();
-            element('hub-name').value = nameOf(place);
-            element('hub-look').focus();
         });
     }
 
@@ -176,6 +159,7 @@ export class HubDialog {
         element('hub-first').hidden = part !== 'choose';
         element('hub-kept').hidden = part !== 'choose' || element('hub-kept-list').childElementCount === 0;
         element('hub-busy').hidden = true;
+        element('hub-retry').hidden = true;
     }
 
     /** @param {string} reason */
@@ -198,8 +182,13 @@ export class HubDialog {
             : 'Its name, or the address of its page';
         this.#part('choose');
         this.#fault('');
-        element('hub-name').focus();
-        element('hub-name').select();
+        if (this.#asked) {
+            element('hub-name').value = typedNameOf(this.#asked.place);
+            element('hub-look').focus();
+        } else {
+            element('hub-name').focus();
+            element('hub-name').select();
+        }
         this.#listKept();
     }
 
@@ -231,7 +220,8 @@ export class HubDialog {
         this.#fault('');
         try {
             const place = placeOf(element('hub-name').value);
-            this.#busy(`Asking ${this.#hub.host} for ${nameOf(place)} …`);
+            element('hub-retry').hidden = true;
+            this.#busy(`Asking ${this.#hub.host} for ${typedNameOf(place)} …`);
             const repository = await this.#hub.lookUp(place);
             const found = { place, repository, choices: await choicesOf(this.#hub, repository) };
             if (turn === this.#turn) {
@@ -249,7 +239,9 @@ export class HubDialog {
         const token = error instanceof HubError && error.token;
         this.#part(token ? 'token' : 'choose');
         this.#fault(reasonOf(error));
-        element(token ? 'hub-token' : 'hub-name').focus();
+        const passing = error instanceof HubError && error.passing;
+        element('hub-retry').hidden = !passing;
+        element(token ? 'hub-token' : passing ? 'hub-retry' : 'hub-name').focus();
     }
 
     #useToken() {
@@ -271,7 +263,7 @@ export class HubDialog {
         element('hub-choice').replaceChildren(...choices.map(choiceOption));
         element('hub-choice').hidden = choices.length === 1;
         element('hub-choice').selectedIndex = asked;
-        element('hub-found-title').textContent = nameOf({ ...place, repository, file: '' });
+        element('hub-found-title').textContent = typedNameOf({ ...place, repository, file: '' });
         await this.#chosen();
     }
 
@@ -334,8 +326,7 @@ export class HubDialog {
         if (!config) {
             return null;
         }
-        const response = await this.#hub.get(plan, config);
-        return this.#program.modelRefusal(new Uint8Array(await response.arrayBuffer())) || null;
+        return this.#program.modelRefusal(new Uint8Array(await this.#hub.bytesOf(plan, config))) || null;
     }
 
     // ---- To open one -----------------------------------------------------------------------------------------------
@@ -356,18 +347,33 @@ export class HubDialog {
      * @param {Awaited<ReturnType<Kept['entries']>>} entries
      */
     async #open(plan, entries) {
-        const asked = this.#asked;
-        const awaited = asked !== null && isFor(plan, asked.place);
-        const place = awaited ? asked.place : { ...plan, revision: plan.revision || plan.commit };
-        this.#asked = null;
-        const open = await this.#models.open(entries, { awaited, link: awaited ? asked.link : linkOf(place), shown: shownNameOf(place) });
+        const asked = this.#asked && isFor(plan, this.#asked.place) ? this.#asked : null;
+        const place = asked ? asked.place : { ...plan, revision: plan.revision || plan.commit };
+        if (asked) {
+            this.#asked = null;
+        }
+        const open = await this.#models.open(entries, { awaited: asked !== null, link: asked ? asked.link : linkOf(place), shown: shownNameOf(place) });
         asked?.answer(open);
         return open;
     }
 
+    /**
+     * Opens what has been fetched, unless the page has gone on to a link that waits for another model.
+     *
+     * @param {Fetching} fetching
+     * @param {Awaited<ReturnType<Kept['entries']>>} entries
+     */
+    async #arrived({ plan, fetched, keeps }, entries) {
+        const came = `${bytes(fetched)} were fetched from ${this.#hub.host}`;
+        if (keeps && this.#asked && !isFor(plan, this.#asked.place)) {
+            this.#notices.info(`${shownNameOf(plan)} is kept on this machine: ${came}. Open it from the list of kept models.`);
+        } else if (await this.#open(plan, entries)) {
+            this.#notices.info(`${shownNameOf(plan)} is open: ${came}${keeps ? ' and are kept on this machine' : ''}.`);
+        }
+    }
+
     /** @param {Plan} plan */
     async #start(plan) {
-        const { host } = this.#hub;
         const kept = await this.#keeping();
         const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...plan, revision: plan.commit }));
         if (here?.whole) {
@@ -379,24 +385,25 @@ export class HubDialog {
         this.#flow(fetching);
         element('hub-pause').focus();
         try {
-            const open = await this.#open(plan, await fetching.entries());
-            if (open) {
-                const where = keeps ? ' and are kept on this machine' : '';
-                this.#notices.info(`${shownNameOf(plan)} is open: ${bytes(fetching.fetched)} were fetched from ${host}${where}.`);
-            }
+            await this.#arrived(fetching, await fetching.entries());
             this.#fetching = null;
-            this.#dialog.close();
+            if (!this.#asked) {
+                this.#dialog.close();
+            }
         } catch (error) {
             this.#fetching = null;
             if (!(error instanceof Cancelled)) {
                 throw error;
             }
-            if (this.#dialog.open) {
+            if (this.#dialog.open && !this.#asked) {
                 this.#choose();
             }
         } finally {
             this.#notice?.end();
             this.#notice = null;
+        }
+        if (this.#asked) {
+            this.show();
         }
     }
 
@@ -428,7 +435,9 @@ export class HubDialog {
         if (this.#dialog.open) {
             element('hub-bar').value = share;
             say('hub-far', far);
-            say('hub-flow-says', fault ? '' : words);
+            const next = this.#asked && !isFor(plan, this.#asked.place) ? `${shownNameOf(this.#asked.place)}, of the link that you followed, comes next.` : '';
+            say('hub-flow-says', fault ? next : [words, next].filter(Boolean).join(' '));
+            element('hub-unkept').hidden = !fetching.full;
             say('hub-pause', paused ? 'Go on' : 'Pause');
             element('hub-secret').hidden = !(fault instanceof HubError && fault.token);
             this.#fault(fault ? fault.message : '');

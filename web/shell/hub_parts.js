@@ -85,3 +85,15 @@ export function howFar({ arrived, total, speed, left }) {
     const pace = speed > 0 ? [`${bytes(speed)}/s`, inTime(left)] : [];
     return [`${bytes(arrived)} of ${bytes(total)}`, ...pace].join(' · ');
 }
+
+/**
+ * Words that stay are not written again: a screen reader would say them again.
+ *
+ * @param {'hub-fault' | 'hub-far' | 'hub-flow-says' | 'hub-pause'} id
+ * @param {string} words
+ */
+export function say(id, words) {
+    if (document.getElementById(id).textContent !== words) {
+        document.getElementById(id).textContent = words;
+    }
+}

@@ -2,11 +2,11 @@
 // they are fetched and, written when all of them are there and checked, kept.json, without which nothing is opened.
 
 import { Told } from './file_chunks.js';
-import { nameOf } from './hub.js';
+import { isCommit, nameOf } from './hub.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
- * @import { Listed } from './hub.js'
+ * @import { Listed, Place } from './hub.js'
  */
 
 /**
@@ -17,9 +17,9 @@ import { nameOf } from './hub.js';
  */
 
 /**
- * What is here of a model, all of it or some bytes.
+ * What is here of a model, all of it or some bytes, and since when, in ms since 1970.
  *
- * @typedef {{plan: Plan, whole: boolean, here: number}} KeptModel
+ * @typedef {{plan: Plan, whole: boolean, here: number, since: number}} KeptModel
  */
 
 const done = 'kept.json', planned = 'plan.json';
@@ -31,27 +31,42 @@ const folderOf = ({ repository, commit, file }) => encodeURIComponent(nameOf({ r
 export const sizeOfPlan = ({ files }) => files.reduce((sum, { size }) => sum + size, 0);
 
 /**
+ * Whether the plan is for what the place names. Without a revision that is any commit of the main one, also where a link
+ * named it.
+ *
+ * @param {Plan} plan
+ * @param {Place} place
+ */
+export const isFor = (plan, { repository, revision, file }) => [plan.repository, plan.asked].includes(repository)
+    && (revision === '' ? plan.revision === '' || isCommit(plan.revision) : [plan.revision, plan.commit].includes(revision)) && (file === '' || file === plan.file);
+
+/** Nothing more can be kept. */
+export class NoRoom extends Told {}
+
+/**
  * @param {string} name of what the browser threw
  * @param {string} message
  * @param {string} what
  */
 function told(name, message, what) {
-    return new Told(name === 'QuotaExceededError'
-        ? `This browser has no more room for ${what}: delete a kept model or free some of the disk, then go on.`
-        : name === 'NoModificationAllowedError' || name === 'InvalidModificationError'
-            ? `${what} is in use in another tab: close it there, then go on.`
-            : `${what} could not be kept: the browser says “${message}”.`);
+    if (name === 'QuotaExceededError') {
+        return new NoRoom(`This browser has no more room for ${what}: delete a kept model or free some of the disk, then go on, or open it without keeping it.`);
+    }
+    return new Told(name === 'NoModificationAllowedError' || name === 'InvalidModificationError'
+        ? `${what} is in use in another tab: close it there, then go on.`
+        : `${what} could not be kept: the browser says “${message}”.`);
 }
 
 /**
  * @param {FileSystemDirectoryHandle} folder
  * @param {string} name
- * @returns {Promise<Plan | null>}
+ * @returns {Promise<{plan: Plan, since: number} | null>}
  */
 async function planIn(folder, name) {
     try {
-        const plan = JSON.parse(await (await (await folder.getFileHandle(name)).getFile()).text());
-        return plan?.files?.length > 0 ? plan : null;
+        const file = await (await folder.getFileHandle(name)).getFile();
+        const plan = JSON.parse(await file.text());
+        return plan?.files?.length > 0 ? { plan, since: file.lastModified } : null;
     } catch {
         return null;  // it is not there, or half written
     }
@@ -111,11 +126,12 @@ export class Kept {
         for await (const folder of this.#root.values()) {
             if (folder.kind === 'directory') {
                 const finished = await planIn(folder, done);
-                const plan = finished ?? await planIn(folder, planned);
-                if (plan) {
+                const found = finished ?? await planIn(folder, planned);
+                if (found) {
+                    const { plan, since } = found;
                     const sizes = await Promise.all(plan.files.map(async ({ path, size }) => Math.min(await this.#sizeIn(folder, path), size)));
                     const whole = finished !== null && plan.files.every(({ size }, i) => sizes[i] === size);
-                    models.push({ plan, whole, here: sizes.reduce((sum, size) => sum + size, 0) });
+                    models.push({ plan, whole, since, here: sizes.reduce((sum, size) => sum + size, 0) });
                 }
             }
         }
@@ -161,10 +177,14 @@ export class Kept {
         }
     }
 
-    /** The bytes that the browser still takes, as it estimates. */
+    /** The bytes that the browser says it still takes: some name more than the disk has, and some do not say. */
     async room() {
-        const { quota = 0, usage = 0 } = await navigator.storage.estimate();
-        return Math.max(quota - usage, 0);
+        try {
+            const { quota = Infinity, usage = 0 } = await navigator.storage.estimate();
+            return Math.max(quota - usage, 0);
+        } catch {
+            return Infinity;
+        }
     }
 
     /**
@@ -189,14 +209,15 @@ export class Kept {
     }
 
     /**
-     * The bytes are the worker's then.
+     * Adds bytes whose place in the file is `at`. They are the worker's then.
      *
      * @param {Plan} plan
      * @param {Uint8Array} bytes
+     * @param {number} at
      * @returns {Promise<void>}
      */
-    add(plan, bytes) {
-        return this.#ask('add', { bytes }, plan.repository, [bytes.buffer]);
+    add(plan, bytes, at) {
+        return this.#ask('add', { bytes, at }, plan.repository, [bytes.buffer]);
     }
 
     /**

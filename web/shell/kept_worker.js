@@ -43,10 +43,19 @@ const deeds = {
         return 'createSyncAccessHandle' in FileSystemFileHandle.prototype;
     },
 
-    /** @param {{path: string[], text: string}} what */
+    /**
+     * What says the same already stays: on a full disk it could not be written again.
+     *
+     * @param {{path: string[], text: string}} what
+     */
     async note({ path, text }) {
         const handle = await handleOf(path);
         try {
+            const before = new Uint8Array(handle.getSize());
+            handle.read(before, { at: 0 });
+            if (new TextDecoder().decode(before) === text) {
+                return;
+            }
             handle.truncate(0);
             write(handle, new TextEncoder().encode(text), 0);
             handle.flush();
@@ -80,13 +89,26 @@ const deeds = {
         return writing.at;
     },
 
-    /** @param {{bytes: Uint8Array}} what */
-    add({ bytes }) {
-        if (writing) {
-            write(writing.handle, bytes, writing.at);
-            writing.at += bytes.length;
-            writing.check.update(bytes);
+    /**
+     * After a write that failed, those that were on their way do not follow its bytes, and fail as well.
+     *
+     * @param {{bytes: Uint8Array, at: number}} what
+     */
+    add({ bytes, at }) {
+        if (!writing) {
+            return;
         }
+        if (at !== writing.at) {
+            throw new DOMException('there is no room', 'QuotaExceededError');
+        }
+        try {
+            write(writing.handle, bytes, at);
+        } catch (error) {
+            writing.handle.truncate(at);  // some of them may be there
+            throw error;
+        }
+        writing.at += bytes.length;
+        writing.check.update(bytes);
     },
 
     /** The answer is whether the file is the one that is listed; if not, its bytes are gone. */

@@ -44,11 +44,13 @@ interface PageElements {
     'hub-look': HTMLButtonElement;
     'hub-name': HTMLInputElement;
     'hub-pause': HTMLButtonElement;
+    'hub-retry': HTMLButtonElement;
     'hub-says': HTMLParagraphElement;
     'hub-secret': HTMLFormElement;
     'hub-stop': HTMLButtonElement;
     'hub-token': HTMLInputElement;
     'hub-token-says': HTMLParagraphElement;
+    'hub-unkept': HTMLButtonElement;
     link: HTMLButtonElement;
     live: HTMLParagraphElement;
     loading: HTMLDivElement;

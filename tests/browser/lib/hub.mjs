@@ -18,13 +18,14 @@ import { certificateFor } from './certificate.mjs';
  */
 
 /**
- * How the hub fails: with a status; by other bytes; after some bytes of the answer it cuts the connection, or sends no
+ * How the hub fails: with a status; by other bytes, or another answer to a look-up; after some bytes of the answer it cuts the connection, or sends no
  * more; it does not know ranges.
  *
  * @typedef {object} Fault
  * @property {number} [status]
  * @property {Record<string, string>} [headers]
  * @property {Buffer} [bytes]
+ * @property {string} [body]
  * @property {number} [cut]
  * @property {number} [hold]
  * @property {boolean} [whole]
@@ -107,6 +108,8 @@ export class TestHub {
         const fault = this.fault(what) ?? {};
         if (fault.status) {
             response.writeHead(fault.status, fault.headers).end('refused');
+        } else if (fault.body !== undefined) {
+            response.writeHead(200).end(fault.body);
         } else if (info) {
             this.#listing(info, decodeURIComponent(treeAt ?? infoAt ?? 'main'), tree ? url : null, response);
         } else if (repository) {

@@ -1,11 +1,12 @@
 // Addresses of the hub, what it lists, and bytes that arrive whole however often the connection breaks.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
 import test, { after, describe } from 'node:test';
 import { TestHub } from '../../browser/lib/hub.mjs';
 import { Valve, arriving } from '../../../web/shell/download.js';
 import { Cancelled } from '../../../web/shell/file_chunks.js';
-import { Hub, HubError, hubAddress, linkOf, nameOf, placeOf, placeOfLink, shownNameOf } from '../../../web/shell/hub.js';
+import { Hub, HubError, hubAddress, linkOf, nameOf, placeOf, placeOfLink, shownNameOf, typedNameOf } from '../../../web/shell/hub.js';
 import { choicesOf, onlyRounded, sizeOf, tooLarge } from '../../../web/shell/hub_choice.js';
 import { firstModels, howFar } from '../../../web/shell/hub_parts.js';
 import { checkOf, sha1, sha256 } from '../../../web/shell/sha.js';
@@ -309,4 +310,88 @@ test('the models to begin with are named as the hub names them, the smallest fir
         assert.deepEqual(placeOf(name), { repository: name, revision: '', file: '' });
     }
     assert.deepEqual(firstModels.map(({ size }) => size), firstModels.map(({ size }) => size).sort((a, b) => a - b));
+});
+
+test('a revision is typed and shown as it is, with its slashes', () => {
+    for (const typed of ['a/b@refs/pr/1', 'a/b@refs/convert/parquet', 'a/b@feature/long/name', 'a/b@refs/pr/1/q4/x.gguf', 'a/b@v1', 'gpt2@refs/pr/12']) {
+        const place = placeOf(typed);
+        assert.equal(typedNameOf(place), typed);
+        assert.equal(shownNameOf(place), typed);
+        assert.deepEqual(placeOfLink(linkOf(place)), place);
+    }
+    assert.deepEqual(placeOf('a/b@refs/pr/1'), { repository: 'a/b', revision: 'refs/pr/1', file: '' });
+    assert.deepEqual(placeOf('a/b@feature/long/name'), { repository: 'a/b', revision: 'feature/long/name', file: '' });
+    assert.throws(() => placeOf('a/b@feature/../x'), /is no name of a model/);
+});
+
+// A server that answers every look-up so, from the n-th request on.
+async function answering(answer, first = 0) {
+    let asked = 0;
+    const server = createServer((request, response) => {
+        if (asked++ < first) {
+            response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ id: 'org/name', sha: 'a'.repeat(40) }));
+        } else {
+            answer(response);
+        }
+    });
+    await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)); });
+    server.unref();
+    after(() => server.closeAllConnections());
+    return new Hub(`http://127.0.0.1:${server.address().port}`, { stall: 300 });
+}
+
+test('a look-up that answers nonsense or nothing is one sentence, and may be tried again', async () => {
+    const words = (body) => (response) => response.writeHead(200).end(body);
+    const nonsense = ['', 'null', '[]', '7', '"x"', '{', '<html>', '{}', '{"sha":7}', '\u0000'].map(words);
+    const nothing = [
+        (response) => response.destroy(),
+        () => {},  // never
+        (response) => { response.writeHead(200).write('{"id":'); },  // and no more
+        (response) => { response.writeHead(200, { 'Content-Length': 100 }).write('{'); response.destroy(); },
+    ];
+    for (const [i, answer] of [...nonsense, ...nothing].entries()) {
+        const hub = await answering(answer);
+        await assert.rejects(hub.lookUp(placeOf('org/name')), (/** @type {any} */ error) => error instanceof HubError && error.passing && /^[^\n]{20,200}\.$/.test(error.message), `answer ${i}`);
+    }
+    for (const [i, answer] of [...['', 'null', '{}', '"x"', '[', '<html>'].map(words), ...nothing].entries()) {
+        const hub = await answering(answer, 1);
+        await assert.rejects(hub.lookUp(placeOf('org/name')), (/** @type {any} */ error) => error instanceof HubError && error.passing && /^[^\n]{20,200}\.$/.test(error.message), `listing ${i}`);
+    }
+    const odd = await answering(words('[null,7,{"type":"file"},{"type":"file","path":"a","size":-1},{"type":"file","path":"b","size":"7","oid":1}]'), 1);
+    assert.deepEqual((await odd.lookUp(placeOf('org/name'))).files, []);
+});
+
+test('a connection that brings no byte for long is told, given up and tried again', async () => {
+    const files = gpt2();
+    const { there, commit } = await hubWith(files);
+    const hub = new Hub(there.address, { stall: 300 });
+    const { repository, file } = await weightsOf(hub);
+    const holds = [{ hold: 0 }, { hold: 30000 }];
+    there.fault = ({ kind }) => (kind === 'bytes' ? holds.shift() : undefined);
+    const told = [];
+    const bytes = await gathered(arriving(hub, repository, file, { valve: new Valve(), onWait: (reason) => told.push(reason) }));
+    assert.ok(bytes.equals(files['model.safetensors']));
+    assert.equal(told.length, 2);
+    assert.match(told[0], /^127\.0\.0\.1:\d+ has sent nothing of model\.safetensors for 1 seconds: check the connection, then try again\.$/);
+    assert.deepEqual(there.log.filter(({ host }) => host === there.bytesHost).map(({ range }) => range), ['', '', 'bytes=30000-']);
+    assert.equal(repository.commit, commit);
+});
+
+test('only the hub says that a model is gated; where bytes are kept, a refusal passes', async () => {
+    const files = gpt2();
+    const { there, hub } = await hubWith(files);
+    const { repository, file } = await weightsOf(hub);
+    const denied = [{ status: 403 }, { status: 401 }];
+    there.fault = ({ kind }) => (kind === 'bytes' ? denied.shift() : undefined);
+    const told = [];
+    assert.ok(files['model.safetensors'].equals(await gathered(arriving(hub, repository, file, { valve: new Valve(), onWait: (reason) => told.push(reason) }))));
+    assert.match(told[0], /^127\.0\.0\.1:\d+, which keeps model\.safetensors for 127\.0\.0\.1:\d+, does not hand it out \(403\): try again later\.$/);
+    const says = async (status, headers, pattern, token) => {
+        there.fault = ({ kind }) => (kind === 'file' ? { status, headers } : undefined);
+        await assert.rejects(hub.get(repository, file), (/** @type {any} */ error) => pattern.test(error.message) && error.token === token);
+    };
+    await says(403, { 'X-Error-Code': 'GatedRepo' }, /is gated/, true);
+    await says(401, { 'X-Error-Message': 'Access to model org/name is restricted. You must have access to it and be authenticated.' }, /is gated/, true);
+    await says(403, {}, /refuses model\.safetensors \(403\): try again later, or from another network\.$/, false);
+    await says(401, { 'X-Error-Code': 'RepoNotFound' }, /shows no model org\/name to everybody/, true);
 });
