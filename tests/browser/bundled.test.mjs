@@ -168,6 +168,7 @@ bare('a dropped model replaces it, and the menu brings it back', {}, async (expl
 bare('back to the bare address brings it back too', {}, async (explorer) => {
     const start = await opened(explorer);
     await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.page.goBack();  // from its text
     await explorer.page.goBack();
     assert.equal((await opened(explorer)).fragment, start.fragment);
 });

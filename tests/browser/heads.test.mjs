@@ -64,6 +64,7 @@ test('heads stand in the order of every score, arrow keys walk along it, undo go
     await explorer.press('ArrowLeft');
     await untilHead(explorer, order[2]);
 
+    await explorer.page.click('#undo');  // the heads
     await explorer.page.click('#undo');
     await explorer.until('the order before', () => explorer.linked('heads'), (heads) => heads === 'distance');
     await explorer.click('heads/view/by layer');

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { attention, near } from './lib/numbers.mjs';
+import { tiny } from './lib/models.mjs';
 import { test } from './lib/suite.mjs';
 
+const clipboard = { context: { permissions: ['clipboard-read', 'clipboard-write'] } };
 const example = (explorer, key) => explorer.until(`example ${key}`, () => explorer.linked('ex'), (ex) => ex === key);
 
 test('back and forward go through subjects and examples, with their edits', async (explorer) => {
@@ -21,13 +23,66 @@ test('back and forward go through subjects and examples, with their edits', asyn
     await example(explorer, 'three-tokens');
     assert.equal((await explorer.matrix('v'))[0][0], 10);
     await explorer.page.goBack();
+    await explorer.until('the edit to be gone', () => explorer.matrix('v'), (rows) => rows[0][0] !== 10);
+    assert.ok(await explorer.linked('pin'), 'the cell was chosen first');
+    await explorer.page.goBack();
+    await explorer.until('no cell', async () => !await explorer.linked('pin'));
+    await explorer.page.goBack();
     await example(explorer, undefined);
-    await explorer.page.goForward();
+    for (const _ of ['the example', 'its cell', 'its edit']) {
+        await explorer.page.goForward();
+    }
+    await explorer.until('the edit again', () => explorer.matrix('v'), (rows) => rows[0][0] === 10);
     await example(explorer, 'three-tokens');
-    assert.equal((await explorer.matrix('v'))[0][0], 10);
 });
 
-const clipboard = { context: { permissions: ['clipboard-read', 'clipboard-write'] } };
+test('Back never leaves the page while there is a change to go back from', async (explorer) => {
+    const length = await explorer.page.evaluate(() => history.length);
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('head/1/2');
+    await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
+    await explorer.click('head/1/1');
+    await explorer.untilState('another', ({ layer, head }) => layer === 1 && head === 1);
+    await explorer.click('subject/worked');
+    await explorer.untilState('the example', ({ subject }) => subject === 'worked');
+    await explorer.click('weight/1/0');
+    await explorer.until('the cell', () => explorer.linked('pin'), (pin) => pin === 'weight.1.0');
+    assert.equal(await explorer.page.evaluate(() => history.length), length + 6, 'the model, its text, two heads, a tab and a cell');
+    // Each subject keeps what was chosen in it.
+    await explorer.click('subject/sentence');
+    await explorer.untilState('the head as it was', ({ subject, layer, head }) => subject === 'sentence' && layer === 1 && head === 1);
+    await explorer.page.goBack();
+    await explorer.until('the cell as it was', () => explorer.linked('pin'), (pin) => pin === 'weight.1.0');
+    await explorer.page.goBack();
+    await explorer.until('no cell', async () => !await explorer.linked('pin'));
+    await explorer.page.goBack();
+    await explorer.untilState('the head before the tab', ({ subject, layer, head }) => subject === 'sentence' && layer === 1 && head === 1);
+    await explorer.page.goBack();
+    await explorer.untilState('the head before it', ({ layer, head }) => layer === 1 && head === 2);
+    await explorer.page.goBack();
+    await explorer.untilState('the first head', ({ layer, head, text }) => layer === 0 && head === 0 && text === tiny.text);
+});
+
+test('a text of 30,000 characters comes back by its link, and of a longer one the notice says so', clipboard, async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    const words = Array.from({ length: 4000 }, (_, i) => `word${i * 7919 % 4001}`);
+    const long = words.join(' ').slice(0, 30000);
+    await explorer.write(long);
+    await explorer.until('its link', async () => (await explorer.state()).fragment, (fragment) => /text~=/.test(fragment));
+    await explorer.page.click('#link');
+    await explorer.untilNotice(/^The link is copied\. It has [\d,]+ characters; some programs cut long links\.$/);
+    const link = await explorer.page.evaluate(() => navigator.clipboard.readText());
+    await explorer.page.goto('about:blank');
+    await explorer.page.goto(link);
+    await explorer.started();
+    assert.equal((await explorer.state()).text, long);
+    await explorer.openModel(tiny.folder);
+    await explorer.write(words.join(' ').slice(0, 33000));
+    await explorer.until('a link without it', async () => (await explorer.state()).fragment, (fragment) => !/text/.test(fragment));
+    await explorer.page.click('#link');
+    await explorer.untilNotice(/^The link is copied\. A text of more than 32,000 characters is not in it\.$/);
+});
+
 
 test('a link is a document: opened again, everything is there to the last bit', clipboard, async (explorer) => {
     await explorer.choose('B', 'three-tokens');

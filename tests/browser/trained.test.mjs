@@ -45,7 +45,11 @@ test('a network is trained, opened with its own symbols, and left by Back', { ea
     await explorer.untilRun('two symbols', ({ tokens }) => tokens === 2);
     assert.equal(await fault(explorer), '');
 
-    await explorer.page.goBack();
+    for (let i = 0; i < 8 && (await explorer.state()).subject !== 'training'; ++i) {
+        const { fragment: before } = await explorer.state();
+        await explorer.page.goBack();  // from what was typed, too
+        await explorer.untilState('a step back', ({ fragment: now }) => now !== before);
+    }
     await explorer.untilState('the training', ({ subject }) => subject === 'training');
     await shown(explorer, step);
     assert.equal(await explorer.linked('train'), new URLSearchParams(fragment).get('train') ?? undefined);

@@ -25,16 +25,27 @@ bool take(State& state, const Command& command) {
     return true;
 }
 
+void show_subject(State& state, std::string_view key) {
+    if (key == state.subject) return;
+    auto& kept = state.edit<OtherChoices>().of;
+    Chosen left{state.selection, state.pin};
+    if (left.pin && left.pin->stage == Stage::lens) left.pin.reset();
+    if (left != Chosen{}) kept[state.subject] = left;
+    const auto found = kept.find(key);
+    const Chosen there = found == kept.end() ? Chosen{} : found->second;
+    if (found != kept.end()) kept.erase(found);
+    state.subject = key;
+    state.selection = there.selection;
+    state.pin = there.pin;
+}
+
 Status OpenSubject::apply(State& state) const {
     const SubjectEntry* found = find_subject(key);
     if (!found) return Error{"There is no subject with that name."};
     if (found->key == state.subject) return ok();
-    state.subject = found->key;
+    show_subject(state, found->key);
     // A lens that asks a question stays for the next subject; other lenses give way to the subject's default.
     if (lens_of(state).group == LensGroup::see) state.lens = usual_lens(state);
-    // Rows, keys and cells mean something only within their own subject.
-    state.selection.forget_tokens();
-    state.pin.reset();
     return ok();
 }
 std::string OpenSubject::describe(const State&) const {
@@ -74,7 +85,11 @@ Status Select::apply(State& state) const {
     state.selection = selection;
     return ok();
 }
-std::string Select::describe(const State&) const { return "selection"; }
+std::string Select::describe(const State& before) const {
+    const Selection& now = before.selection;
+    return now.layer != selection.layer || now.head != selection.head ? "choice of a head"
+                                                                      : "choice of a word";
+}
 
 bool may_pin(const State& state, const CellRef& cell) {
     if (is_of_map(cell.stage)) {  // where a cell that it sums may be
@@ -98,6 +113,6 @@ Status Pin::apply(State& state) const {
     state.pin = cell;
     return ok();
 }
-std::string Pin::describe(const State&) const { return "pin"; }
+std::string Pin::describe(const State&) const { return "choice of a cell"; }
 
 }  // namespace attn::app

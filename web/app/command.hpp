@@ -8,8 +8,9 @@
 //       std::string describe(const State& before) const;   // for the status line: "temperature 0.5"
 //   };
 //
-// A member `static constexpr bool navigation = true` keeps it out of undo, as choosing a cell is; `new_page`
-// makes it a place that the browser's Back button returns from.
+// A member `static constexpr bool navigation = true` keeps it out of undo, as moving about a map is. `choice` marks
+// what only chooses something to look at: choices of one kind in a row are one step, and what changed before them
+// stays marked.
 #pragma once
 
 #include <concepts>
@@ -36,7 +37,7 @@ class Command {
     Status apply(State& state) const { return kept_->apply(state); }
     std::string describe(const State& before) const { return kept_->describe(before); }
     bool is_navigation() const { return kept_->navigation; }
-    bool opens_page() const { return kept_->new_page; }
+    bool is_choice() const { return kept_->choice; }
     // Two commands of one type have the same kind.
     const void* kind() const { return kept_->kind; }
 
@@ -46,7 +47,7 @@ class Command {
         virtual Status apply(State& state) const = 0;
         virtual std::string describe(const State& before) const = 0;
         const void* kind = nullptr;
-        bool navigation = false, new_page = false;
+        bool navigation = false, choice = false;
     };
     template <class C>
     static inline char kind_of = 0;
@@ -56,7 +57,7 @@ class Command {
         explicit Kept(C c) : command(std::move(c)) {
             this->kind = &kind_of<C>;
             if constexpr (requires { C::navigation; }) this->navigation = C::navigation;
-            if constexpr (requires { C::new_page; }) this->new_page = C::new_page;
+            if constexpr (requires { C::choice; }) this->choice = C::choice;
         }
         Status apply(State& state) const override { return command.apply(state); }
         std::string describe(const State& before) const override { return command.describe(before); }
@@ -72,28 +73,29 @@ bool take(State& state, const Command& command);
 
 // ---- What every subject and every lens shares -------------------------------------------------------------
 
+// Shows another subject with what was chosen and pinned in it. A number of a lens is not pinned again: the lens may
+// be another.
+void show_subject(State& state, std::string_view key);
+
 // A lens that asks a question stays open; otherwise the subject opens in the lens that shows it best.
 struct OpenSubject {
-    static constexpr bool new_page = true;
     std::string_view key;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 struct OpenLens {
-    static constexpr bool new_page = true;
     std::string_view key;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 // Several commands that are one step for the user, such as opening a subject in a lens.
 struct Together {
-    static constexpr bool new_page = true;
     std::vector<Command> commands;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 struct Select {
-    static constexpr bool navigation = true;
+    static constexpr bool choice = true;
     Selection selection;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -101,7 +103,7 @@ struct Select {
 // Says whether there can be such a cell in what the State shows.
 bool may_pin(const State& state, const CellRef& cell);
 struct Pin {
-    static constexpr bool navigation = true;
+    static constexpr bool choice = true;
     std::optional<CellRef> cell;
     Status apply(State& state) const;
     std::string describe(const State& before) const;

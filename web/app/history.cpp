@@ -2,17 +2,49 @@
 
 namespace attn::app {
 
-void History::remember() {
-    before_ = present_;
-    past_.push_back({present_, ""});
+void History::push(State state, std::string edit) {
+    past_.push_back({std::move(state), std::move(edit)});
     if (past_.size() > limit) past_.erase(past_.begin());
     future_.clear();
+    chosen_.reset();
+}
+
+void History::remember() {
+    before_ = present_;
+    push(present_, "");
+}
+
+Status History::settle(const Command& command) {
+    auto next = app::apply(present_, command);
+    if (!next) return next.error();
+    present_ = *std::move(next);
+    return ok();
+}
+
+void History::choose(State next, std::string edit, std::uint64_t gesture) {
+    const bool head =
+        next.selection.layer != present_.selection.layer || next.selection.head != present_.selection.head;
+    const Kind what = head ? Kind::head : next.pin != present_.pin ? Kind::cell : Kind::word;
+    const bool goes_on = chosen_ && (chosen_ == what || (gesture != 0 && gesture == gesture_));
+    if (!goes_on) {
+        push(std::exchange(present_, std::move(next)), std::move(edit));
+        chosen_ = what;
+    } else if ((present_ = std::move(next)) == past_.back().state) {
+        past_.pop_back();
+        chosen_.reset();
+    }
+    gesture_ = gesture;
+    command_kind_ = nullptr;
 }
 
 Status History::perform(const Command& command, std::uint64_t gesture) {
     auto next = app::apply(present_, command);
     if (!next) return next.error();
     if (*next == present_) return ok();
+    if (command.is_choice()) {
+        choose(*std::move(next), command.describe(present_), gesture);
+        return ok();
+    }
     if (!command.is_navigation()) {
         const bool same_gesture = gesture != 0 && gesture == gesture_ && command.kind() == command_kind_;
         gesture_ = gesture;
@@ -35,6 +67,7 @@ void History::walk(std::vector<Step>& from, std::vector<Step>& to) {
     edit_ = step.edit;
     to.push_back({std::exchange(present_, std::move(step.state)), std::move(step.edit)});
     gesture_ = 0;
+    chosen_.reset();
 }
 
 bool History::undo() {

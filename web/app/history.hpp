@@ -1,6 +1,7 @@
 // Keeps undo and redo as lists of States.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,11 @@ class History {
     bool can_undo() const { return !past_.empty(); }
     bool can_redo() const { return !future_.empty(); }
 
-    // Applies the command; commands of one gesture share an undo step. `gesture` is 0 outside gestures.
+    // Applies the command; commands of one gesture share an undo step, and so do choices of one kind in a row: of
+    // heads, of words, or of cells. `gesture` is 0 outside gestures.
     Status perform(const Command& command, std::uint64_t gesture);
+    // Applies a command that nobody gave: it belongs to the step before.
+    Status settle(const Command& command);
     bool undo();
     bool redo();
     // Replaces the State as a whole (for a link, or back and forward); this can be undone, too. `edit` describes it.
@@ -37,7 +41,10 @@ class History {
         State state;       // on its other side
         std::string edit;  // what it changes
     };
+    enum class Kind { head, word, cell };
+    void push(State state, std::string edit);
     void remember();
+    void choose(State next, std::string edit, std::uint64_t gesture);
     void walk(std::vector<Step>& from, std::vector<Step>& to);
 
     State present_;
@@ -46,6 +53,7 @@ class History {
     std::string edit_;
     std::uint64_t gesture_ = 0;
     const void* command_kind_ = nullptr;
+    std::optional<Kind> chosen_;  // by the last step, if it is a choice
 };
 
 }  // namespace attn::app

@@ -1,6 +1,7 @@
 #include "app/link.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t fragment_limit = std::size_t{1} << 20;
+constexpr char packed_mark = '~';  // after the key of a value that is packed
 
 void for_all_owners(const std::function<void(const LinkRows&)>& what) {
     for (const SubjectEntry& subject : subject_list()) what(subject.links);
@@ -70,6 +72,49 @@ std::optional<CellRef> read_pin(std::string_view text) {
     return cell;
 }
 
+// Writes "sentence,4.7.13.11.,weight.13.11:tensors,0.2...": layer, head, query, key and counterpart, and the pinned cell.
+std::string write_others(const OtherChoices& others) {
+    std::string text;
+    const auto number = [](const std::optional<Index>& index) { return index ? std::to_string(*index) : ""; };
+    for (const auto& [subject, choice] : others.of) {
+        const Selection& s = choice.selection;
+        text.append(text.empty() ? "" : ":").append(subject).append(",");
+        text += std::to_string(s.layer) + "." + std::to_string(s.head) + "." + number(s.query) + "." +
+                number(s.key) + "." + number(s.counterpart);
+        if (choice.pin) text += "," + write_pin(*choice.pin);
+    }
+    return text;
+}
+
+std::optional<Chosen> read_chosen_there(std::span<const std::string_view> parts) {
+    const auto numbers = split(parts[0], '.');
+    if (numbers.size() != 5) return std::nullopt;
+    std::array<std::optional<Index>, 5> read;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (numbers[i].empty()) continue;
+        read[i] = read_integer<Index>(numbers[i]);
+        if (!read[i] || *read[i] < 0 || *read[i] >= position_limit) return std::nullopt;
+    }
+    if (!read[0] || !read[1]) return std::nullopt;
+    Chosen choice{{*read[0], *read[1], read[2], read[3], read[4]}, {}};
+    if (parts.size() == 1) return choice;
+    choice.pin = read_pin(parts[1]);
+    return choice.pin && choice.pin->stage != Stage::lens ? std::optional(choice) : std::nullopt;
+}
+
+std::optional<OtherChoices> read_others(std::string_view text, std::string_view open) {
+    OtherChoices others;
+    for (const auto each : split(text, ':')) {
+        const auto parts = split(each, ',');
+        if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+        const SubjectEntry* subject = find_subject(parts[0]);
+        const auto choice = read_chosen_there(std::span(parts).subspan(1));
+        if (!subject || subject->key == open || !choice || choice == Chosen{}) return std::nullopt;
+        if (!others.of.emplace(subject->key, *choice).second) return std::nullopt;
+    }
+    return others;
+}
+
 constexpr LinkRow shared_rows[] = {
     {"layer", "the number of a layer",
      [](State& s, const std::string& value) {
@@ -100,6 +145,14 @@ constexpr LinkRow shared_rows[] = {
          return read_chosen(s, value, [](Selection& to, Index i) { to.counterpart = i; });
      },
      [](const State& s, const State&) { return write_index(s.selection.counterpart); }},
+    {"chosen", "what is chosen in other subjects, as sentence,4.7.13.11.,weight.13.11",
+     [](State& s, const std::string& value) {
+         auto others = read_others(value, s.subject);
+         if (!others) return false;
+         s.edit<OtherChoices>() = *std::move(others);
+         return true;
+     },
+     [](const State& s, const State&) { return unless_initial(s.of<OtherChoices>(), write_others); }},
     {"pin", "a cell of this example, as weight.0.1",
      [](State& s, const std::string& value) {
          const auto cell = read_pin(value);
@@ -187,14 +240,18 @@ class Reader final : public LinkReader {
         const auto equals = part.find('=');
         const std::string_view raw_key = part.substr(0, equals);
         const std::string_view raw_value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
-        const auto key = percent_decode(raw_key), value = percent_decode(raw_value);
+        auto key = percent_decode(raw_key);
+        const bool packed = key && key->ends_with(packed_mark);
+        if (packed) key->pop_back();
+        const auto value = packed ? unpack(raw_value) : percent_decode(raw_value);
         if (!key || !is_known(*key))
             drop("The link's key " + quote(key ? *key : raw_key) + " is not known here");
         else if (given(*key))
             drop("The link gives " + quote(*key) + " twice; the first is used");
         else if (!value)
             drop("The link's value " + quote(raw_value) + " for " + quote(*key) +
-                 " is not percent-encoded text; the default is used");
+                 (packed ? " is cut off or damaged" : " is not percent-encoded text") +
+                 "; the default is used");
         else
             given_.push_back({*key, *value});
     }
@@ -215,18 +272,32 @@ class Reader final : public LinkReader {
     int dropped_ = 0;
 };
 
+void prune(State& state) {
+    for_all_owners([&](const LinkRows& links) {
+        if (links.prune) links.prune(state);
+    });
+}
+
 }  // namespace
+
+bool leaves_out(const State& state) {
+    State pruned = state;
+    prune(pruned);
+    return pruned != state;
+}
 
 std::string to_fragment(const State& whole) {
     State state = whole;
     const bool is_usual = state.lens == usual_lens(state);
-    for_all_owners([&](const LinkRows& links) {
-        if (links.prune) links.prune(state);
-    });
+    prune(state);
     if (is_usual) state.lens = usual_lens(state);
     std::string fragment;
     const LinkWriter add = [&](std::string_view key, std::string_view value) {
-        fragment.append("&").append(key).append("=").append(percent_encode(value));
+        fragment.append("&").append(key);
+        if (is_packed_in_a_link(value))
+            fragment.append(1, packed_mark).append("=").append(pack(value));
+        else
+            fragment.append("=").append(percent_encode(value));
     };
     const State first = default_state();
     if (state.subject != first.subject) add("subject", state.subject);

@@ -2,7 +2,7 @@
 //
 // "#v=1&ex=three-tokens&Q=3x2:1,0,0,1,1,2&mask=causal,0&T=0.5&pin=weight.0.1": keys and values are
 // percent-encoded. Whatever equals the default (or the named example) is left out, and so is a text of more
-// than 2,000 characters. Numbers are written with as few digits as read back to the same bits. A fragment is
+// than 32,000 characters; a value of more than 2,000 is packed, as "text~=…". Numbers are written with as few digits as read back to the same bits. A fragment is
 // hostile input: sizes are checked before anything is allocated.
 //
 // The keys come from the rows of all subjects and lenses (app/link_rows.hpp). "lens" names a lens, or the
@@ -17,6 +17,8 @@
 namespace attn::app {
 
 std::string to_fragment(const State& state);  // without '#'; empty for the default state
+// Says whether something is too long for the link of this State.
+bool leaves_out(const State& state);
 
 struct ParsedFragment {
     State state;

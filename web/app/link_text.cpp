@@ -3,11 +3,16 @@
 #include <algorithm>
 
 #include "app/format.hpp"
+#include "io/deflate.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
 
 namespace {
+
+constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::size_t unpacked_limit = std::size_t{1}
+                                       << 18;  // bytes; 32,000 characters of four, and names around them
 
 std::optional<unsigned> hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -19,8 +24,40 @@ std::optional<unsigned> hex_digit(char c) {
 }  // namespace
 
 bool fits_into_a_link(std::string_view text) {
-    constexpr std::ptrdiff_t limit = 2000;
+    constexpr std::ptrdiff_t limit = 32'000;
     return count_code_points(text) <= limit;
+}
+
+bool is_packed_in_a_link(std::string_view value) {
+    constexpr std::ptrdiff_t plain_limit = 2000;
+    return count_code_points(value) > plain_limit;
+}
+
+std::string pack(std::string_view value) {
+    std::string out;
+    unsigned bits = 0;
+    int waiting = 0;  // of them
+    for (const char c : deflated(value)) {
+        bits = bits << 8 | static_cast<unsigned char>(c);
+        for (waiting += 8; waiting >= 6; waiting -= 6) out += letters[bits >> (waiting - 6) & 63];
+    }
+    if (waiting > 0) out += letters[bits << (6 - waiting) & 63];
+    return out;
+}
+
+std::optional<std::string> unpack(std::string_view packed) {
+    std::string bytes;
+    unsigned bits = 0;
+    int waiting = 0;
+    for (const char c : packed) {
+        const auto letter = letters.find(c);
+        if (letter == std::string_view::npos) return std::nullopt;
+        bits = bits << 6 | static_cast<unsigned>(letter);
+        if ((waiting += 6) < 8) continue;
+        waiting -= 8;
+        bytes += static_cast<char>(bits >> waiting & 255);
+    }
+    return inflated(bytes, unpacked_limit);
 }
 
 std::string percent_encode(std::string_view text) {

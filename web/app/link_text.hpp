@@ -14,8 +14,12 @@
 
 namespace attn::app {
 
-// Says whether a text is short enough for a link: at most 2,000 characters.
+// Says whether a text is short enough for a link: at most 32,000 characters.
 bool fits_into_a_link(std::string_view text);
+// A value of more than 2,000 characters is packed: deflated, and written in the 64 letters of RFC 4648, section 5.
+bool is_packed_in_a_link(std::string_view value);
+std::string pack(std::string_view value);
+std::optional<std::string> unpack(std::string_view packed);
 
 std::string percent_encode(std::string_view text);
 std::optional<std::string> percent_decode(std::string_view text);

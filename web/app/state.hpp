@@ -6,6 +6,7 @@
 // folder; the State knows them only by type. Copies of a State share the parts that neither has changed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@ namespace attn::app {
 
 inline constexpr Index position_limit = 1'000'000;  // of layers, heads and tokens that can be chosen
 
-// All lenses share the selection: what is chosen in one is highlighted in the others.
+// All lenses share the selection: what is chosen in one is highlighted in the others. Each subject has its own.
 struct Selection {
     Index layer = 0;
     Index head = 0;
@@ -41,6 +42,17 @@ struct CellRef {
     bool words = false;       // row and column count words, not tokens
     Sink sink = Sink::shown;  // of a weight or a contribution
     bool operator==(const CellRef&) const = default;
+};
+
+struct Chosen {
+    Selection selection;
+    std::optional<CellRef> pin;
+    bool operator==(const Chosen&) const = default;
+};
+// Maps the keys of subjects that are not open to what is chosen in them, where that is anything.
+struct OtherChoices {
+    std::map<std::string_view, Chosen> of;
+    bool operator==(const OtherChoices&) const = default;
 };
 
 // Returns the initial value of a part: Part::initial(), or a Part{}.

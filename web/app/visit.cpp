@@ -13,6 +13,8 @@ namespace attn::app {
 
 namespace {
 
+constexpr double pause_ms = 1000;  // ends what is typed, and a movement about the picture
+
 std::string as_sentence(std::string message) {
     if (!message.empty() && message.back() != '.' && message.back() != '?') message += '.';
     return message;
@@ -60,8 +62,24 @@ void Visit::perform(const Command& command, std::uint64_t gesture) {
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.
-    if (!command.is_navigation()) last_edit_ = history_.last_edit();
-    changed(before, Change::command, command.opens_page());
+    if (!command.is_navigation() && !command.is_choice()) last_edit_ = history_.last_edit();
+    const Given last = std::exchange(given_, {gesture, command.kind(), now_ms()});
+    const bool goes_on =
+        (gesture != 0 && gesture == last.gesture) ||
+        (command.is_navigation() && last.kind == given_.kind && given_.at - last.at < pause_ms);
+    changed(before, Change::command, !goes_on);
+}
+
+std::uint64_t Visit::typing() {
+    const double last = std::exchange(typed_at_, now_ms());
+    if (typed_at_ - last > pause_ms) ++typing_;
+    return typing_;
+}
+
+void Visit::settle(const Command& command) {
+    const State before = state();
+    if (Status done = history_.settle(command); !done) return report_error(done.error());
+    if (state() != before) changed(before, Change::command, false);
 }
 
 void Visit::undo() {
@@ -79,14 +97,16 @@ void Visit::restore(const State& before, const char* edit) {
     State received = state();
     for_all([&](Resident& each) { each.receive(received, before, Change::restored); });
     if (received != state()) history_.correct(std::move(received));
-    changed(before, Change::restored, false);
+    given_ = {};
+    changed(before, Change::restored, true);
 }
 
-void Visit::replace(State next, bool new_page, const std::string& edit) {
+void Visit::replace(State next, const std::string& edit) {
     const State before = state();
     history_.replace(std::move(next), edit);
     last_edit_ = edit;
-    changed(before, Change::command, new_page);
+    given_ = {};
+    changed(before, Change::command, true);
 }
 
 void Visit::correct(State next) {
@@ -95,12 +115,12 @@ void Visit::correct(State next) {
     changed(before, Change::replaced, false);
 }
 
-void Visit::changed(const State& before, Change how, bool new_page) {
+void Visit::changed(const State& before, Change how, bool new_place) {
     ++changes_;
     for_all([&](Resident& each) { each.follow(before, how); });
     subject().fit_selection();
     show_boxes();
-    page_.set_url(address(), new_page);
+    page_.set_url(address(), new_place);
     page_.set_history(history_.can_undo(), history_.can_redo());
 }
 
@@ -140,6 +160,7 @@ void Visit::start(const std::string& fragment) {
 
 void Visit::open_fragment(const std::string& fragment) {
     const State before = state();
+    given_ = {};
     history_.replace(read_fragment(fragment), "opened a link");
     for_all([&](Resident& each) { each.follow(before, Change::replaced); });
     subject().fit_selection();

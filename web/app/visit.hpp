@@ -41,11 +41,17 @@ class Visit {
 
     // ---- The State ----------------------------------------------------------------------------------------
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one undo step.
+    // Each is a place that the browser's Back returns from; those of one gesture are one, and so are movements about
+    // the picture that follow one another within a second, as turns of a wheel do.
     void perform(const Command& command, std::uint64_t gesture = 0);
+    // Returns the gesture of what is being typed; after a pause of a second, another.
+    std::uint64_t typing();
+    // Performs what nobody asked for but follows from what is shown: no step, and no place of Back.
+    void settle(const Command& command);
     void undo();
     void redo();
     // Residents call these: replace() adds a step of undo, correct() changes the present State without one.
-    void replace(State state, bool new_page, const std::string& edit);
+    void replace(State state, const std::string& edit);
     void correct(State state);
     // Sets what the bare address shows; call before start().
     void set_home(const Opening& opening);
@@ -104,7 +110,7 @@ class Visit {
     void for_all(const std::function<void(Resident&)>& what) const;
     State read_fragment(const std::string& fragment);
     std::string address() const;
-    void changed(const State& before, Change how, bool new_page);
+    void changed(const State& before, Change how, bool new_place);
     void restore(const State& before, const char* edit);
     std::vector<std::uint64_t> milestones() const;
     bool work_until(double ms);
@@ -115,6 +121,14 @@ class Visit {
     History history_;
     std::optional<State> home_;
     std::string last_edit_;
+    // The last command performed: its gesture, its kind and when it was, in ms.
+    struct Given {
+        std::uint64_t gesture = 0;
+        const void* kind = nullptr;
+        double at = 0;
+    } given_;
+    std::uint64_t typing_ = std::uint64_t{1} << 62;
+    double typed_at_ = 0;  // ms
     std::vector<std::pair<const void*, std::shared_ptr<void>>> shared_;
     std::vector<std::unique_ptr<Resident>> subjects_, lenses_;  // in the order of their lists
     std::optional<TextBox> box_;

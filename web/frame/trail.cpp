@@ -45,7 +45,7 @@ void Frame::go_to(std::string_view lens, const Selection& selection, const CellR
         commands.push_back(std::move(each));
     if (lens != visit_.state().lens) commands.push_back(OpenLens{lens});
     if (commands.size() > 2) return visit_.perform(Together{std::move(commands)});
-    for (const Command& command : commands) visit_.perform(command);
+    for (const Command& command : commands) visit_.perform(command, ui::gesture());
 }
 
 void Frame::follow(const CellRef& from, const CellPlace& place) {

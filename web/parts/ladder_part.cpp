@@ -58,14 +58,14 @@ struct LadderPart::Frame {
     }
 
     void pin(const app::CellRef& cell) const {
-        drawing.visit.perform(app::Pin{cell});
+        drawing.visit.perform(app::Pin{cell}, ui::gesture());
         app::Selection selection = drawing.selection();
         const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
         selection.query = is_query_stage(cell.stage) ? std::optional(cell.row) : std::nullopt;
         selection.key = is_of_pairs(cell.stage) ? std::optional(cell.col)
                         : of_keys               ? std::optional(cell.row)
                                                 : std::nullopt;
-        drawing.visit.perform(app::Select{selection});
+        drawing.visit.perform(app::Select{selection}, ui::gesture());
     }
 
     // Highlights the row and column of the shared selection in this matrix.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/link.hpp"
 #include "app/table.hpp"
 #include "io/model_config.hpp"
 #include "platform/capture.hpp"
@@ -433,6 +434,9 @@ EMSCRIPTEN_KEEPALIVE void explorer_palette() {
     frame().open_palette();
     wake();
 }
+
+// Says whether something is too long for the address.
+EMSCRIPTEN_KEEPALIVE int explorer_link_leaves_out() { return app::leaves_out(visit().state()) ? 1 : 0; }
 
 EMSCRIPTEN_KEEPALIVE void explorer_undo() {
     visit().undo();

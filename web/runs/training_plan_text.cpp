@@ -11,8 +11,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t linked_text_limit = 2000;  // bytes
-
 template <class Integer>
 bool take(std::string_view text, Integer& to) {
     const auto value = read_integer<Integer>(text);
@@ -135,7 +133,7 @@ std::string to_text(const TrainingPlan& plan) {
         text += ",at:" + std::to_string(change.step) + changed(*before, change.values);
         before = &change.values;
     }
-    if (!plan.text.empty() && plan.text.size() <= linked_text_limit) text += ",text:" + plan.text;
+    if (!plan.text.empty() && fits_into_a_link(plan.text)) text += ",text:" + plan.text;
     return text;
 }
 
@@ -158,7 +156,7 @@ std::optional<TrainingPlan> parse_training_plan(std::string_view text) {
     std::string_view own_text;
     if (const auto at = text.find(",text:"); at != std::string_view::npos) {
         own_text = text.substr(at + 6);
-        if (own_text.size() > linked_text_limit) return std::nullopt;
+        if (!fits_into_a_link(own_text)) return std::nullopt;
         text = text.substr(0, at);
     }
     const auto parts = split(text, ',');

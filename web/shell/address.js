@@ -1,6 +1,10 @@
 // The page's address: its fragment is the program's state.
 
-const rest = 350;  // ms between replacements of an address; browsers refuse a hundred in thirty seconds
+const rest = 350;  // ms between replacements of an address
+
+// Browsers refuse a hundred changes of an address in thirty seconds. After `many` of them, new entries become
+// replacements, which come less often.
+const span = 30000, many = 50, longer = 1000;
 
 export class Address {
     /** @type {string | null} */
@@ -8,6 +12,8 @@ export class Address {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     #timer;
     #seen = location.hash.slice(1);
+    /** @type {number[]} when the address was last written, in ms */
+    #written = [];
 
     /** @param {(fragment: string) => void} onMove is called on back, forward and an edited address. */
     constructor(onMove) {
@@ -33,15 +39,21 @@ export class Address {
      * @param {boolean} push
      */
     set(fragment, push) {
-        if (push) {
+        if (push && !this.#crowded) {
             this.settle();
             if (fragment !== this.#seen) {
                 this.#write('pushState', fragment);
             }
         } else {
             this.#waiting = fragment;
-            this.#timer ||= setTimeout(() => this.settle(), rest);
+            this.#timer ||= setTimeout(() => this.settle(), this.#crowded ? longer : rest);
         }
+    }
+
+    get #crowded() {
+        const since = performance.now() - span;
+        this.#written = this.#written.filter((at) => at > since);
+        return this.#written.length >= many;
     }
 
     /** The address in full, up to date. */
@@ -73,6 +85,7 @@ export class Address {
         if (location.hash.slice(1) !== this.#seen) {
             return;  // somebody has just gone elsewhere, of which moved() is about to be told
         }
+        this.#written.push(performance.now());
         history[method](null, '', fragment ? `#${fragment}` : location.pathname + location.search);
         this.#seen = location.hash.slice(1);
     }

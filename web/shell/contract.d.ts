@@ -136,6 +136,7 @@ export interface Exports {
 
     /** Opens the palette that finds everything by its name. */
     _explorer_palette(): void;
+    _explorer_link_leaves_out(): Flag;
     _explorer_undo(): void;
     _explorer_redo(): void;
 

@@ -363,12 +363,13 @@ export class HubDialog {
      * @param {Fetching} fetching
      * @param {Awaited<ReturnType<Kept['entries']>>} entries
      */
-    async #arrived({ plan, fetched, keeps }, entries) {
-        const came = `${bytes(fetched)} were fetched from ${this.#hub.host}`;
+    async #arrived(fetching, entries) {
+        const { plan, keeps } = fetching;
+        const came = () => `${bytes(fetching.fetched)} were fetched from ${this.#hub.host}`;  // what is not kept comes while it is opened
         if (keeps && this.#asked && !isFor(plan, this.#asked.place)) {
-            this.#notices.info(`${shownNameOf(plan)} is kept on this machine: ${came}. Open it from the list of kept models.`);
+            this.#notices.info(`${shownNameOf(plan)} is kept on this machine: ${came()}. Open it from the list of kept models.`);
         } else if (await this.#open(plan, entries)) {
-            this.#notices.info(`${shownNameOf(plan)} is open: ${came}${keeps ? ' and are kept on this machine' : ''}.`);
+            this.#notices.info(`${shownNameOf(plan)} is open: ${came()}${keeps ? ' and are kept on this machine' : ''}.`);
         }
     }
 

@@ -75,7 +75,8 @@ const bar = new Bar({
     onLink() {
         const { link } = address;
         const long = link.length > 2000 ? ` It has ${link.length.toLocaleString('en')} characters; some programs cut long links.` : '';
-        clipboard.write(link, `The link is copied.${long}`);
+        const whole = program?.linkLeavesOut() ? ' A text of more than 32,000 characters is not in it.' : '';
+        clipboard.write(link, `The link is copied.${whole}${long}`);
     },
 });
 const fields = new Fields(element('field'), stage, (key, text, entered) => program?.field(key, text, entered));

@@ -240,6 +240,9 @@ export class Program {
 
     palette() { this.#call('_explorer_palette'); }
 
+    /** Whether something is too long for the address. */
+    linkLeavesOut() { return Boolean(this.#call('_explorer_link_leaves_out')); }
+
     undo() { this.#call('_explorer_undo'); }
     redo() { this.#call('_explorer_redo'); }
 

@@ -91,18 +91,66 @@ TEST_CASE("a new step forgets what was undone") {
     CHECK(g.present() == default_state());
 }
 
-TEST_CASE("choosing and pinning are no step, and go with the one they follow") {
+TEST_CASE("choosing a head, a word or a cell is a step; those of one kind in a row are one") {
     History h(default_state());
-    REQUIRE(h.perform(Select{{0, 0, 1, 2}}, 0));
-    REQUIRE(h.perform(Pin{CellRef{weight, 1, 2}}, 0));
-    CHECK_FALSE(h.can_undo());
-    CHECK(h.present().pin == CellRef{weight, 1, 2});
-    REQUIRE(h.perform(cell(0.6), 0));
+    REQUIRE(h.perform(Select{{1, 0, {}, {}}}, 1));
+    REQUIRE(h.perform(Select{{1, 3, {}, {}}}, 2));
+    REQUIRE(h.perform(Select{{1, 3, 1, {}}}, 3));
+    REQUIRE(h.perform(Select{{1, 3, 2, {}}}, 4));
+    REQUIRE(h.perform(Pin{CellRef{weight, 1, 2}}, 5));
+    REQUIRE(h.perform(Pin{CellRef{weight, 1, 1}}, 6));
     CHECK(h.undo());
-    CHECK(h.present().pin == CellRef{weight, 1, 2});
-    // Choosing something does not forget what was undone.
-    REQUIRE(h.perform(Pin{}, 0));
+    CHECK(h.last_edit() == "choice of a cell");
+    CHECK_FALSE(h.present().pin);
+    CHECK(h.present().selection == Selection{1, 3, 2, {}});
+    CHECK(h.undo());
+    CHECK(h.last_edit() == "choice of a word");
+    CHECK(h.present().selection == Selection{1, 3, {}, {}});
+    CHECK(h.undo());
+    CHECK(h.last_edit() == "choice of a head");
+    CHECK(h.present() == default_state());
+    CHECK_FALSE(h.can_undo());
+    CHECK(h.redo());
+    CHECK(h.redo());
+    CHECK(h.redo());
+    CHECK(h.present().pin == CellRef{weight, 1, 1});
+    // What is chosen after an undo is a step of its own.
+    CHECK(h.undo());
+    REQUIRE(h.perform(Select{{1, 3, 0, {}}}, 7));
+    CHECK(h.undo());
+    CHECK(h.present().selection == Selection{1, 3, 2, {}});
+}
+
+TEST_CASE("a click that pins a cell and chooses its words is one step, and the next click joins it") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 1));
+    const State before = h.present();
+    for (const Index row : {0, 1, 2}) {
+        const auto gesture = static_cast<std::uint64_t>(row + 2);
+        REQUIRE(h.perform(Pin{CellRef{weight, row, 0}}, gesture));
+        REQUIRE(h.perform(Select{{0, 0, row, 0}}, gesture));
+    }
+    // The marks of what the edit changed stay.
+    CHECK(worked_of(h.before_last_step()).x.at(0, 1) == 0.5);
+    CHECK(h.undo());
+    CHECK(h.present() == before);
+    // Choosing and letting go again is nothing to take back.
+    REQUIRE(h.perform(Pin{CellRef{weight, 1, 0}}, 9));
+    REQUIRE(h.perform(Pin{}, 10));
+    CHECK(h.undo());
+    CHECK(h.present() == default_state());
+}
+
+TEST_CASE("what follows from what is shown belongs to the step before") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 0));
+    REQUIRE(h.settle(Select{{0, 0, 1, {}}}));
+    CHECK(h.present().selection.query == 1);
+    CHECK(h.undo());
+    CHECK_FALSE(h.can_undo());
+    REQUIRE(h.settle(Select{{0, 0, 2, {}}}));
     CHECK(h.can_redo());
+    CHECK_FALSE(h.settle(Select{{0, 0, 200, {}}}));
 }
 
 TEST_CASE("what changes nothing or is refused is no step") {

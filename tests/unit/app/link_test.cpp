@@ -21,8 +21,9 @@ std::string after_first(const std::string& fragment) { return parse_fragment(fra
 // Returns what a link keeps of a State: everything except a text too long for a link and whatever belongs to
 // it.
 State kept(State s) {
+    constexpr std::size_t most = 32'000;
     const auto drop_long = [](std::string& text) {
-        if (text.size() > 2000) text.clear();
+        if (text.size() > most) text.clear();
     };
     const bool usual = s.lens == usual_lens(s);
     auto& sentence = s.edit<SentenceState>();
@@ -30,7 +31,7 @@ State kept(State s) {
     drop_long(sentence.written);
     drop_long(sentence.corpus.own);
     if (sentence.compared &&
-        (sentence.compared->text.size() > 2000 || sentence.compared->written.size() > 2000)) {
+        (sentence.compared->text.size() > most || sentence.compared->written.size() > most)) {
         sentence.compared.reset();
         if (s.pin && s.pin->second) s.pin.reset();
         if (usual) s.lens = usual_lens(s);
@@ -40,9 +41,9 @@ State kept(State s) {
     drop_long(training.plan.text);
     if (training.compared) drop_long(training.compared->text);
     auto& tensors = s.edit<TensorsState>();
-    if (write_names(tensors.files).size() > 2000) tensors.files.clear();
+    if (write_names(tensors.files).size() > most) tensors.files.clear();
     auto& masks = s.edit<MasksState>();
-    if (masks.mask.text().size() > 2000) masks.mask = MasksState{}.mask;
+    if (masks.mask.text().size() > most) masks.mask = MasksState{}.mask;
     // A link keeps how two runs are compared only if there are two.
     if (!lens_of(s).compares && !sentence_of(s).compared) s.edit<CompareState>() = {};
     return s;
@@ -156,14 +157,53 @@ TEST_CASE("whatever commands led to it, a State comes back from its link") {
     }
 }
 
-TEST_CASE("a text of 2,000 characters goes into a link, a longer one does not") {
-    std::string text;
-    for (int i = 0; i < 2000; ++i) text += "🐈";
-    State s = after(default_state(), SetText{text});
+TEST_CASE(
+    "a text of 2,000 characters goes into a link as it is, a longer one packed, one above 32,000 not at "
+    "all") {
+    const auto cats = [](int count) {
+        std::string text;
+        for (int i = 0; i < count; ++i) text += "🐈";
+        return text;
+    };
+    State s = after(default_state(), SetText{cats(2000)});
+    CHECK(to_fragment(s).starts_with("v=1&text=%F0"));
     CHECK(parse_fragment(to_fragment(s)).state == s);
-    s = after(s, SetText{text + "x"});
+    s = after(s, SetText{cats(32'000)});
+    CHECK(to_fragment(s).starts_with("v=1&text~="));
+    CHECK(to_fragment(s).size() < 1000);
+    CHECK(parse_fragment(to_fragment(s)).state == s);
+    CHECK_FALSE(leaves_out(s));
+    s = after(s, SetText{cats(32'000) + "x"});
     CHECK(to_fragment(s) == "");
-    CHECK(parse_fragment("text=" + std::string(2001, 'x')).state == default_state());
+    CHECK(leaves_out(s));
+    CHECK(parse_fragment("text=" + std::string(32'001, 'x')).state == default_state());
+    // Every text that a person can type or paste, and every other long value.
+    Random random(8);
+    std::string noise;
+    for (int i = 0; i < 20'000; ++i) noise += static_cast<char>(' ' + random.bits() % 95);
+    for (const Command& command : {Command(SetText{noise}), Command(SetWritten{noise}),
+                                   Command(SetCorpus{{noise, 0}}), Command(Compare{Comparison{noise, noise}}),
+                                   Command(OpenTensors{std::vector(90, std::string(200, 'x'))})}) {
+        const State made = after(default_state(), command);
+        CHECK(to_fragment(made).find("~=") != std::string::npos);
+        CHECK(to_fragment(made).size() < 45'000);
+        check_round_trip(made);
+        CHECK_FALSE(leaves_out(made));
+    }
+    TrainingPlan plan = training_preset("own-text")->plan;
+    plan.text = noise;
+    check_round_trip(after(default_state(), SetTrainingPlan{plan}));
+}
+
+TEST_CASE("a packed value that is cut off or damaged is left out, with a sentence that says so") {
+    const State s = after(default_state(), SetText{std::string(3000, 'x')});
+    const std::string fragment = to_fragment(s);
+    for (const std::string& bad :
+         {fragment.substr(0, fragment.size() - 4), fragment + "A", fragment + "!", std::string("text~=")}) {
+        CHECK(parse_fragment(bad).state == default_state());
+        CHECK_THAT(parse_fragment(bad).note, Catch::Matchers::ContainsSubstring("is cut off or damaged"));
+    }
+    CHECK(parse_fragment(fragment + "&text=a").note == "The link gives 'text' twice; the first is used.");
 }
 
 TEST_CASE("a link may be written by hand, by other programs, and in another order") {
@@ -197,9 +237,10 @@ TEST_CASE("what cannot be read is left out, with a sentence that names it") {
     CHECK(after_first("%zz=1") == "The link's key '%zz' is not known here.");
     CHECK(after_first("T=%zz") ==
           "The link's value '%zz' for 'T' is not percent-encoded text; the default is used.");
-    CHECK(after_first("text=%ff") ==
-          "The link's value '\\xff' for 'text' is not UTF-8 text of at most 2,000 characters; the default is "
-          "used.");
+    CHECK(
+        after_first("text=%ff") ==
+        "The link's value '\\xff' for 'text' is not UTF-8 text of at most 32,000 characters; the default is "
+        "used.");
     CHECK(after_first("T=2&T=3") == "The link gives 'T' twice; the first is used.");
     CHECK(after_first("v=2") ==
           "The link is of version '2' and this page reads version 1, so the first example is shown.");

@@ -208,10 +208,11 @@ void check_same(const json& expected, const json& found, double tolerance = 0) {
     CHECK(all.empty());
 }
 
-// The list of lenses has changed since, and a note about the tensors' map now lists every value allowed, as
+// The list of lenses and the length of texts have changed since, and a note about the tensors' map now lists every value allowed, as
 // it does for other maps.
 std::string without_expected(std::string note) {
-    for (const std::string begins : {" for 'lens' is not ", " for 'shown' is not "}) {
+    for (const std::string begins :
+         {" for 'lens' is not ", " for 'shown' is not ", " for 'text' is not ", " for 'with' is not "}) {
         const std::string ends = "; the default is used";
         const auto at = note.find(begins);
         if (at == std::string::npos) continue;
@@ -241,6 +242,13 @@ const json& golden() {
 
 void check_link(const std::string& link, const json& entry) {
     const ParsedFragment parsed = parse_fragment(link);
+    // A text or a list of files was too long for a link before.
+    const std::string note = entry["note"];
+    if (link.size() > 2000 && (note.find("2,000") != note.npos || note.find("'files' is not") != note.npos ||
+                               note.find("'train' is not") != note.npos)) {
+        CHECK(parsed.note == "");
+        return;
+    }
     const auto pins = pins_since.find(link);
     CHECK(without_expected(parsed.note) == (pins != pins_since.end() ? "" : without_expected(entry["note"])));
     json expected = golden()["default"], found = dump(parsed.state);

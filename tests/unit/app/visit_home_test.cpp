@@ -147,6 +147,7 @@ TEST_CASE(
     CHECK(shown_name(name) == "openai-community/gpt2");
     CHECK(shown_name(name + "/q4/gpt2.gguf") == "openai-community/gpt2/q4/gpt2.gguf");
     CHECK(shown_name("hub:EleutherAI/pythia-70m@step1000") == "EleutherAI/pythia-70m@step1000");
+    CHECK(shown_name("hub:org/name@refs%2Fpr%2F1/q4/x.gguf") == "org/name@refs/pr/1/q4/x.gguf");
     CHECK(shown_name("hub:openai-community/gpt2") == "openai-community/gpt2");
     CHECK(shown_name("tiny@" + commit) == "tiny@" + commit);
 

@@ -365,3 +365,104 @@ TEST_CASE("a visit surveys the heads of its run, the chosen one first, and shows
           "The link's value 'brightness' for 'heads' is not entropy, first, previous, duplicate, "
           "induction, distance, itself or spread, or two of them; the default is used.");
 }
+
+TEST_CASE("every change that a person makes is a place of Back; a gesture is one") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("");
+    int places = 0;
+    const auto adds = [&](int count) {
+        INFO(visit.last_edit());
+        CHECK(page.pushed - std::exchange(places, page.pushed) == count);
+        CHECK(page.url == to_fragment(visit.state()));
+    };
+    visit.perform(Select{{1, 2, {}, {}}}, 1);
+    adds(1);
+    visit.perform(Select{{1, 3, {}, {}}}, 2);
+    adds(1);
+    visit.perform(OpenSubject{sentence_subject});
+    adds(1);
+    visit.perform(OpenLens{"softmax"});
+    adds(1);
+    // A click pins a cell and chooses its words.
+    visit.perform(OpenSubject{worked_subject});
+    places = page.pushed;
+    visit.perform(Pin{CellRef{weight, 1, 0}}, 3);
+    visit.perform(Select{{0, 0, 1, 0}}, 3);
+    adds(1);
+    for (const double value : {0.6, 0.7, 0.8}) visit.perform(SetCell{{x, 0, 1}, value}, 4);
+    adds(1);
+    visit.perform(SetTemperature{2}, 5);
+    visit.perform(SetTemperature{3}, 6);
+    adds(2);
+    // A wheel's turns follow one another.
+    for (Index end = 9; end > 3; --end)
+        visit.perform(ShowWindow{Window{{0, end}, {0, end}}}, static_cast<std::uint64_t>(20 - end));
+    adds(1);
+    visit.undo();
+    adds(1);
+    visit.redo();
+    adds(1);
+    visit.settle(Select{{0, 0, 2, 0}});
+    adds(0);
+    visit.perform(SetTemperature{1000});
+    visit.perform(SetTemperature{3});
+    adds(0);
+}
+
+TEST_CASE("each subject keeps what was chosen and pinned in it, in links, too") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    visit.perform(Select{{1, 2, 3, 1}});
+    visit.perform(Pin{CellRef{weight, 3, 1}});
+    const Selection chosen = visit.state().selection;
+    visit.perform(OpenSubject{worked_subject});
+    CHECK(visit.state().selection == Selection{});
+    CHECK_FALSE(visit.state().pin);
+    visit.perform(Pin{CellRef{weight, 1, 0}});
+    visit.perform(Select{{0, 0, 1, 0}});
+    const State example = visit.state();
+    CHECK(parse_fragment(page.url).state == example);
+    visit.perform(OpenSubject{sentence_subject});
+    CHECK(visit.state().selection == chosen);
+    CHECK(visit.state().pin == CellRef{weight, 3, 1});
+    visit.perform(OpenSubject{worked_subject});
+    CHECK(visit.state() == example);
+    // Back, and from there to the tab.
+    const std::string link = page.url;
+    visit.open_fragment("v=1");
+    visit.open_fragment(link);
+    visit.perform(OpenSubject{sentence_subject});
+    CHECK(visit.state().selection == chosen);
+    // What is no longer there is not chosen: a shorter text, another model, a number of a lens.
+    visit.perform(OpenSubject{worked_subject});
+    visit.perform(SetModel{"another"});
+    CHECK(visit.state().pin == CellRef{weight, 1, 0});
+    visit.perform(OpenSubject{sentence_subject});
+    CHECK(visit.state().selection == Selection{});
+    CHECK_FALSE(visit.state().pin);
+    visit.perform(OpenLens{"softmax"});
+    visit.perform(Pin{CellRef{Stage::lens, 0, 0}});
+    visit.perform(OpenSubject{worked_subject});
+    visit.perform(OpenLens{"masks"});
+    visit.perform(OpenSubject{sentence_subject});
+    CHECK_FALSE(visit.state().pin);
+}
+
+TEST_CASE("the choices of other subjects in a link are read as strictly as the rest") {
+    for (const char* value : {"", "sentence", "worked,1.2...", "sentence,1.2", "sentence,.2...",
+                              "sentence,0.0...", "sentence,-1.2...", "sentence,1.2.9999999..",
+                              "sentence,1.2...,weight.0", "sentence,1.2...,weight.0.0,x", "elsewhere,1.2...",
+                              "sentence,1.2...:sentence,1.3...", "sentence,1.2...,lens.0.0"}) {
+        INFO(value);
+        const ParsedFragment parsed = parse_fragment("chosen=" + std::string(value));
+        CHECK(parsed.state == default_state());
+        CHECK(parsed.note.find("'chosen'") != std::string::npos);
+    }
+    const State read = parse_fragment("chosen=sentence,1.2.3.,weight.3.1:tensors,0.1...").state;
+    CHECK(read == default_state());
+    CHECK(parse_fragment("chosen=sentence,1.2.3..,weight.3.1:tensors,0.1...")
+              .state.of<OtherChoices>()
+              .of.size() == 2);
+}

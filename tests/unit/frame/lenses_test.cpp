@@ -74,9 +74,8 @@ TEST_CASE("a head that the example does not have stays chosen, and every lens sh
         std::vector<std::string> spoken;
         std::vector<std::size_t> tables;
         for (const Selection& chosen : {Selection{}, far}) {
-            screen.visit.perform(OpenSubject{"sentence"});
-            screen.visit.perform(Select{chosen});
             screen.visit.perform(OpenSubject{"worked"});
+            screen.visit.perform(Select{chosen});
             screen.visit.perform(OpenLens{lens.key});
             screen.settle();
             CHECK(screen.visit.state().selection == chosen);
@@ -213,8 +212,7 @@ TEST_CASE("a head is taken to the worked example and edited there") {
     screen.type("2");
     screen.press(ImGuiKey_Enter);
     CHECK(worked_of(screen.visit.state()).q.at(0, 0) == 2);
-    screen.visit.undo();
-    screen.visit.undo();
+    for (int step = 0; step < 3; ++step) screen.visit.undo();  // the number, the cell, the head
     CHECK(screen.visit.state().subject == sentence_subject);
 }
 

@@ -297,7 +297,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         };
         if (reply.hovered) drawing.now.cell = at(*reply.hovered);
         if (reply.heard) drawing.now.cell = at(*reply.heard);
-        if (reply.clicked) drawing.visit.perform(Pin{at(*reply.clicked)});
+        if (reply.clicked) drawing.visit.perform(Pin{at(*reply.clicked)}, ui::gesture());
     };
     // A matrix of the forward pass, and below it its gradient.
     const auto pair = [&](Slope slope, std::string forward_title, const Matrix& forward, Stage stage) {

@@ -18,8 +18,12 @@ void forget_heads(State& state) {
     looks.flow.heads.clear();
     set_looks(state, sentence_subject, std::move(looks));
     state.edit<SentenceState>().changes = {};
-    state.selection = {};
-    state.pin.reset();
+    if (state.subject == sentence_subject) {
+        state.selection = {};
+        state.pin.reset();
+    } else {
+        state.edit<OtherChoices>().of.erase(sentence_subject);
+    }
 }
 
 // “ sat”, or the beginning of a longer text, on one line.
@@ -47,9 +51,14 @@ std::string shown_name(std::string_view name) {
     const std::size_t at = name.find('@');
     const std::string_view revision =
         at == std::string_view::npos ? "" : name.substr(at + 1, name.find('/', at) - at - 1);
+    const auto typed = [](std::string_view part) {
+        std::string text(part);
+        for (std::size_t i = 0; (i = text.find("%2F", i)) != text.npos; ++i) text.replace(i, 3, "/");
+        return text;
+    };
     const bool commit =
         revision.size() == 40 && revision.find_first_not_of("0123456789abcdef") == revision.npos;
-    if (!commit) return std::string(name);
+    if (!commit) return typed(name);
     return std::string(name.substr(0, at)) + std::string(name.substr(at + 1 + revision.size()));
 }
 
@@ -71,7 +80,7 @@ std::string SetWritten::describe(const State& before) const {
 
 Status OpenBundled::apply(State& state) const {
     if (const Status opened = SetModel{.name = model}.apply(state); !opened) return opened;
-    state.subject = sentence_subject;
+    show_subject(state, sentence_subject);
     state.edit<SentenceState>().compared.reset();
     state.edit<SentenceState>().sampling.temperature = 0;  // the likeliest token, as its card has it
     if (lens_of(state).compares) state.lens = usual_lens(state);
@@ -133,7 +142,7 @@ Status OpenTrained::apply(State& state) const {
     sentence.model = name_of(normal);
     sentence.trained = normal;
     sentence.compared.reset();
-    state.subject = sentence_subject;
+    show_subject(state, sentence_subject);
     state.lens = usual_lens(state);
     // Training pauses meanwhile, at the step that was opened.
     TrainingState& training = state.edit<TrainingState>();

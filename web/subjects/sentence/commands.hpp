@@ -20,7 +20,6 @@ struct SetWritten {
 };
 // Shows a model that comes with the page on a text, and on what its decoder has written.
 struct OpenBundled {
-    static constexpr bool new_page = true;
     std::string model, text, written;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -34,7 +33,6 @@ struct Compare {
     std::string describe(const State& before) const;
 };
 struct SetModel {
-    static constexpr bool new_page = true;
     std::string name;
     // The model that was open wrote no text, so that what is written came with a link and waits for one that does.
     bool keeps_written = false;
@@ -43,7 +41,6 @@ struct SetModel {
 };
 // Shows a network that was trained in this page, at one of its steps, on a text.
 struct OpenTrained {
-    static constexpr bool new_page = true;
     TrainedHere network;
     std::string text;
     HeadIndex head;

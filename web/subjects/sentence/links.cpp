@@ -9,8 +9,17 @@ namespace attn::app {
 
 namespace {
 
-// Removes a second text that is too long for a link, and a pinned cell that belongs to it.
+// Removes texts that are too long for a link, and a pinned cell that belongs to a second one.
 void prune(State& state) {
+    const auto long_text = [&](auto member) { return !fits_into_a_link(member(sentence_of(state))); };
+    if (long_text([](const SentenceState& s) -> auto& { return s.text; }))
+        state.edit<SentenceState>().text.clear();
+    if (long_text([](const SentenceState& s) -> auto& { return s.written; }))
+        state.edit<SentenceState>().written.clear();
+    if (long_text([](const SentenceState& s) -> auto& { return s.corpus.own; }))
+        state.edit<SentenceState>().corpus.own.clear();
+    if (const auto& trained = sentence_of(state).trained; trained && !fits_into_a_link(trained->plan.text))
+        state.edit<SentenceState>().trained->plan.text.clear();
     const auto& second = sentence_of(state).compared;
     if (!second || !second->of_text() ||
         (fits_into_a_link(second->text) && fits_into_a_link(second->written)))
@@ -36,7 +45,7 @@ std::optional<SamplingState> read_sampling(std::string_view text) {
 }
 
 constexpr LinkRow sentence_rows[] = {
-    {"with", "UTF-8 text of at most 2,000 characters",
+    {"with", "UTF-8 text of at most 32,000 characters",
      [](State& s, const std::string& value) {
          return fits_into_a_link(value) && take(s, Compare{Comparison{.text = value}});
      },
@@ -50,7 +59,7 @@ constexpr LinkRow sentence_rows[] = {
          const auto& second = sentence_of(s).compared;
          return second ? second->model : std::nullopt;
      }},
-    {"with.written", "UTF-8 text of at most 2,000 characters, beside a second text",
+    {"with.written", "UTF-8 text of at most 32,000 characters, beside a second text",
      [](State& s, const std::string& value) {
          if (!sentence_of(s).compared || !sentence_of(s).compared->of_text() || !fits_into_a_link(value))
              return false;
@@ -62,17 +71,17 @@ constexpr LinkRow sentence_rows[] = {
          const auto& second = sentence_of(s).compared;
          return !second || second->written.empty() ? std::nullopt : std::optional(second->written);
      }},
-    {"text", "UTF-8 text of at most 2,000 characters",
+    {"text", "UTF-8 text of at most 32,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetText{value}); },
      [](const State& s, const State&) -> std::optional<std::string> {
          const std::string& text = sentence_of(s).text;
-         return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
+         return text.empty() ? std::nullopt : std::optional(text);
      }},
-    {"written", "UTF-8 text of at most 2,000 characters",
+    {"written", "UTF-8 text of at most 32,000 characters",
      [](State& s, const std::string& value) { return fits_into_a_link(value) && take(s, SetWritten{value}); },
      [](const State& s, const State&) -> std::optional<std::string> {
          const std::string& text = sentence_of(s).written;
-         return text.empty() || !fits_into_a_link(text) ? std::nullopt : std::optional(text);
+         return text.empty() ? std::nullopt : std::optional(text);
      }},
     {"model", "the name of a model",
      [](State& s, const std::string& value) {
@@ -130,7 +139,7 @@ constexpr LinkRow sentence_rows[] = {
          const Corpus& corpus = sentence_of(s).corpus;
          return corpus.seed == Corpus{}.seed ? std::nullopt : std::optional(std::to_string(corpus.seed));
      }},
-    {"corpus.texts", "texts that stand for many, one a line, of at most 2,000 characters",
+    {"corpus.texts", "texts that stand for many, one a line, of at most 32,000 characters",
      [](State& s, const std::string& value) {
          Corpus corpus = sentence_of(s).corpus;
          corpus.own = value;
@@ -138,7 +147,7 @@ constexpr LinkRow sentence_rows[] = {
      },
      [](const State& s, const State&) -> std::optional<std::string> {
          const std::string& own = sentence_of(s).corpus.own;
-         return own.empty() || !fits_into_a_link(own) ? std::nullopt : std::optional(own);
+         return own.empty() ? std::nullopt : std::optional(own);
      }},
     {"before", "shown, or beside: the run without its changes",
      [](State& s, const std::string& value) {

@@ -87,7 +87,7 @@ void SentenceSubject::follow(const State& before, Change how) {
     if (how != Change::command) {
         wanted_ = state().selection;
         play(false);
-    } else if (before.selection != state().selection && !selecting_) {
+    } else if (before.subject == state().subject && before.selection != state().selection && !selecting_) {
         wanted_.reset();
         last_wanted_ = false;
     }
@@ -121,7 +121,7 @@ TextRun* SentenceSubject::chosen_run() const {
 
 void SentenceSubject::select(const Selection& selection) {
     const bool outer = std::exchange(selecting_, true);
-    visit().perform(Select{selection});
+    visit().settle(Select{selection});
     selecting_ = outer;
 }
 
@@ -147,7 +147,7 @@ void SentenceSubject::fit_selection() {
                                 : owner->queries();
         };
         if (pin->row >= count(of_keys) || (is_of_pairs(pin->stage) && pin->col >= count(true)))
-            visit().perform(Pin{std::nullopt});
+            visit().settle(Pin{std::nullopt});
     }
     if (selection != state().selection) select(selection);
 }
@@ -367,7 +367,7 @@ void SentenceSubject::model_chosen(bool keeps_written) {
     }
     if (const State* home = visit().home(); home && model_name_ == sentence_of(*home).model && !own) {
         State next = state();  // the worked example stays as it is
-        next.subject = home->subject;
+        show_subject(next, home->subject);
         next.lens = home->lens;
         SentenceState& sentence = next.edit<SentenceState>();
         if (sentence.compared && sentence.compared->model) sentence.compared.reset();
@@ -377,7 +377,7 @@ void SentenceSubject::model_chosen(bool keeps_written) {
         sentence.changes = {};
         next.selection = home->selection;
         next.pin.reset();
-        visit().replace(std::move(next), true, "model " + model_name_);
+        visit().replace(std::move(next), "model " + model_name_);
         last_wanted_ = !home->selection.query;
         wanted_ = home->selection;
         return;

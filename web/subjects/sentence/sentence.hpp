@@ -262,7 +262,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<std::string> alphabet_;       // none: not asked for since the model was opened
     std::string awaited_;
 
-    std::uint64_t typing_ = 0;  // the gesture of the letters being typed
+    std::uint64_t typing_ = std::uint64_t{1} << 63;  // the gesture of the letters being typed
     double typed_at_ms_ = 0;
     // The selection to make once the run has enough tokens: what a link or undo chose, the last token, or a
     // word.

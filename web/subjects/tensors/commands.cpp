@@ -30,7 +30,7 @@ Status OpenTensors::apply(State& state) const {
     }
     if (!shown)
         if (const Status opened = OpenSubject{tensors_subject}.apply(state); !opened) return opened;
-    if (!known || !shown) {
+    if (!known) {
         state.selection = {};
         state.pin.reset();
     }

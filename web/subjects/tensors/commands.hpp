@@ -8,7 +8,6 @@ namespace attn::app {
 
 // Names the open files and shows them; no names: they are closed.
 struct OpenTensors {
-    static constexpr bool new_page = true;
     std::vector<std::string> files = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;

@@ -25,6 +25,10 @@ std::optional<TensorRule> read_rule(std::string_view text) {
     return std::nullopt;
 }
 
+void prune(State& state) {
+    if (!fits_into_a_link(write_names(tensors_of(state).files))) state.edit<TensorsState>().files.clear();
+}
+
 constexpr LinkRow tensors_rows[] = {
     {"files", "names of files, separated by commas",
      [](State& s, const std::string& value) {
@@ -35,7 +39,7 @@ constexpr LinkRow tensors_rows[] = {
      },
      [](const State& s, const State&) -> std::optional<std::string> {
          const std::string names = write_names(tensors_of(s).files);
-         return names.empty() || !fits_into_a_link(names) ? std::nullopt : std::optional(names);
+         return names.empty() ? std::nullopt : std::optional(names);
      }},
     {"rule", "causal or past, and unscaled",
      [](State& s, const std::string& value) {
@@ -54,6 +58,6 @@ constexpr auto all_rows = joined(tensors_rows, LooksRows<LooksKeys>::rows);
 
 }  // namespace
 
-LinkRows tensors_links() { return {all_rows}; }
+LinkRows tensors_links() { return {.rows = all_rows, .prune = prune}; }
 
 }  // namespace attn::app

@@ -89,9 +89,9 @@ void TensorsSubject::fit_selection() {
                                       : set->queries(),
                     cols = pin->words ? set->key_words().count() : set->keys();
         if (pin->row >= rows || (is_of_pairs(pin->stage) && pin->col >= cols))
-            visit().perform(Pin{std::nullopt});
+            visit().settle(Pin{std::nullopt});
     }
-    if (selection != state().selection) visit().perform(Select{selection});
+    if (selection != state().selection) visit().settle(Select{selection});
 }
 
 std::optional<Explained> TensorsSubject::explain_at(const CellPlace& place) {

@@ -8,6 +8,12 @@ namespace attn::app {
 
 namespace {
 
+void prune(State& state) {
+    if (!fits_into_a_link(training_of(state).plan.text)) state.edit<TrainingState>().plan.text.clear();
+    if (const auto& other = training_of(state).compared; other && !fits_into_a_link(other->text))
+        state.edit<TrainingState>().compared->text.clear();
+}
+
 constexpr LinkRow training_rows[] = {
     {"train", "the plan of a training run, as induction,layers:3",
      [](State& s, const std::string& value) {
@@ -48,6 +54,6 @@ constexpr auto all_rows = joined(training_rows, LooksRows<LooksKeys>::rows);
 
 }  // namespace
 
-LinkRows training_links() { return {all_rows}; }
+LinkRows training_links() { return {.rows = all_rows, .prune = prune}; }
 
 }  // namespace attn::app

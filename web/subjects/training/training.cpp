@@ -87,7 +87,7 @@ void TrainingSubject::fit_selection() {
     selection.head = std::min(selection.head, plan.heads - 1);
     if (selection.query && *selection.query >= plan.context) selection.query.reset();
     if (selection.key && *selection.key >= plan.context) selection.key.reset();
-    if (selection != state().selection) visit().perform(Select{selection});
+    if (selection != state().selection) visit().settle(Select{selection});
 }
 
 std::optional<TextBox> TrainingSubject::text_box() const {
@@ -100,7 +100,7 @@ void TrainingSubject::text_typed(Box, const std::string& text) {
     TrainingPlan plan = now().plan;
     plan.text = text;
     plan.changes.clear();
-    visit().perform(SetTrainingPlan{plan});
+    visit().perform(SetTrainingPlan{plan}, visit().typing());
 }
 
 bool TrainingSubject::work(Urgency urgency, double until_ms) {

@@ -44,8 +44,8 @@ Status TrainingSubject::may_go_on(const TrainingRun* run) const {
 void TrainingSubject::draw_go(const TrainingRun* run) {
     const std::int64_t taken = run ? run->steps_taken() : 0, steps = now().plan.steps;
     const auto go = [&] {
-        visit().perform(ShowTrainingStep{});
-        visit().perform(RunTraining{true});
+        visit().perform(ShowTrainingStep{}, ui::gesture());
+        visit().perform(RunTraining{true}, ui::gesture());
     };
     if (run && !run->failure() && taken == steps) {
         TrainingPlan longer = now().plan;
@@ -60,8 +60,8 @@ void TrainingSubject::draw_go(const TrainingRun* run) {
     if (!now().running || !possible) {
         if (ui::button("training/train", taken == 0 ? "Train" : "Continue", possible)) go();
     } else if (ui::button("training/pause", "Pause")) {
-        visit().perform(RunTraining{false});
-        visit().perform(ShowTrainingStep{taken});
+        visit().perform(RunTraining{false}, ui::gesture());
+        visit().perform(ShowTrainingStep{taken}, ui::gesture());
     }
 }
 

@@ -296,7 +296,7 @@ Status TakeHead::apply(State& state) const {
     if (const Status sound = check_inputs(w); !sound)
         return Error{"This head cannot be edited here: " + sound.error().message};
     state.edit<WorkedState>() = std::move(w);
-    state.subject = worked_subject;
+    show_subject(state, worked_subject);
     state.lens = usual_lens(state);
     state.selection = {};
     state.pin.reset();

@@ -9,7 +9,6 @@
 namespace attn::app {
 
 struct OpenPreset {
-    static constexpr bool new_page = true;
     PresetId preset;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -92,7 +91,6 @@ struct SetLabel {
 
 // Replaces the example with a head of another subject, to be edited.
 struct TakeHead {
-    static constexpr bool new_page = true;
     HeadCopy head;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
