@@ -182,7 +182,6 @@ export class Fetching {
                 await kept.finish(this.plan);
                 return await kept.entries(this.plan);
             } catch (error) {
-                await kept.leaveFile(this.plan).catch(() => {});
                 if (!(error instanceof Told)) {
                     throw error;
                 }
@@ -200,8 +199,28 @@ export class Fetching {
     async #keep(kept, file) {
         const { plan } = this;
         const from = await kept.openFile(plan, file);
-        let at = from;
         this.#set(file, from);
+        try {
+            await this.#write(kept, file, from);
+        } catch (error) {
+            this.#set(file, await kept.leaveFile(plan).catch(() => 0));
+            throw error;
+        }
+        if (!await kept.closeFile(plan)) {
+            this.#set(file, 0);
+            throw otherThanListed(this.#hub, file);
+        }
+        this.#checked.add(file.path);
+    }
+
+    /**
+     * @param {Kept} kept
+     * @param {Listed} file
+     * @param {number} from
+     */
+    async #write(kept, file, from) {
+        const { plan } = this;
+        let at = from;
         /** @type {Promise<void>[]} */
         const written = [];
         for await (const bytes of this.#arriving(file, from)) {
@@ -215,11 +234,6 @@ export class Fetching {
             }
         }
         await Promise.all(written);
-        if (!await kept.closeFile(plan)) {
-            this.#set(file, 0);
-            throw otherThanListed(this.#hub, file);
-        }
-        this.#checked.add(file.path);
     }
 
     /** @param {Listed} file */

@@ -230,7 +230,12 @@ export class Kept {
         return this.#ask('close', {}, plan.repository);
     }
 
-    /** @param {Plan} plan */
+    /**
+     * The answer is how many bytes of the file are here.
+     *
+     * @param {Plan} plan
+     * @returns {Promise<number>}
+     */
     leaveFile(plan) {
         return this.#ask('release', {}, plan.repository);
     }

@@ -125,11 +125,13 @@ const deeds = {
         return holds;
     },
 
-    /** What has been written stays, to be gone on with. */
+    /** What has been written stays, to be gone on with. The answer is how much that is of the file. */
     release() {
+        const at = writing?.at ?? 0;
         writing?.handle.flush();
         writing?.handle.close();
         writing = null;
+        return at;
     },
 };
 

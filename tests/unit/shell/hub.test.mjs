@@ -337,7 +337,8 @@ async function answering(answer, first = 0) {
     await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)); });
     server.unref();
     after(() => server.closeAllConnections());
-    return new Hub(`http://127.0.0.1:${server.address().port}`, { stall: 300 });
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+    return new Hub(`http://127.0.0.1:${port}`, { stall: 300 });
 }
 
 test('a look-up that answers nonsense or nothing is one sentence, and may be tried again', async () => {
