@@ -29,11 +29,12 @@ class CircuitMap final : public Map {
         for (Index row = 0; row < window.rows(); ++row)
             std::copy_n(left.row(window.query(row)), left.cols, queries.matrix().row(row));
         turn_.turn(queries.matrix());
-        for (float& each : queries.values()) each *= factors_->scale;
+        for (float& each : queries.values()) each *= static_cast<float>(factors_->scale);
         kernels.dot_products(queries.matrix(), rows(right, window.keys), out);
         if (factors_->softcap == 0) return;
         for (Index row = 0; row < out.rows; ++row)
-            kernels.soft_cap({out.row(row), static_cast<std::size_t>(out.cols)}, factors_->softcap);
+            kernels.soft_cap({out.row(row), static_cast<std::size_t>(out.cols)},
+                             static_cast<float>(factors_->softcap));
     }
 
   private:
@@ -171,7 +172,7 @@ std::vector<double> mean_score_by_distance(const CircuitFactors& factors, const 
             }
             score += turned * k[own];
         }
-        scores.push_back(score * static_cast<double>(factors.scale));
+        scores.push_back(score * factors.scale);
     }
     return scores;
 }

@@ -35,8 +35,8 @@ CircuitTurn turn_of(const Network& network, Index attention, Index distance);
 
 struct CircuitFactors {
     Tensor left, right;  // [rows, rank], [cols, rank]; of queries before they are turned
-    float scale = 1;
-    float softcap = 0;  // of scaled scores; 0: none
+    double scale = 1;
+    double softcap = 0;  // of scaled scores; 0: none
 };
 // Signed; cell (i, j) is scale · left_i · right_j, capped, with left_i turned.
 MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitTurn turn = {});

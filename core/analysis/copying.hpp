@@ -47,7 +47,7 @@ class TokenProducts {
     // What an attention reads of the stream but for a norm's gain and bias.
     struct Standard {
         std::optional<Norm::Kind> kind;  // none: the stream as it is
-        float epsilon = 0;
+        double epsilon = 0;
         std::vector<float> ones;
         Tensor sum;    // [d_model, width], Σ_t x_t u_t
         Tensor chunk;  // [d_model, chunk], of the tokens that are being added

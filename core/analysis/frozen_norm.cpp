@@ -21,7 +21,7 @@ FrozenNorm::FrozenNorm(const Norm& norm, std::span<const double> x) : norm_(&nor
     const double mean = centres(norm) ? mean_of(x) : 0;
     double squares = 0;
     for (const double each : x) squares += (each - mean) * (each - mean);
-    deviation_ = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(norm.epsilon));
+    deviation_ = std::sqrt(squares / static_cast<double>(x.size()) + norm.epsilon);
 }
 
 FrozenNorm::FrozenNorm(const Norm& norm, std::span<const float> x)

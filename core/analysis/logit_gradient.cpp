@@ -180,8 +180,12 @@ namespace {
 void normalise_back(const Norm& norm, ConstMatrix x, MatrixView<float> d) {
     const BackwardKernels& backward = default_backward();
     switch (norm.kind) {
-        case Norm::Kind::layer: backward.layer_norm(x, norm.gain.values(), norm.epsilon, d, d, {}, {}); break;
-        case Norm::Kind::rms: backward.rms_norm(x, norm.gain.values(), norm.epsilon, d, d, {}); break;
+        case Norm::Kind::layer:
+            backward.layer_norm(x, norm.gain.values(), static_cast<float>(norm.epsilon), d, d, {}, {});
+            break;
+        case Norm::Kind::rms:
+            backward.rms_norm(x, norm.gain.values(), static_cast<float>(norm.epsilon), d, d, {});
+            break;
     }
 }
 void enter_half_back(const std::optional<Norm>& norm, ConstMatrix x, MatrixView<float> d) {
@@ -410,8 +414,8 @@ void LogitGradient::attend(const Slice& slice) {
     default_backward().attention({.forward = {.q = heads_between(record.q().heads(), heads),
                                               .k = heads_between(record.k().heads(), kv),
                                               .v = heads_between(record.v().heads(), kv),
-                                              .scale = record.scale(),
-                                              .softcap = record.spec().softcap,
+                                              .scale = static_cast<float>(record.scale()),
+                                              .softcap = static_cast<float>(record.spec().softcap),
                                               .rule = mask.shifted(),
                                               .bias = heads_between(biases, heads),
                                               .output = heads_between(output_.heads(), heads),

@@ -157,8 +157,8 @@ Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, c
         keys.push_back(placed(rule, in_double(rows.k.heads().head(0).row(j), d_k), key_at(j)));
     for (Index i = 0; i < n_q; ++i) {
         ScoreRow row;
-        row.scale = static_cast<double>(run.record.scale());
-        row.softcap = static_cast<double>(run.record.spec().softcap);
+        row.scale = run.record.scale();
+        row.softcap = run.record.spec().softcap;
         row.allowed.resize(static_cast<std::size_t>(n_k));
         run.record.spec().mask.row(0, i, 0, row.allowed);
         for (Index j = 0; j < n_k; ++j) {

@@ -232,7 +232,7 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
         if (each.stage == Stage::masked) d_masked[at(each.col)] += each.by;
         if (each.stage == Stage::weight) d_weight[at(each.col)] += each.by;
     }
-    const auto scale = static_cast<double>(record.scale()), cap = static_cast<double>(spec.softcap);
+    const double scale = record.scale(), cap = spec.softcap;
     std::vector<double> weights = pass.score;
     for (Index j = 0; j < n; ++j) {
         if (!pass.allowed[at(j)] || d_raw[at(j)] == 0) continue;

@@ -41,9 +41,9 @@ void TokenDirections::read(Range tokens, std::span<float> rows) const {
     const ConstMatrix from{plain.data(), tokens.size(), width, width};
     const MatrixView<float> to{rows.data(), tokens.size(), width, width};
     if (norm_->kind == NormView::Kind::layer)
-        default_kernels().layer_norm(from, norm_->gain, norm_->bias, norm_->epsilon, to);
+        default_kernels().layer_norm(from, norm_->gain, norm_->bias, static_cast<float>(norm_->epsilon), to);
     else
-        default_kernels().rms_norm(from, norm_->gain, norm_->epsilon, to);
+        default_kernels().rms_norm(from, norm_->gain, static_cast<float>(norm_->epsilon), to);
 }
 
 std::vector<float> TokenDirections::row(std::int32_t id) const {

@@ -110,8 +110,8 @@ ScoreRow score_row(const Record& record, Index head, Index query) {
     const AttentionSpec& spec = record.spec();
     const ConstMatrix q = record.q().heads().head(head), k = record.k().heads().head(record.kv_head(head));
     ScoreRow row;
-    row.scale = static_cast<double>(record.scale());
-    row.softcap = static_cast<double>(spec.softcap);
+    row.scale = record.scale();
+    row.softcap = spec.softcap;
     row.edits = spec.edits;
     row.head = head;
     row.query = query;
@@ -168,7 +168,7 @@ CellExplanation explain_output(const Record& record, Index head, Index query, In
     const ConstMatrix v = record.v().heads().head(record.kv_head(head));
     CellExplanation cell;
     cell.f32 = record.output().heads().head(head)(query, component);
-    cell.scale = static_cast<double>(record.scale());
+    cell.scale = record.scale();
     cell.row_max = row.row_max();
     cell.row_sum = row.row_sum();
     for (Index j = 0; j < record.keys(); ++j) {

@@ -60,7 +60,7 @@ Status check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionS
 
 Record::Record(SharedTensor q, SharedTensor k, SharedTensor v, AttentionSpec spec, const Kernels& kernels)
     : spec_(std::move(spec)),
-      scale_(spec_.scale.value_or(1 / std::sqrt(static_cast<float>(q->dim(2))))),
+      scale_(spec_.scale.value_or(1 / std::sqrt(static_cast<double>(q->dim(2))))),
       kernels_(&kernels),
       q_(std::move(q)),
       k_(std::move(k)),
@@ -104,8 +104,8 @@ AttentionCall Record::call() {
     AttentionCall call{.q = q_->heads(),
                        .k = k_->heads(),
                        .v = v_->heads(),
-                       .scale = scale_,
-                       .softcap = spec_.softcap,
+                       .scale = static_cast<float>(scale_),
+                       .softcap = static_cast<float>(spec_.softcap),
                        .rule = spec_.mask.rule(),
                        .softmax_precision = spec_.softmax_precision,
                        .output = output_.heads(),
@@ -313,9 +313,10 @@ float Record::weigh_unchanged(Index head, Index query, std::span<float> row) con
 void Record::finish_row(Stage stage, Index head, Index query, Range cols,
                         std::span<const std::uint8_t> allowed, std::span<const float> norms,
                         std::span<float> row) const {
-    for (float& s : row) s *= scale_;
+    const auto scale = static_cast<float>(scale_);
+    for (float& s : row) s *= scale;
     if (stage == Stage::scaled) return;
-    if (spec_.softcap != 0) kernels_->soft_cap(row, spec_.softcap);
+    if (spec_.softcap != 0) kernels_->soft_cap(row, static_cast<float>(spec_.softcap));
     if (stage == Stage::capped) return;
 
     const bool weighted = stage == Stage::weight || stage == Stage::contribution;

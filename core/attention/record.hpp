@@ -59,7 +59,7 @@ class Record {
     Result<Record> prepare_under(AttentionSpec spec) const;
 
     const AttentionSpec& spec() const { return spec_; }
-    float scale() const { return scale_; }
+    double scale() const { return scale_; }
     Index heads() const { return q_->dim(0); }
     Index kv_heads() const { return k_->dim(0); }
     Index queries() const { return q_->dim(1); }
@@ -108,7 +108,7 @@ class Record {
     void finish_row(Stage stage, Index head, Index query, Range cols, std::span<const std::uint8_t> allowed,
                     std::span<const float> norms, std::span<float> row) const;
     AttentionSpec spec_;
-    float scale_;
+    double scale_;
     const Kernels* kernels_;
     SharedTensor q_, k_, v_;
     Tensor output_, row_max_, row_log_sum_;

@@ -27,8 +27,8 @@ struct Bias {
 };
 
 struct AttentionSpec {
-    std::optional<float> scale;  // 1/√d_k when absent
-    float softcap = 0;           // c·tanh(s/c) before mask and bias; 0: none
+    std::optional<double> scale;  // 1/√d_k when absent; the kernels take the nearest f32
+    double softcap = 0;           // c·tanh(s/c) before mask and bias; 0: none
     Mask mask;
     Bias bias;
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;

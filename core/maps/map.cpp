@@ -173,7 +173,7 @@ class GradientMap final : public HeadMap {
                             mean = row_means_[static_cast<std::size_t>(part.query(r))];
                 d_weights(r, j) = weight * (d_weights(r, j) - mean);
             }
-        const float cap = record().spec().softcap;
+        const auto cap = static_cast<float>(record().spec().softcap);
         if (cap == 0) return;
         stage(Stage::capped, part, a);
         for (Index r = 0; r < a.rows; ++r)

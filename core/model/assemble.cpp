@@ -57,7 +57,7 @@ class Assembly {
                   .kind = rules_.norm,
                   .gain = {},
                   .bias = {},
-                  .epsilon = static_cast<float>(config.norm_epsilon),
+                  .epsilon = config.norm_epsilon,
                   .adds_one = config.norm_adds_one};
         made.gain = to_tensor(*model_.weight(made.name + ".weight"));
         if (made.adds_one)
@@ -155,12 +155,12 @@ std::vector<Rotary> rotary_of(const ModelConfig& config) {
     return made;
 }
 
-float scale_of(const ModelConfig& config, Index layer) {
+double scale_of(const ModelConfig& config, Index layer) {
     const double under_root = config.query_pre_attn_scalar > 0 ? config.query_pre_attn_scalar
                                                                : static_cast<double>(config.head_dim);
     double scale = config.scale_by_head_dim ? 1 / std::sqrt(under_root) : 1.0;
     if (config.scale_by_layer_index) scale /= static_cast<double>(layer + 1);
-    return static_cast<float>(scale);
+    return scale;
 }
 
 std::optional<AttentionHalf> cross_of(const Assembly& parts, const ModelConfig& config, Index layer) {
@@ -194,7 +194,7 @@ Block block_of(const Assembly& parts, const ModelConfig& config, Index layer, bo
     if (!block.k_norm) block.k_norm = parts.norm(Part::k_norm, layer);
     if (config.rotary_dim > 0) block.rotary = window > 0 && config.window_rope_theta > 0 ? 1 : 0;
     block.scale = scale_of(config, layer);
-    block.softcap = static_cast<float>(config.score_cap);
+    block.softcap = config.score_cap;
     block.window = window;
     block.causal = causal;
     block.attention_out = *parts.linear(Part::attention_out, layer);

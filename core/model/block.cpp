@@ -69,8 +69,10 @@ void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixV
 
 void normalise(const Kernels& kernels, const NormView& norm, ConstMatrix x, MatrixView<float> y) {
     switch (norm.kind) {
-        case Norm::Kind::layer: kernels.layer_norm(x, norm.gain, norm.bias, norm.epsilon, y); break;
-        case Norm::Kind::rms: kernels.rms_norm(x, norm.gain, norm.epsilon, y); break;
+        case Norm::Kind::layer:
+            kernels.layer_norm(x, norm.gain, norm.bias, static_cast<float>(norm.epsilon), y);
+            break;
+        case Norm::Kind::rms: kernels.rms_norm(x, norm.gain, static_cast<float>(norm.epsilon), y); break;
     }
 }
 

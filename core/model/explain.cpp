@@ -94,7 +94,7 @@ Normalised explain_norm(const NormView& norm, std::span<const float> x, Index co
 Normalised explain_norm(const NormView& norm, std::span<const double> x, Index column) {
     const auto n = static_cast<double>(x.size());
     const auto at = static_cast<std::size_t>(column);
-    Normalised out{.x = x[at], .epsilon = static_cast<double>(norm.epsilon)};
+    Normalised out{.x = x[at], .epsilon = norm.epsilon};
     if (norm.kind == NormView::Kind::layer) {
         for (const double each : x) out.mean += each;
         out.mean /= n;

@@ -25,7 +25,7 @@ struct NormView {
     Kind kind = Kind::layer;
     std::span<const float> gain;  // [width]
     std::span<const float> bias;  // [width], or empty
-    float epsilon = 0;
+    double epsilon = 0;
 };
 
 struct Linear {
@@ -44,7 +44,7 @@ struct Norm {
     Kind kind = Kind::layer;
     Tensor gain;
     Tensor bias;
-    float epsilon = 0;
+    double epsilon = 0;
     bool adds_one = false;  // the gain is 1 + the checkpoint's number
 
     operator NormView() const { return {kind, gain.values(), bias.values(), epsilon}; }
@@ -95,8 +95,8 @@ struct AttentionHalf {
     std::optional<Norm> q_norm,
         k_norm;  // of as many components as they have: each head's, or all heads' together
     std::optional<std::size_t> rotary;  // which of the Network's; none: Q and K are not turned
-    float scale = 1;                    // for the scores
-    float softcap = 0;                  // for the scaled scores; 0: none
+    double scale = 1;                   // for the scores
+    double softcap = 0;                 // for the scaled scores; 0: none
     Index window = 0;                   // how many keys a query sees, including itself; 0: all
     bool causal = true;
     Linear attention_out;                      // W_O

@@ -86,8 +86,8 @@ Tensor ResidualRows::attend(const AttentionHalf& half, AttentionCall call) const
     const Index count = residual_.dim(0);
     Tensor attended({config.heads, count, config.head_dim}), row_max({config.heads, count}),
         row_log_sum(row_max.shape());
-    call.scale = half.scale;
-    call.softcap = half.softcap;
+    call.scale = static_cast<float>(half.scale);
+    call.softcap = static_cast<float>(half.softcap);
     call.output = attended.heads();
     call.row_max = row_max.matrix();
     call.row_log_sum = row_log_sum.matrix();

@@ -45,10 +45,10 @@ NormView TrainedNorm::view(std::span<const float> parameters) const {
 void TrainedNorm::backward(const TrainedKernels& kernels, std::span<const float> parameters, ConstMatrix x,
                            ConstMatrix dy, MatrixView<float> dx, std::span<float> gradients) const {
     if (kind == Norm::Kind::layer)
-        kernels.backward->layer_norm(x, part(parameters, gain, width), epsilon, dy, dx,
+        kernels.backward->layer_norm(x, part(parameters, gain, width), static_cast<float>(epsilon), dy, dx,
                                      part(gradients, gain, width), part(gradients, bias, width));
     else
-        kernels.backward->rms_norm(x, part(parameters, gain, width), epsilon, dy, dx,
+        kernels.backward->rms_norm(x, part(parameters, gain, width), static_cast<float>(epsilon), dy, dx,
                                    part(gradients, gain, width));
 }
 
@@ -102,8 +102,7 @@ TrainedNorm trained_norm(const ParameterLayout& layout, const std::string& name,
                          double epsilon) {
     const auto* gain = layout.find(name + ".weight");
     const auto* bias = layout.find(name + ".bias");
-    return {kind, gain->offset, bias ? std::optional(bias->offset) : std::nullopt, gain->size,
-            static_cast<float>(epsilon)};
+    return {kind, gain->offset, bias ? std::optional(bias->offset) : std::nullopt, gain->size, epsilon};
 }
 
 }  // namespace attn

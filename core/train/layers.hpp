@@ -40,7 +40,7 @@ struct TrainedNorm {
     Index gain = 0;
     std::optional<Index> bias;
     Index width = 0;
-    float epsilon = 0;
+    double epsilon = 0;
 
     NormView view(std::span<const float> parameters) const;
     // dx is overwritten, and may be dy.

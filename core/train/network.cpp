@@ -82,7 +82,7 @@ TrainedNetwork::TrainedNetwork(const Model& model, const ParameterLayout& layout
         blocks_.push_back(
             {.attention_norm = trained_as_norm(*block.attention_norm),
              .qkv = std::move(qkv),
-             .scale = block.scale,
+             .scale = static_cast<float>(block.scale),
              .mask = mask_of(block),
              .ablated = {},
              .attention_out = trained(block.attention_out),

@@ -121,7 +121,7 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
     };
     std::vector<Step> steps{{Stage::raw, "Σ q × k", written(record.cell(Stage::raw, head, query, key))},
                             {Stage::scaled, "", written(record.cell(Stage::scaled, head, query, key))}};
-    const std::string scaling = "× " + app::fixed(static_cast<double>(record.scale()), 4);
+    const std::string scaling = "× " + app::fixed(record.scale(), 4);
     steps[1].name = scaling.c_str();
     if (record.spec().softcap > 0)
         steps.push_back({Stage::capped, "capped", written(record.cell(Stage::capped, head, query, key))});

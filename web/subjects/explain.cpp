@@ -68,7 +68,7 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
     line("scaled", "score * " + in_expression(c.scale), c.scaled);
     step(Stage::scaled, "scaled", four(c.raw) + scale_text, c.scaled);
     if (spec.softcap > 0) {
-        const double softcap = static_cast<double>(spec.softcap);
+        const double softcap = spec.softcap;
         const std::string cap = shortest(softcap);
         line("capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
         step(Stage::capped, "capped", cap + " · tanh(" + four(c.scaled) + " / " + cap + ")", c.capped);

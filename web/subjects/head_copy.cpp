@@ -32,12 +32,12 @@ HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
                   .from = std::move(from)};
     // The worked example can only represent 1/√d_k and a temperature.
     const double usual = 1 / std::sqrt(static_cast<double>(record.d_k()));
-    const auto scale = static_cast<double>(record.scale());
+    const double scale = record.scale();
     if (std::abs(scale - usual) > 1e-6 * usual) {
         copy.scale_by_sqrt_d = false;
         copy.temperature = 1 / scale;
     }
-    copy.softcap = static_cast<double>(record.spec().softcap);
+    copy.softcap = record.spec().softcap;
     std::vector<std::uint8_t> allowed;
     bool all = true;
     for (Index i = queries.begin; i < queries.end; ++i)

@@ -69,8 +69,7 @@ std::vector<std::vector<Rung>> HeadLadder::rungs(Range queries, Range keys) cons
     rows[0].push_back(vectors(Stage::q, "Q  queries", "", record.q(), head_, false));
     rows[0].push_back(vectors(Stage::k, "K  keys", "·", record.k(), kv_head, true));
     rows[0].push_back(pairs(Stage::raw, "Scores  QKᵀ", "="));
-    rows[1].push_back(
-        pairs(Stage::scaled, "Scaled  × " + fixed(static_cast<double>(record.scale()), 4), "→"));
+    rows[1].push_back(pairs(Stage::scaled, "Scaled  × " + fixed(record.scale(), 4), "→"));
     rows[1].back().notation = "S[i, j] = scale R[i, j]";
     if (spec.softcap > 0)
         rows[1].push_back(

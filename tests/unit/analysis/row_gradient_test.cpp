@@ -168,8 +168,8 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
         const RowLoss loss{1, 0};
         const auto pass = row_pass<double>(std::make_shared<const Record>(record), head, query, loss);
         AttentionCall call = attention_call(record.q(), record.k(), record.v());
-        call.scale = record.scale();
-        call.softcap = spec.softcap;
+        call.scale = static_cast<float>(record.scale());
+        call.softcap = static_cast<float>(spec.softcap);
         call.rule = spec.mask.rule();
         if (!spec.bias.empty()) {
             call.bias = spec.bias.values->heads();

@@ -193,8 +193,7 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
                                      static_cast<double>(head.record->k().heads().head(0)(key, a));
                         scores.push_back(score);
                     }
-                    const std::vector<double> expected =
-                        softmax(scores, static_cast<double>(static_cast<float>(scale)));
+                    const std::vector<double> expected = softmax(scores, scale);
                     REQUIRE(strongest_keys(rule, n).size() == scores.size());
                     double largest = 0;
                     for (const double score : scores) largest = std::max(largest, std::abs(score) * scale);

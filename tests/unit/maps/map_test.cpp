@@ -265,7 +265,7 @@ TEST_CASE("The gradient by scores gives the gradient of the queries", "[unit][ma
     reference_backward().attention({.forward = {.q = r->q().heads(),
                                                 .k = r->k().heads(),
                                                 .v = r->v().heads(),
-                                                .scale = r->scale(),
+                                                .scale = static_cast<float>(r->scale()),
                                                 .softcap = 4,
                                                 .rule = spec.mask.rule(),
                                                 .output = output.heads(),

@@ -27,7 +27,7 @@ CorpusPlane::CorpusPlane(const CorpusRun& texts, const HeadIndex& head)
     std::ranges::sort(all, {}, [](const Point& each) { return std::pair(each.text, each.token); });
     points_ = std::move(all);
     const Record& first = traces.front()->attention(head.layer).record();
-    scale_ = static_cast<double>(first.scale());
+    scale_ = first.scale();
     const Index kv_head = first.kv_head(head.head);
     q_ = Tensor({count, first.d_k()});
     k_ = Tensor(q_.shape());

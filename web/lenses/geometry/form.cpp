@@ -223,7 +223,7 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
         if (!norm) return made;
         made.norm = *norm;
         // The norm of scaled numbers is that of the numbers themselves, with another ε.
-        made.norm->epsilon /= static_cast<float>(network.embedding_scale * network.embedding_scale);
+        made.norm->epsilon /= network.embedding_scale * network.embedding_scale;
         return made;
     }
     const bool has_head = network.head.weight.out > 0;  // an encoder has none

@@ -100,8 +100,7 @@ void explain_masked(const Around& a) {
 }
 
 void explain_raw(const Around& a) {
-    const auto scale = static_cast<double>(a.slopes.record().scale()),
-               cap = static_cast<double>(a.slopes.record().spec().softcap);
+    const double scale = a.slopes.record().scale(), cap = a.slopes.record().spec().softcap;
     const double masked = a.pass().d_score[a.key()], scaled = a.pass().scaled[a.key()];
     a.out.formula = cap > 0 ? "scale · (1 − tanh²(scaled / cap)) · ∂L/∂S[i, j]" : "scale · ∂L/∂S[i, j]";
     if (a.slopes.changed_behind(Stage::masked))

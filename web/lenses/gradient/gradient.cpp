@@ -167,7 +167,7 @@ HeadNorm head_norm(const Trace& trace, Stage stage, HeadIndex head, const Norm& 
             const auto u = static_cast<double>(all.matrix()(t, a));
             sum += u * u;
         }
-        made.squares.push_back(sum / made.together + static_cast<double>(norm.epsilon));
+        made.squares.push_back(sum / made.together + norm.epsilon);
         for (Index a = 0; a < d; ++a) made.before.at(t, a) = static_cast<double>(all.matrix()(t, first + a));
     }
     if (alone) return made;

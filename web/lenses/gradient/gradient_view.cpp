@@ -346,7 +346,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     if (scores != stages.rend()) pair(Slope::masked, "Scores S", of_row(pass.masked, keys), *scores);
     if (slopes.has(Slope::raw)) {
         std::vector<float> raw(pass.scaled);
-        for (float& each : raw) each /= record.scale();
+        for (float& each : raw) each /= static_cast<float>(record.scale());
         pair(Slope::raw, "Raw scores R", of_row(raw, keys), Stage::raw);
         pair(Slope::q, "Q", rows_of(record.q(), head.head, one), Stage::q);
         pair(Slope::k, "K", rows_of(record.k(), record.kv_head(head.head), keys), Stage::k);

@@ -73,7 +73,7 @@ void explain_weight(const Around& a, Index query, Index key) {
                                   a.at(InverseNumber::k, key, i)});
     }
     add_line(a.out, "score", "dot(q, k)", c.raw);
-    explain_chain(a.out, c, static_cast<double>(change.record().spec().softcap));
+    explain_chain(a.out, c, change.record().spec().softcap);
     for (const CellWish& wish : change.wishes())
         if (wish.query == query && wish.key == key)
             a.out.note = "You wished for " + shortest(wish.weight) + "; it is off by " +

@@ -35,7 +35,7 @@ std::string InverseLens::why_not(Subject& subject, const HeadChange& change) con
     const std::string query = query_in_words(attention, change.obstacle_row()),
                       key = key_in_words(attention, why.key);
     const std::string what = name_of(change);
-    const double softcap = static_cast<double>(change.record().spec().softcap);
+    const double softcap = change.record().spec().softcap;
     switch (why.why) {
         case not_finite:
             return "The score of " + key + " is not finite, so no change of this row can be worked out.";

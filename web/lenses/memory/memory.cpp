@@ -77,7 +77,7 @@ void MemoryLens::update_row(Subject& subject) {
         refused_ = "The queries and keys of this head are being computed.";
         return;
     }
-    own_beta_ = static_cast<double>(row.record->scale());
+    own_beta_ = row.record->scale();
     if (row.query < 0 || attention.keys() == 0) {
         refused_ = "There is no query here, or no key to look at.";
         return;

@@ -274,8 +274,7 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
                          : placed(rule, content_row(*content_, stage, token), position);
     };
     const std::vector<double> q = row(Stage::q, query, p), k = row(Stage::k, key, r);
-    const double raw = dot_of(q, k), bias = position_bias(rule, p, r),
-                 scale = static_cast<double>(run.record.scale());
+    const double raw = dot_of(q, k), bias = position_bias(rule, p, r), scale = run.record.scale();
     const bool moved = rule.scheme == PositionScheme::learned || rule.scheme == PositionScheme::sinusoidal ||
                        rule.scheme == PositionScheme::rotary;
     Explained out;
@@ -302,7 +301,7 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     add_line(out, "scaled", "score * " + in_expression(scale), raw * scale);
     const double capped = score_of(*content_, raw);
     std::string last = "scaled";
-    if (const auto cap = static_cast<double>(run.record.spec().softcap); cap > 0) {
+    if (const double cap = run.record.spec().softcap; cap > 0) {
         out.steps.push_back({"capped", "", four(capped)});
         last = "capped";
         add_line(out, last, in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")", capped);
@@ -389,7 +388,7 @@ std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Inde
     if (!reaches(*content_, rule, distance)) return std::nullopt;
     const std::vector<double> q = curves.q_at(scheme, distance), k = curves.k_at(scheme);
     const double raw = dot_of(q, k), bias = position_bias(rule, distance, 0),
-                 scale = static_cast<double>(content_->record()->scale());
+                 scale = content_->record()->scale();
     Explained out;
     out.title = std::string(scheme_name(scheme)) + " at distance " + std::to_string(distance);
     out.provenance = curves.pair().query
@@ -409,7 +408,7 @@ std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Inde
     out.f32 = static_cast<double>(static_cast<float>(score_of(*content_, static_cast<double>(f32), bias)));
     out.steps = {{"score", "", four(raw)}, {"scaled", "× " + four(scale), four(score_of(*content_, raw))}};
     add_line(out, "score", "dot(q, k)", raw);
-    const auto cap = static_cast<double>(content_->record()->spec().softcap);
+    const double cap = content_->record()->spec().softcap;
     const std::string scaled = "score * " + in_expression(scale);
     add_line(out, "scaled",
              cap > 0 ? in_expression(cap) + " * tanh(" + scaled + " / " + in_expression(cap) + ")" : scaled,

@@ -18,8 +18,7 @@ std::vector<double> content_row(const OrderContent& content, Stage stage, std::o
 }
 
 double score_of(const OrderContent& content, double dot, double bias) {
-    const double scaled = static_cast<double>(content.record()->scale()) * dot,
-                 cap = static_cast<double>(content.record()->spec().softcap);
+    const double scaled = content.record()->scale() * dot, cap = content.record()->spec().softcap;
     return (cap > 0 ? cap * std::tanh(scaled / cap) : scaled) + bias;
 }
 

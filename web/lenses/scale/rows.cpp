@@ -23,7 +23,7 @@ RowOfHead made_row(Tensor q, Tensor k) {
 
 Record ruled(const RowOfHead& row, double scale) {
     AttentionSpec spec = row.record->spec();
-    spec.scale = static_cast<float>(scale);
+    spec.scale = scale;
     Record record = *row.record->prepare_under(std::move(spec));
     const Index group = record.kv_head(row.head);
     record.measure({row.query, row.query + 1}, 1, {group, group + 1});

@@ -98,7 +98,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 5}, {at.x + 10, at.y + 13},
                                                   ui::series_colour(r), 2);
         ImGui::SetCursorScreenPos({at.x + 16, at.y});
-        const std::string title = rule.name + ": × " + fixed(static_cast<double>(rule.record.scale()), 4);
+        const std::string title = rule.name + ": × " + fixed(rule.record.scale(), 4);
         ImGui::TextUnformatted(title.c_str());
         ui::semantic_text(ui::Role::heading, title);
         ui::landmark_item("scale/rule/" + number);

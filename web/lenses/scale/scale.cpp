@@ -131,7 +131,7 @@ ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const 
     if (from.source.record) {
         made.row = {from.source.record, from.source.head, from.query};
         made.names = subject.attention()->key_names();
-        const auto own = static_cast<double>(from.source.record->scale());
+        const double own = from.source.record->scale();
         made.rule_names = {"as it is", "left out", "doubled", scale_rule_names.back()};
         made.scales = {own, 1, 2 * own};
     } else {

@@ -162,7 +162,7 @@ void TensorSet::follow(const TensorRule& rule) {
                            : all[all.size() > 1 ? layer : 0];
     };
     for (std::size_t layer = 0; layer < static_cast<std::size_t>(layers()); ++layer) {
-        const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0f),
+        const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0),
                                  .mask = with_rule(of_layer(parts_.masks, layer), rule, queries(), keys()),
                                  .bias = of_layer(parts_.biases, layer)};
         // The first records take the tensors that were read; the next ones share them.

@@ -121,8 +121,8 @@ MatrixShape shape_of(const WorkedState& state, Stage id) {
 
 AttentionSpec spec_of(const WorkedState& state) {
     AttentionSpec spec;
-    spec.scale = static_cast<float>(scale_of(state));
-    spec.softcap = static_cast<float>(state.softcap);
+    spec.scale = scale_of(state);
+    spec.softcap = state.softcap;
     switch (state.mask.kind) {
         case WorkedMask::Kind::none: break;
         case WorkedMask::Kind::causal: spec.mask = Mask::causal(state.mask.offset); break;
