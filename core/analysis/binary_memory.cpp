@@ -192,11 +192,11 @@ bool CapacityTrials::step() {
     while (recall.step()) continue;
     good_[0] += recovered(recall.state(), pattern);
     good_[1] += recovered(modern_recall(patterns_, setting_.beta, cue), pattern);
-    const Index tried = std::min(memory_->count(), cues);
-    if (++cue_ < tried) return true;
+    const Index count = tried(load_);
+    if (++cue_ < count) return true;
     for (std::size_t network = 0; network < good_.size(); ++network)
         shares_[network][static_cast<std::size_t>(load_)].push_back(static_cast<double>(good_[network]) /
-                                                                    static_cast<double>(tried));
+                                                                    static_cast<double>(count));
     if (++load_ == loads) {
         load_ = 0;
         ++seed_;

@@ -7,6 +7,7 @@
 // which are whole numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -101,7 +102,8 @@ class CapacityTrials {
     bool step();  // tries one cue in both networks; true while there is more to do
     bool done() const { return seed_ == seeds; }
     Index seeds_done() const { return seed_; }
-    Index patterns(Index load) const;  // how many are stored
+    Index patterns(Index load) const;                                         // how many are stored
+    Index tried(Index load) const { return std::min(patterns(load), cues); }  // cues of a seed
     enum class Network { classical, modern };
     // Shares of the seeds that are done, in their order.
     const std::vector<double>& shares(Network network, Index load) const;

@@ -85,24 +85,26 @@ double cross_numbers_kept(const CacheShape& shape) {
     return numbers;
 }
 
-double bytes_of_head(Index tokens, Index head_dim, const CachePrecision& precision) {
+double bytes_of_head(Range tokens, Index head_dim, const CachePrecision& precision) {
     const auto numbers = [&](Index of_tokens) { return 2 * static_cast<double>(of_tokens * head_dim); };
-    if (precision.bits >= 16) return numbers(tokens) * static_cast<double>(precision.bits) / 8;
+    if (precision.bits >= 16) return numbers(tokens.size()) * static_cast<double>(precision.bits) / 8;
     // A group's least number and its step are kept in 16 bits each, and so is what waits for its group to be complete.
     constexpr double bytes_a_group = 4;
-    const Index groups = tokens / precision.group, rounded = groups * precision.group,
+    const Index complete = tokens.end / precision.group, rounded_end = complete * precision.group,
+                rounded = std::max<Index>(rounded_end - tokens.begin, 0),
+                groups = rounded > 0 ? complete - tokens.begin / precision.group : 0,
                 channels = std::min(precision.group, head_dim),
                 groups_a_token = (head_dim + channels - 1) / channels;
     return numbers(rounded) * static_cast<double>(precision.bits) / 8 +
            static_cast<double>(groups * head_dim + rounded * groups_a_token) * bytes_a_group +
-           numbers(tokens - rounded) * 2;
+           numbers(tokens.size() - rounded) * 2;
 }
 
 double bytes_kept(const CacheShape& shape, Index tokens, const CachePrecision& precision) {
     double sum = 0;
     for (const CacheShape::Layer& layer : shape.layers)
         sum += static_cast<double>(layer.kv_heads) *
-               bytes_of_head(tokens_kept(layer, tokens), layer.head_dim, precision);
+               bytes_of_head(range_kept(layer, tokens), layer.head_dim, precision);
     return sum;
 }
 

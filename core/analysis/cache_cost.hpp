@@ -45,12 +45,16 @@ struct CachePrecision {
 inline Index tokens_kept(const CacheShape::Layer& layer, Index tokens) {
     return layer.window > 0 && layer.window < tokens ? layer.window : tokens;
 }
+inline Range range_kept(const CacheShape::Layer& layer, Index tokens) {
+    return {tokens - tokens_kept(layer, tokens), tokens};
+}
 // Of keys and values together, in all layers; those of the encoder's text are apart.
 double numbers_kept(const CacheShape& shape, Index tokens);
 double cross_numbers_kept(const CacheShape& shape);
 double bytes_kept(const CacheShape& shape, Index tokens, const CachePrecision& precision);
-// Of one head's K and V of so many tokens.
-double bytes_of_head(Index tokens, Index head_dim, const CachePrecision& precision);
+// Of one head's K and V of these tokens of a text. Groups are those of the text, as decoding fills them, so a window may begin
+// within one.
+double bytes_of_head(Range tokens, Index head_dim, const CachePrecision& precision);
 
 // Operations of a step, which the sum is of.
 struct StepCost {

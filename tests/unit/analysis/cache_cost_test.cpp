@@ -123,8 +123,13 @@ TEST_CASE("shared heads, windows and bits save what they say", "[analysis]") {
                               [](const auto& layer) { return layer.window == 4 || layer.window == 6; }));
     // Two whole groups of 4 tokens and 2 that wait, of 6 channels: codes of half a byte, 4 bytes for each column of a group
     // of keys, 4 bytes for each of two groups in a row of values, and f16 for the rest.
-    CHECK(bytes_of_head(10, 6, {4, 4}) == 2 * 8 * 6 * 0.5 + 2 * 6 * 4 + 8 * 2 * 4 + 2 * 2 * 6 * 2);
-    CHECK(bytes_of_head(10, 6, {8, 16}) == 2 * 10 * 6 * 2);
+    CHECK(bytes_of_head({0, 10}, 6, {4, 4}) == 2 * 8 * 6 * 0.5 + 2 * 6 * 4 + 8 * 2 * 4 + 2 * 2 * 6 * 2);
+    CHECK(bytes_of_head({0, 10}, 6, {8, 16}) == 2 * 10 * 6 * 2);
+    // A window that begins within a group keeps what is left of it with the group's own numbers: of tokens 3 … 9, those up
+    // to 7 are rounded, in two groups.
+    CHECK(bytes_of_head({3, 10}, 6, {4, 4}) == 2 * 5 * 6 * 0.5 + 2 * 6 * 4 + 5 * 2 * 4 + 2 * 2 * 6 * 2);
+    CHECK(bytes_of_head({9, 11}, 6, {4, 4}) == 2 * 2 * 6 * 2);
+    CHECK(bytes_kept(with_window(shape, 4), 10, {4, 4}) > bytes_kept(shape, 4, {4, 4}));
     CHECK(step_cost(with_kv_heads(shape, 1), {0, 5}).total() < step_cost(shape, {0, 5}).total());
     CHECK(step_cost(with_window(shape, 2), {0, 5}).attention < step_cost(shape, {0, 5}).attention);
 }

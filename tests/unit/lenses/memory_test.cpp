@@ -374,6 +374,10 @@ TEST_CASE("the classical network recovers a pattern, or loses it where too many 
     const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
     const Matrix& energies = tables[1].values;
     for (Index flip = 1; flip < energies.rows; ++flip) CHECK(energies.at(flip, 0) < energies.at(flip - 1, 0));
+    // At the least load, two patterns are stored, so that there are two cues.
+    CHECK(std::ranges::any_of(ui::semantics(), [](const ui::Node& node) {
+        return node.name.find("2 to 8 cues each (one for a pattern)") != std::string::npos;
+    }));
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .patterns = 30}});
     screen.settle();
     CHECK(memory_says(screen.visit).ends_with("so the pattern is lost."));

@@ -41,7 +41,7 @@ std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheS
     for (std::size_t l = 0; l < shape.layers.size(); ++l) {
         const CacheShape::Layer& layer = shape.layers[l];
         const double heads = static_cast<double>(layer.kv_heads),
-                     bytes = bytes_of_head(tokens_kept(layer, tokens), layer.head_dim, precision);
+                     bytes = bytes_of_head(range_kept(layer, tokens), layer.head_dim, precision);
         out.operands.push_back({"layer " + std::to_string(l), heads, bytes, heads * bytes});
     }
     const Index kept = tokens_kept(first, tokens);
@@ -53,16 +53,16 @@ std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheS
         add_step(out, "one head there",
                  "2 · " + std::to_string(first.head_dim) + " · " + with_commas(kept) + " · " +
                      std::to_string(precision.bits / 8),
-                 cache_words::bytes(bytes_of_head(kept, first.head_dim, precision)));
+                 cache_words::bytes(bytes_of_head(range_kept(first, tokens), first.head_dim, precision)));
     else
         add_step(out, "one head there", bits + ", groups of " + std::to_string(precision.group),
-                 cache_words::bytes(bytes_of_head(kept, first.head_dim, precision)));
+                 cache_words::bytes(bytes_of_head(range_kept(first, tokens), first.head_dim, precision)));
     add_step(out, "all", many(std::ssize(shape.layers), "layer"), cache_words::bytes(out.f64), true);
     add_line(out, "bytes", "dot(kv_heads, bytes_of_one)", out.f64);
     out.note = precision.bits >= 16
                    ? "Keys and values, of " + bits + " each."
                    : "Each group adds its least number and its step, 16 bits each; tokens wait in 16 "
-                     "bits until their group is complete.";
+                     "bits until their group is complete. Groups begin with the text, not with a window.";
     if (const double cross = cross_numbers_kept(shape); cross > 0)
         out.note +=
             " Cross-attention keeps " + cache_words::bytes(cross * static_cast<double>(precision.bits) / 8) +

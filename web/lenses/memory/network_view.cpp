@@ -24,6 +24,12 @@ namespace {
 constexpr float least_picture = 200, most_picture = 230, picture_gap = 24, most_bit = 20, bit_label = 44;
 constexpr float flips_height = 280, capacity_height = 280;
 
+std::string cues_told(const CapacityTrials& trials) {
+    const Index least = trials.tried(0), most = trials.tried(CapacityTrials::loads - 1);
+    return least == most ? many(most, "cue") + " each"
+                         : std::to_string(least) + " to " + many(most, "cue") + " each (one for a pattern)";
+}
+
 }  // namespace
 
 void MemoryLens::draw_bits(const Drawing& drawing, float width) {
@@ -150,8 +156,8 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
                                         static_cast<Index>(reply.over->point)))
                : std::nullopt);
     std::string text = std::to_string(capacity_->seeds_done()) + " of " +
-                       std::to_string(CapacityTrials::seeds) + " seeds, " +
-                       std::to_string(CapacityTrials::cues) + " cues each with " + percent(now().flipped) +
+                       std::to_string(CapacityTrials::seeds) + " seeds, " + cues_told(*capacity_) + " with " +
+                       percent(now().flipped) +
                        " of the bits flipped; the bands go from the lowest seed to the highest. ";
     if (const auto half = half_recovered(capacity_->means(Network::classical)))
         text +=
