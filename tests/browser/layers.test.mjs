@@ -167,7 +167,7 @@ test('Layers with the keyboard alone: every control has the focus and answers', 
     await explorer.focus('spinbutton', 'position');
     await explorer.press('ArrowDown');
     await explorer.untilState('the position before', ({ query }) => query === tiny.ids.length - 2);
-    await explorer.focus('slider', 'Its probability');
+    await explorer.focus('slider', 'Its probability at temperature 1');
     await explorer.press('ArrowLeft');
     await explorer.until('the place before that', () => explorer.linked('layers.at'), (at) => at === '2');
     await explorer.focus('textbox', 'The token whose logit is followed');

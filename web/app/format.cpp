@@ -71,6 +71,12 @@ std::string many(std::ptrdiff_t count, std::string_view what) {
 namespace {
 
 // A stack of layers, and the number in it.
+std::string chance(double probability) { return percent(probability) + " " + at_temperature; }
+
+std::string chance_change(double before, double now) {
+    return "from " + percent(before) + " to " + chance(now);
+}
+
 std::pair<const char*, std::ptrdiff_t> in_stack(const Layers& layers, std::ptrdiff_t layer) {
     if (layers.decoder == 0) return {"layer", layer};
     const std::ptrdiff_t cross = layers.count - layers.decoder, own = cross - layers.decoder;

@@ -21,6 +21,10 @@ std::string on_one_line(std::string_view text);   // with blanks for control cha
 std::string percent(double share);
 // Returns "1 token", "2 tokens".
 std::string many(std::ptrdiff_t count, std::string_view what);
+// A next token has one probability on the page, that of the model's own distribution, and it names its setting.
+inline constexpr const char* at_temperature = "at temperature 1";
+std::string chance(double probability);                // "35 % at temperature 1"
+std::string chance_change(double before, double now);  // "from 35 % to 24 % at temperature 1"
 // How many layers of heads there are, and how each is called: of an encoder–decoder, the encoder's come first, then the
 // decoder's own attentions, then those of the decoder to the encoder.
 struct Layers {

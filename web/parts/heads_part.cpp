@@ -48,6 +48,14 @@ void find_control(const HeadsView& view) {
     if (const auto chosen = ui::menu(name, label, items))
         if (const auto next = next_of_role(table, roles[static_cast<std::size_t>(*chosen)], view.chosen()))
             view.choose(*next);
+    // A head that looks for repetition finds none in a text without.
+    const auto role = view.named->role(view.chosen());
+    if (role != HeadRole::induction && role != HeadRole::duplicate_token) return;
+    const auto offer = app::subject_in(view.drawing.visit).offer_repetition();
+    if (!offer) return;
+    ui::next_control(ui::text_size(offer->label).x + 20);
+    if (ui::button("heads/repeat", offer->label.c_str())) view.drawing.visit.perform(offer->command);
+    ui::tooltip("Nothing in this text comes twice, and this head looks for what does.");
 }
 
 void survey_controls(const HeadsView& view) {
@@ -76,6 +84,12 @@ void survey_controls(const HeadsView& view) {
     }
     find_control(view);
     ImGui::PopStyleVar();
+    if (by) {
+        ui::caption(("Scores are measured " + view.measured_on +
+                     (view.named ? "; the names of heads, on " + view.named->repeats : "") + ".")
+                        .c_str());
+        ui::landmark_item("heads/measured");
+    }
     for (const auto& score : {by, against})
         if (score && !view.heads.measures(*score)) ui::caption(view.refused(*score).c_str());
 }
@@ -117,7 +131,8 @@ std::string HeadsView::written(HeadIndex head, HeadScore score) const {
 
 std::string HeadsView::told(HeadIndex head, HeadScore score) const {
     const std::string unit = number(head, score) ? info(score).unit : "";
-    return std::string(info(score).name) + " " + written(head, score) + (unit.empty() ? "" : " " + unit);
+    return std::string(info(score).name) + " " + written(head, score) + (unit.empty() ? "" : " " + unit) +
+           (number(head, score) ? " " + measured_on : "");
 }
 
 std::string HeadsView::refused(HeadScore score) const {
@@ -166,7 +181,8 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
                          app::looks_of(drawing.state()).heads,
                          weight_scale(attention, heads->extent()),
                          app::subject_in(drawing.visit).named_heads(),
-                         attention.numbering()};
+                         attention.numbering(),
+                         attention.measured_on()};
     survey_controls(view);
     const auto [by, against] = view.choice;
     by&& against ? head_scatter(view, *by, *against, width, most_height)

@@ -18,6 +18,7 @@ struct HeadsView {
     ui::ColourScale scale;         // of the maps
     const app::NamedHeads* named;  // null: nothing was measured
     app::Layers layers;
+    std::string measured_on;  // "on this text": its scores
 
     HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
     void choose(HeadIndex head) const;
@@ -29,7 +30,7 @@ struct HeadsView {
     }
     std::string written(HeadIndex head,
                         HeadScore score) const;  // "0.43"; "…" while pending, "–" if there is none
-    std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats"
+    std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats on this text"
 
     // The layer is named only if there are several.
     std::string short_name(HeadIndex head) const { return layers.short_head(head); }  // "3.7"
@@ -38,7 +39,7 @@ struct HeadsView {
     }  // "layer 3 · head 7"
     // The same, and below it what the head is named after.
     std::string introduced(HeadIndex head) const;
-    // The same in words that can be heard: "layer 3, head 7, induction 0.43".
+    // The same in words that can be heard: "layer 3, head 7, induction 0.43 on this text".
     std::string spoken(HeadIndex head, std::span<const HeadScore> scores) const;
     // Says why the heads have no such score; empty if they have it.
     std::string refused(HeadScore score) const;

@@ -95,6 +95,8 @@ class Attention {
     // many heads, as in "save one head's window".
     virtual std::map<std::string, std::string> source() const = 0;
     virtual std::string title() const = 0;  // "gpt2", "attention.npy"
+    // What scores of its heads are measured on, as the rest of a sentence.
+    virtual const char* measured_on() const { return "on this text"; }
     virtual std::string instead() const { return "save one head's window"; }
 
   protected:

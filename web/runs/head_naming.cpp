@@ -37,11 +37,21 @@ Result<RoleTable> read_role_table(std::span<const std::byte> scores, Index layer
     return role_table(layers, heads, *numbers);
 }
 
-std::string NamedHeads::name(HeadIndex head) const {
-    if (!table.has(head)) return "";
+std::optional<HeadRole> NamedHeads::role(HeadIndex head) const {
+    if (!table.has(head)) return std::nullopt;
     const auto roles = roles_of(table.of(head));
-    if (roles.empty()) return "";
-    return std::string(info(roles[0]).name) + " " + written_score(table.of(head)[roles[0]]);
+    return roles.empty() ? std::nullopt : std::optional(roles.front());
+}
+
+std::string NamedHeads::measured_on(HeadRole role) const {
+    return role == HeadRole::pronoun ? "in test texts" : "on " + repeats;
+}
+
+std::string NamedHeads::name(HeadIndex head) const {
+    const auto best = role(head);
+    return best ? std::string(info(*best).name) + " " + written_score(table.of(head)[*best]) + " " +
+                      measured_on(*best)
+                : "";
 }
 
 std::string NamedHeads::told(HeadIndex head) const {
@@ -51,6 +61,8 @@ std::string NamedHeads::told(HeadIndex head) const {
         text.append(info(role).name)
             .append(" ")
             .append(written_score(table.of(head)[role]))
+            .append(" ")
+            .append(measured_on(role))
             .append(" (from ")
             .append(fixed(info(role).least, 1))
             .append(" on): ")
@@ -67,7 +79,9 @@ HeadNaming::HeadNaming(std::shared_ptr<const Model> model, std::optional<RoleTab
     period_ =
         std::min({longest_period, config.context / 2, (config.vocab_size - first_ordinary(config)) / 2});
     done_ = period_ < 2;
-    if (given) heads_ = std::make_shared<NamedHeads>(*std::move(given), "From the model's scores.json");
+    if (given)
+        heads_ =
+            std::make_shared<NamedHeads>(*std::move(given), "From the model's scores.json", "random repeats");
 }
 
 std::int64_t HeadNaming::bytes() const {
@@ -102,9 +116,11 @@ void HeadNaming::conclude(RoleTable measured) {
                  ". Heads are named by what was measured here.";
     }
     ++milestones_;
-    heads_ = std::make_shared<NamedHeads>(
-        std::move(measured), "Measured on " + std::to_string(measured_sequences) + " sequences of " +
-                                 std::to_string(period_) + " random tokens, each given twice");
+    heads_ =
+        std::make_shared<NamedHeads>(std::move(measured),
+                                     "Measured on " + std::to_string(measured_sequences) + " sequences of " +
+                                         std::to_string(period_) + " random tokens, each given twice",
+                                     std::to_string(measured_sequences) + " random repeats");
 }
 
 }  // namespace attn::app

@@ -14,9 +14,13 @@ namespace attn::app {
 // What was measured of the heads of a model, and how that is told.
 struct NamedHeads {
     RoleTable table;
-    std::string source;  // "measured on 4 sequences …", "from the model's scores.json"
+    std::string source;   // "Measured on 4 sequences …", "From the model's scores.json"
+    std::string repeats;  // "4 random repeats": what all roles but the pronoun's were measured on
 
-    // "pronoun 0.999": the highest score among the names that the head has earned; empty if there are none.
+    // The role with the highest score among the names that the head has earned.
+    std::optional<HeadRole> role(HeadIndex head) const;
+    std::string measured_on(HeadRole role) const;  // "on 4 random repeats"
+    // "induction 0.95 on 4 random repeats"; empty if it has no name.
     std::string name(HeadIndex head) const;
     // All of them, one a line, with what was measured, from where on it is a name, and on what it was measured; empty
     // if there are none.

@@ -49,6 +49,7 @@ class TextRun final : public Attention {
     std::optional<HeadOverview> all_heads;  // of the whole run, as the logits
     Tensor logits;                          // [1, vocabulary], of the predicted token
 
+    bool of_training = false;               // the text is a sequence of a training's data
     // The one that this layer belongs to.
     TextRun& of(Index layer);
     const TextRun& whole() const { return *whole_; }
@@ -101,6 +102,9 @@ class TextRun final : public Attention {
     TextRun(TextRun& whole, AttentionKind kind, std::shared_ptr<const ReadText> queries,
             std::shared_ptr<const ReadText> keys, Range alike);
 
+    const char* measured_on() const override {
+        return of_training ? "on the sequence shown" : "on this text";
+    }
     std::shared_ptr<const ReadText> queries_, keys_;
     Range alike_;
     TextRun* whole_;

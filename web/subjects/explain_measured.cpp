@@ -100,7 +100,8 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     const auto record = attention.record(head.layer);
     Explained out;
     const Layers several{std::max(attention.layers(), Index{2}), attention.numbering().decoder};
-    out.title = std::string(info(score).name) + ", " + head_text(head, several, ", ");
+    out.title =
+        std::string(info(score).name) + " " + attention.measured_on() + ", " + head_text(head, several, ", ");
     out.provenance =
         "measured over " + std::to_string(attention.queries()) + " queries · " + attention.title();
     out.f32 = f32;

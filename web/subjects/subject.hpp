@@ -125,6 +125,9 @@ class Subject : public Resident {
     }
     // Returns what its heads are named after; null while nothing was measured.
     virtual const NamedHeads* named_heads() { return nullptr; }
+    // Returns the step to a text that repeats itself, for heads that look for repetition; nothing where the present one
+    // does, or where nothing can be read.
+    virtual std::optional<Offer> offer_repetition() const { return std::nullopt; }
     // Returns how tokens of its model's vocabulary read, if it has a model.
     virtual std::vector<std::string> token_texts(std::span<const std::int32_t>) { return {}; }
     // Returns texts that stand for many, through its model, which begin to be run when they are first asked for; null

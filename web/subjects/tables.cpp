@@ -73,7 +73,8 @@ void add_vectors(std::vector<Table>& to, const Attention& attention, const State
 void add_scores(std::vector<Table>& to, Attention& attention) {
     const HeadOverview* heads = attention.overview();
     if (!heads || !heads->done()) return;
-    Table table{"Scores of the heads of " + attention.title(), {}, {}, {}};
+    Table table{
+        "Scores of the heads of " + attention.title() + ", measured " + attention.measured_on(), {}, {}, {}};
     for (const HeadScoreInfo& score : head_scores) table.columns.push_back(score.name);
     const Index count = std::min(heads->layers() * heads->heads(), table_row_limit);
     table.values = Matrix(count, std::ssize(head_scores));

@@ -93,17 +93,19 @@ TEST_CASE("the bundled model's heads have their names from scores.json, at once 
     Storyteller s;
     s.open();
     REQUIRE(s.named());
-    CHECK(s.named()->name({3, 0}) == "pronoun 0.999");
-    CHECK(s.named()->name({4, 5}) == "induction 0.95");
-    CHECK(s.named()->name({0, 1}) == "previous token 0.87");
+    CHECK(s.named()->name({3, 0}) == "pronoun 0.999 in test texts");
+    CHECK(s.named()->name({4, 5}) == "induction 0.95 on random repeats");
+    CHECK(s.named()->name({0, 1}) == "previous token 0.87 on random repeats");
     CHECK(s.named()->name({2, 6}).empty());
     CHECK(s.named()->name({5, 0}).empty());  // there is no such head
-    CHECK_THAT(s.named()->told({3, 0}), StartsWith("pronoun 0.999 (from 0.9 on): share of texts"));
-    CHECK_THAT(s.named()->told({3, 0}), ContainsSubstring("\ninduction 0.70 (from 0.5 on): "));
+    CHECK_THAT(s.named()->told({3, 0}),
+               StartsWith("pronoun 0.999 in test texts (from 0.9 on): share of texts"));
+    CHECK_THAT(s.named()->told({3, 0}),
+               ContainsSubstring("\ninduction 0.70 on random repeats (from 0.5 on): "));
     CHECK_THAT(s.named()->told({3, 0}), ContainsSubstring("From the model's scores.json"));
     s.read();
     s.rest();
-    CHECK(s.named()->name({3, 0}) == "pronoun 0.999");  // the check against the weights agrees
+    CHECK(s.named()->name({3, 0}) == "pronoun 0.999 in test texts");  // the check against the weights agrees
     CHECK(s.page.notices.empty());
 }
 
@@ -126,6 +128,7 @@ TEST_CASE("without scores.json the heads are measured, once for the model, when 
     CHECK(named->name({4, 5}).starts_with("induction 0.9"));
     CHECK(named->name({0, 1}).starts_with("previous token 0.8"));
     CHECK(named->name({3, 0}).starts_with("induction 0.7"));
+    CHECK(named->name({4, 5}).ends_with(" on 4 random repeats"));
     CHECK_THAT(named->told({4, 5}),
                ContainsSubstring("Measured on 4 sequences of 64 random tokens, each given twice"));
     // The card's means are over 16 sequences, these over 4.
@@ -185,7 +188,7 @@ TEST_CASE("a scores.json of another model falls when the weights are measured") 
     for (const char* key : {"layer", "head"}) std::swap(scores["heads"][1][key], scores["heads"][33][key]);
     s.give_scores(scores.dump());
     s.open();
-    CHECK(s.named()->name({4, 1}) == "previous token 0.87");
+    CHECK(s.named()->name({4, 1}) == "previous token 0.87 on random repeats");
     s.read();
     s.rest();
     CHECK(s.named()->name({4, 1}).empty());
@@ -193,6 +196,43 @@ TEST_CASE("a scores.json of another model falls when the weights are measured") 
     REQUIRE(s.page.notices.size() == 1);
     CHECK_THAT(s.page.notices[0], ContainsSubstring("scores.json is not of these weights: it gives head 0.1 "
                                                     "“previous token” 0.04, and they have 0.8"));
+}
+
+TEST_CASE("a score of a head on the present text says so, beside that on random repeats") {
+    Storyteller s;
+    s.open();
+    s.read();
+    s.rest();
+    Attention& attention = *subject_in(s.visit).attention();
+    s.visit.perform(Select{{4, 5, {}, {}, {}}});
+    const auto why = explained(s.visit, head_score_cell(*attention.overview(), {4, 5}, HeadScore::induction));
+    REQUIRE(why);
+    CHECK_THAT(why->title, StartsWith("induction on this text, layer 4, head 5"));
+    const auto tables = tables_of(attention, s.visit.state(), {4, 5});
+    CHECK_THAT(tables.back().title, ContainsSubstring("measured on this text"));
+}
+
+TEST_CASE("a text that repeats nothing can be read twice, for the heads that look for repetition") {
+    Storyteller s;
+    s.open();
+    CHECK_FALSE(subject_in(s.visit).offer_repetition());  // there is no text yet
+    s.read();
+    s.rest();
+    const auto offer = subject_in(s.visit).offer_repetition();
+    REQUIRE(offer);
+    CHECK(std::ranges::any_of(subject_in(s.visit).offers(),
+                              [&](const Offer& each) { return each.label.starts_with(offer->label); }));
+    s.visit.perform(offer->command);
+    CHECK(sentence_of(s.visit.state()).text == "a few words a few words");
+    s.visit.tokens({Box::first,
+                    "a few words a few words",
+                    {40, 50, 60, 70, 40, 50, 60, 70},
+                    {"a", " few", " wor", "ds", " a", " few", " wor", "ds"},
+                    8});
+    s.rest();
+    CHECK_FALSE(subject_in(s.visit).offer_repetition());
+    s.visit.undo();
+    CHECK(sentence_of(s.visit.state()).text == "a few words");
 }
 
 TEST_CASE("a network in training has names at the step shown, while it rests") {

@@ -417,20 +417,27 @@ TEST_CASE("a next token's probability comes from its logit") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
-    visit.perform(SetSampling{{.temperature = 0.7f, .top_k = 0, .top_p = 1, .seed = 1}});
+    // Sampling settings are of Play; the probability is the model's own.
+    visit.perform(SetSampling{{.temperature = 0.7f, .top_k = 3, .top_p = 1, .seed = 1}});
     visit.work(10);
     const TextRun& run = *sentence_in(visit).run();
     double total = 0;
     const auto logits = run.logits.values();
-    const auto likelihood = [&](std::size_t id) {
-        return std::exp(static_cast<double>(logits[id]) / static_cast<double>(0.7f));
-    };
+    const auto likelihood = [&](std::size_t id) { return std::exp(static_cast<double>(logits[id])); };
     for (std::size_t id = 0; id < logits.size(); ++id) total += likelihood(id);
     const auto id = static_cast<std::size_t>(sentence_in(visit).next_tokens().candidates.at(1).id);
     const CellRef cell{.stage = Stage::probability, .col = static_cast<Index>(id)};
     const auto why = explained(visit, cell);
     REQUIRE(why);
     CHECK(why->f64 == Catch::Approx(likelihood(id) / total).epsilon(1e-13));
+    CHECK(why->title.ends_with(at_temperature));
+    const auto& next = sentence_in(visit).next_tokens();
+    CHECK(next.candidates.at(1).probability == Catch::Approx(why->f64).epsilon(1e-13));
+    CHECK(next.kept == 3);
+    CHECK(next.drawn.at(1) ==
+          Catch::Approx(
+              next_token_distribution(logits, {.temperature = 0.7f, .top_k = 3}, 3).at(1).probability));
+    CHECK(next.drawn.at(3) == 0);
     visit.perform(Pin{cell});
     CHECK(visit.state().pin == cell);
     const auto logit = explained(visit, why->steps.front().at->cell);

@@ -118,7 +118,7 @@ TEST_CASE("numbers beside the maps explain themselves and can be pinned") {
     screen.click("head/1/2");
     REQUIRE(pin(screen));
     CHECK(pin(screen)->stage == Stage::head_score);
-    CHECK(explained(screen.visit, *pin(screen))->title == "entropy, layer 1, head 2");
+    CHECK(explained(screen.visit, *pin(screen))->title == "entropy on this text, layer 1, head 2");
     screen.visit.perform(SetHeads{{HeadScore::first_token, HeadScore::entropy}});
     screen.settle();
     screen.hover("head/0/1");

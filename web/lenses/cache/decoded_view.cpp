@@ -101,7 +101,8 @@ void CacheLens::draw_second_curve(const Drawing& drawing, Subject& subject, floa
 void CacheLens::draw_choices(const Drawing& drawing, Subject& subject, float width) {
     const Index at = query(subject);
     const CachedDecoding::Step& step = shown_->at(at);
-    const std::string title = "After " + query_in_words(text(subject), at) + ", it would say";
+    const std::string title =
+        "After " + query_in_words(text(subject), at) + ", it would say, " + at_temperature;
     ui::section(title.c_str());
     if (step.choices.empty())
         return ui::caption("The logits here are not finite, so no token has a probability.");

@@ -82,7 +82,8 @@ std::optional<Explained> CacheLens::explain_divergence(Subject& subject, Index q
     add_step(out, "all other tokens", "", rest);
     add_step(out, "KL, in nats", "", out.f64, true);
     add_line(out, "kl", in_expression(out.f64), out.f64);
-    out.note = "p is the model’s own distribution, p′ that with the cache.";
+    out.note = std::string("p is the model’s own distribution, p′ that with the cache, both ") +
+               at_temperature + ".";
     return out;
 }
 
@@ -92,7 +93,7 @@ std::optional<Explained> CacheLens::explain_choice(Subject& subject, Index place
     if (place >= std::ssize(choices)) return std::nullopt;
     const CachedDecoding::Choice& each = choices[static_cast<std::size_t>(place)];
     Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, each.id) + " after " +
-                                       query_in_words(text(subject), at));
+                                       query_in_words(text(subject), at) + ", " + at_temperature);
     out.recomputed = false;
     out.f64 = each.after;
     out.f32 = single(out.f64);

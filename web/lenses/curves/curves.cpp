@@ -78,7 +78,8 @@ Table curve_table(const TrainingRun& run, const TrainingRun* compared) {
     if (compared) table.columns.push_back("loss, compared");
     const Index heads = run.plan().heads, count = run.plan().layers * heads;
     for (Index head = 0; head < count; ++head)
-        for (const char* name : {"induction", "previous token", "entropy"})
+        for (const char* name : {"induction on one random repeat", "previous token on the sequence shown",
+                                 "entropy on the sequence shown"})
             table.columns.push_back(std::to_string(head / heads) + "." + std::to_string(head % heads) + " " +
                                     name);
     std::vector<double> numbers;
@@ -141,8 +142,8 @@ std::string CurvesLens::spoken(Subject& subject) {
     if (point == run->points().end() || point->heads.empty()) return text + ".";
     const auto best = std::ranges::max_element(point->heads, {}, &HeadPoint::induction);
     const Index heads = run->plan().heads, at = best - point->heads.begin();
-    return text + ". Most induction so far: " + fixed(best->induction, 2) + ", in layer " +
-           std::to_string(at / heads) + ", head " + std::to_string(at % heads) + ".";
+    return text + ". Most induction so far, on one random repeat: " + fixed(best->induction, 2) +
+           ", in layer " + std::to_string(at / heads) + ", head " + std::to_string(at % heads) + ".";
 }
 
 }  // namespace attn::app

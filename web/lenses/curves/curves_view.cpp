@@ -112,16 +112,16 @@ void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course,
         return CellRef{.stage = Stage::curve, .col = static_cast<Index>(score) * heads};
     };
     if (!run.data().repeated.empty())
-        drawn("induction", "Induction, by head", 1, both(&HeadPoint::induction), heads,
+        drawn("induction", "Induction on one random repeat, by head", 1, both(&HeadPoint::induction), heads,
               marks(CurveScore::induction));
-    drawn("previous", "Previous token, by head", 1, both(&HeadPoint::previous_token), heads,
-          marks(CurveScore::previous_token));
+    drawn("previous", "Previous token on the sequence shown, by head", 1, both(&HeadPoint::previous_token),
+          heads, marks(CurveScore::previous_token));
     std::vector<ui::Curve> entropies = both(&HeadPoint::entropy);
     float largest = 0.1f;
     for (const ui::Curve& curve : entropies)
         for (const float value : curve.values) largest = std::max(largest, value);
-    drawn("entropy", "Entropy in nats, by head", std::ceil(largest * 2) / 2, std::move(entropies), heads,
-          marks(CurveScore::entropy));
+    drawn("entropy", "Entropy in nats on the sequence shown, by head", std::ceil(largest * 2) / 2,
+          std::move(entropies), heads, marks(CurveScore::entropy));
 }
 
 void CurvesLens::draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
@@ -223,7 +223,8 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                 const bool out = std::erase(toggled.ablated, HeadIndex{layer, head}) > 0;
                 if (!out) toggled.ablated.push_back({layer, head});
                 const std::string name = std::to_string(layer) + "." + std::to_string(head);
-                const std::string does = named ? named->name({layer, head}) : "";
+                const auto role = named ? named->role({layer, head}) : std::nullopt;
+                const std::string does = role ? info(*role).name : "";
                 ImDrawList* list = ImGui::GetWindowDrawList();
                 list->AddRectFilled({at.x, y + 7}, {at.x + 8, y + 11}, ui::series_colour(place), 2);
                 {

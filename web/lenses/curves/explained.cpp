@@ -112,11 +112,15 @@ std::optional<Explained> CurvesLens::explain_curve(Subject& subject, const Train
     out.formula = score == CurveScore::induction ? "1/n · Σ_i A[i, i − n + 1], i in the second copy"
                   : score == CurveScore::entropy ? "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])"
                                                  : "Σ_i A[i, i−1] / Σ A";
-    out.title = std::string(names[static_cast<std::size_t>(score)]) + " of layer " +
+    const bool of_repeat = score == CurveScore::induction;
+    out.title = std::string(names[static_cast<std::size_t>(score)]) +
+                (of_repeat ? " on one random repeat, layer " : " on the sequence shown, layer ") +
                 std::to_string(head.layer) + ", head " + std::to_string(head.head) + ", step " +
                 std::to_string(cell.row);
-    out.provenance = score == CurveScore::induction ? "measured on random tokens that come twice"
-                                                    : "measured on the sequence whose maps are shown";
+    out.provenance = of_repeat
+                         ? "measured on " + many(std::ssize(run.data().repeated) / 2, "random token") +
+                               " that " + (std::ssize(run.data().repeated) > 3 ? "come" : "comes") + " twice"
+                         : "measured on the sequence whose maps are shown";
     return out;
 }
 

@@ -180,7 +180,7 @@ void HeadsLens::draw_said(const Drawing& drawing, Subject& subject, float width)
     ui::MatrixGrid grid;
     grid.name = "heads/said";
     grid.title = "What the model says";
-    grid.notation = "probabilities " + prediction_in_words(*subject.attention());
+    grid.notation = "probabilities " + prediction_in_words(*subject.attention()) + ", " + at_temperature;
     grid.values = &values;
     grid.row_labels = rows;
     grid.column_labels = columns;

@@ -332,20 +332,22 @@ std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs
 std::optional<Explained> HeadsLens::explain_role(Subject& subject, Index head) const {
     const Role found = role(subject, head);
     if (std::isnan(found.score)) return std::nullopt;
-    Explained out =
-        begin(subject, head_text(alike_->head(head), subject.attention()->numbering()) + ": " + found.name);
+    Explained out = begin(subject, head_text(alike_->head(head), subject.attention()->numbering()) + ": " +
+                                       found.name + " " + found.on);
     out.recomputed = false;
     out.f64 = found.score;
     out.f32 = single(out.f64);
     out.formula = found.measure;
-    const auto step = [&](const char* name, const char* what, double value) {
+    const auto step = [&](const char* name, const std::string& what, double value) {
         if (!std::isnan(value)) note_step(out, name, what, value);
     };
     if (const NamedHeads* named = subject.named_heads(); named && named->table.has(alike_->head(head)))
         for (std::size_t i = 0; i < head_roles.size(); ++i)
-            step(head_roles[i].name, "", named->table.of(alike_->head(head)).values[i]);
-    step("local", "at most two tokens away, on this text", alike_->local(head));
-    step("uniform", "entropy, of the most it could be", alike_->uniform(head));
+            step(head_roles[i].name, named->measured_on(static_cast<HeadRole>(i)),
+                 named->table.of(alike_->head(head)).values[i]);
+    const std::string on = subject.attention()->measured_on();
+    step("local", "at most two tokens away, " + on, alike_->local(head));
+    step("uniform", "entropy, of the most it could be, " + on, alike_->uniform(head));
     if (const Copying* copies = copying(alike_->head(head))) step("copying", "Σ λ / Σ |λ|", copies->score);
     add_line(out, "score", in_expression(out.f64), out.f64);
     return out;
@@ -404,11 +406,11 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
         return out;
     }
     Explained out =
-        begin(subject,
-              of_attention
-                  ? "Change of what " + subject.attention()->numbering().name(attention) + " writes, " + with
-              : row == static_cast<Index>(CacheMeasure::change) ? "Change of what attention writes, " + with
-                                                                : "Probability that moved, " + with);
+        begin(subject, of_attention ? "Change of what " + subject.attention()->numbering().name(attention) +
+                                          " writes, " + with
+                       : row == static_cast<Index>(CacheMeasure::change)
+                           ? "Change of what attention writes, " + with
+                           : "Probability that moved " + std::string(at_temperature) + ", " + with);
     out.f64 = of_attention ? measured->changes[static_cast<std::size_t>(attention)]
                            : *cache_value(static_cast<CacheMeasure>(row), setting);
     out.f32 = single(out.f64);
@@ -443,7 +445,8 @@ std::optional<Explained> HeadsLens::explain_said(Subject& subject, bool then, In
     if (!shown || id >= std::ssize(shown->probabilities)) return std::nullopt;
     Explained out =
         begin(subject, "Probability of " + vocabulary_.name(subject, static_cast<std::int32_t>(id)) +
-                           (then ? ", with " + setting_name(runs()->last_setting()) : ", as it is"));
+                           (then ? ", with " + setting_name(runs()->last_setting()) : ", as it is") + ", " +
+                           at_temperature);
     out.recomputed = false;
     out.f64 = shown->probabilities[static_cast<std::size_t>(id)];
     out.f32 = single(out.f64);

@@ -235,20 +235,21 @@ const Copying* HeadsLens::copying(const HeadIndex& head) const {
 HeadsLens::Role HeadsLens::role(Subject& subject, Index i) const {
     constexpr double least_local = 0.8, least_uniform = 0.9, least_copying = 0.9;
     const HeadIndex head = alike_->head(i);
-    if (const NamedHeads* named = subject.named_heads(); named && named->table.has(head))
-        if (const auto roles = roles_of(named->table.of(head)); !roles.empty())
-            return {info(roles.front()).name, named->table.of(head)[roles.front()],
-                    std::string(info(roles.front()).meaning) + "; " + named->source};
+    if (const NamedHeads* named = subject.named_heads())
+        if (const auto best = named->role(head))
+            return {info(*best).name, named->table.of(head)[*best],
+                    std::string(info(*best).meaning) + "; " + named->source, named->measured_on(*best)};
+    const std::string on = subject.attention()->measured_on();
     if (alike_->uniform(i) >= least_uniform)
-        return {"uniform", alike_->uniform(i),
-                "entropy of its rows as a share of the most it could be, on this text"};
+        return {"uniform", alike_->uniform(i), "entropy of its rows as a share of the most it could be", on};
     if (alike_->local(i) >= least_local)
-        return {"local", alike_->local(i), "share of its weight on tokens at most two away, on this text"};
+        return {"local", alike_->local(i), "share of its weight on tokens at most two away", on};
     if (const Copying* copies = copying(head); copies && copies->score >= least_copying)
         return {"copying", copies->score,
-                "Σ λ / Σ |λ| of its OV circuit: how far attending to a token raises that token’s own logit"};
+                "Σ λ / Σ |λ| of its OV circuit: how far attending to a token raises that token’s own logit",
+                "from its weights"};
     return {"mixed", alike_->uniform(i),
-            "no name fits; the number is the entropy of its rows as a share of the most it could be"};
+            "no name fits; the number is the entropy of its rows as a share of the most it could be", on};
 }
 
 bool HeadsLens::step(Subject& subject) {

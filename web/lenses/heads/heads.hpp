@@ -108,6 +108,7 @@ class HeadsLens final : public Lens {
         std::string name;  // "induction"; "mixed" where nothing was measured that has a name
         double score = 0;
         std::string measure;  // what the score is
+        std::string on;       // what it was measured on: "on this text"
     };
     Role role(Subject& subject, Index head) const;  // of those that are compared
 

@@ -198,14 +198,15 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
     for (const Index i : order_) {
         const Role found = role(subject, i);
         bars.push_back({head_text(alike_->head(i), numbering), static_cast<float>(found.score),
-                        found.name + " " + fixed(found.score, 2),
+                        found.name + " " + fixed(found.score, 2) + " " + found.on,
                         drawing.state().pin == own_cell(heads_rows::role, i), found.name == "mixed"});
     }
     const auto over = ui::bar_list("heads/role", "What each head was measured to do", width, bars, 1,
                                    ui::sequential_scale(1), bar_name_width);
     if (over) {
         const Index head = order_[static_cast<std::size_t>(*over)];
-        ui::bar_tooltip(*over, capitalised(role(subject, head).measure).c_str());
+        ui::bar_tooltip(*over,
+                        (capitalised(role(subject, head).measure) + ", " + role(subject, head).on).c_str());
         heads_view::answer(drawing, own_cell(heads_rows::role, head));
         if (ui::clicked()) parts::choose_head(drawing, alike_->head(head));
     }

@@ -163,7 +163,7 @@ std::vector<Table> HeadsLens::tables(Subject& subject) {
                 for (Index c = 0; c < heads; ++c)
                     table.values.at(r, c) = alike(a, order_[static_cast<std::size_t>(c)]);
                 const Role found = role(subject, a);
-                roles.row_labels.push_back(table.columns.back() + ": " + found.name);
+                roles.row_labels.push_back(table.columns.back() + ": " + found.name + " " + found.on);
                 roles.values.at(r, 0) = found.score;
             }
             all.push_back(std::move(table));
@@ -174,7 +174,8 @@ std::vector<Table> HeadsLens::tables(Subject& subject) {
         case HeadsPart::latent: {
             Table table{
                 now().part == HeadsPart::sharing ? "Sharing keys and values" : "A latent for keys and values",
-                {"numbers a token", "bytes a token", "loss", "change of attention", "probability moved"},
+                {"numbers a token", "bytes a token", "loss", "change of attention",
+                 std::string("probability moved ") + at_temperature},
                 {"as it is"},
                 Matrix(1, cache_measure_count)};
             std::vector<Index> shown{0};

@@ -100,8 +100,8 @@ std::optional<Explained> LayersLens::explain_likeliest(Subject& subject, Index p
 Explained LayersLens::explain_probability(Subject& subject, Index place, Index position, std::int32_t id,
                                           double logit, double probability) {
     const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
-    Explained out =
-        begin(subject, "Probability of " + vocabulary_.name(subject, id) + ", " + place_in_words(at));
+    Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, id) + ", " +
+                                       place_in_words(at) + ", " + at_temperature);
     const std::string reads = label_at(stream_text(subject).query_names(), position);
     const auto state = stream_after(*trace_, at).matrix();
     const double exact = logit_of(

@@ -341,7 +341,7 @@ std::string LayersLens::spoken(Subject& subject) {
     if (read->states().back().likeliest.empty()) return refused_;
     const Index last = std::ssize(read->places()) - 1;
     const std::string name = vocabulary_.name(subject, token()),
-                      share = percent(read->probability(last, token()));
+                      share = chance(read->probability(last, token()));
     std::string text = after;
     if (ranks().back() > 1) {
         text += ", " + name + " ends at rank " + with_commas(ranks().back()) + " (" + share + ")";
@@ -368,8 +368,10 @@ std::vector<Table> LayersLens::tables(Subject& subject) {
     const auto rows = std::ssize(places);
     const std::string of = vocabulary_.name(subject, token()) + " " + after_words(subject);
     std::vector<Table> all;
-    all.push_back(
-        {"Layers, " + of, {"probability", "rank", "logit", "norm", "cosine"}, places, Matrix(rows, 5)});
+    all.push_back({"Layers, " + of,
+                   {std::string("probability ") + at_temperature, "rank", "logit", "norm", "cosine"},
+                   places,
+                   Matrix(rows, 5)});
     for (Index i = 0; i < rows; ++i) {
         const Cosine& cosine = read->states()[static_cast<std::size_t>(i)].cosine;
         const std::array numbers{read->probability(i, token()),
@@ -379,7 +381,10 @@ std::vector<Table> LayersLens::tables(Subject& subject) {
         for (std::size_t c = 0; c < numbers.size(); ++c)
             all.back().values.at(i, static_cast<Index>(c)) = numbers[c];
     }
-    Table likeliest{"Probability of the likeliest token", {}, places, Matrix(rows, shown_.size())};
+    Table likeliest{std::string("Probability of the likeliest token ") + at_temperature,
+                    {},
+                    places,
+                    Matrix(rows, shown_.size())};
     for (Index position = shown_.begin; position < shown_.end; ++position) {
         likeliest.columns.push_back(label_at(text.query_names(), position));
         const States* states = states_at(position);

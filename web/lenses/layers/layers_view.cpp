@@ -176,7 +176,7 @@ void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float wid
     grid.first = {0, shown_.begin};
     grid.title = trace_->network().causal ? "What it would say next, read after each half"
                                           : "What it would put there, read after each half";
-    grid.notation = "coloured by its probability";
+    grid.notation = std::string("coloured by its probability ") + at_temperature;
     grid.values = &values;
     grid.coloured_texts = true;
     grid.most = 1;
@@ -201,8 +201,8 @@ void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float wid
 void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width) {
     const Index at = place();
     const std::vector<Candidate>& likeliest = reading()->states()[static_cast<std::size_t>(at)].likeliest;
-    const std::string title =
-        capitalised(place_in_words(reading()->places()[static_cast<std::size_t>(at)])) + ", it would say";
+    const std::string title = capitalised(place_in_words(reading()->places()[static_cast<std::size_t>(at)])) +
+                              ", it would say, " + at_temperature;
     ui::section(title.c_str());
     if (likeliest.empty())
         return ui::caption("The logits here are not finite, so no token has a probability.");
@@ -273,8 +273,9 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
         if (reply.clicked) parts::pin(drawing, cell);
     };
     const Index vocabulary = std::ssize(reading()->logits(0));
-    drawn("layers-probability", "Its probability", {"probability", 0, 1}, probability,
-          layers_rows::probability, token());
+    drawn("layers-probability", "Its probability at temperature 1",
+          {std::string("probability ") + at_temperature, 0, 1}, probability, layers_rows::probability,
+          token());
     drawn("layers-rank", "Its rank",
           {"rank, 1 is the likeliest", 0.8, static_cast<double>(vocabulary) * 1.2, true}, rank,
           layers_rows::rank, token());

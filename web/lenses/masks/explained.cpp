@@ -278,7 +278,8 @@ std::optional<Explained> MasksLens::explain_probability(Subject& subject, const 
     const std::vector<std::string> names = subject.token_texts(std::array{static_cast<std::int32_t>(id)});
     Explained out;
     out.title = "Probability of " + in_quotes(names.empty() ? std::to_string(id) : names.front());
-    out.provenance = prediction_in_words(*attention) + ", under the mask, temperature 1";
+    out.title += std::string(" ") + at_temperature;
+    out.provenance = prediction_in_words(*attention) + ", under the mask";
     out.formula = "exp(logit − log Σ exp(logit))";
     double most = -HUGE_VAL, sum = 0;
     for (const float logit : run.after()) most = std::max(most, static_cast<double>(logit));

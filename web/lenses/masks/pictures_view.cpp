@@ -263,7 +263,9 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     ImGui::Dummy({0, 6});
     const Attention& attention = *subject.attention();
     const bool next = attention.trace()->model()->network().causal;
-    ui::section(next ? "Next token" : ("Prediction " + prediction_in_words(attention)).c_str());
+    ui::section(
+        ((next ? "Next token" : "Prediction " + prediction_in_words(attention)) + ", " + at_temperature)
+            .c_str());
     if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
         return ui::caption((capitalised(run.error().message) + ".").c_str());
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
@@ -274,7 +276,7 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
     ui::caption(("In every layer and head" +
                  std::string(kinds[static_cast<std::size_t>(kind_of(attention))]) +
                  " this mask takes the place of the model's own. It moves " + percent(masked_run_.moved()) +
-                 " of the probability, at temperature 1.")
+                 " of the probability " + at_temperature + ".")
                     .c_str());
     ui::landmark_item("masks/moved");
     const std::vector<std::string> names = subject.token_texts(masked_run_.tokens());

@@ -52,11 +52,10 @@ void SentenceSubject::measure_change() {
     const Index row = run()->predicted();
     if (row >= before.tokens()) return;
     before.predict(row);
-    const SamplingState plain{.temperature = 1, .top_k = 0};
-    const auto likeliest = next_token_distribution(before.logits.values(), sampling_of(plain), 1);
+    const Sampling plain{.temperature = 1};
+    const auto likeliest = next_token_distribution(before.logits.values(), plain, 1);
     if (likeliest.empty()) return;
-    const auto all =
-        next_token_distribution(run()->logits.values(), sampling_of(plain), run()->logits.size());
+    const auto all = next_token_distribution(run()->logits.values(), plain, run()->logits.size());
     const auto same = std::ranges::find(all, likeliest.front().id, &Candidate::id);
     if (same == all.end()) return;
     const auto pieces = visit().page().ids_to_text(std::array{same->id});

@@ -82,8 +82,8 @@ void SentenceSubject::draw_changes() {
     ImGui::PopStyleVar();
     if (const ChangeMeasured& measured = change_measured_; run()->version() == measured.version) {
         const double times = measured.after / measured.before;
-        ui::caption(("What was likeliest before, " + curly_quoted(measured.piece) + ", goes from " +
-                     percent(measured.before) + " to " + percent(measured.after) +
+        ui::caption(("What was likeliest before, " + curly_quoted(measured.piece) + ", goes " +
+                     chance_change(measured.before, measured.after) +
                      (std::isfinite(times) && times > 0 ? " (× " + fixed(times, 2) + ")." : "."))
                         .c_str());
         ui::landmark_item("changed/measured");

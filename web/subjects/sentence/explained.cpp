@@ -12,17 +12,14 @@ namespace attn::app {
 std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     const auto logits = run()->logits.values();
     const Index token = run()->predicted();
-    if (kept_.version != run()->version() || kept_.token != token || kept_.sampling != sampling())
-        kept_ = {run()->version(), token, sampling(),
-                 next_token_distribution(logits, sampling_of(sampling()), std::ssize(logits))};
+    if (kept_.version != run()->version() || kept_.token != token)
+        kept_ = {run()->version(), token,
+                 next_token_distribution(logits, {.temperature = 1}, std::ssize(logits))};
     const std::vector<Candidate>& all = kept_.tokens;
     const auto found = std::ranges::find(all, static_cast<std::int32_t>(cell.col), &Candidate::id);
     if (found == all.end()) return std::nullopt;
-    const auto temperature = static_cast<double>(sampling().temperature);
     const auto logit = static_cast<double>(found->logit), best = static_cast<double>(all.front().logit);
-    const auto likelihood = [&](double of) {
-        return temperature == 0 ? (of == best ? 1.0 : 0.0) : std::exp((of - best) / temperature);
-    };
+    const auto likelihood = [&](double of) { return std::exp(of - best); };
     Explained out;
     double sum = 0;
     for (const Candidate& each : all) sum += likelihood(static_cast<double>(each.logit));
@@ -30,12 +27,13 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     out.title = "Probability of " +
                 (shown == next_.candidates.end()
                      ? "token " + std::to_string(found->id)
-                     : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())]));
+                     : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())])) +
+                " " + at_temperature;
     out.provenance = (continues_text() ? "the next token" : prediction_in_words(*run())) + " · computed by " +
                      shown_name(model_name_);
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
-    out.formula = continues_text() ? "exp((logit − best) / temperature) / Σ" : "exp(logit − best) / Σ";
+    out.formula = "exp(logit − best) / Σ";
     const auto add_logit = [&](const char* name, const Candidate& of) {
         out.steps.push_back(
             {name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
@@ -44,17 +42,12 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     };
     add_logit("logit", *found);
     add_logit("best logit", all.front());
-    const std::string divided = continues_text() ? " / " + shortest(now().sampling.temperature) : "";
-    out.steps.push_back(
-        {"exp(…)", "exp(" + four(logit - best) + divided + ")", four(likelihood(logit)), false});
+    out.steps.push_back({"exp(…)", "exp(" + four(logit - best) + ")", four(likelihood(logit)), false});
     out.steps.push_back({"Σ", "of " + with_commas(std::ssize(all)) + " tokens", four(sum), false});
     out.steps.push_back(
         {"probability", four(likelihood(logit)) + " / " + four(sum), fixed(out.f64, 6), true});
     add_line(out, "logit", in_expression(logit), logit);
-    add_line(out, "exponential",
-             temperature == 0 ? in_expression(likelihood(logit))
-                              : "exp((logit - " + in_expression(best) + ") / " + shortest(temperature) + ")",
-             likelihood(logit));
+    add_line(out, "exponential", "exp(logit - " + in_expression(best) + ")", likelihood(logit));
     add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
     if (sampling().top_k || sampling().top_p < 1)
         out.note = "The sum is over the tokens that top-k and top-p keep.";

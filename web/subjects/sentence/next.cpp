@@ -17,11 +17,6 @@ constexpr Index next_shown = 12;
 
 bool SentenceSubject::continues_text() const { return model_ && model_->network().causal; }
 
-// Nothing is drawn from what a masked language model fills in.
-SamplingState SentenceSubject::sampling() const {
-    return continues_text() ? now().sampling : SamplingState{.temperature = 1, .top_k = 0};
-}
-
 // The second run is asked where the first is; of another text, where its own mask is.
 void SentenceSubject::ask_beside() {
     TextRun* second = compared_run();
@@ -37,15 +32,24 @@ void SentenceSubject::refresh_next() {
     const Index token = continues_text()
                             ? run()->tokens() - 1
                             : asked_token(run()->ids(), run()->pieces, special_, state().selection.query);
-    if (!next_.candidates.empty() && next_for_ == sampling() && next_of_ == run()->version() &&
+    if (!next_.candidates.empty() && next_for_ == now().sampling && next_of_ == run()->version() &&
         token == run()->predicted())
         return ask_beside();
     run()->predict(token);
     ask_beside();
-    next_for_ = sampling();
+    next_for_ = now().sampling;
     next_of_ = run()->version();
     measure_change();
-    next_.candidates = next_token_distribution(run()->logits.values(), sampling_of(next_for_), next_shown);
+    const auto logits = run()->logits.values();
+    next_ = {next_token_distribution(logits, {.temperature = 1}, next_shown), {}, {}, 0};
+    if (continues_text()) {
+        const auto drawn = next_token_distribution(logits, sampling_of(next_for_), std::ssize(logits));
+        next_.kept = std::ssize(drawn);
+        for (const Candidate& c : next_.candidates) {
+            const auto same = std::ranges::find(drawn, c.id, &Candidate::id);
+            next_.drawn.push_back(same == drawn.end() ? 0 : same->probability);
+        }
+    }
     std::vector<std::int32_t> ids;
     for (const Candidate& c : next_.candidates) ids.push_back(c.id);
     next_.pieces = visit().page().ids_to_text(ids);

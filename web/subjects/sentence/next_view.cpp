@@ -29,7 +29,7 @@ void buttons(SentenceSubject& subject) {
 
 std::string told(const Candidate& c) {
     return "id " + std::to_string(c.id) + " · logit " + fixed(static_cast<double>(c.logit), 4) +
-           " · probability " + fixed(c.probability, 6);
+           "\nprobability " + fixed(c.probability, 6) + " " + at_temperature;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string SentenceSubject::prediction_title() const {
 
 void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
-    const std::string title = prediction_title();
+    const std::string title = prediction_title() + ", " + at_temperature;
     ui::section(title.c_str(), true);
     ui::landmark_item("next/title");
     if (continues_text()) {
@@ -71,7 +71,11 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
         const char* click = continues_text()    ? "\nClick to append it"
                             : !masked().empty() ? "\nClick to write it there"
                                                 : "";
-        ui::bar_tooltip(*over, (told(candidate) + click).c_str());
+        const std::string drawn = continues_text()
+                                      ? "\nStep and Play draw it with probability " +
+                                            fixed(next_.drawn[static_cast<std::size_t>(*over)], 6)
+                                      : "";
+        ui::bar_tooltip(*over, (told(candidate) + drawn + click).c_str());
         if (*click) {
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             if (ui::clicked()) choose_next(candidate.id);
@@ -84,6 +88,20 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
         draw_segments();
     }
     draw_experts(drawing, width);
+}
+
+// What the settings beside Play make of the model's own probabilities.
+std::string SentenceSubject::sampling_told() const {
+    if (next_.candidates.empty()) return "";
+    const SamplingState& s = now().sampling;
+    const std::string first = curly_quoted(next_.pieces.front());
+    const Index all = run()->logits.size();
+    if (s.temperature == 0) return "Step and Play take the likeliest token, " + first + ".";
+    if (s.temperature == 1 && next_.kept == all) return "Step and Play draw with these probabilities.";
+    return "Step and Play draw from " + (next_.kept == all ? "all" : with_commas(next_.kept) + " of") + " " +
+           with_commas(all) + " tokens at temperature " + shortest(s.temperature) + ": " + first + " with " +
+           percent(next_.drawn.front()) + " instead of " + percent(next_.candidates.front().probability) +
+           ".";
 }
 
 void SentenceSubject::draw_masking() {
@@ -145,6 +163,8 @@ void SentenceSubject::draw_sampling(float width) {
     if (const auto seed = ui::stepper("next/seed", "seed", static_cast<Index>(s.seed), 0, Index{1} << 30))
         s.seed = static_cast<std::uint64_t>(*seed);
     ImGui::EndChild();
+    if (const std::string what = sampling_told(); !what.empty()) ui::caption(what.c_str());
+    ui::landmark_item("next/sampling");
     if (s != now().sampling) visit().perform(SetSampling{s}, ui::gesture());
 }
 

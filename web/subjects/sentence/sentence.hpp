@@ -56,11 +56,14 @@ class SentenceSubject final : public Subject, private Translating {
     bool load_model();
     void model_failed();
 
-    // The likeliest tokens and how they read: the next ones under the State's sampling or, in a model that reads both
-    // ways, those in the place of a token of the text, by plain softmax.
+    // The likeliest tokens by plain softmax and how they read: the next ones or, in a model that reads both ways, those
+    // in the place of a token of the text.
     struct Next {
         std::vector<Candidate> candidates;
         std::vector<std::string> pieces;
+        // What sampling leaves of them, for a model that continues a text.
+        std::vector<double> drawn;  // the probability with which each candidate is drawn
+        Index kept = 0;             // tokens that may be drawn
     };
     const Next& next_tokens() const { return next_; }
     // False for a model that reads in both directions: it fills in what is masked.
@@ -104,6 +107,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Offer> offer_alone() const override;
     std::string second_wanted() const override;
     std::optional<Offer> offer_without(const HeadIndex& head) const override;
+    std::optional<Offer> offer_repetition() const override;
     Result<Command> add_to_query(const HeadIndex& head, Index query,
                                  std::span<const float> by) const override;
     std::optional<Command> reads(const std::string& text, const std::string& second) const override;
@@ -173,7 +177,6 @@ class SentenceSubject final : public Subject, private Translating {
     Command texts(const std::string& text, const std::string& written) const override;
 
     const SentenceState& now() const { return state().of<SentenceState>(); }
-    SamplingState sampling() const;
     bool is_open() const { return state().subject == sentence_subject; }
     bool await_model(const SentenceState& wanted, const std::string& otherwise);
     void name_open_model(SentenceState& sentence) const;
@@ -240,6 +243,7 @@ class SentenceSubject final : public Subject, private Translating {
     void draw_other_sentences();
     std::string prediction_title() const;
     void draw_sampling(float width);
+    std::string sampling_told() const;
     std::string mask_label(Index word) const;  // of a button
     void draw_masking();
     void draw_experts(const Drawing& drawing, float width);
@@ -293,11 +297,10 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;
-    // Every token that the sampling keeps, for explanations.
+    // The whole vocabulary, for explanations.
     struct Kept {
         std::uint64_t version = 0;  // of the run
         Index token = 0;
-        SamplingState sampling;
         std::vector<Candidate> tokens;
     };
     Kept kept_;

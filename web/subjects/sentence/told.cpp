@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/format.hpp"
 #include "subjects/explain.hpp"
@@ -30,6 +31,8 @@ std::vector<Offer> SentenceSubject::offers() const {
         if (const auto twin = twin_of(now().text))
             all.push_back({"Twin sentence: " + twin->adjective, SetText{twin->text}});
     }
+    if (const auto twice = offer_repetition())
+        all.push_back({twice->label + ", for heads that repeat (induction)", twice->command});
     if (!compares_models()) all.push_back({"Compare with another model", Compare{Comparison{.model = ""}}});
     if (auto alone = offer_alone()) all.push_back(*std::move(alone));
     std::ranges::move(change_offers(), std::back_inserter(all));
@@ -67,6 +70,21 @@ std::optional<Offer> SentenceSubject::offer_second() const {
     return Offer{"Compare with a second sentence",
                  Compare{Comparison{.text = twin ? twin->text : now().text,
                                     .written = writes_another() ? now().written : ""}}};
+}
+
+// Two tokens in a row that come again are what an induction head goes by.
+std::optional<Offer> SentenceSubject::offer_repetition() const {
+    constexpr std::size_t looked_at = 1024;
+    constexpr Index least_context = 64;
+    const Index context = model_ ? model_->config().context : 0;
+    if (!sentence_.run() || context < least_context) return std::nullopt;
+    const auto ids = sentence_.run()->of(0).ids();
+    std::set<std::pair<std::int32_t, std::int32_t>> seen;
+    for (std::size_t i = 0; i + 1 < std::min(ids.size(), looked_at); ++i)
+        if (!seen.emplace(ids[i], ids[i + 1]).second) return std::nullopt;
+    const bool fits = !now().text.empty() && 2 * std::ssize(ids) <= context;
+    const std::string once = fits ? now().text : first_twin();
+    return Offer{fits ? "Read this text twice" : "Read a sentence twice", SetText{once + " " + once}};
 }
 
 std::optional<Offer> SentenceSubject::offer_alone() const {

@@ -12,6 +12,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::app {
 
@@ -25,11 +26,15 @@ constexpr const char* causal_twins =
     "later words can, such as the last “It”.";
 
 // Badges share a line as far as they fit, then continue on the next.
+// On the line of the last item, where there is room.
+void beside(float width, float gap) {
+    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+    if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, gap);
+}
+
 void badge(const std::string& text, const char* meaning, bool first = false) {
     ui::Type mono(ui::Face::mono, 12);
-    const float width = ui::text_size(text).x + 16;
-    const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
-    if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, first ? 14 : 6);
+    beside(ui::text_size(text).x + 16, first ? 14 : 6);
     const ui::Theme& t = ui::theme();
     ui::badge(text.c_str(), t.accent_soft, t.dark ? t.text : t.accent);
     ui::tooltip(meaning);
@@ -163,9 +168,18 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
     // Some are of self-attention alone.
     std::erase_if(shares, [&](HeadScore score) { return !number_of(scores, score); });
     std::ranges::sort(shares, std::greater{}, share_of);
+    {
+        const std::string on = std::string(run()->measured_on()) + ":";
+        ui::Type small(ui::Face::regular, ui::size_small);
+        beside(ui::text_size(on).x, 14);
+        ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+        ImGui::TextUnformatted(on.c_str());
+        ImGui::PopStyleColor();
+        ui::semantic_text(ui::Role::paragraph, on);
+    }
     for (std::size_t i = 0; i < std::min(shares_shown, shares.size()); ++i) {
         badge(std::string(info(shares[i]).name) + " " + fixed(share_of(shares[i]), 2),
-              info(shares[i]).meaning, i == 0);
+              info(shares[i]).meaning);
         explains(shares[i]);
     }
     badge("entropy " + fixed(scores->entropy, 2) + " nats", info(entropy).meaning);

@@ -69,6 +69,7 @@ class TensorSet final : public Attention {
     bool finished() const override { return !parts_.weights.empty(); }
     bool has_values() const { return input("V") != nullptr; }
     bool has_bias() const { return !parts_.biases.empty(); }
+    const char* measured_on() const override { return "on these tensors"; }
     std::string title() const override;        // "attention.npy", "Q, K and V of run.npz"
     std::string summary() const;               // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"
     std::vector<std::string> remarks() const;  // one sentence each: what was left out, and what is odd

@@ -49,6 +49,7 @@ TextRun* TrainingSubject::shown(Shown& place, const TrainingRun* run, const Trai
         place.of = view->probe;
         place.run = std::make_unique<TextRun>(view->probe, run->data().probe_pieces, "",
                                               name_of(TrainedHere{run->plan(), view->step}));
+        place.run->of_training = true;
         if (const Status begun = place.run->begin_overview(); !begun) visit().report_error(begun.error());
     }
     return place.run.get();

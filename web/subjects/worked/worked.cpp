@@ -58,6 +58,7 @@ class WorkedAttention final : public Attention {
         };
     }
     std::shared_ptr<const Record> record(Index) const override { return record_; }
+    const char* measured_on() const override { return "on this example"; }
     std::string title() const override { return "example " + std::string(info(state_.preset).letter); }
     std::map<std::string, std::string> source() const override {
         return {{"example", std::string(info(state_.preset).key)}};
