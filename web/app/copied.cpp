@@ -83,7 +83,8 @@ Explained with_lines(Explained why) {
 }
 
 std::string heading(const Explained& why) {
-    return on_one_line(why.title) + (why.provenance.empty() ? "" : ", " + on_one_line(why.provenance)) + ".";
+    return on_one_line(why.title) + (why.provenance.empty() ? "" : ", " + on_one_line(why.provenance)) +
+           (why.f64_is.empty() ? "" : ": " + why.f64_is) + ".";
 }
 
 // ---- Programs ---------------------------------------------------------------------------------------------

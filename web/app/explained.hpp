@@ -32,6 +32,12 @@ struct Explained {
     double f32 = 0;
     double f64 = 0;
     bool recomputed = true;  // false: only the run had what f64 would be computed from
+    // Where f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It carries no more
+    // digits than these.
+    std::string f64_is = {};
+    // The same number of the run once more in double, from the weights on; until that is done, how far it is.
+    std::optional<double> in_double = {};
+    std::optional<float> in_double_progress = {};
 
     std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
     // The operands of a sum, one per row, and where each of them stands. A product is what left and right make: their

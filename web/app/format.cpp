@@ -40,6 +40,13 @@ std::string fixed(double value, int decimals) {
     return text;
 }
 
+std::string significant(double value, int digits) {
+    if (!std::isfinite(value)) return fixed(value, digits);
+    char text[64];
+    std::snprintf(text, sizeof text, "%#.*g", digits, value == 0 ? 0 : value);
+    return text;
+}
+
 std::string rounded(double value, int decimals) {
     if (!std::isfinite(value) || std::abs(value) >= 1e6) return fixed(value, decimals);
     char text[64];
@@ -64,6 +71,12 @@ std::string percent(double share) {
     return fixed(hundredths, decimals) + " %";
 }
 
+std::string chance(double probability) { return percent(probability) + " " + at_temperature; }
+
+std::string chance_change(double before, double now) {
+    return "from " + percent(before) + " to " + chance(now);
+}
+
 std::string many(std::ptrdiff_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
@@ -71,12 +84,6 @@ std::string many(std::ptrdiff_t count, std::string_view what) {
 namespace {
 
 // A stack of layers, and the number in it.
-std::string chance(double probability) { return percent(probability) + " " + at_temperature; }
-
-std::string chance_change(double before, double now) {
-    return "from " + percent(before) + " to " + chance(now);
-}
-
 std::pair<const char*, std::ptrdiff_t> in_stack(const Layers& layers, std::ptrdiff_t layer) {
     if (layers.decoder == 0) return {"layer", layer};
     const std::ptrdiff_t cross = layers.count - layers.decoder, own = cross - layers.decoder;

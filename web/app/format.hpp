@@ -15,16 +15,18 @@ std::string shortest(float value);                // reads back as the same floa
 std::string rounded(double value, int decimals);  // "0.43"; for one number among many
 std::string fixed(double value, int decimals);    // "0.433", "−∞", "NaN"; scientific if fixed says nothing
 
+std::string significant(double value, int digits);  // "0.43300000", "−∞", "NaN"
+
 std::string curly_quoted(std::string_view text);  // “big”
 std::string on_one_line(std::string_view text);   // with blanks for control characters
 // Returns "98 %", or "0.04 %" where no whole number says anything.
 std::string percent(double share);
-// Returns "1 token", "2 tokens".
-std::string many(std::ptrdiff_t count, std::string_view what);
 // A next token has one probability on the page, that of the model's own distribution, and it names its setting.
 inline constexpr const char* at_temperature = "at temperature 1";
 std::string chance(double probability);                // "35 % at temperature 1"
 std::string chance_change(double before, double now);  // "from 35 % to 24 % at temperature 1"
+// Returns "1 token", "2 tokens".
+std::string many(std::ptrdiff_t count, std::string_view what);
 // How many layers of heads there are, and how each is called: of an encoder–decoder, the encoder's come first, then the
 // decoder's own attentions, then those of the decoder to the encoder.
 struct Layers {

@@ -57,7 +57,11 @@ void Frame::draw_inspector() {
 
 std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover) const {
     Subject& subject = subject_in(visit_);
-    return lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
+    auto why = lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
+    // A number of a lens may be made of other things than a run.
+    if (why && subject.runs_model() && !is_stored(cell.stage))
+        why->f64_is = cell.stage == Stage::lens ? "this step" : "this step, from the run’s f32 numbers";
+    return why;
 }
 
 // While work goes on, it is made anew a few times a second.

@@ -72,6 +72,19 @@ void TextRun::predict(Index token) {
     logits = run->logits({token, token + 1});
 }
 
+const DoubleRun* TextRun::in_double() const {
+    auto& made = whole_->in_double_;
+    if (!made && DoubleRun::repeats(*run)) made = std::make_unique<DoubleRun>(run);
+    return made.get();
+}
+
+bool TextRun::step_double() {
+    DoubleRun* made = whole_->in_double_.get();
+    if (!made || made->done()) return false;
+    made->step();
+    return true;
+}
+
 std::string segment_name(std::int32_t segment) { return segment == 0 ? "A" : "B"; }
 
 std::string TextRun::small_print(Index query) const {

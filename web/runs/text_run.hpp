@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/double_run.hpp"
 #include "model/forward.hpp"
 #include "runs/attention.hpp"
 #include "text/words.hpp"
@@ -48,8 +49,8 @@ class TextRun final : public Attention {
     const WordAxis& words;
     std::optional<HeadOverview> all_heads;  // of the whole run, as the logits
     Tensor logits;                          // [1, vocabulary], of the predicted token
-
     bool of_training = false;               // the text is a sequence of a training's data
+
     // The one that this layer belongs to.
     TextRun& of(Index layer);
     const TextRun& whole() const { return *whole_; }
@@ -66,6 +67,11 @@ class TextRun final : public Attention {
     }
 
     Index logits_row() const override { return whole_->predicted_; }
+
+    // The run once more in double precision, which begins to be made when it is first asked for; null where it is not
+    // repeated so (DoubleRun::repeats).
+    const DoubleRun* in_double() const;
+    bool step_double();  // does a slice; false if there was nothing to do
 
     // Remembers what it has in common with the run that it takes the place of.
     void follow(const TextRun& before);
@@ -96,15 +102,15 @@ class TextRun final : public Attention {
     std::shared_ptr<const Trace> trace() const override { return run; }
     std::map<std::string, std::string> source() const override;
     std::string title() const override { return model_; }
+    const char* measured_on() const override {
+        return of_training ? "on the sequence shown" : "on this text";
+    }
     std::string instead() const override { return "save one head's window, or shorten the text"; }
 
   private:
     TextRun(TextRun& whole, AttentionKind kind, std::shared_ptr<const ReadText> queries,
             std::shared_ptr<const ReadText> keys, Range alike);
 
-    const char* measured_on() const override {
-        return of_training ? "on the sequence shown" : "on this text";
-    }
     std::shared_ptr<const ReadText> queries_, keys_;
     Range alike_;
     TextRun* whole_;
@@ -114,6 +120,7 @@ class TextRun final : public Attention {
     Index predicted_;
     std::uint64_t before_ = 0;  // version of the run before
     Index kept_tokens_ = 0, kept_words_ = 0;
+    mutable std::unique_ptr<DoubleRun> in_double_;  // of the whole
 };
 
 // Names a segment as Devlin et al. 2019 (arXiv 1810.04805) do: "A" or "B".

@@ -103,6 +103,10 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
 // Adds what interventions made of a number that has been explained.
 void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell);
 
+// Adds the same number of the run in double, as far as that is known.
+void add_double(Explained& out, const TextRun& run,
+                const std::function<std::optional<double>(const DoubleRun&)>& value);
+
 // Explains a number of a run, or a cell between its words. Returns nothing if the run has no such cell.
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell);
 

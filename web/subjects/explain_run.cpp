@@ -54,9 +54,7 @@ void add_window(Explained& out, const TextRun& run, Index attention, const CellR
                (out.note.empty() ? "" : " " + out.note);
 }
 
-}  // namespace
-
-std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
+std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const CellRef& cell) {
     const auto [layer, head] = at;
     const Places places{at, cell.second};
     if (is_of_model(cell.stage)) {
@@ -109,11 +107,39 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
     if (cell.stage == Stage::v)
         out.note = encoded ? "A value vector: what the encoder made of this token times W_V."
                            : "A value vector: the normalised residual of this token times W_V.";
-    if (cell.stage == Stage::q || cell.stage == Stage::k)
+    if (cell.stage == Stage::q || cell.stage == Stage::k) {
+        // Where only some components turn, the others are the same at every position.
+        const Rotary* rotary = run.run->model()->network().rotary_of(layer);
+        const bool turns = pair_of(rotary, cell.col).partner >= 0;
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
                    " that enters the score" +
-                   (run.run->model()->network().rotary_of(layer) ? ", after its rotary position." : ".");
+                   (turns    ? ", after its rotary position."
+                    : rotary ? ". In this model, rotary positions turn only the first " +
+                                   many(2 * rotary->pairs(), "component") + " of a head, and not this one."
+                             : ".");
+    }
     add_changes(out, *run.run, at, cell);
+    return out;
+}
+
+}  // namespace
+
+void add_double(Explained& out, const TextRun& run,
+                const std::function<std::optional<double>(const DoubleRun&)>& value) {
+    const DoubleRun* whole = run.in_double();
+    if (!whole) return;
+    if (whole->done())
+        out.in_double = value(*whole);
+    else
+        out.in_double_progress = whole->progress();
+}
+
+std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
+    auto out = explain_step(run, at, cell);
+    if (out && !out->masked && !cell.words && cell.sink == Sink::shown && DoubleRun::has(cell.stage))
+        add_double(*out, run, [&](const DoubleRun& whole) {
+            return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);
+        });
     return out;
 }
 

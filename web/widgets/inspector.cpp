@@ -46,16 +46,24 @@ void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 m
 void value(const app::Explained& why) {
     line(Face::mono, 28, theme().accent, app::fixed(why.f32, 6));
     landmark_item("inspector/f32");
-    Type mono(Face::mono, size_small);
-    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    if (why.recomputed) {
-        ImGui::Text("f64  %s", app::fixed(why.f64, 12).c_str());
-        semantic_text(Role::paragraph, "f64 " + app::fixed(why.f64, 12));
-        landmark_item("inspector/f64");
-        const double off = std::abs(why.f32 - why.f64);
-        if (std::isfinite(off) && off > 0) ImGui::Text("f32 is off by %s", app::fixed(off, 3).c_str());
+    const auto told = [](const std::string& text) { line(Face::mono, size_small, theme().dim, text); };
+    const auto off_by = [&](double exact, const char* where) {
+        const double off = std::abs(why.f32 - exact);
+        if (std::isfinite(off) && off > 0) told("f32 is off by " + app::significant(off, 2) + where);
+    };
+    if (why.in_double) {
+        told("f64  " + app::fixed(*why.in_double, 12) + ", the whole run in double");
+        landmark_item("inspector/whole");
+        off_by(*why.in_double, "");
+    } else if (why.in_double_progress) {
+        told("The run is repeated in double, " + app::percent(static_cast<double>(*why.in_double_progress)));
     }
-    ImGui::PopStyleColor();
+    if (!why.recomputed) return;
+    constexpr int digits_of_f32 = 8;
+    told("f64  " + (why.f64_is.empty() ? app::fixed(why.f64, 12)
+                                       : app::significant(why.f64, digits_of_f32) + ", " + why.f64_is));
+    landmark_item("inspector/f64");
+    if (!why.in_double) off_by(why.f64, why.f64_is.empty() ? "" : " in this step");
 }
 
 void operands(const app::Explained& why, const OperandsShown& of, InspectorReply& reply) {

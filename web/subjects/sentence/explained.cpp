@@ -49,8 +49,11 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     add_line(out, "logit", in_expression(logit), logit);
     add_line(out, "exponential", "exp(logit - " + in_expression(best) + ")", likelihood(logit));
     add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
-    if (sampling().top_k || sampling().top_p < 1)
-        out.note = "The sum is over the tokens that top-k and top-p keep.";
+    add_double(out, *run(), [&](const DoubleRun& whole) { return whole.probability(token, cell.col); });
+    if (shown != next_.candidates.end() && continues_text())
+        out.note = "Step and Play draw it with probability " +
+                   four(next_.drawn[static_cast<std::size_t>(shown - next_.candidates.begin())]) +
+                   ", as the settings beside Play say.";
     return out;
 }
 

@@ -572,6 +572,17 @@ bool SentenceSubject::name_heads(double until_ms) {
     return false;
 }
 
+// Of the runs that somebody has asked for the exact number of.
+bool SentenceSubject::repeat_in_double(double until_ms) {
+    bool worked = false;  // then what is explained is explained anew
+    for (TextRun* each : {run(), compared_run()})
+        while (each && each->step_double()) {
+            worked = true;
+            if (now_ms() >= until_ms) return true;
+        }
+    return worked;
+}
+
 bool SentenceSubject::work(Urgency urgency, double until_ms) {
     switch (urgency) {
         case Urgency::first:
@@ -587,8 +598,8 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         }
         case Urgency::last: break;
     }
-    return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) || computing() ||
-           compared_.running() || playing_;
+    return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) ||
+           repeat_in_double(until_ms) || computing() || compared_.running() || playing_;
 }
 
 std::optional<Progress> SentenceSubject::progress() const {

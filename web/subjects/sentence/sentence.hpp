@@ -219,6 +219,7 @@ class SentenceSubject final : public Subject, private Translating {
     void start(TextJob& job, TokenizedText text, SplitText written = {});
     bool run_forward(TextJob& job, double until_ms);
     void begin_naming(const std::optional<Bytes>& scores);
+    bool repeat_in_double(double until_ms);
     bool name_heads(double until_ms);
     bool survey_heads(double until_ms, bool (HeadOverview::*step)());
     void forward_finished();
@@ -242,8 +243,8 @@ class SentenceSubject final : public Subject, private Translating {
     void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
     std::string prediction_title() const;
-    void draw_sampling(float width);
     std::string sampling_told() const;
+    void draw_sampling(float width);
     std::string mask_label(Index word) const;  // of a button
     void draw_masking();
     void draw_experts(const Drawing& drawing, float width);

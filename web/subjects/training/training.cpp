@@ -117,7 +117,12 @@ bool TrainingSubject::work(Urgency urgency, double until_ms) {
     if (const auto& model = shown_.run->run->model(); naming_.model() != model) naming_ = HeadNaming(model);
     while (naming_.step())
         if (now_ms() >= until_ms) return true;
-    return false;
+    bool worked = false;
+    while (shown_.run->step_double()) {
+        worked = true;
+        if (now_ms() >= until_ms) break;
+    }
+    return worked;
 }
 
 const NamedHeads* TrainingSubject::named_heads() {

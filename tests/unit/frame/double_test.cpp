@@ -1,0 +1,103 @@
+// Checks what the inspector says of a number in double: of one step, from the f32 numbers of a run, and of the whole run.
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "app/copied.hpp"
+#include "support/small_families.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// The paragraphs of the inspector that begin so.
+std::string inspector_says(const std::string& begins) {
+    for (const ui::Node& node : ui::semantics())
+        if (node.role == ui::Role::paragraph && node.name.starts_with(begins)) return node.name;
+    return "";
+}
+
+std::optional<Explained> shown_why(Screen& screen, const CellRef& cell) {
+    Subject& subject = subject_in(screen.visit);
+    return lens_in(screen.visit).explain(subject, {subject.chosen_head(), cell});
+}
+
+}  // namespace
+
+TEST_CASE("a number of a model says that its f64 is one step, and gets the whole run in double beside it") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(Select{{1, 0, {}, {}, {}}});
+    for (const CellRef cell :
+         {CellRef{.stage = Stage::weight, .row = 3, .col = 1}, CellRef{.stage = Stage::q, .row = 3, .col = 1},
+          CellRef{.stage = Stage::output, .row = 3, .col = 1},
+          CellRef{.stage = Stage::residual, .row = 3, .col = 1},
+          CellRef{.stage = Stage::logit, .row = 5, .col = 1}}) {
+        INFO(symbol(cell.stage));
+        screen.visit.perform(Pin{cell});
+        screen.settle();
+        const auto why = shown_why(screen, cell);
+        REQUIRE(why);
+        REQUIRE(why->in_double);
+        // The step's operands are off already, so what it is off by is not what the number is off by.
+        CHECK(*why->in_double == Catch::Approx(why->f32).epsilon(1e-4).margin(1e-5));
+        CHECK(*why->in_double != why->f64);
+        CHECK(*why->in_double != why->f32);
+        const std::string step = inspector_says("f64  " + significant(why->f64, 8));
+        CHECK_THAT(step, ContainsSubstring(", this step, from the run’s f32 numbers"));
+        CHECK_THAT(inspector_says("f64  " + fixed(*why->in_double, 12)),
+                   ContainsSubstring("the whole run in double"));
+        CHECK(inspector_says("f32 is off by") ==
+              "f32 is off by " + significant(std::abs(why->f32 - *why->in_double), 2));
+    }
+    // A changed run is not repeated.
+    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 0}});
+    const CellRef cell{.stage = Stage::weight, .row = 3, .col = 1};
+    screen.visit.perform(Pin{cell});
+    screen.settle();
+    CHECK_FALSE(shown_why(screen, cell)->in_double);
+    CHECK_THAT(inspector_says("f32 is off by"), ContainsSubstring("in this step"));
+}
+
+TEST_CASE("the example's f64 is that of its own numbers") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{"worked"});
+    const CellRef cell{.stage = Stage::weight, .row = 1, .col = 1};
+    screen.visit.perform(Pin{cell});
+    screen.settle();
+    const auto why = shown_why(screen, cell);
+    REQUIRE(why);
+    CHECK(inspector_says("f64  ") == "f64  " + fixed(why->f64, 12));
+}
+
+TEST_CASE(
+    "the scale of a model's scores, its epsilon and its caps are those of its configuration, in double") {
+    for (const SmallFamily& family : all_small_families()) {
+        INFO(family.name);
+        const auto model = small_model(family);
+        const ModelConfig& config = model->config();
+        const auto trace = run_text(model, {1, 2, 3, 4});
+        REQUIRE(trace);
+        for (Index attention = 0; attention < (*trace)->attentions(); ++attention) {
+            const LayerAttention at = (*trace)->attention(attention);
+            const double under_root = config.query_pre_attn_scalar > 0 ? config.query_pre_attn_scalar
+                                                                       : static_cast<double>(config.head_dim);
+            double scale = config.scale_by_head_dim ? 1 / std::sqrt(under_root) : 1;
+            if (config.scale_by_layer_index) scale /= static_cast<double>(at.place.layer + 1);
+            CHECK(explain(at.record(), Stage::scaled, 0, 1, 0).scale == scale);
+
+            CHECK(at.record().spec().softcap ==
+                  (at.place.kind == AttentionKind::cross ? 0 : config.score_cap));
+            if (at.half.attention_norm) CHECK(at.half.attention_norm->epsilon == config.norm_epsilon);
+        }
+    }
+    Screen screen;
+    screen.open_sentence();
+    const auto why = shown_why(screen, {.stage = Stage::scaled, .row = 2, .col = 1});
+    REQUIRE(why);
+    const auto d_k = static_cast<double>(sentence_in(screen.visit).model()->config().head_dim);
+    CHECK_THAT(copied(*why, Dialect::numpy), ContainsSubstring(shortest(1 / std::sqrt(d_k))));
+}
