@@ -16,8 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 4> begins_texts{"LlamaTokenizer", "CodeLlamaTokenizer",
                                                        "GemmaTokenizer", "CohereTokenizer"};
 
-// transformers' classes that put tokens around a text whatever tokenizer.json says, if this file beside it says so
-// (update_post_processor).
+// transformers puts tokens around a text, whatever tokenizer.json says, if this file beside it says so; some of its classes
+// do if it does not say otherwise (update_post_processor).
 Status check_beside(const std::string& file) {
     constexpr std::string_view name = "tokenizer_config.json";
     const auto beside = std::filesystem::path(file).parent_path() / name;
@@ -29,19 +29,17 @@ Status check_beside(const std::string& file) {
     if (!config->is_object()) return ok();
     const auto type = config->find("tokenizer_class");
     const auto* text = type == config->end() ? nullptr : type->get_ptr<const std::string*>();
-    if (!text) return ok();
-    std::string_view name_of_class = *text;
-    if (name_of_class.ends_with("Fast")) name_of_class.remove_suffix(4);
+    std::string_view kind = text ? std::string_view(*text) : "";
+    if (kind.ends_with("Fast")) kind.remove_suffix(4);
     const auto asks = [&](const char* key, bool absent) {
         const auto place = config->find(key);
         return place == config->end() || place->is_null() ? absent : *place == true;
     };
-    const bool begins = std::ranges::find(begins_texts, name_of_class) != begins_texts.end();
-    if (!begins && name_of_class != "GPTNeoXTokenizer") return ok();
+    const bool begins = std::ranges::find(begins_texts, kind) != begins_texts.end();
     for (const auto& [key, absent] : {std::pair{"add_bos_token", begins}, std::pair{"add_eos_token", false}})
         if (asks(key, absent))
-            return Error{std::string(name) + " puts a token around texts (" + key + ", as " + *text +
-                         " does), which is not supported"};
+            return Error{std::string(name) + " puts a token around texts (" + key +
+                         "), which is not supported"};
     return ok();
 }
 

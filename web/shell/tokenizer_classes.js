@@ -13,10 +13,11 @@ import { template } from './text_ends.js';
 export const contentOf = (/** @type {Special} */ token) => (typeof token === 'string' ? token : token?.content);
 
 /**
- * The classes that replace the post-processor, whatever it is (update_post_processor): whether texts begin with a token
- * unless the file says otherwise, and what the tokens are if it does not say.
+ * The classes that replace the post-processor, whatever it is, and all others where the file says add_bos_token or
+ * add_eos_token (update_post_processor): whether texts begin with a token unless the file says otherwise, and what the
+ * tokens are if it does not say.
  *
- * @type {Record<string, {begins: boolean, bos: string, eos: string}>}
+ * @type {Record<string, {begins: boolean, bos?: string, eos?: string}>}
  */
 const replacing = {
     LlamaTokenizer: { begins: true, bos: '<s>', eos: '</s>' },
@@ -52,14 +53,15 @@ function known(content, idOf, key) {
  */
 function ends({ post_processor: found }, config, map, idOf) {
     const name = config.tokenizer_class?.replace(/Fast$/, '') ?? '';
-    if (!Object.hasOwn(replacing, name)) {
+    const replaces = Object.hasOwn(replacing, name);
+    if (!replaces && (config.add_bos_token ?? config.add_eos_token ?? null) === null) {
         return found;
     }
-    const { begins, bos, eos } = replacing[name];
-    const first = config.add_bos_token ?? begins, last = config.add_eos_token ?? false;
+    const { begins, bos, eos } = replaces ? replacing[name] : { begins: false };
+    const first = contentOf(config.bos_token ?? map.bos_token) ?? bos, last = contentOf(config.eos_token ?? map.eos_token) ?? eos;
     return template(
-        first ? known(contentOf(config.bos_token ?? map.bos_token) ?? bos, idOf, 'add_bos_token') : null,
-        last ? known(contentOf(config.eos_token ?? map.eos_token) ?? eos, idOf, 'add_eos_token') : null,
+        (config.add_bos_token ?? begins) && first !== undefined ? known(first, idOf, 'add_bos_token') : null,
+        config.add_eos_token && last !== undefined ? known(last, idOf, 'add_eos_token') : null,
     );
 }
 

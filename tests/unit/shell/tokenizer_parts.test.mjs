@@ -271,7 +271,12 @@ test('what tokenizer_config.json adds', () => {
     assert.deepEqual(tokensOf(with_({ tokenizer_class: 'GemmaTokenizer', bos_token: { content: '<s>' } }), 'a'), ['<s>', 'a']);
     assert.deepEqual(tokensOf(with_({ tokenizer_class: 'GPTNeoXTokenizerFast', add_bos_token: true }, {}, { bos_token: '</s>' }), 'a'), ['</s>', 'a']);
     for (const tokenizer_class of ['PreTrainedTokenizerFast', 'Qwen2Tokenizer', 'GPT2Tokenizer', undefined]) {
-        assert.deepEqual(tokensOf(with_({ tokenizer_class, add_bos_token: true, bos_token: '<s>' }, { post_processor: template }), 'a'), ['a', '</s>'], `${tokenizer_class} does not`);
+        const ends = (more) => tokensOf(with_({ tokenizer_class, bos_token: '<s>', eos_token: '</s>', ...more }, { post_processor: template }), 'a');
+        assert.deepEqual(ends({}), ['a', '</s>'], `${tokenizer_class} does not by itself`);
+        assert.deepEqual(ends({ add_bos_token: true }), ['<s>', 'a'], 'but where it is told');
+        assert.deepEqual(ends({ add_bos_token: false }), ['a']);
+        assert.deepEqual(ends({ add_bos_token: true, add_eos_token: true }), ['<s>', 'a', '</s>']);
+        assert.deepEqual(ends({ add_bos_token: true, bos_token: null }), ['a'], 'there is none to put there');
     }
     assert.throws(() => with_({ tokenizer_class: 'GemmaTokenizerFast' }), /puts '<bos>' around texts \(add_bos_token\), which tokenizer\.json does not have\.$/);
     const lower = { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true };
