@@ -294,17 +294,3 @@ bare('words that are not ASCII read as characters, and the parts of a character 
     assert.ok(pieces.every((piece) => !/\\x|\ufffd/.test(piece)), pieces.join(' '));
     assert.ok(pieces.some((piece) => piece.includes('⟨猫 1/')), pieces.join(' '));
 });
-
-test('a character that the fonts of the page lack is drawn by the browser, or written as its number', async (explorer) => {
-    const glyphs = readFileSync(new URL('../../web/shell/glyphs.js', import.meta.url), 'utf8').replaceAll(/^export /gm, '');
-    const ink = await explorer.page.evaluate(`(() => {
-        ${glyphs}
-        return ['猫', '\\u{f0001}', '\\u200b'].map((c) => {
-            const { advance, pixels } = drawGlyph(c, 26, 156, 52);
-            return [advance, pixels.filter((value, i) => i % 4 === 3 && value > 0).length];
-        });
-    })()`);
-    assert.ok(ink[0][0] > 10 && ink[0][1] > 50, 'a Han character');
-    assert.ok(ink[1][0] > 80 && ink[1][1] > 200, 'the number of what no font has');
-    assert.deepEqual(ink[2], [0, 0], 'nothing for what is invisible');
-});

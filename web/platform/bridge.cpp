@@ -65,6 +65,7 @@ EM_JS(void, js_set_field,
       });
 EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
+EM_JS(int, js_can_save_pictures, (), { return Module.shell.canSavePictures() ? 1 : 0; });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
@@ -105,6 +106,7 @@ class ShellPage : public app::Page {
         js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), mime_of(name));
     }
     void download_picture(const std::string& name, const std::string& landmark, int scale) override {
+        if (js_can_save_pictures() == 0) return;
         capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
     }
     void choose_tensors() override { js_choose_tensors(); }
@@ -264,11 +266,12 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
 // Returns 0 if there is no WebGL2 context.
-EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int reduced_motion, int touch) {
+EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int contrast, int reduced_motion,
+                                        int touch) {
     ensure_imgui();
     if (touch) ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
     visit().keep_still(reduced_motion != 0);
-    ui::use_theme(dark != 0);
+    ui::use_theme(dark != 0, contrast != 0);
     // Before the first picture, there is no need to keep the page responsive.
     const bool open = open_window({.draw = draw_page,
                                    .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); },
@@ -285,8 +288,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark) {
-    ui::use_theme(dark != 0);
+EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark, int contrast) {
+    ui::use_theme(dark != 0, contrast != 0);
     theme_changed();
     wake();
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "widgets/script.hpp"
 
@@ -15,8 +17,14 @@ namespace {
 EM_JS(double, js_draw_glyph, (const char* text, double size, std::byte* pixels, int width, int height),
       { return Module.shell.drawGlyph(UTF8ToString(text), size, pixels, width, height); });
 
-// Of the picture that the browser draws, in sizes of the font: room for a long word, and where the text begins.
-constexpr float picture_width = 12, picture_height = 2, origin_x = 0.5f, origin_y = 1.5f;
+// The picture that the browser draws, in sizes of the font: where the text begins, and room for each of its characters, which
+// may be written as its number, "U+10FFFF".
+constexpr float picture_height = 2, origin_x = 0.5f, origin_y = 1.5f, room_for_one = 5;
+
+float picture_width(std::string_view text) {
+    const auto characters = std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+    return 2 * origin_x + room_for_one * static_cast<float>(characters);
+}
 
 bool contains(ImFontAtlas*, ImFontConfig*, ImWchar code) { return code >= 0x80; }
 
@@ -25,12 +33,13 @@ bool load(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void*, I
     if (!contains(atlas, source, code)) return false;
     const float density = source->RasterizerDensity * baked->RasterizerDensity;
     const float size = baked->Size * density;
-    const int width = static_cast<int>(std::ceil(picture_width * size)),
+    const std::string text = ui::text_of(code);
+    const int width = static_cast<int>(std::ceil(picture_width(text) * size)),
               height = static_cast<int>(std::ceil(picture_height * size));
     ImVector<unsigned char>& pixels = atlas->Builder->TempBuffer;
     pixels.resize(width * height * 4);
-    const double advance = js_draw_glyph(ui::text_of(code).c_str(), size,
-                                         reinterpret_cast<std::byte*>(pixels.Data), width, height);
+    const double advance =
+        js_draw_glyph(text.c_str(), size, reinterpret_cast<std::byte*>(pixels.Data), width, height);
     if (only_advance) {
         *only_advance = static_cast<float>(advance) / density;
         return true;

@@ -37,7 +37,7 @@ export interface Exports {
      * `fragment` is that of the address, without '#'; `touch` says that fingers point, and text fields are the page's.
      * The answer is 0 where the program cannot draw.
      */
-    _explorer_start(fragment: Text, dark: Flag, reduced_motion: Flag, touch: Flag): Flag;
+    _explorer_start(fragment: Text, dark: Flag, contrast: Flag, reduced_motion: Flag, touch: Flag): Flag;
 
     /** The program draws no frames before this call. */
     _explorer_draw(): void;
@@ -45,7 +45,7 @@ export interface Exports {
     /** The person has gone back or forward, or has edited the address. */
     _explorer_fragment(fragment: Text): void;
 
-    _explorer_theme(dark: Flag): void;
+    _explorer_theme(dark: Flag, contrast: Flag): void;
 
     /** The program looks whether there is something to draw. */
     _explorer_wake(): void;
@@ -305,6 +305,9 @@ export interface Shell {
      * answer is how far the next character is, in pixels. `size` is the font's.
      */
     drawGlyph(text: string, size: number, address: number, width: number, height: number): number;
+
+    /** Whether what is read from a drawing is what was drawn; if not, the person is told that no picture can be saved. */
+    canSavePictures(): boolean;
 
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;

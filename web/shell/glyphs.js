@@ -1,8 +1,10 @@
 // Draws characters that the page's own fonts lack with the fonts of the system.
 
+import { canvasReads } from './canvas_reads.js';
+import { numberOf, numbersInPixels } from './number_pixels.js';
+
 const canvas = document.createElement('canvas');
 const family = 'system-ui, sans-serif';
-const nobody = '\u{f0000}';  // which no font has
 
 /**
  * White on nothing, or in the colours of an emoji. The text begins half a size from the left; its baseline is one and a
@@ -30,9 +32,62 @@ function draw(text, size, width, height, scale = 1) {
     };
 }
 
+/** Unassigned: no font has them. Firefox writes the digits of such a character into a box, four of them or six. */
+const nobody = { few: ['\u0378', '\u0590', '\u2fe3', '\ud7ff', '\ufb07'], many: ['\u{4abcd}', '\u{5fe21}', '\u{93570}', '\u{c4e9f}'] };
+const probed = { size: 32, width: 96, height: 64 };
+
+/** @param {string} character */
+function inkOf(character) {
+    const { advance, pixels } = draw(character, probed.size, probed.width, probed.height);
+    return { advance, ink: Array.from({ length: probed.width * probed.height }, (_, i) => i).filter((i) => pixels[4 * i + 3] > 64) };
+}
+
+/** @param {number[]} ink */
+const boundsOf = (ink) => [...[ink.map((i) => i % probed.width), ink.map((i) => Math.floor(i / probed.width))]
+    .flatMap((places) => [Math.min(...places), Math.max(...places)])].join();
+
+/**
+ * What all characters that no font has are drawn with: the whole of an empty box, or the frame of a box of digits.
+ *
+ * @param {string[]} characters
+ */
+function boxOf(characters) {
+    const all = characters.map(inkOf);
+    const common = all.slice(1).reduce((ink, other) => {
+        const there = new Set(other.ink);
+        return ink.filter((i) => there.has(i));
+    }, all[0].ink);
+    return { advance: all[0].advance, frame: new Set(common), bounds: boundsOf(all[0].ink) };
+}
+
+/** @type {Map<string, ReturnType<typeof boxOf>>} */
+const boxes = new Map();
+/** @type {Map<string, boolean>} */
+const answers = new Map();
+
+/**
+ * Whether a font of the system has a character, or it is invisible.
+ *
+ * @param {string} character
+ */
+function isKnown(character) {
+    const before = answers.get(character);
+    if (before !== undefined) {
+        return before;
+    }
+    const kind = Number(character.codePointAt(0)) < 0x10000 ? 'few' : 'many';
+    const box = boxes.get(kind) ?? boxOf(nobody[kind]);
+    boxes.set(kind, box);
+    const { advance, ink } = inkOf(character);
+    const framed = ink.filter((i) => box.frame.has(i)).length;
+    const known = advance !== box.advance || ink.length === 0 !== (box.frame.size === 0) || boundsOf(ink) !== box.bounds || framed < 0.9 * box.frame.size;
+    answers.set(character, known);
+    return known;
+}
+
 /**
  * The picture of a character or of a run of them, four bytes for each pixel, and how far the next one is. A character that
- * no font has is written as its number.
+ * no font has is written as its number; so are all where the browser does not let its letters be read.
  *
  * @param {string} text
  * @param {number} size of the font, in pixels
@@ -40,9 +95,14 @@ function draw(text, size, width, height, scale = 1) {
  * @param {number} height
  */
 export function drawGlyph(text, size, width, height) {
-    const drawn = draw(text, size, width, height);
-    const unknown = draw(nobody.repeat([...text].length), size, width, height);
-    const known = drawn.advance !== unknown.advance || drawn.pixels.some((value, i) => value !== unknown.pixels[i]);
-    const numbers = Array.from(text, (c) => `U+${Number(c.codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')} `);
-    return known ? drawn : draw(numbers.join(''), size, width, height, 0.75);
+    const characters = [...text];
+    if (!canvasReads()) {
+        return numbersInPixels(characters, size, width, height);
+    }
+    const known = characters.map(isKnown);
+    if (known.every(Boolean)) {
+        return draw(text, size, width, height);
+    }
+    const shown = characters.map((character, i) => (known[i] ? character : `${known[i - 1] ? ' ' : ''}${numberOf(character)} `));
+    return draw(shown.join(''), size, width, height, 0.75);
 }

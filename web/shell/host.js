@@ -1,6 +1,7 @@
 // The host does what the program asks of the page. The program calls it inside its frames, so whatever calls back into
 // the program waits until the call has returned.
 
+import { canvasReads } from './canvas_reads.js';
 import { drawGlyph } from './glyphs.js';
 import { placeOfLink } from './hub.js';
 import { announce } from './live.js';
@@ -138,6 +139,13 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             const { advance, pixels } = drawGlyph(text, size, width, height);
             program.write(at, pixels);
             return advance;
+        },
+        canSavePictures() {
+            if (!canvasReads()) {
+                notices.error('This browser resists fingerprinting: it answers with noise where the page reads a picture, so none can be saved. '
+                    + 'Allow this site to read canvas data and reload, or take the numbers: the button Table, or another entry of this menu.');
+            }
+            return canvasReads();
         },
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {

@@ -1,13 +1,16 @@
-// The live region is what a screen reader says of the selection. It speaks only the last of a quick series.
+// The live region is what a screen reader says of the selection. It speaks only the last of a quick series, and is empty
+// once there has been time to say it: what stands there is never of a moment ago.
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
+const toSay = (/** @type {string} */ text) => 3000 + 80 * text.length;  // ms
 
 /** @param {string} text */
 export function announce(text) {
     clearTimeout(timer);
+    const region = document.getElementById('live');
     timer = setTimeout(() => {
-        const region = document.getElementById('live');
         region.textContent = region.textContent === text ? `${text}\u00a0` : text;
+        timer = setTimeout(() => { region.textContent = ''; }, toSay(text));
     }, 200);
 }

@@ -23,7 +23,7 @@ import { attachTable } from './table.js';
 import { Tensors, areTensors } from './tensors.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
-import { attachWakers } from './wake.js';
+import { attachWakers, watchContext } from './wake.js';
 
 /**
  * @import { Font, Opening } from './early.js'
@@ -55,7 +55,7 @@ let tensors;
 /** @type {Archives | undefined} */
 let archives;
 
-const theme = new Theme((dark) => program?.theme(dark));
+const theme = new Theme((look) => program?.theme(look));
 const address = new Address((fragment) => program?.fragment(fragment));
 const semantics = new Semantics(element('semantics'), stage);
 const clipboard = new Clipboard({ stage, notices });
@@ -205,7 +205,8 @@ async function start() {
     if (!address.fragment && !remembered('start')) {
         program.greet();
     }
-    const device = { dark: theme.dark, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
+    watchContext({ program, canvas, notices });
+    const device = { ...theme.look, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
     if (!program.started(address.fragment, device)) {
         curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
             + 'Switch hardware acceleration on, or use another browser.', { reload: false });
@@ -221,7 +222,7 @@ async function start() {
     bar.offer(bundled.names, (name) => opener.openBundled(name));
     clipboard.attach(program);
     attachTable({ program, clipboard, notices });
-    attachWakers({ program, stage, canvas, notices });
+    attachWakers({ program, stage, canvas });
     addFallbackFont(program, fallback);
 }
 

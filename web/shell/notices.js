@@ -17,6 +17,12 @@ function button(label, action) {
     return made;
 }
 
+function fit() {
+    area().classList.toggle('full', area().scrollHeight > area().clientHeight);
+}
+new MutationObserver(fit).observe(area(), { childList: true, subtree: true, characterData: true });
+new ResizeObserver(fit).observe(area());
+
 /**
  * @param {string} kind
  * @param {string} text
@@ -32,6 +38,8 @@ function place(kind, text, action) {
     words.textContent = text;
     notice.append(words, action(notice));
     area().append(notice);
+    fit();
+    area().scrollTop = area().scrollHeight;  // the newest is in view
     return { notice, words };
 }
 

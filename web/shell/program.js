@@ -1,5 +1,6 @@
 // The program's exports as calls on plain values: the one module that touches the program's memory.
 
+/** @import { Look } from './theme.js' */
 /** @import { Arguments, EncodedText, Exports, FileTokenizer, Module, Semantics, Table, Text } from './contract.d.ts' */
 
 const encoder = new TextEncoder();
@@ -101,10 +102,10 @@ export class Program {
 
     /**
      * @param {string} fragment
-     * @param {{dark: boolean, reducedMotion: boolean, touch: boolean}} device
+     * @param {Look & {reducedMotion: boolean, touch: boolean}} device
      */
-    started(fragment, { dark, reducedMotion, touch }) {
-        return this.#call('_explorer_start', fragment, dark, reducedMotion, touch) !== 0;
+    started(fragment, { dark, contrast, reducedMotion, touch }) {
+        return this.#call('_explorer_start', fragment, dark, contrast, reducedMotion, touch) !== 0;
     }
 
     draw() { this.#call('_explorer_draw'); }
@@ -112,8 +113,8 @@ export class Program {
     /** @param {string} fragment */
     fragment(fragment) { this.#call('_explorer_fragment', fragment); }
 
-    /** @param {boolean} dark */
-    theme(dark) { this.#call('_explorer_theme', dark); }
+    /** @param {Look} look */
+    theme({ dark, contrast }) { this.#call('_explorer_theme', dark, contrast); }
 
     wake() { this.#call('_explorer_wake'); }
 

@@ -5,8 +5,25 @@
  * @import { Program } from './program.js'
  */
 
-/** @param {{program: Program, stage: HTMLElement, canvas: HTMLCanvasElement, notices: Notices}} parts */
-export function attachWakers({ program, stage, canvas, notices }) {
+/**
+ * The drawing context may be lost as soon as there is one.
+ *
+ * @param {{program: Program, canvas: HTMLCanvasElement, notices: Notices}} parts
+ */
+export function watchContext({ program, canvas, notices }) {
+    canvas.addEventListener('webglcontextlost', (event) => {
+        event.preventDefault();
+        program.contextLost();
+        notices.pending('context', 'The browser has taken the drawing context away; the picture returns when it gives it back.');
+    });
+    canvas.addEventListener('webglcontextrestored', () => {
+        notices.pending('context', null);
+        program.contextRestored();
+    });
+}
+
+/** @param {{program: Program, stage: HTMLElement, canvas: HTMLCanvasElement}} parts */
+export function attachWakers({ program, stage, canvas }) {
     const wake = () => program.wake();
     new ResizeObserver(wake).observe(stage);
     document.addEventListener('visibilitychange', wake);
@@ -18,16 +35,6 @@ export function attachWakers({ program, stage, canvas, notices }) {
         }, { once: true });
     }
     watchPixels();
-
-    canvas.addEventListener('webglcontextlost', (event) => {
-        event.preventDefault();
-        program.contextLost();
-        notices.pending('context', 'The browser has taken the drawing context away; the picture returns when it gives it back.');
-    });
-    canvas.addEventListener('webglcontextrestored', () => {
-        notices.pending('context', null);
-        program.contextRestored();
-    });
 
     // Pinching a trackpad arrives as Ctrl+wheel and belongs to the map, not to the page's zoom.
     canvas.addEventListener('wheel', (event) => {

@@ -50,6 +50,40 @@ constexpr Theme light_theme{
     .masked = rgb(0xe6e9ee),
 };
 
+constexpr Theme dark_contrast{
+    .dark = true,
+    .background = rgb(0x000000),
+    .surface = rgb(0x06080a),
+    .raised = rgb(0x14181d),
+    .hovered = rgb(0x2a323c),
+    .border = rgb(0x8a94a2),
+    .text = rgb(0xffffff),
+    .dim = rgb(0xd5dbe3),
+    .accent = rgb(0x9cc8ff),
+    .accent_soft = rgb(0x0d3158),
+    .changed = rgb(0xffc069),
+    .misprint = rgb(0xf0c0ff),
+    .error = rgb(0xffb3ab),
+    .masked = rgb(0x20262d),
+};
+
+constexpr Theme light_contrast{
+    .dark = false,
+    .background = rgb(0xffffff),
+    .surface = rgb(0xffffff),
+    .raised = rgb(0xf0f3f7),
+    .hovered = rgb(0xd9e0ea),
+    .border = rgb(0x5c6570),
+    .text = rgb(0x000000),
+    .dim = rgb(0x2f3640),
+    .accent = rgb(0x0b3f8f),
+    .accent_soft = rgb(0xcfe1fb),
+    .changed = rgb(0x6b3300),
+    .misprint = rgb(0x5f0f8a),
+    .error = rgb(0x8c1410),
+    .masked = rgb(0xd9dee5),
+};
+
 const Theme* current = &dark_theme;
 
 struct Faces {
@@ -96,8 +130,11 @@ void merge(ImFont* font, ImFontConfig& config) {
 
 const Theme& theme() { return *current; }
 
-void use_theme(bool dark) {
-    current = dark ? &dark_theme : &light_theme;
+void use_theme(bool dark, bool more_contrast) {
+    if (more_contrast)
+        current = dark ? &dark_contrast : &light_contrast;
+    else
+        current = dark ? &dark_theme : &light_theme;
     dark ? ImGui::StyleColorsDark() : ImGui::StyleColorsLight();
     ImGuiStyle& style = ImGui::GetStyle();
     const Theme& t = *current;
@@ -136,6 +173,7 @@ void use_theme(bool dark) {
     style.ChildRounding = 0;
     style.PopupRounding = 8;
     style.FrameRounding = 6;
+    style.FrameBorderSize = more_contrast ? 1 : 0;  // fills alone are too faint
     style.GrabRounding = 6;
     style.ScrollbarSize = 10;
     style.FramePadding = {10, 6};

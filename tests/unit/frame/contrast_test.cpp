@@ -127,6 +127,33 @@ TEST_CASE("black or white can be read on every colour of every map") {
     }
 }
 
+TEST_CASE("with more contrast, text has 7 : 1 and lines have 3 : 1") {
+    Screen screen;
+    const auto ratio = [](ImU32 ink, ImU32 ground) {
+        return ui::contrast(ui::rgb_of(ink), ui::rgb_of(ground));
+    };
+    for (const bool dark : {false, true}) {
+        CAPTURE(dark);
+        ui::use_theme(dark);
+        const float dim_before = ratio(ui::theme().dim, ui::theme().surface);
+        ui::use_theme(dark, true);
+        const ui::Theme& t = ui::theme();
+        CHECK(t.dark == dark);
+        CHECK(ratio(t.dim, t.surface) > dim_before + 2);
+        for (const ImU32 ground : {t.background, t.surface, t.raised, t.hovered, t.accent_soft, t.masked}) {
+            CHECK(ratio(t.text, ground) >= 7);
+            CHECK(ratio(t.dim, ground) >= 7);
+        }
+        for (const ImU32 ground : {t.background, t.surface, t.raised}) {
+            for (const ImU32 ink : {t.accent, t.changed, t.misprint, t.error}) CHECK(ratio(ink, ground) >= 7);
+            CHECK(ratio(t.border, ground) >= 3);
+        }
+        CHECK(ratio(ImGui::ColorConvertFloat4ToU32(ImGui::GetStyle().Colors[ImGuiCol_TextDisabled]),
+                    t.surface) >= 7);
+    }
+    ui::use_theme(false);
+}
+
 TEST_CASE("contrast is that of WCAG") {
     CHECK(ui::contrast(0x000000, 0xffffff) == Catch::Approx(21));
     CHECK(ui::contrast(0x777777, 0xffffff) == Catch::Approx(4.48).margin(0.005));  // a well-known example
