@@ -64,6 +64,24 @@ test('expressions that take without giving back are right or refused', () => {
     refused({ pre_tokenizer: split('(?>a+)b'), model: words('a') }, '(?>a+)b');
 });
 
+// As they stand in the files of DeepSeek V3, GPT-4o, Llama 3, Phi-4, Bloom and StarCoder 2.
+test('published expressions are taken', () => {
+    const expressions = [
+        String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_${'`'}{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+        String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+        String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+        String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+`,
+        String.raw` ?[^(\s|[.,!?…。，、।۔،])]+`,
+        String.raw`\p{N}`,
+    ];
+    for (const Regex of expressions) {
+        const tokenizer = create({ pre_tokenizer: { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false }, model: words('a') });
+        const text = "It's 1234 – größer (als) 日本語!\r\n\n  x++ ";
+        assert.ok(tokenizer.encode(text).ids.length > 3, Regex);
+        assert.equal(tokenizer.encode(text).fault, null);
+    }
+});
+
 test('Digits are all numbers of Unicode', () => {
     divides({ type: 'Digits', individual_digits: true }, 'a 1½x٣٤Ⅷ', ['a ', '1', '½', 'x', '٣', '٤', 'Ⅷ']);
     divides({ type: 'Digits', individual_digits: false }, 'a 1½x٣٤Ⅷ', ['a ', '1½', 'x', '٣٤Ⅷ']);
