@@ -50,7 +50,7 @@ test('where drawings are read as noise, characters are numbers, and a picture th
     await explorer.settled();
     const { x, y } = await explorer.rect('map/save/PNG 1×');
     await explorer.page.mouse.click(x, y);
-    await explorer.untilNotice(/resists fingerprinting.*none can be saved.*Allow this site/, 'error');
+    await explorer.untilNotice(/resists fingerprinting.*a PNG cannot be saved.*Allow this site/, 'error');
 });
 
 test('noise in the last bit alone changes nothing', { start: false }, async (explorer) => {
@@ -63,7 +63,7 @@ test('noise in the last bit alone changes nothing', { start: false }, async (exp
         };
     });
     await explorer.open(explorer.variant);
-    assert.ok(await explorer.page.evaluate(() => globalThis.explorer.shell.canSavePictures()));
+    assert.ok(await explorer.page.evaluate(() => globalThis.explorer.shell.canvasReads()));
     assert.ok(!(await drawn(explorer, '猫')).plain, 'drawn by the browser');
 });
 

@@ -19,6 +19,7 @@
 #include "platform/program.hpp"
 #include "platform/window.hpp"
 #include "widgets/page_field.hpp"
+#include "widgets/script.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
@@ -65,7 +66,7 @@ EM_JS(void, js_set_field,
       });
 EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
-EM_JS(int, js_can_save_pictures, (), { return Module.shell.canSavePictures() ? 1 : 0; });
+EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
@@ -106,7 +107,12 @@ class ShellPage : public app::Page {
         js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), mime_of(name));
     }
     void download_picture(const std::string& name, const std::string& landmark, int scale) override {
-        if (js_can_save_pictures() == 0) return;
+        if (js_canvas_reads() == 0)
+            return notice(
+                "This browser resists fingerprinting: it answers with noise where the page reads a drawing, "
+                "so a PNG cannot be saved. Allow this site to read canvas data and reload, or save the "
+                "numbers instead.",
+                true);
         capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
     }
     void choose_tensors() override { js_choose_tensors(); }
@@ -269,6 +275,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int contrast, int reduced_motion,
                                         int touch) {
     ensure_imgui();
+    ui::join_letters(js_canvas_reads() != 0);
     if (touch) ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
     visit().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0, contrast != 0);

@@ -306,8 +306,8 @@ export interface Shell {
      */
     drawGlyph(text: string, size: number, address: number, width: number, height: number): number;
 
-    /** Whether what is read from a drawing is what was drawn; if not, the person is told that no picture can be saved. */
-    canSavePictures(): boolean;
+    /** Whether what is read from a drawing is what was drawn. */
+    canvasReads(): boolean;
 
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;

@@ -140,13 +140,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             program.write(at, pixels);
             return advance;
         },
-        canSavePictures() {
-            if (!canvasReads()) {
-                notices.error('This browser resists fingerprinting: it answers with noise where the page reads a picture, so none can be saved. '
-                    + 'Allow this site to read canvas data and reload, or take the numbers: the button Table, or another entry of this menu.');
-            }
-            return canvasReads();
-        },
+        canvasReads,
         chooseTensors: () => document.getElementById('tensors-input').click(),
         giveFile(path, at, size) {
             given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });

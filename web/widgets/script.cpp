@@ -17,6 +17,7 @@ struct Runs {
     std::vector<std::string> texts;
 };
 Runs runs;
+bool joins_letters = true;
 
 // From Hebrew to Tibetan, Burmese, Khmer, and the forms of Hebrew and Arabic letters for presentation.
 bool joins(char32_t c) {
@@ -41,7 +42,10 @@ void append(std::string& to, ImWchar character) {
 
 }  // namespace
 
+void join_letters(bool browser_draws) { joins_letters = browser_draws; }
+
 bool has_joined_runs(std::string_view text) {
+    if (!joins_letters) return false;
     // The first bytes of these characters in UTF-8.
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);

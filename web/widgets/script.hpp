@@ -9,7 +9,9 @@
 
 namespace attn::ui {
 
-// Says whether a text has such letters.
+// Where the browser cannot draw them, such letters stand apart, as the page's own fonts have them.
+void join_letters(bool browser_draws);
+// Says whether a text has letters that are to be joined.
 bool has_joined_runs(std::string_view text);
 // Returns the text with one character for each run of them.
 std::string with_joined_runs(std::string_view text);

@@ -25,6 +25,9 @@ TEST_CASE("a run of letters that join is one character, which stands for it") {
     CHECK(ui::text_of(U'猫') == "猫");
     CHECK(ui::has_joined_runs("سلام"));
     CHECK_FALSE(ui::has_joined_runs("Größe → Привет"));
+    ui::join_letters(false);  // the browser cannot draw them
+    CHECK_FALSE(ui::has_joined_runs("سلام"));
+    ui::join_letters(true);
 }
 
 TEST_CASE("wrapped text has as many words on each line as have room there") {
