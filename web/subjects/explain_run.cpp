@@ -122,6 +122,18 @@ std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const Ce
     return out;
 }
 
+// A weight between words is the mean over the query's tokens of what all of the key's tokens get.
+std::optional<double> exact_of(const DoubleRun& whole, const TextRun& run, HeadIndex at,
+                               const CellRef& cell) {
+    if (!cell.words) return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);
+    const Range queries = run.query_words().of(cell.row), keys = run.key_words().of(cell.col);
+    double sum = 0;
+    for (Index query = queries.begin; query < queries.end; ++query)
+        for (Index key = keys.begin; key < keys.end; ++key)
+            sum += whole.value(at.layer, Stage::weight, at.head, query, key).value_or(NAN);
+    return sum / static_cast<double>(queries.size());
+}
+
 }  // namespace
 
 void add_double(Explained& out, const TextRun& run,
@@ -136,10 +148,8 @@ void add_double(Explained& out, const TextRun& run,
 
 std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
     auto out = explain_step(run, at, cell);
-    if (out && !out->masked && !cell.words && cell.sink == Sink::shown && DoubleRun::has(cell.stage))
-        add_double(*out, run, [&](const DoubleRun& whole) {
-            return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);
-        });
+    if (out && !out->masked && cell.sink == Sink::shown && DoubleRun::has(cell.stage))
+        add_double(*out, run, [&](const DoubleRun& whole) { return exact_of(whole, run, at, cell); });
     return out;
 }
 

@@ -1,6 +1,8 @@
 // Checks what the inspector says of a number in double: of one step, from the f32 numbers of a run, and of the whole run.
 #include <catch_amalgamated.hpp>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "app/copied.hpp"
 #include "support/small_families.hpp"
@@ -39,6 +41,9 @@ TEST_CASE("a number of a model says that its f64 is one step, and gets the whole
         INFO(symbol(cell.stage));
         screen.visit.perform(Pin{cell});
         screen.settle();
+        // While work goes on, an explanation is made anew a few times a second.
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        screen.settle();
         const auto why = shown_why(screen, cell);
         REQUIRE(why);
         REQUIRE(why->in_double);
@@ -53,6 +58,19 @@ TEST_CASE("a number of a model says that its f64 is one step, and gets the whole
         CHECK(inspector_says("f32 is off by") ==
               "f32 is off by " + significant(std::abs(why->f32 - *why->in_double), 2));
     }
+    // A word of two tokens has one number, too.
+    screen.visit.perform(SetText{"a few words"});
+    screen.visit.tokens({Box::first, "a few words", {1, 2, 3, 4}, {"a", " few", " wor", "ds"}, 4});
+    screen.settle();
+    const CellRef word{.stage = Stage::weight, .row = 2, .col = 2, .words = true};
+    screen.visit.perform(Pin{word});
+    screen.settle();
+    const auto of_word = shown_why(screen, word);
+    REQUIRE(of_word);
+    REQUIRE(of_word->operands.size() == 4);
+    REQUIRE(of_word->in_double);
+    CHECK(*of_word->in_double == Catch::Approx(of_word->f64).epsilon(1e-5));
+    CHECK(*of_word->in_double != of_word->f64);
     // A changed run is not repeated.
     screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 0}});
     const CellRef cell{.stage = Stage::weight, .row = 3, .col = 1};

@@ -60,7 +60,10 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
         }
     grid.name = "heads/measures";
     grid.title = "What it saves and costs";
-    grid.notation = "a token’s numbers in the cache, at 16 bits; nats; share that changed";
+    grid.notation = std::string(
+                        "a token’s numbers in the cache, at 16 bits; nats; share that changed, the next "
+                        "token’s probability ") +
+                    at_temperature;
     grid.values = &values;
     grid.row_labels = rows;
     grid.column_labels = std::span(names).first(static_cast<std::size_t>(shown));

@@ -572,7 +572,7 @@ bool SentenceSubject::name_heads(double until_ms) {
     return false;
 }
 
-// Of the runs that somebody has asked for the exact number of.
+// Goes on with the runs whose numbers somebody asked for in double.
 bool SentenceSubject::repeat_in_double(double until_ms) {
     bool worked = false;  // then what is explained is explained anew
     for (TextRun* each : {run(), compared_run()})
