@@ -413,6 +413,31 @@ TEST_CASE("a head's scores are summed again in double, row by row") {
     CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 0, .col = 10'000}));
 }
 
+TEST_CASE("a component is after its rotary position where it turns, and no other") {
+    int partly = 0;
+    for (const SmallFamily& family : small_families) {
+        CAPTURE(family.name);
+        FakePage page;
+        Visit visit(page);
+        const ModelFiles files = files_of(family);
+        open_files(visit,
+                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        REQUIRE(sentence_in(visit).run());
+        const ModelConfig& config = sentence_in(visit).model()->config();
+        partly += config.rotary_dim > 0 && config.rotary_dim < config.head_dim;
+        for (const Stage stage : {Stage::q, Stage::k})
+            for (Index component = 0; component < config.head_dim; ++component) {
+                const auto why = explained(visit, {.stage = stage, .row = 3, .col = component});
+                REQUIRE(why);
+                CHECK((why->note.find("after its rotary position") != std::string::npos) ==
+                      (component < config.rotary_dim));
+                CHECK((why->note.find("not this one") != std::string::npos) ==
+                      (config.rotary_dim > 0 && component >= config.rotary_dim));
+            }
+    }
+    CHECK(partly >= 3);
+}
+
 TEST_CASE("a next token's probability comes from its logit") {
     FakePage page;
     Visit visit(page);
