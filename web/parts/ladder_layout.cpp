@@ -75,9 +75,11 @@ LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys
             const ui::GridMetrics metrics = arranged(each.metrics, how);
             const ImVec2 size = ui::grid_size(each.grid, metrics);
             const float sign = sign_width(*each.rung);
-            layout.wraps |= at.x + (at.x > 0 ? sign : 0) + size.x > width;
-            if (at.x > 0 && at.x + sign + size.x > width) end_line();
-            if (at.x > 0) at.x += sign;
+            const bool wraps = at.x > 0 && at.x + sign + size.x > width;
+            layout.wraps |= wraps || size.x > width;
+            if (wraps) end_line();
+            // A sign comes along to the line of its matrix.
+            if (at.x > 0 || *each.rung->sign) at.x += sign;
             layout.rungs.push_back({&each, metrics, at});
             tallest = std::max(tallest, size.y);
             right = at.x + std::max(size.x, metrics.label_width + ui::title_width(each.grid));

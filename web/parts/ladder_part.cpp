@@ -319,8 +319,9 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
     for (std::size_t i = 0; i < rows.size(); ++i)
         for (const app::Rung& rung : rows[i]) {
             ui::MatrixGrid grid = frame.grid(rung);
+            const float room = width - (*rung.sign ? sign_width(rung) : 0);
             const ui::GridMetrics metrics =
-                ui::grid_metrics(grid, narrow ? width : std::min(width, most_grid_width));
+                ui::grid_metrics(grid, narrow ? room : std::min(room, most_grid_width));
             to_place[i].push_back({&rung, std::move(grid), metrics});
         }
     std::optional<ImVec2> refused_at;
@@ -328,11 +329,13 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
     for (const auto& [of, metrics, offset] : layout.rungs) {
         const auto& [rung, grid, unarranged] = *of;
         const ImVec2 at{corner.x + offset.x, corner.y + offset.y};
-        if (*rung->sign && offset.x > 0) {
+        if (*rung->sign) {
             ui::Type large(ui::Face::regular, 20);
-            const float middle = at.y + 58 + metrics.cell_height * static_cast<float>(rung->values.rows) / 2;
-            ui::draw_text(ImGui::GetWindowDrawList(), {at.x + 4 - sign_width(*rung), middle - 14},
-                          ui::theme().dim, rung->sign);
+            const float middle = ui::cell_rect(grid, metrics, at, {0, 0}).first.y +
+                                 metrics.cell_height * static_cast<float>(rung->values.rows) / 2;
+            const ImVec2 place{at.x + 4 - sign_width(*rung), middle - 14}, size = ui::text_size(rung->sign);
+            ui::draw_text(ImGui::GetWindowDrawList(), place, ui::theme().dim, rung->sign);
+            ui::landmark("sign/" + grid.name, place, {place.x + size.x, place.y + size.y});
         }
         const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
         typing_field(frame, *rung, grid, metrics, at);

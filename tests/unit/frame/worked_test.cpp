@@ -174,3 +174,31 @@ TEST_CASE("typing into a computed cell says what it is computed from, and a butt
     screen.click("subject/worked");
     CHECK_FALSE(screen.shows("instead"));
 }
+
+TEST_CASE("operators stay with their operands at every width") {
+    const std::string all[] = {"k", "raw", "scaled", "masked", "weight", "v", "output"};
+    const bool of_sentence = GENERATE(false, true);
+    for (float width = 320; width <= 1900; width += 79) {
+        INFO("width " << width << (of_sentence ? ", a sentence" : ", the example"));
+        Screen screen({width, 900});
+        if (of_sentence) {
+            screen.open_sentence(4);
+        } else {
+            screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
+        }
+        screen.visit.perform(OpenLens{"ladder"});
+        screen.settle();
+        int signs = 0;
+        for (const std::string& name : all) {
+            if (!screen.shows(name + "/0/0")) continue;
+            INFO(name);
+            REQUIRE(screen.shows("sign/" + name));
+            ++signs;
+            const Rect sign = rect("sign/" + name), cell = rect(name + "/0/0");
+            CHECK(sign.right <= cell.left);
+            CHECK(sign.left >= rect("panel/lens").left);
+            CHECK(sign.bottom > cell.top);
+        }
+        CHECK(signs >= 5);
+    }
+}
