@@ -13,6 +13,7 @@ const rest = 200;  // ms between two updates: nobody listens faster
 const items = new Set(['tab', 'radio', 'option', 'menuitem']);  // reached with the arrow keys
 const alone = new Set(['button', 'slider', 'spinbutton', 'textbox', 'combobox']);  // reached with Tab
 const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const ends = { Home: true, End: true };
 const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
 
 export class Semantics {
@@ -31,6 +32,11 @@ export class Semantics {
     #toldSince = false;  // the program has told something else since
     #opens = false;  // something was pressed that opens a list
     #waits = false;
+    /** @type {{key: string, row: number, col: number} | null} The cell that the focus has left for its explanation. */
+    #explained = null;
+    #tabs = false;  // the last key was Tab: someone is on the way through the page
+    /** @type {HTMLElement | null} What had the focus before the palette. */
+    #before = null;
 
     /**
      * @param {HTMLElement} layer
@@ -45,7 +51,10 @@ export class Semantics {
                 this.#program?.focusNode('', -1, -1);
             }
         });
-        stage.addEventListener('pointerdown', () => { this.#past = []; });  // the mouse goes on from there
+        stage.addEventListener('pointerdown', () => {
+            this.#past = [];
+            this.#tabs = false;
+        });  // the mouse goes on from there
         layer.addEventListener('click', ({ target }) => this.#press(target));
     }
 
@@ -174,7 +183,22 @@ export class Semantics {
         }
     }
 
+    /** The palette opens: when it closes, the focus is where it was. */
+    leave() {
+        const { activeElement: active } = document;
+        this.#before = active instanceof HTMLElement && active !== document.body && !this.#layer.contains(active) ? active : null;
+    }
+
+    /** Whether what is typed goes to a field of the program's. */
+    get typing() { return this.#typing !== '' || this.#entered !== ''; }
+
     #goBack() {
+        const before = this.#before;
+        this.#before = null;
+        if (before?.isConnected) {
+            before.focus();
+            return;
+        }
         while (this.#past.length) {
             const part = this.#parts.get(this.#past.pop() ?? '');
             if (part) {
@@ -257,14 +281,27 @@ export class Semantics {
     take(event) {
         const part = this.#partOf(event.target);
         const { key, target } = event;
+        const onTheWay = this.#tabs;
+        this.#tabs = key === 'Tab';
         if (!part || this.#types(part) || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
             return false;
         }
         const { node, cells, row, col } = part;
+        if (this.#explains(part, event, onTheWay)) {
+            return true;
+        }
         const way = key in ways ? ways[/** @type {keyof typeof ways} */ (key)] : undefined;
         if (cells && row >= 0) {
             if (way) {
                 const to = cells.inside(row + way[0], col + way[1]);
+                if (to && !cells.focus(to)) {
+                    this.#program?.focusNode(part.key, to[0], to[1]);
+                }
+                return true;
+            }
+            if (key in ends) {
+                const { cols = 1 } = node.grid ?? {};
+                const to = cells.inside(row, key === 'Home' ? 0 : cols - 1);
                 if (to && !cells.focus(to)) {
                     this.#program?.focusNode(part.key, to[0], to[1]);
                 }
@@ -286,9 +323,9 @@ export class Semantics {
             this.#program?.stepNode(part.key, steps[/** @type {keyof typeof steps} */ (key)]);
             return true;
         }
-        if (way && items.has(node.role)) {
+        if ((way || key in ends) && items.has(node.role)) {
             const siblings = [...(target.parentElement?.children ?? [])].filter((each) => each.getAttribute('role') === node.role);
-            const next = siblings.at((siblings.indexOf(target) + way[0] + way[1]) % siblings.length);
+            const next = way ? siblings.at((siblings.indexOf(target) + way[0] + way[1]) % siblings.length) : siblings.at(key === 'Home' ? 0 : -1);
             if (next instanceof HTMLElement) {
                 next.focus({ preventScroll: true });
                 if (node.role === 'radio') {
@@ -297,6 +334,47 @@ export class Semantics {
             }
             return true;
         }
-        return way !== undefined;
+        return way !== undefined || key in ends;
+    }
+
+    /**
+     * Tab leads from a cell that was looked for to what explains it and, at that's end, on to what follows the cell; Escape
+     * leads back to it. The answer is whether the key did this.
+     *
+     * @param {Part & {row: number, col: number}} part
+     * @param {KeyboardEvent} event
+     * @param {boolean} onTheWay
+     */
+    #explains(part, { key, shiftKey, target }, onTheWay) {
+        const links = [...this.#parts.values()].filter(({ key: each, node }) => each.startsWith('inspector/') && alone.has(node.role)).map(({ element }) => element);
+        if (part.row >= 0) {
+            this.#explained = null;
+            if (key !== 'Tab' || shiftKey || onTheWay || links.length === 0) {
+                return false;
+            }
+            this.#explained = { key: part.key, row: part.row, col: part.col };
+            links[0].focus({ preventScroll: true });
+            return true;
+        }
+        const at = links.findIndex((element) => element === target);
+        const cell = this.#explained;
+        const cells = cell && this.#parts.get(cell.key)?.cells;
+        if (at < 0 || !cell || !cells) {
+            return false;
+        }
+        if (key === 'Escape' || (key === 'Tab' && shiftKey && at === 0)) {
+            cells.focus([cell.row, cell.col]);
+            return true;
+        }
+        if (key === 'Tab' && !shiftKey && at === links.length - 1 && cells.stop) {
+            const stops = [...this.#layer.querySelectorAll('[tabindex="0"]')];
+            const next = stops[stops.indexOf(cells.stop) + 1];
+            if (next instanceof HTMLElement) {
+                this.#explained = null;
+                next.focus({ preventScroll: true });
+                return true;
+            }
+        }
+        return false;
     }
 }

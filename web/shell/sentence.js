@@ -56,10 +56,12 @@ export class SentenceBox {
         }
     }
 
-    /** Takes the text and leaves the box. */
+    /** Takes the text and leaves the box. The answer is whether the focus was in it. */
     close() {
+        const had = document.activeElement === this.#box;
         this.settle();
         this.#box.blur();
+        return had;
     }
 
     /** A box that is hidden keeps nothing. */
