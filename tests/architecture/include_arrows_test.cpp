@@ -100,6 +100,11 @@ std::vector<std::string> complaints(const std::string& file, const std::string& 
     }
     if (text.find("__EMSCRIPTEN__") != std::string::npos && !lies_in(file, "web/platform"))
         found.push_back(file + " asks for __EMSCRIPTEN__");
+    // Only there are letters joined that join.
+    static const std::regex bare(
+        R"(ImGui::(Text(Unformatted|Colored|Disabled|Wrapped)?|CalcTextSize)\(|AddText\()");
+    if (lies_in(file, "web") && file != "web/widgets/theme.cpp" && std::regex_search(text, bare))
+        found.push_back(file + " draws text itself, not by widgets/theme.hpp");
     return found;
 }
 
@@ -182,6 +187,14 @@ TEST_CASE("the arrows of the house are allowed") {
 TEST_CASE("platform macros stay on the platform") {
     CHECK(complaints("web/platform/a.cpp", "#ifdef __EMSCRIPTEN__\n").empty());
     CHECK(complaints("core/io/a.cpp", "#ifdef __EMSCRIPTEN__\n").size() == 1);
+}
+
+TEST_CASE("text is drawn by the functions of one file") {
+    CHECK(complaints("web/widgets/theme.cpp", "ImGui::TextUnformatted(text);").empty());
+    CHECK(complaints("web/parts/a.cpp", "ui::text_item(text); ImGui::TextLineHeight();").empty());
+    for (const char* bare : {"ImGui::TextUnformatted(text);", "ImGui::Text(format, x);",
+                             "list->AddText(at, ink, text);", "ImGui::CalcTextSize(text)"})
+        CHECK(complaints("web/parts/a.cpp", bare).size() == 1);
 }
 
 namespace {

@@ -31,6 +31,7 @@ struct Explained {
     bool masked = false;     // the mask hides the cell
     double f32 = 0;
     double f64 = 0;
+    std::string unit = {};   // "bytes", "nats"; empty if it has none
     bool recomputed = true;  // false: only the run had what f64 would be computed from
     // Where f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It carries no more
     // digits than these.

@@ -77,6 +77,18 @@ std::string chance_change(double before, double now) {
     return "from " + percent(before) + " to " + chance(now);
 }
 
+std::string power_text(double value) {
+    constexpr std::array<const char*, 10> raised{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    int power = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+    long digit = std::lround(std::abs(value) / std::pow(10.0, power));
+    if (digit == 10) digit = 1, ++power;
+    std::string text = value < 0 ? "-" : "";
+    if (digit != 1) text += std::to_string(digit) + "·";
+    text += power < 0 ? "10⁻" : "10";
+    for (const char c : std::to_string(std::abs(power))) text += raised[static_cast<std::size_t>(c - '0')];
+    return text;
+}
+
 std::string many(std::ptrdiff_t count, std::string_view what) {
     return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }

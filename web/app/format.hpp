@@ -25,6 +25,8 @@ std::string percent(double share);
 inline constexpr const char* at_temperature = "at temperature 1";
 std::string chance(double probability);                // "35 % at temperature 1"
 std::string chance_change(double before, double now);  // "from 35 % to 24 % at temperature 1"
+// Returns "10⁻⁸", "2·10⁻⁸": a number other than 0 with one digit, as axes have them.
+std::string power_text(double value);
 // Returns "1 token", "2 tokens".
 std::string many(std::ptrdiff_t count, std::string_view what);
 // How many layers of heads there are, and how each is called: of an encoder–decoder, the encoder's come first, then the

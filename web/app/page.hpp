@@ -51,8 +51,9 @@ class Page {
     // Downloads the part that has this landmark as a PNG, `scale` pixels per point, some frames after this
     // call.
     virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;
-    // Keeps in mind, for later visits, that this has been done.
-    virtual void remember(const std::string& what) = 0;
+    // Keeps in mind for later visits that this has been done, or how it was set.
+    virtual void remember(const std::string& what, const std::string& value) = 0;
+    virtual void set_text_size(int percent) = 0;  // of the whole page, as far as the window has room for it
     // Appends a token to those in a box.
     virtual void append_token(Box box, std::int32_t id) = 0;
     // Writes tokens into the sentence box in the place of some of those that its text was split into.

@@ -1,6 +1,8 @@
 // The inspector: what it explains, the way through the operands, and the field for a pinned number.
 #include <imgui.h>
 
+#include <cctype>
+
 #include "app/copied.hpp"
 #include "app/format.hpp"
 #include "frame/frame.hpp"
@@ -14,6 +16,30 @@
 #include "widgets/semantics.hpp"
 
 namespace attn::app {
+
+namespace {
+
+// Says which number stands in a place, for those who do not see where it leads.
+std::string place_told(const Attention* attention, const CellPlace& place) {
+    const auto [stage, row, col, second, words, sink] = place.cell;
+    const auto named = [&](const std::vector<std::string>& names, Index i) {
+        return i < std::ssize(names) ? curly_quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
+    };
+    const bool of_tokens = stage == Stage::x || (stage >= Stage::q && stage <= Stage::head_input);
+    if (!attention || second || words || !of_tokens)
+        return std::string(symbol(stage)) + ", row " + std::to_string(row) + ", column " +
+               std::to_string(col);
+    const bool of_keys = stage == Stage::k || stage == Stage::v;
+    std::string what = stage == Stage::q || of_keys ? std::string(symbol(stage)) : info(stage).label;
+    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+    what += " of " + named(of_keys ? attention->key_names() : attention->query_names(), row);
+    if (is_of_pairs(stage) || stage == Stage::exponential)
+        return what + " on " + named(attention->key_names(), col);
+    return stage == Stage::row_max || stage == Stage::row_sum ? what
+                                                              : what + ", component " + std::to_string(col);
+}
+
+}  // namespace
 
 std::optional<CellRef> Frame::explained_cell() const {
     return before_.cell ? before_.cell : visit_.state().pin;
@@ -97,8 +123,9 @@ void Frame::draw_explanation() {
         const auto draw_change = [&] {
             if (cell == pin) subject.draw_change({subject.chosen_head(), *cell}, *why_);
         };
-        const ui::InspectorReply reply =
-            ui::inspector(*why_, operands_, cell == pin, !trail_.empty(), draw_change);
+        const ui::InspectorReply reply = ui::inspector(
+            *why_, operands_, cell == pin, !trail_.empty(),
+            [&](const CellPlace& place) { return place_told(subject.attention(), place); }, draw_change);
         if (reply.copied) ImGui::SetClipboardText(copied(*why_, *reply.copied).c_str());
         if (reply.back) return go_back();
         if (reply.followed) follow(*cell, *reply.followed);
@@ -107,7 +134,7 @@ void Frame::draw_explanation() {
     const Guide guide = lens_in(visit_).guide(subject);
     {
         ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted(guide.title);
+        ui::text_item(guide.title);
         ui::semantic_text(ui::Role::heading, guide.title);
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
@@ -128,7 +155,7 @@ void Frame::draw_head_told() {
     if (told.empty()) return;
     {
         ui::Type semibold(ui::Face::semibold, 18);
-        ImGui::TextUnformatted("What this head does");
+        ui::text_item("What this head does");
         ui::semantic_text(ui::Role::heading, "What this head does");
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);

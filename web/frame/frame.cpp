@@ -72,9 +72,12 @@ void Frame::draw(std::size_t heap_bytes) {
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
                      ImGuiWindowFlags_NoNavFocus);
     now_ = {};
+    hovered_lens_ = nullptr;
     const Rect window{view->Pos, view->Size};
     window.size.x < ui::wide_window ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
+    if (const auto cut = ui::take_cut_text(); cut && !ui::landmarks().contains("tooltip"))
+        ui::tooltip_at(cut->min, cut->max, cut->text.c_str());
     // After a finger is lifted, nothing is hovered over.
     if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen &&
         !ImGui::IsMouseDown(ImGuiMouseButton_Left))
@@ -89,17 +92,20 @@ void Frame::draw(std::size_t heap_bytes) {
 void Frame::draw_wide(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
-    const float height = size.y - status_height, left = at.x + rail_width,
-                right = at.x + size.x - inspector_width;
-    panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
+    const float height = size.y - status_height, left = at.x + (folded_.lenses ? 0 : rail_width),
+                right = at.x + size.x - (folded_.explanations ? 0 : inspector_width);
+    if (!folded_.lenses) panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
     panel("tabs", {left, at.y}, {right - left, tabs_height}, {}, {padding - 8, 6},
           [&] { draw_tabs(right - left - 2 * padding); });
-    panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {}, {padding, 16},
-          [&] { draw_lens(); });
-    panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
-          [&] { draw_inspector(); });
-    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {14, 7},
-          [&] { draw_status(size.x - 14); });
+    panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {}, {padding, 16}, [&] {
+        draw_lens();
+        steady_.keep();
+    });
+    if (!folded_.explanations)
+        panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
+              [&] { draw_inspector(); });
+    panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {8, 4},
+          [&] { draw_wide_status(size.x - 16); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({left, at.y}, {left, at.y + height}, t.border);
     list->AddLine({left, at.y + tabs_height}, {right, at.y + tabs_height}, t.border);
@@ -119,17 +125,26 @@ void Frame::draw_tab(const SubjectEntry& subject, float width) {
 void Frame::draw_tabs(float width) {
     constexpr float gap = 6, most = 124;
     const auto count = static_cast<float>(subject_list().size());
-    const float each = std::min(most, (width - gap * (count - 1)) / count);
+    // Where there is little room, a long name takes more of it than a short one.
+    const auto text = [](const SubjectEntry& subject) {
+        const ui::Type semibold(ui::Face::semibold, ui::size_body);
+        return ui::text_size(subject.name).x;
+    };
+    float spare = width - gap * (count - 1);
+    for (const SubjectEntry& subject : subject_list()) spare -= text(subject);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
     {
         const ui::SemanticGroup tabs(ui::Role::tablist, "subjects", "What to look at");
         for (const SubjectEntry& subject : subject_list()) {
             if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
-            draw_tab(subject, each);
+            const float even = (width - gap * (count - 1)) / count;
+            draw_tab(subject, even >= most ? most : std::min(most, text(subject) + spare / count));
         }
     }
-    const float used = count * (each + gap);
+    // On a phone it stands beside the lens.
+    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) return;
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    draw_chosen_head(at.x - (count - 1) * (each + gap) + width, width - used - gap, (at.y + end.y) / 2);
+    draw_chosen_head(corner.x + width, corner.x + width - end.x - 2 * gap, (at.y + end.y) / 2);
 }
 
 void Frame::draw_chosen_head(float right, float room, float middle) {
@@ -173,7 +188,9 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
-    ui::tooltip(lens.meaning, ui::Side::right);
+    // A tooltip would cover other lenses or the head of the one that is open.
+    ui::describe(lens.meaning);
+    if (ImGui::IsItemHovered()) hovered_lens_ = &lens;
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
                                                   2);
@@ -195,8 +212,9 @@ void Frame::draw_rail(int columns) {
             if (group) ImGui::Dummy({0, 6});
             ui::Type small(ui::Face::semibold, 12);
             ImGui::Indent(14);
-            ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(ui::theme().dim), "%s",
-                               group_names[static_cast<std::size_t>(lens.group)]);
+            ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+            ui::text_item(group_names[static_cast<std::size_t>(lens.group)]);
+            ImGui::PopStyleColor();
             ImGui::Unindent(14);
             placed = 0;
         }
@@ -211,7 +229,11 @@ void Frame::draw_rail(int columns) {
 
 void Frame::draw_lens() {
     // A newly opened lens starts at its top.
-    if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) ImGui::SetScrollY(0);
+    if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) {
+        ImGui::SetScrollY(0);
+        spoken_width_ = 0;
+        steady_ = {};
+    }
     drawn_subject_ = visit_.state().subject;
     drawn_lens_ = visit_.state().lens;
     draw_progress();
@@ -237,15 +259,18 @@ void Frame::draw_sentence(Subject& subject) {
     // What is below must not move when the next sentence is a little longer or shorter.
     const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
-    const float top = ImGui::GetCursorPosY(), least = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
+    const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
+    if (spoken_width_ != width) spoken_height_ = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
+    spoken_width_ = width;
     ui::wrapped_text(spoken_, FLT_MAX, ui::Role::status);
     ui::landmark_item("spoken");
-    ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + least + ImGui::GetStyle().ItemSpacing.y));
+    spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectSize().y);
+    ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
 }
 
 void Frame::draw_start() {
     if (start_.draw(subject_in(visit_).attention(), subject_in(visit_).chosen()))
-        visit_.page().remember("start");
+        visit_.page().remember("start", "done");
 }
 
 // Says what is missing, with a button that leads there.
@@ -290,16 +315,54 @@ void Frame::draw_progress() {
 
 void Frame::draw_status(float width) {
     ui::Type mono(ui::Face::mono, 12);
-    std::string text = lens_in(visit_).status(subject_in(visit_));
-    const bool roomy = width > ui::reading_width;
+    std::string text = hovered_lens_ ? std::string(hovered_lens_->name) + ": " + hovered_lens_->meaning
+                                     : lens_in(visit_).status(subject_in(visit_));
+    const bool roomy = !hovered_lens_ && width > ui::reading_width;
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110, ui::theme().dim, text);
+    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110,
+                         hovered_lens_ ? ui::theme().text : ui::theme().dim, text);
     ui::semantic_text(text, at, {at.x + width, at.y + status_height});
     const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
                   ui::theme().dim, memory);
+}
+
+// Draws a page with one of its panels marked. Returns whether it was pressed, for the panel to go or to come back.
+bool Frame::draw_fold(const char* panel, bool folded, bool on_the_left) {
+    constexpr ImVec2 size{28, status_height - 8};
+    const std::string name = std::string("fold/") + panel,
+                      label = std::string(folded ? "Show the " : "Hide the ") + panel;
+    const bool pressed = ImGui::InvisibleButton(name.c_str(), size, ImGuiButtonFlags_EnableNav);
+    ui::landmark_item(name);
+    ui::semantic_item(ui::Role::button, name, label);
+    const ImVec2 at = ImGui::GetItemRectMin(), min{at.x + 6, at.y + 4}, max{at.x + 22, at.y + 16};
+    const ImU32 ink = ImGui::IsItemHovered() ? ui::theme().text : ui::theme().dim;
+    const float edge = on_the_left ? min.x + 5 : max.x - 5;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRect(min, max, ink, 2);
+    list->AddLine({edge, min.y}, {edge, max.y}, ink);
+    if (!folded)
+        list->AddRectFilled({on_the_left ? min.x : edge, min.y}, {on_the_left ? edge : max.x, max.y}, ink, 2);
+    ui::tooltip(label.c_str());
+    return pressed;
+}
+
+// The buttons stand at the ends of the status line, where they stay whatever is folded.
+void Frame::draw_wide_status(float width) {
+    constexpr float button = 28, gap = 8;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    Folded to = folded_;
+    if (draw_fold("lenses", folded_.lenses, true)) to.lenses = !to.lenses;
+    ImGui::SetCursorScreenPos({at.x + width - button, at.y});
+    if (draw_fold("explanations", folded_.explanations, false)) to.explanations = !to.explanations;
+    ImGui::SetCursorScreenPos({at.x + button + gap, at.y + 3});
+    draw_status(width - 2 * (button + gap) + 16);
+    if (to == folded_) return;
+    folded_ = to;
+    visit_.page().remember("lenses", to.lenses ? "folded" : "");
+    visit_.page().remember("explanations", to.explanations ? "folded" : "");
 }
 
 void Frame::shortcuts() {

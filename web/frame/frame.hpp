@@ -11,6 +11,7 @@
 #include "frame/palette.hpp"
 #include "frame/sheet.hpp"
 #include "frame/start.hpp"
+#include "frame/steady.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/inspector.hpp"
 
@@ -31,6 +32,12 @@ class Frame {
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
     void greet() { start_.open(); }  // a person who is new here
+    // The panels beside the lens that are folded away. On a phone there are none.
+    struct Folded {
+        bool lenses = false, explanations = false;
+        bool operator==(const Folded&) const = default;
+    };
+    void fold(Folded folded) { folded_ = folded; }
 
   private:
     struct Rect {
@@ -69,6 +76,8 @@ class Frame {
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;
     void draw_status(float width);
+    void draw_wide_status(float width);
+    bool draw_fold(const char* panel, bool folded, bool on_the_left);
     void shortcuts();
     void close_explanation();
     void announce_pin();
@@ -81,9 +90,14 @@ class Frame {
     Palette palette_;
     Start start_;
     Sheet sheet_;
+    Folded folded_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
+    float spoken_width_ = 0,
+          spoken_height_ = 0;  // of its lines: room once taken stays, so that what is below does not move
+    const LensEntry* hovered_lens_ = nullptr;  // in the rail
+    Steady steady_;
     std::optional<CellRef> announced_;
     bool tells_head_ = false;  // the sheet of a phone says what the chosen head does
     Hover read_;               // what the explanation is of, if not of the pinned cell

@@ -125,6 +125,9 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
             {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
     all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
+    for (const int percent : {100, 125, 150, 200})
+        all.push_back({"Text size: " + std::to_string(percent) + " %", "setting",
+                       [percent](Visit& v) { v.page().set_text_size(percent); }});
     add_finds(all, visit);
     add_settings(all, visit);
     add_heads(all, visit);

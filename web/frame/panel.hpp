@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "render/fill.hpp"
 #include "widgets/landmarks.hpp"
@@ -15,6 +16,16 @@ namespace attn::app {
 
 inline constexpr float status_height = 28;
 
+// As those hear it who do not see it.
+inline std::string panel_name(std::string_view name) {
+    return name == "rail"        ? "Lenses"
+           : name == "tabs"      ? "Subjects"
+           : name == "lens"      ? "Lens"
+           : name == "inspector" ? "Explanation"
+           : name == "status"    ? "Status"
+                                 : std::string(name);
+}
+
 // Without a fill, the panel shows the page's own background.
 inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset,
                   auto draw) {
@@ -24,7 +35,7 @@ inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32>
     ImGui::BeginChild(name, size, ImGuiChildFlags_AlwaysUseWindowPadding);
     ImGui::PopStyleVar();
     {
-        const ui::SemanticGroup region(ui::Role::group, std::string("panel/") + name, name);
+        const ui::SemanticGroup region(ui::Role::group, std::string("panel/") + name, panel_name(name));
         draw();
     }
     ui::scroll_by_drag();

@@ -33,8 +33,10 @@ void Frame::draw_narrow(const Rect& window) {
     panel("tabs", at, {size.x, phone_tabs_height}, t.surface, {8, 6}, [&] { draw_tabs(size.x - 16); });
     panel("lenses", {at.x, at.y + phone_tabs_height}, {size.x, phone_menu_height}, t.surface, {14, 4},
           [&] { draw_lens_menu(size.x - 28); });
-    panel("lens", {at.x, at.y + top}, {size.x, size.y - top - sheet - status_height}, {}, {14, 14},
-          [&] { draw_lens(); });
+    panel("lens", {at.x, at.y + top}, {size.x, size.y - top - sheet - status_height}, {}, {14, 14}, [&] {
+        draw_lens();
+        steady_.keep();
+    });
     if (explains) draw_sheet({{at.x, bottom - sheet}, {size.x, sheet}});
     panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
           [&] { draw_status(size.x - 14); });

@@ -20,8 +20,7 @@ bool Start::draw(const Attention* attention, const Selection& selection) {
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     {
         ui::Type small(ui::Face::semibold, 12);
-        ImGui::TextColored(ImGui::ColorConvertU32ToFloat4(t.text), "NEW TO ATTENTION?   %d OF 3",
-                           static_cast<int>(step_) + 1);
+        ui::text_item("NEW TO ATTENTION?   " + std::to_string(step_ + 1) + " OF 3");
     }
     ui::section(step.title.c_str());
     ui::wrapped_text(step.text, FLT_MAX, ui::Role::status);

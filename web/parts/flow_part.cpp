@@ -70,16 +70,16 @@ void mass_slider(const auto& frame) {
     ImGui::SameLine(0, 8);
     ui::Type mono(ui::Face::mono, ui::size_small);
     ImGui::AlignTextToFramePadding();
-    ImGui::Text("%3.0f %%", static_cast<double>(percent));
+    ui::text_item(app::fixed(static_cast<double>(percent), 0) + " %");
 }
 
 // Draws one head's colour and name; a kept head has a button that removes it.
 void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
     const bool chosen = head == frame.chosen();
     const app::Layers layers = frame.attention.numbering();
-    const std::string name = layers.decoder > 0
-                                 ? layers.short_head(head)
-                                 : std::to_string(head.layer) + "." + std::to_string(head.head),
+    const std::string name = "head " + (layers.decoder > 0
+                                            ? layers.short_head(head)
+                                            : std::to_string(head.layer) + "." + std::to_string(head.head)),
                       landmark = "flow/head/" + std::to_string(head.layer) + "/" + std::to_string(head.head);
     ui::next_control(ui::text_size(name).x + ui::need::icon);
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -187,7 +187,9 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
     picture_wanted_ |=
         save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
     if (view_.zooms()) {
-        ImGui::SameLine(right - 56, 0);
+        const float at = ImGui::GetWindowPos().x + right - 56;
+        if (ImGui::GetItemRectMax().x + 8 <= at) ImGui::SameLine();
+        ImGui::SetCursorPosX(right - 56);
         if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / 1.5f);
         ui::rename_node("Zoom out of the flow");
         ui::tooltip("Zoom out (or Ctrl + scroll)");

@@ -176,7 +176,7 @@ void axis_menu(const HeadsView& view, const char* name, const char* label, const
     ImGui::SameLine(0, 6);
     ImGui::AlignTextToFramePadding();
     ui::Type small(ui::Face::regular, ui::size_small);
-    ImGui::TextUnformatted(arrow);
+    ui::text_item(arrow);
     if (!chosen) return;
     app::HeadsChoice choice = view.choice;
     choice.*axis = *chosen;

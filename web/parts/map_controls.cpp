@@ -76,7 +76,8 @@ bool colour_controls(ui::MapView& view, MapChoice& choice) {
     }
     ui::tooltip("Cells below this fraction of the scale are drawn as zero.");
     ui::next_control(ui::need::long_button);
-    if (ui::button("map/brush", view.brushing ? "Marking: on" : "Mark a part"))
+    if (ui::button("map/brush", view.brushing ? "Marking: on" : "Mark a part",
+                   {"Marking: on", "Mark a part"}))
         view.brushing = !view.brushing;
     ui::tooltip("Drag over the map to sum up a rectangle of it; or hold Shift while you drag");
     return changed;
@@ -273,7 +274,7 @@ MapFinder::Touch MapFinder::draw(ui::MapView& view, const ui::MapPicture& pictur
     if (ui::button("find/bright", "Next bright cell")) gone = next_bright(view, picture);
     ui::tooltip("Jump to the strongest cell, then to the next strongest region");
     ui::next_control(ui::need::button);
-    if (ui::button("map/colours", view.colours_open ? "Colours ▴" : "Colours ▾"))
+    if (ui::button("map/colours", view.colours_open ? "Colours ▴" : "Colours ▾", {"Colours ▴", "Colours ▾"}))
         view.colours_open = !view.colours_open;
     ui::rename_node("Colours");
     ui::node_opens(view.colours_open);

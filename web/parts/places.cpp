@@ -18,7 +18,7 @@ std::string named(const app::Bookmark& place, const app::Attention& attention) {
     const std::string head = attention.layers() > 1
                                  ? attention.numbering().short_head({place.layer, place.head})
                                  : std::to_string(place.layer) + "." + std::to_string(place.head);
-    return head + "  " + ends(place.queries) + " × " + ends(place.keys);
+    return "head " + head + "  " + ends(place.queries) + " × " + ends(place.keys);
 }
 
 // Says the same in words: "layer 3, head 0: from “It” to “tired”, looking at “The” to “street”".

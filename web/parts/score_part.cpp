@@ -100,12 +100,12 @@ void ScorePart::draw_strips(const Scored& view, float width, Index query, Index 
         const auto a = static_cast<std::size_t>(*over);
         const std::string text = "component " + std::to_string(a) + ":  " + written(v.q[a]) + " × " +
                                  written(v.k[a]) + " = " + written(v.product[a]);
-        ImGui::TextUnformatted(text.c_str());
+        ui::text_item(text);
         ui::semantic_text(ui::Role::paragraph, text);
     } else {
-        ImGui::TextColored(
-            ImGui::ColorConvertU32ToFloat4(ui::theme().dim), "%s",
-            (std::to_string(record.d_k()) + " components; their products add up to the score").c_str());
+        ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+        ui::text_item(std::to_string(record.d_k()) + " components; their products add up to the score");
+        ImGui::PopStyleColor();
     }
 }
 

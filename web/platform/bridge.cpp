@@ -68,7 +68,9 @@ EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToStr
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
-EM_JS(void, js_remember, (const char* what), { Module.shell.remember(UTF8ToString(what)); });
+EM_JS(void, js_remember, (const char* what, const char* value),
+      { Module.shell.remember(UTF8ToString(what), UTF8ToString(value)); });
+EM_JS(void, js_set_text_size, (int percent), { Module.shell.setTextSize(percent); });
 EM_JS(void, js_copy, (const char* text), { Module.shell.copy(UTF8ToString(text)); });
 
 const char* mime_of(std::string_view file) {
@@ -116,7 +118,10 @@ class ShellPage : public app::Page {
         capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
     }
     void choose_tensors() override { js_choose_tensors(); }
-    void remember(const std::string& what) override { js_remember(what.c_str()); }
+    void remember(const std::string& what, const std::string& value) override {
+        js_remember(what.c_str(), value.c_str());
+    }
+    void set_text_size(int percent) override { js_set_text_size(percent); }
     void append_token(app::Box box, std::int32_t id) override { js_append_token(static_cast<int>(box), id); }
     void write_tokens(Range tokens, std::span<const std::int32_t> ids) override {
         js_write_tokens(static_cast<int>(tokens.begin), static_cast<int>(tokens.size()), ids.data(),
@@ -271,6 +276,10 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
+EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations) {
+    frame().fold({.lenses = lenses != 0, .explanations = explanations != 0});
+}
+
 // Returns 0 if there is no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int contrast, int reduced_motion,
                                         int touch) {
@@ -300,6 +309,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark, int contrast) {
     theme_changed();
     wake();
 }
+
+EMSCRIPTEN_KEEPALIVE void explorer_scale(double scale) { set_scale(static_cast<float>(scale)); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
 

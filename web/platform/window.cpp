@@ -40,6 +40,7 @@ struct Window {
     bool called = false;  // something has happened that no frame has shown yet
     int since_call = 0;   // frames drawn since something happened
     double density = 0;
+    float scale = 1;  // CSS pixels of the stage to a point of the page
     long frames = 0;
     double last_tick = 0;
     double picture_began = 0, picture_ended = 0;  // of the last picture, including the browser's work
@@ -99,6 +100,20 @@ void show_cursor() {
         case ImGuiMouseCursor_Hand: return set_cursor("pointer");
         default: return set_cursor("default");
     }
+}
+
+// Beyond a size of 100 % a point of the page is more than a CSS pixel of the stage, which is what GLFW counts in.
+void in_points() {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {io.DisplaySize.x / window.scale, io.DisplaySize.y / window.scale};
+    io.DisplayFramebufferScale = {io.DisplayFramebufferScale.x * window.scale,
+                                  io.DisplayFramebufferScale.y * window.scale};
+}
+void point_at_cursor() {
+    double x = 0, y = 0;
+    glfwGetCursorPos(window.glfw, &x, &y);
+    ImGui::GetIO().AddMousePosEvent(static_cast<float>(x) / window.scale,
+                                    static_cast<float>(y) / window.scale);
 }
 
 bool size_changed() {
@@ -163,6 +178,9 @@ void draw_if_due() {
     follow_stage();
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
+    in_points();
+    // Where no mouse has entered the canvas, as by a finger, the backend asks GLFW itself.
+    if (window.scale != 1 && !window.left) point_at_cursor();
     if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
     // The backend continues with the last position that GLFW knows.
     if ((window.left || capture_density()) && !ImGui::IsAnyMouseDown())
@@ -215,10 +233,8 @@ void wake_on_input() {
         wake();
     });
     // A finger can touch down without having moved there, so the position goes before the button.
-    glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow* glfw, int, int, int) {
-        double x = 0, y = 0;
-        glfwGetCursorPos(glfw, &x, &y);
-        ImGui::GetIO().AddMousePosEvent(static_cast<float>(x), static_cast<float>(y));
+    glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow*, int, int, int) {
+        point_at_cursor();
         wake();
     });
     glfwSetKeyCallback(window.glfw, [](GLFWwindow*, int, int, int, int) { wake(); });
@@ -299,6 +315,9 @@ bool open_window(Frame frame) {
     ImGui_ImplGlfw_InitForOpenGL(window.glfw, true);
     platform_io.Platform_SetClipboardTextFn = set_clipboard;
     platform_io.Platform_GetClipboardTextFn = get_clipboard;
+    glfwSetCursorPosCallback(window.glfw, [](GLFWwindow* glfw, double x, double y) {
+        ImGui_ImplGlfw_CursorPosCallback(glfw, x / window.scale, y / window.scale);
+    });
     ImGui_ImplOpenGL3_Init("#version 300 es");
     return true;
 }
@@ -313,6 +332,11 @@ void wake() {
     window.called = true;
     window.since_call = 0;
     ask_for_frames();
+}
+
+void set_scale(float scale) {
+    window.scale = scale;
+    wake();
 }
 
 void draw_now() {

@@ -16,6 +16,8 @@ struct Frame {
 bool open_window(Frame frame);
 void start_drawing();  // the first frame is the next one
 
+void set_scale(float scale);  // CSS pixels to a point of the page
+
 void wake();          // something happened, so draw for a little while
 void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
 void draw_again();    // draws the picture on screen once more

@@ -33,6 +33,9 @@ export interface Exports {
     /** Before the start: the person is new here and is shown the first steps. */
     _explorer_greet(): void;
 
+    /** Before the start: the panels that the person has folded away. */
+    _explorer_fold(lenses: Flag, explanations: Flag): void;
+
     /**
      * `fragment` is that of the address, without '#'; `touch` says that fingers point, and text fields are the page's.
      * The answer is 0 where the program cannot draw.
@@ -46,6 +49,9 @@ export interface Exports {
     _explorer_fragment(fragment: Text): void;
 
     _explorer_theme(dark: Flag, contrast: Flag): void;
+
+    /** The page is drawn larger: so many CSS pixels of the stage are a point, in which the program gives places. */
+    _explorer_scale(scale: number): void;
 
     /** The program looks whether there is something to draw. */
     _explorer_wake(): void;
@@ -160,7 +166,7 @@ export interface Table {
     rows: string[][];
 }
 
-/** Places are left, top, width and height in CSS pixels of the stage. */
+/** Places are left, top, width and height in points of the stage. */
 export interface SemanticNode {
     key: string;
     /** One of ARIA's. */
@@ -278,8 +284,11 @@ export interface Shell {
     /** Something else is drawn than `_explorer_semantics` has told. */
     semanticsChanged(): void;
 
-    /** The browser keeps in mind, for later visits, that this has been done. */
-    remember(what: string): void;
+    /** The browser keeps in mind, for later visits, that this has been done, or how it was set. */
+    remember(what: string, value: string): void;
+
+    /** The size of the whole page, in percent. */
+    setTextSize(percent: number): void;
 
     /** A file of the program's bytes for the person to keep. */
     download(name: string, address: number, size: number, mime: string): void;
@@ -294,7 +303,7 @@ export interface Shell {
     openNamed(name: string): boolean;
 
     /**
-     * A text field lies over the canvas, at these CSS pixels of the stage. While nobody types it holds `text`. `number`
+     * A text field lies over the canvas, at these points of the stage. While nobody types it holds `text`. `number`
      * asks for a keyboard of digits, and for the text only when it is entered.
      */
     setField(key: string, name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;

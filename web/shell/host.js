@@ -23,6 +23,7 @@ import { areTensors } from './tensors.js';
  * @import { Semantics } from './semantics.js'
  * @import { SentenceBox } from './sentence.js'
  * @import { Tensors } from './tensors.js'
+ * @import { TextSize } from './text_size.js'
  * @import { Tokens } from './tokens.js'
  */
 
@@ -42,6 +43,7 @@ import { areTensors } from './tensors.js';
  * @property {HTMLElement} canvas
  * @property {Fields} fields
  * @property {Semantics} semantics
+ * @property {TextSize} textSize
  */
 
 /**
@@ -54,7 +56,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize }) {
     const [box] = boxes, [tokens] = all;
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
@@ -114,7 +116,8 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             clipboard.write(text);
         },
         semanticsChanged: () => semantics.changed(),
-        remember: (what) => remember(what, 'done'),
+        remember: (...what) => remember(...what),
+        setTextSize: (percent) => textSize.choose(percent),
         download(name, at, size, mime) {
             const link = document.createElement('a');
             link.href = URL.createObjectURL(new Blob([program.read(at, size)], { type: mime }));

@@ -3,13 +3,16 @@
 
 /** @import { Semantics } from './semantics.js' */
 
-/** @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void}} calls */
-export function attachKeys({ stage, semantics, undo, redo, find, enter, escape }) {
+/** @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void, resize: (by: number) => boolean, help: () => void}} calls */
+export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, resize, help }) {
     const forProgram = (/** @type {Event} */ event) => event.target === document.body || event.target === stage || semantics.passes(event);
     const isIn = (/** @type {string} */ selector, /** @type {Event} */ { target }) => target instanceof Element && target.matches(selector);
 
     // Safari's last Enter of a composition has the code 229.
     const composing = (/** @type {KeyboardEvent} */ { isComposing, keyCode }) => isComposing || keyCode === 229;
+
+    /** @type {Record<string, number>} */
+    const sizes = { '+': 1, '=': 1, '-': -1, _: -1, 0: 0 };
 
     /** @param {KeyboardEvent} event */
     function handle(event) {
@@ -23,6 +26,14 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape }
             event.preventDefault();
             event.stopImmediatePropagation();
             find();
+        } else if (command && !event.altKey && key in sizes) {
+            if (resize(sizes[key])) {
+                event.preventDefault();
+            }
+        } else if (key === '?' && !command && !semantics.typing && !isIn('textarea, input, select', event)) {
+            event.preventDefault();
+            event.stopImmediatePropagation();
+            help();
         } else if (command && key === 'a' && forProgram(event)) {
             event.preventDefault();  // it is a field of the program's in which all is chosen, and not the page
         } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, .field', event)) {

@@ -21,6 +21,7 @@ import { Semantics } from './semantics.js';
 import { SentenceBox } from './sentence.js';
 import { attachTable } from './table.js';
 import { Tensors, areTensors } from './tensors.js';
+import { TextSize } from './text_size.js';
 import { Theme } from './theme.js';
 import { Tokens } from './tokens.js';
 import { attachWakers, watchContext } from './wake.js';
@@ -56,6 +57,7 @@ let tensors;
 let archives;
 
 const theme = new Theme((look) => program?.theme(look));
+const textSize = new TextSize((scale) => program?.scale(scale));
 const address = new Address((fragment) => program?.fragment(fragment));
 const semantics = new Semantics(element('semantics'), stage);
 const clipboard = new Clipboard({ stage, notices });
@@ -83,6 +85,7 @@ const fields = new Fields(element('field'), stage, (key, text, entered) => progr
 
 // The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
 function find() {
+    semantics.leave();
     if (touch) {
         fields.find();
     } else {
@@ -98,10 +101,15 @@ attachKeys({
     redo: () => program?.redo(),
     find,
     enter() {
-        boxes.forEach((each) => each.close());
+        const box = boxes.find((each) => each.close());
         fields.enter();
+        if (box) {
+            stage.focus();
+        }
     },
     escape: () => bar.escape(),
+    resize: (by) => textSize.step(by),
+    help: () => element('keys-dialog').showModal(),
 });
 
 /**
@@ -116,6 +124,8 @@ function open(entries, opener = isArchive(entries) ? archives : areTensors(entri
         notices.info('The program is still loading: drop the files again in a moment.');
     }
 }
+
+element('keys-close').addEventListener('click', () => element('keys-dialog').close());
 
 attachDrop({ overlay: element('drop'), onFiles: (entries) => open(entries), onError: (reason) => notices.error(reasonOf(reason)) });
 attachChooser(element('folder-input'), (entries) => open(entries));
@@ -195,7 +205,7 @@ async function start() {
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
     const dialog = hub = new HubDialog({ program, models, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -205,6 +215,8 @@ async function start() {
     if (!address.fragment && !remembered('start')) {
         program.greet();
     }
+    program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded');
+    program.scale(textSize.scale);
     watchContext({ program, canvas, notices });
     const device = { ...theme.look, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
     if (!program.started(address.fragment, device)) {

@@ -51,6 +51,8 @@ interface PageElements {
     'hub-token': HTMLInputElement;
     'hub-token-says': HTMLParagraphElement;
     'hub-unkept': HTMLButtonElement;
+    'keys-close': HTMLButtonElement;
+    'keys-dialog': HTMLDialogElement;
     link: HTMLButtonElement;
     live: HTMLParagraphElement;
     loading: HTMLDivElement;
@@ -69,6 +71,7 @@ interface PageElements {
     second: HTMLDivElement;
     third: HTMLDivElement;
     fourth: HTMLDivElement;
+    size: HTMLButtonElement;
     stage: HTMLDivElement;
     table: HTMLButtonElement;
     'table-choice': HTMLSelectElement;

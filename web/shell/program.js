@@ -101,6 +101,12 @@ export class Program {
     greet() { this.#call('_explorer_greet'); }
 
     /**
+     * @param {boolean} lenses
+     * @param {boolean} explanations
+     */
+    fold(lenses, explanations) { this.#call('_explorer_fold', lenses, explanations); }
+
+    /**
      * @param {string} fragment
      * @param {Look & {reducedMotion: boolean, touch: boolean}} device
      */
@@ -115,6 +121,9 @@ export class Program {
 
     /** @param {Look} look */
     theme({ dark, contrast }) { this.#call('_explorer_theme', dark, contrast); }
+
+    /** @param {number} scale */
+    scale(scale) { this.#call('_explorer_scale', scale); }
 
     wake() { this.#call('_explorer_wake'); }
 

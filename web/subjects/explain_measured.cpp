@@ -105,6 +105,7 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     out.provenance =
         "measured over " + std::to_string(attention.queries()) + " queries · " + attention.title();
     out.f32 = f32;
+    if (score == HeadScore::entropy) out.unit = "nats";
     out.formula = formula_of(score);
     out.note = info(score).meaning;
     const double multiplications = record ? static_cast<double>(record->queries()) *

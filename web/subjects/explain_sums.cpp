@@ -119,6 +119,7 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
     }
     const Shown shown = shown_by(*job_, part_->map->is_signed());
     out.f32 = entropy ? shown.entropy : shown.sum;
+    if (entropy) out.unit = "nats";
 
     const auto record = attention.record(place.head.layer);
     const Index cells = window.queries.size() * window.keys.size();

@@ -74,8 +74,13 @@ void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, Im
     const ImVec2 from{std::floor(list->GetClipRectMin().x) + 1, std::floor(list->GetClipRectMin().y) + 1};
     const float base = from.y + ImGui::GetFontSize() * 0.8f;
     const int first = list->VtxBuffer.Size;
-    draw_text_within(list, from, width, colour, text);
+    const std::string drawn = shortened(text, width);
+    draw_text(list, from, colour, drawn);
     const float c = std::cos(angle), s = std::sin(angle);
+    const ImVec2 mouse = ImGui::GetMousePos(), away{mouse.x - at.x, mouse.y - at.y};
+    const float along = c * away.x + s * away.y, below = c * away.y - s * away.x;
+    if (drawn != text && along >= 0 && along < width && below > from.y - base && below < 0)
+        note_cut_text(text, {mouse.x - 8, mouse.y - 8}, {mouse.x + 8, mouse.y + 8});
     for (int i = first; i < list->VtxBuffer.Size; ++i) {
         ImVec2& p = list->VtxBuffer[i].pos;
         const float x = p.x - from.x, y = p.y - base;

@@ -31,7 +31,7 @@ double at_share(const ChartAxis& axis, double share) {
 // As many digits as the distance of ticks asks for.
 std::string tick_text(double value, double step) {
     if (value == 0) return "0";
-    if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::fixed(value, 4);
+    if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::power_text(value);
     const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
     if (decimals == 0 && value >= 1000) return app::with_commas(std::lround(value));
     return app::fixed(value, decimals);
@@ -349,8 +349,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     ImGui::PushID(chart.name.c_str());
     ImGui::InvisibleButton("chart", {width, height});
     ImGui::PopID();
-    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered(),
-               released = ImGui::IsItemDeactivated();
+    const bool held = ui::held(), hovered = ImGui::IsItemHovered(), released = ImGui::IsItemDeactivated();
     landmark("chart/" + chart.name, area.min, area.max);
     {
         Type semibold(Face::semibold, size_body);

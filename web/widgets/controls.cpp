@@ -1,5 +1,7 @@
 #include "widgets/controls.hpp"
 
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,10 +29,26 @@ double as_written(double value, const char* format) {
     const double written = std::strtod(text, &end);
     return end == text ? value : written;
 }
+
+bool sized_button(const char* name, const char* label, float width, bool enabled) {
+    ImGui::BeginDisabled(!enabled);
+    ImGui::PushID(name);
+    const bool pressed = ImGui::Button((as_drawn(label) + "###button").c_str(), {width, 0});
+    ImGui::PopID();
+    landmark_item(name);
+    semantic_item(Role::button, name, label);
+    ImGui::EndDisabled();
+    return pressed;
+}
 }  // namespace
 
 std::uint64_t gesture() { return gesture_number; }
 void next_gesture() { ++gesture_number; }
+
+void lay_out_unseen() {
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    if (window->HiddenFramesCanSkipItems > 0) window->SkipItems = false;
+}
 
 void next_control(float width) {
     const float right = ImGui::GetItemRectMax().x + 22 + width;
@@ -41,7 +59,7 @@ void label(const char* text) {
     last_label = text;
     ImGui::AlignTextToFramePadding();
     ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    ImGui::TextUnformatted(text);
+    text_item(text);
     ImGui::PopStyleColor();
     labels_are_tight ? ImGui::SameLine(0, 8) : ImGui::SameLine(label_width);
 }
@@ -50,13 +68,16 @@ TightLabels::TightLabels() { labels_are_tight = true; }
 TightLabels::~TightLabels() { labels_are_tight = false; }
 
 bool button(const char* name, const char* label, bool enabled) {
-    ImGui::BeginDisabled(!enabled);
-    ImGui::PushID(name);
-    const bool pressed = ImGui::Button(label);
-    ImGui::PopID();
-    landmark_item(name);
-    semantic_item(Role::button, name, label);
-    ImGui::EndDisabled();
+    return sized_button(name, label, 0, enabled);
+}
+
+bool button(const char* name, const char* label, std::initializer_list<const char*> labels,
+            const Status& possible) {
+    float widest = text_size(label).x;
+    for (const char* each : labels) widest = std::max(widest, text_size(each).x);
+    const bool pressed =
+        sized_button(name, label, widest + 2 * ImGui::GetStyle().FramePadding.x, static_cast<bool>(possible));
+    if (!possible) tooltip(possible.error().message.c_str());
     return pressed;
 }
 
@@ -78,7 +99,10 @@ bool toggle(const char* name, const char* label, bool on) {
 
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken) {
     std::optional<int> chosen;
-    const SemanticGroup group(Role::radiogroup, name, std::exchange(last_label, {}));
+    std::string called = std::exchange(last_label, {});
+    if (called.empty())
+        for (const char* each : labels) called += (called.empty() ? "" : ", ") + std::string(each);
+    const SemanticGroup group(Role::radiogroup, name, std::move(called));
     ImGui::PushID(name);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {2, 4});
     for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
@@ -93,7 +117,7 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
             ImGui::PushStyleColor(ImGuiCol_Button, theme().accent_soft);
             ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme().accent_soft);
         }
-        if (ImGui::Button(label) && !on) chosen = i;
+        if (ImGui::Button(as_drawn(label).c_str()) && !on) chosen = i;
         if (on) ImGui::PopStyleColor(2);
         const std::string item = std::string(name) + "/" + label;
         landmark_item(item);
@@ -107,7 +131,12 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items) {
     std::optional<int> chosen;
     ImGui::PushID(name);
-    if (button(name, label)) ImGui::OpenPopup("menu");
+    if (button(name, label)) {
+        ImGui::OpenPopup("menu");
+        // It stands under its button, wherever the mouse is.
+        ImGui::GetCurrentContext()->OpenPopupStack.back().OpenPopupPos = {ImGui::GetItemRectMin().x,
+                                                                          ImGui::GetItemRectMax().y + 4};
+    }
     node_opens(ImGui::IsPopupOpen("menu"));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginPopup("menu")) {
@@ -115,7 +144,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
         for (int i = 0; i < static_cast<int>(items.size()); ++i) {
             const char* shown = items[static_cast<std::size_t>(i)];
             const std::string item = std::string(name) + "/" + shown;
-            if (ImGui::Selectable(shown)) chosen = i;
+            if (ImGui::Selectable(as_drawn(shown).c_str())) chosen = i;
             landmark_item(item);
             semantic_item(Role::menuitem, item, shown);
         }
@@ -130,8 +159,8 @@ bool begin_list(const char* name, const char* label, const char* shown) {
     const ImVec2 min = ImGui::GetCursorScreenPos(),
                  max{min.x + ImGui::CalcItemWidth(), min.y + ImGui::GetFrameHeight()};
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
-    const bool open =
-        ImGui::BeginCombo((std::string("##") + name).c_str(), shown, ImGuiComboFlags_HeightLargest);
+    const bool open = ImGui::BeginCombo((std::string("##") + name).c_str(), as_drawn(shown).c_str(),
+                                        ImGuiComboFlags_HeightLargest);
     ImGui::PopStyleVar();
     landmark(name, min, max);
     // While the list is open, the last item is one of it.
@@ -143,7 +172,8 @@ bool begin_list(const char* name, const char* label, const char* shown) {
 }
 
 bool list_option(const char* name, const char* label, bool on, bool enabled) {
-    const bool chosen = ImGui::Selectable(label, on, enabled ? 0 : ImGuiSelectableFlags_Disabled);
+    const bool chosen =
+        ImGui::Selectable(as_drawn(label).c_str(), on, enabled ? 0 : ImGuiSelectableFlags_Disabled);
     landmark_item(name);
     Node& node = semantic_item(Role::option, name, label);
     node.on = on;
@@ -159,11 +189,12 @@ void end_list() {
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
     return stepper(name, label, std::to_string(value),
                    {value - 1, value > least ? "" : std::to_string(least) + " is the minimum."},
-                   {value + 1, value < most ? "" : std::to_string(most) + " is the maximum."});
+                   {value + 1, value < most ? "" : std::to_string(most) + " is the maximum."},
+                   {static_cast<double>(value), static_cast<double>(least), static_cast<double>(most)});
 }
 
 std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
-                             const Lead& more) {
+                             const Lead& more, const SliderRange& range) {
     std::optional<Index> changed;
     const auto end = [&](const char* sign, const char* side, const Lead& lead) {
         ImGui::BeginDisabled(!lead.refused.empty());
@@ -174,13 +205,18 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     };
     ImGui::PushID(name);
     ui::label(label);
+    last_label.clear();  // it names this control alone
     const ImVec2 min = ImGui::GetCursorScreenPos();
     Node& node =
         semantic_place(Role::spinbutton, name, label, min, {min.x + 80, min.y + ImGui::GetFrameHeight()});
     node.value = shown;
+    node.range = range;
     if (const double steps = asked_steps(name); steps != 0) {
         const Lead& lead = steps > 0 ? more : less;
-        if (lead.refused.empty()) changed = lead.value;
+        if (lead.refused.empty())
+            changed = std::isinf(steps) && range.least < range.most
+                          ? static_cast<Index>(steps > 0 ? range.most : range.least)
+                          : lead.value;
     }
     end("−", "/less", less);
     ImGui::SameLine(0, 6);
@@ -205,6 +241,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     std::optional<double> changed;
     ImGui::PushID(name);
     ui::label(label);
+    last_label.clear();  // it names this control alone
     // The number is next to the slider, where the knob does not cover it.
     constexpr float value_width = 42;
     ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - value_width, 150.0f));
@@ -229,7 +266,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     {
         Type mono(Face::mono, size_small);
         ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted(written);
+        text_item(written);
     }
     ImGui::PopID();
     return changed;
@@ -237,7 +274,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
 
 void wrapped_text(std::string_view text, float most_width, Role role) {
     ImGui::PushTextWrapPos(0);
-    ImGui::TextUnformatted(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)).c_str());
+    text_item(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)));
     ImGui::PopTextWrapPos();
     semantic_text(role, text);
 }
@@ -250,7 +287,7 @@ void heading(const char* text) {
 void section(const char* text, bool with_controls) {
     Type semibold(Face::semibold, size_title);
     if (with_controls) ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(text);
+    text_item(text);
     semantic_text(Role::heading, text);
     last_label = text;
 }
@@ -270,7 +307,7 @@ void paragraph(const std::string& text, ImU32 colour, float most_width) {
 
 void list_item(const char* name, const char* what) {
     Type mono(Face::mono, size_small);
-    ImGui::TextUnformatted(name);
+    text_item(name);
     semantic_text(Role::paragraph, name);
     ImGui::SameLine(ImGui::GetCursorStartPos().x +
                     std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
@@ -288,6 +325,8 @@ void badge(const char* text, ImU32 fill, ImU32 ink) {
     semantic_text(Role::paragraph, text);
 }
 
+bool held() { return ImGui::IsItemActive() && ImGui::IsMouseDown(ImGuiMouseButton_Left); }
+
 bool dragged() {
     const ImGuiIO& io = ImGui::GetIO();
     return io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
@@ -295,12 +334,12 @@ bool dragged() {
 
 bool clicked() { return take_press() || (ImGui::IsMouseReleased(0) && !dragged()); }
 
-void tooltip(const char* text, Side side) {
+void tooltip(const char* text) {
     describe(text);
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     constexpr float tallest_control = 60;
-    max.y - min.y > tallest_control ? tooltip_at_cursor(text) : tooltip_at(min, max, text, side);
+    max.y - min.y > tallest_control ? tooltip_at_cursor(text) : tooltip_at(min, max, text);
 }
 
 void tooltip_at_cursor(const char* text) {
@@ -309,7 +348,7 @@ void tooltip_at_cursor(const char* text) {
     tooltip_at({at.x - reach, at.y - reach}, {at.x + reach, at.y + reach}, text);
 }
 
-void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side) {
+void tooltip_at(ImVec2 min, ImVec2 max, const char* text) {
     constexpr float gap = 6, widest = 310;
     Type face(Face::regular, size_body);
     const std::string lines = wrapped(text, widest);
@@ -323,14 +362,11 @@ void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side) {
     const auto outside = [&](float from, float to, float length, float limit) {
         return to + gap + length <= limit ? to + gap : from - gap - length;
     };
-    const ImVec2 at =
-        side == Side::under
-            ? ImVec2{within(min.x, size.x, view->Pos.x, end.x), outside(min.y, max.y, size.y, end.y)}
-            : ImVec2{outside(min.x, max.x, size.x, end.x), within(min.y, size.y, view->Pos.y, end.y)};
+    const ImVec2 at{within(min.x, size.x, view->Pos.x, end.x), outside(min.y, max.y, size.y, end.y)};
     ImGui::SetNextWindowPos(at);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginTooltip()) {
-        ImGui::TextUnformatted(lines.c_str());
+        text_item(lines);
         ImGui::EndTooltip();
     }
     ImGui::PopStyleVar();

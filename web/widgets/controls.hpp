@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cfloat>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ class TightLabels {
 bool button(const char* name, const char* label, bool enabled = true);
 // Draws a button that is disabled and says why if its step is impossible.
 bool button(const char* name, const char* label, const Status& possible);
+// Draws a button whose label changes when it is used, as wide as the widest of its labels: what is beside it stays.
+bool button(const char* name, const char* label, std::initializer_list<const char*> labels,
+            const Status& possible = ok());
 
 // Draws a button that stays down while it is on; its label has to say so, too.
 bool toggle(const char* name, const char* label, bool on);
@@ -58,7 +62,7 @@ struct Lead {
     std::string refused;  // why the step is refused; empty if it is allowed
 };
 std::optional<Index> stepper(const char* name, const char* label, const std::string& shown, const Lead& less,
-                             const Lead& more);
+                             const Lead& more, const SliderRange& range = {});
 
 // Draws a labelled slider with its value as a number next to it. Returns the new value while it is dragged or
 // typed (Ctrl+click to type). `active` says whether a drag is in progress.
@@ -80,12 +84,13 @@ void paragraph(const std::string& text, ImU32 colour, float most_width = reading
 void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);
 
-// Shows a text beside what it explains and never over it: under or over it, or, in a list, to its right or left.
-enum class Side { under, right };
-void tooltip(const char* text, Side side = Side::under);  // for the last item, while it is hovered over
-void tooltip_at(ImVec2 min, ImVec2 max, const char* text, Side side = Side::under);
+// Shows a text under or over what it explains and never on it.
+void tooltip(const char* text);  // for the last item, while it is hovered over
+void tooltip_at(ImVec2 min, ImVec2 max, const char* text);
 void tooltip_at_cursor(const char* text);  // for something small in a large picture
 
+// Says whether a pointer holds the last item. A key that presses it is nowhere.
+bool held();
 // Says whether the mouse is or was farther from where its button was pressed than a hand trembles.
 bool dragged();
 // Says whether the mouse button was released where it was pressed.

@@ -29,11 +29,6 @@ const render::Palette& palette(bool diverging_map) {
     return built.palette;
 }
 
-std::string end_text(float value) {
-    return value == std::floor(value) ? app::fixed(static_cast<double>(value), 0)
-                                      : app::fixed(static_cast<double>(value), 2);
-}
-
 }  // namespace
 
 ImU32 ColourScale::colour(float value) const {
@@ -54,8 +49,9 @@ void use_scale(render::Heatmap& heatmap, const ColourScale& scale) {
     heatmap.nan = not_a_number;
 }
 
-void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title,
+void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title, int decimals,
                 std::optional<float> marked) {
+    const auto written = [&](float value) { return app::rounded(static_cast<double>(value), decimals); };
     ImDrawList* list = ImGui::GetWindowDrawList();
     constexpr int steps = 64;
     constexpr float thick = 10, top = 5;
@@ -83,10 +79,10 @@ void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_vi
                                 theme().accent);
         list->AddLine({where, at.y + top}, {where, at.y + top + thick}, theme().accent, 2);
     }
-    draw_text(list, {at.x, text_y}, theme().dim, end_text(scale.value_at(0)));
-    const std::string high = end_text(scale.value_at(1));
+    draw_text(list, {at.x, text_y}, theme().dim, written(scale.value_at(0)));
+    const std::string high = written(scale.value_at(1));
     draw_text(list, {at.x + width - text_size(high).x, text_y}, theme().dim, high);
-    const std::string value = marked ? app::fixed(static_cast<double>(*marked), 4) : std::string();
+    const std::string value = marked ? written(*marked) : std::string();
     const bool masked = marked && std::isinf(*marked) && *marked < 0;
     centred(at.x + width / 2, marked ? theme().text : theme().dim,
             masked   ? std::string(title) + " masked"

@@ -22,7 +22,7 @@ void use_scale(render::Heatmap& heatmap, const ColourScale& scale);
 
 inline constexpr float colour_bar_height = 34;
 // Draws the bar with its title between the two ends, and marks the value that is hovered over.
-void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title,
+void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title, int decimals,
                 std::optional<float> marked);
 
 }  // namespace attn::ui

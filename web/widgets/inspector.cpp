@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -27,7 +28,7 @@ void line(Face face, float size, ImU32 colour, const std::string& text) {
 
 // Makes this part of the panel lead to another number. It can be reached with the keyboard, too.
 void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 max,
-          const std::optional<app::CellPlace>& to, InspectorReply& reply) {
+          const std::optional<app::CellPlace>& to, const PlaceTold& told, InspectorReply& reply) {
     if (!to || max.x - min.x < 1) return;
     const ImVec2 cursor = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos(min);
@@ -39,12 +40,19 @@ void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 m
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y - 1}, {max.x, max.y - 1},
                                         hovered ? theme().accent : with_alpha(theme().accent, 0.35f));
     landmark_item("inspector/" + name);
-    semantic_item(Role::button, "inspector/" + name, text + ", where it comes from");
+    semantic_item(Role::button, "inspector/" + name, told(*to) + ": " + text);
     ImGui::SetCursorScreenPos(cursor);
 }
 
+// A count has no decimals.
+std::string written(double value, int decimals, const std::string& unit) {
+    const bool counts = !unit.empty() && value >= 0 && value < 1e15 && value == std::floor(value);
+    return (counts ? app::with_commas(static_cast<std::int64_t>(value)) : app::fixed(value, decimals)) +
+           (unit.empty() ? "" : " " + unit);
+}
+
 void value(const app::Explained& why) {
-    line(Face::mono, 28, theme().accent, app::fixed(why.f32, 6));
+    line(Face::mono, 28, theme().accent, written(why.f32, 6, why.unit));
     landmark_item("inspector/f32");
     const auto told = [](const std::string& text) { line(Face::mono, size_small, theme().dim, text); };
     const auto off_by = [&](double exact, const char* where) {
@@ -52,7 +60,7 @@ void value(const app::Explained& why) {
         if (std::isfinite(off) && off > 0) told("f32 is off by " + app::significant(off, 2) + where);
     };
     if (why.in_double) {
-        told("f64  " + app::fixed(*why.in_double, 12) + ", the whole run in double");
+        told("f64  " + written(*why.in_double, 12, why.unit) + ", the whole run in double");
         landmark_item("inspector/whole");
         off_by(*why.in_double, "");
     } else if (why.in_double_progress) {
@@ -60,13 +68,15 @@ void value(const app::Explained& why) {
     }
     if (!why.recomputed) return;
     constexpr int digits_of_f32 = 8;
-    told("f64  " + (why.f64_is.empty() ? app::fixed(why.f64, 12)
-                                       : app::significant(why.f64, digits_of_f32) + ", " + why.f64_is));
+    told("f64  " + (why.f64_is.empty() ? written(why.f64, 12, why.unit)
+                                       : app::significant(why.f64, digits_of_f32) +
+                                             (why.unit.empty() ? "" : " " + why.unit) + ", " + why.f64_is));
     landmark_item("inspector/f64");
     if (!why.in_double) off_by(why.f64, why.f64_is.empty() ? "" : " in this step");
 }
 
-void operands(const app::Explained& why, const OperandsShown& of, InspectorReply& reply) {
+void operands(const app::Explained& why, const OperandsShown& of, const PlaceTold& told,
+              InspectorReply& reply) {
     if (why.operands.empty()) return;
     ImGui::Dummy({0, 6});
     line(Face::semibold, size_body, theme().text, why.operands_title);
@@ -115,7 +125,7 @@ void operands(const app::Explained& why, const OperandsShown& of, InspectorReply
         const auto number = [&](const char* side, float right, const std::string& text,
                                 const std::optional<app::CellPlace>& to) {
             link(row + side, text, {right - text_size(text).x, at.y}, {right, at.y + text_height + 1}, to,
-                 reply);
+                 told, reply);
         };
         number("/left", at.x + start + digit * 7, app::fixed(o.left, 3), o.left_at);
         number("/right", at.x + start + digit * 16, app::fixed(o.right, 3), o.right_at);
@@ -135,7 +145,7 @@ void operands(const app::Explained& why, const OperandsShown& of, InspectorReply
     semantic_text(Role::paragraph, what + " " + app::fixed(of.sum, 4));
 }
 
-void steps(const app::Explained& why, InspectorReply& reply) {
+void steps(const app::Explained& why, const PlaceTold& told, InspectorReply& reply) {
     if (why.steps.empty()) return;
     ImGui::Dummy({0, 4});
     line(Face::semibold, size_body, theme().text, "Step by step");
@@ -157,7 +167,7 @@ void steps(const app::Explained& why, InspectorReply& reply) {
         draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
         link("step/" + std::to_string(&step - why.steps.data()), step.value,
              {at.x + width - value_width, at.y}, {at.x + width, at.y + ImGui::GetTextLineHeight() + 1},
-             step.at, reply);
+             step.at, told, reply);
         draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
         semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
@@ -176,7 +186,7 @@ void note(const app::Explained& why) {
     list->AddRectFilled(at, {at.x + width, at.y + size.y + 20}, theme().raised, 6);
     list->AddRectFilled(at, {at.x + 3, at.y + size.y + 20}, theme().changed, 2);
     ImGui::SetCursorScreenPos({at.x + 14, at.y + 10});
-    ImGui::TextUnformatted(text.c_str());
+    text_item(text);
     ImGui::SetCursorScreenPos({at.x, at.y + size.y + 24});
     ImGui::Dummy({width, 0});
     semantic_text(why.note, at, {at.x + width, at.y + size.y + 20});
@@ -207,7 +217,7 @@ OperandsShown operands_shown(const app::Explained& why) {
 }
 
 InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, bool pinned, bool may_go_back,
-                         const std::function<void()>& draw_change) {
+                         const PlaceTold& told, const std::function<void()>& draw_change) {
     InspectorReply reply;
     if (may_go_back) {
         reply.back = button("inspector/back", "‹ Back");
@@ -222,8 +232,8 @@ InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, 
     value(why);
     draw_change();
     if (!why.formula.empty()) line(Face::mono, size_small, theme().text, why.formula);
-    operands(why, shown, reply);
-    steps(why, reply);
+    operands(why, shown, told, reply);
+    steps(why, told, reply);
     note(why);
     ImGui::Dummy({0, 6});
     if (const auto dialect = menu("inspector/copy", "Copy as", app::dialect_names))

@@ -26,9 +26,12 @@ struct OperandsShown {
 };
 OperandsShown operands_shown(const app::Explained& why);
 
+// Says which number stands in a place: “q of “It”, component 4”.
+using PlaceTold = std::function<std::string(const app::CellPlace&)>;
+
 // `may_go_back` offers the way back to where an operand was followed from; `draw_change` draws, under the value, what can be
 // changed about it.
 InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, bool pinned, bool may_go_back,
-                         const std::function<void()>& draw_change);
+                         const PlaceTold& told, const std::function<void()>& draw_change);
 
 }  // namespace attn::ui

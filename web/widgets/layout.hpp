@@ -30,10 +30,15 @@ inline constexpr float icon = 60, button = 90, long_button = 120, two_choices = 
 inline constexpr float slider_width = 110, menu_width = 150, wide_menu_width = 300, number_width = 64,
                        long_number_width = 96;
 
+// Lays out what is in the child window that has just begun even where all of it is out of view, which Dear ImGui skips:
+// the keyboard can go there.
+void lay_out_unseen();
+
 // Calls draw(width) at the cursor; the column is as high as what it draws.
 void column(const char* name, float width, auto&& draw) {
     ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    lay_out_unseen();
     draw(ImGui::GetContentRegionAvail().x);
     ImGui::EndChild();
 }

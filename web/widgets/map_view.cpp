@@ -550,7 +550,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
         marked = picture.map->cell(looked_at->query, looked_at->key);
     const ImVec2 bar{plot.min.x, plot.max().y + axes + 8};
     const float bar_width = std::max(std::min(plot.size.x, 240.0f), 160.0f);
-    colour_bar(bar, bar_width, scale, picture.title, marked);
+    colour_bar(bar, bar_width, scale, picture.title, picture.decimals, marked);
     landmark(picture.name + "/bar", {bar.x, bar.y + 5}, {bar.x + bar_width, bar.y + 15});
     if (const SampledRows* sample = tiles_.sample()) {
         Type small(Face::regular, size_small);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/format.hpp"
+#include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
@@ -16,7 +17,8 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float matrix_title_height = 22, notation_height = 18, header_height = 18, matrix_axis_height = 17;
+constexpr float matrix_title_height = 22, notation_height = 18, matrix_axis_height = 17;
+constexpr float name_slant = 1.0472f, longest_slanted = 96, least_slanted_cell = 12;  // 60°
 constexpr float size_notation = 12, size_axis = 12, shape_gap = 10, shape_padding = 14;
 constexpr float cell_gap = 2, drag_threshold = 3;
 
@@ -54,7 +56,7 @@ std::string text_of(const MatrixGrid& grid, Index row, Index col) {
 }
 
 float top_of_cells(const GridMetrics& metrics) {
-    return matrix_title_height + notation_height + header_height * metrics.scale;
+    return matrix_title_height + notation_height + metrics.header * metrics.scale;
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -93,7 +95,7 @@ struct Painter {
     void labels(const GridReply& reply) const {
         Type small(Face::regular, size_small * metrics.scale);
         const float line = ImGui::GetTextLineHeight();
-        const bool sparse = metrics.cell_width < 18;
+        const bool sparse = !metrics.slanted && metrics.cell_width < 18;
         for (Index c = 0; c < grid.values->cols; ++c) {
             if (sparse && c % 8 != 0) continue;
             const auto [min, max] = rect(0, c);
@@ -101,8 +103,12 @@ struct Painter {
             const float room = sparse ? metrics.cell_width * 8 : metrics.cell_width - 2;
             const float width = std::min(text_size(text).x, room);
             const bool lit = grid.lit_column == c || (reply.hovered && reply.hovered->second == c);
-            draw_text_within(list, {(min.x + max.x - width) / 2, min.y - header_height * metrics.scale}, room,
-                             lit ? t.text : t.dim, text);
+            if (metrics.slanted)
+                draw_slanted_text(list, {(min.x + max.x) / 2 + 3, min.y - 5}, -name_slant,
+                                  longest_slanted * metrics.scale, lit ? t.text : t.dim, text);
+            else
+                draw_text_within(list, {(min.x + max.x - width) / 2, min.y - metrics.header * metrics.scale},
+                                 room, lit ? t.text : t.dim, text);
         }
         const bool sparse_rows = metrics.cell_height < line - 2;
         for (Index r = 0; r < grid.values->rows; ++r) {
@@ -129,10 +135,9 @@ struct Painter {
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
-        const int decimals = scale.most >= 1 ? 1 : scale.most >= 0.1f ? 2 : 3;
-        const std::string most = app::fixed(static_cast<double>(scale.most), decimals);
+        const std::string most = app::rounded(static_cast<double>(scale.most), grid.decimals);
         const std::string least =
-            scale.diverging ? app::fixed(-static_cast<double>(scale.most), std::max(decimals - 1, 1)) : "0";
+            app::rounded(scale.diverging ? -static_cast<double>(scale.most) : 0, grid.decimals);
         const float from = bar_left + text_size(least).x + 4, to = bar_right - text_size(most).x - 4;
         if (to - from < 24) return;
         draw_text(list, {bar_left, y}, t.dim, least);
@@ -326,6 +331,12 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     } else {
         metrics.cell_width = std::min(metrics.cell_width, room);
     }
+    // A layout may make cells a little narrower.
+    constexpr float narrowest = 0.9f;
+    const float name = longest_name(grid.column_labels, longest_slanted);
+    metrics.slanted = metrics.cell_width >= least_slanted_cell && name > narrowest * metrics.cell_width - 2;
+    if (metrics.slanted)
+        metrics.header = std::ceil(std::min(name, longest_slanted) * std::sin(name_slant)) + 10;
     return metrics;
 }
 

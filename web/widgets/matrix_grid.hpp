@@ -59,7 +59,9 @@ struct GridMetrics {
     float cell_width = 54;
     float cell_height = 27;
     float label_width = 44;
-    bool numbers = true;  // whether cells are large enough for them
+    float header = 18;     // of column names; more where they are slanted to have room
+    bool slanted = false;  // column names
+    bool numbers = true;   // whether cells are large enough for them
 };
 
 // Returns the largest cells, up to the usual size, with which the matrix is at most `width` wide.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
 
@@ -138,7 +139,7 @@ PlotReply plot(const Plot& plot, float width, float height, const std::vector<Cu
     ImGui::PushID(plot.name.c_str());
     ImGui::InvisibleButton("plot", {width, height});
     ImGui::PopID();
-    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
+    const bool held = ui::held(), hovered = ImGui::IsItemHovered();
     landmark("plot/" + plot.name, frame.min, frame.max);
 
     {

@@ -3,6 +3,7 @@
 #include <imgui_internal.h>
 
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace attn::ui {
@@ -23,6 +24,11 @@ bool joins_letters = true;
 bool joins(char32_t c) {
     return (c >= 0x590 && c < 0x10a0) || (c >= 0x1780 && c < 0x1800) || (c >= 0xfb1d && c < 0xfe00) ||
            (c >= 0xfe70 && c < 0xff00);
+}
+
+// Hebrew, Arabic, Syriac, Thaana and N'Ko.
+bool runs_leftwards(char32_t c) {
+    return (c >= 0x590 && c < 0x900) || (c >= 0xfb1d && c < 0xfe00) || (c >= 0xfe70 && c < 0xff00);
 }
 
 ImWchar character_of(std::string_view run) {
@@ -55,22 +61,39 @@ bool has_joined_runs(std::string_view text) {
 }
 
 std::string with_joined_runs(std::string_view text) {
-    std::string joined;
-    const char *const end = text.data() + text.size(), *run = text.data();
-    const auto close_run = [&](const char* at) {
-        if (at > run) append(joined, character_of({run, static_cast<std::size_t>(at - run)}));
+    std::string joined, phrase, blanks;  // a phrase of words from right to left, and the blanks after it
+    const auto close_phrase = [&] {
+        joined += phrase + blanks;
+        phrase.clear();
+        blanks.clear();
     };
+    const char* const end = text.data() + text.size();
     for (const char* at = text.data(); at < end;) {
-        unsigned character = 0;
-        const int bytes = ImTextCharFromUtf8(&character, at, end);
-        if (!joins(character)) {
-            close_run(at);
-            joined.append(at, static_cast<std::size_t>(bytes));
-            run = at + bytes;
+        const char* const begin = at;
+        unsigned first = 0, character = 0;
+        at += ImTextCharFromUtf8(&first, at, end);
+        if (!joins(first)) {
+            const std::string_view other(begin, static_cast<std::size_t>(at - begin));
+            if (first == ' ' && !phrase.empty()) {
+                blanks += other;
+            } else {
+                close_phrase();
+                joined += other;
+            }
+            continue;
         }
-        at += bytes;
+        for (int bytes = 0; at < end && (bytes = ImTextCharFromUtf8(&character, at, end), joins(character));)
+            at += bytes;
+        std::string word;
+        append(word, character_of({begin, static_cast<std::size_t>(at - begin)}));
+        if (!runs_leftwards(first)) {
+            close_phrase();
+            joined += word;
+        } else {
+            phrase = word + std::exchange(blanks, {}) + phrase;
+        }
     }
-    close_run(end);
+    close_phrase();
     return joined;
 }
 

@@ -13,7 +13,7 @@ namespace attn::ui {
 void join_letters(bool browser_draws);
 // Says whether a text has letters that are to be joined.
 bool has_joined_runs(std::string_view text);
-// Returns the text with one character for each run of them.
+// Returns the text with one character for each run of them, and the words of a phrase from right to left in that order.
 std::string with_joined_runs(std::string_view text);
 // Returns the text that a character stands for: its run, or itself.
 std::string text_of(ImWchar character);

@@ -44,7 +44,8 @@ struct Semantics {
     bool changed = true;
     std::vector<Waiting> asks;
     Focus focus;
-    bool pressed = false;  // a place, in this frame
+    bool pressed = false;     // a place, in this frame
+    std::string under_press;  // in this frame
 };
 Semantics now;
 
@@ -87,6 +88,7 @@ void clear_semantics() {
     now.texts = {};
     now.depth = 0;
     now.pressed = false;
+    now.under_press.clear();
     std::erase_if(now.asks, [](Waiting& each) { return ++each.frames > patience; });
 }
 
@@ -113,6 +115,9 @@ Node& semantic_item(Role role, std::string key, std::string name) {
     if (!now.asks.empty() && item.ID != 0 &&
         taken(Ask::Kind::press, [&](const std::string& asked) { return asked == key; }))
         ImGui::ActivateItemByID(item.ID);
+    if (item.ID != 0 && item.ID == ImGui::GetActiveID() && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+        now.under_press.empty())
+        now.under_press = key;
     Node& node = semantic_place(role, std::move(key), std::move(name), item.Rect.Min, item.Rect.Max);
     node.disabled = (item.ItemFlags & ImGuiItemFlags_Disabled) != 0;
     return node;
@@ -126,6 +131,8 @@ void semantic_text(Role role, std::string_view text) {
 void semantic_text(std::string_view text, ImVec2 min, ImVec2 max) {
     semantic_place(Role::paragraph, text_key(Role::paragraph), std::string(text), min, max);
 }
+
+const std::string& node_under_press() { return now.under_press; }
 
 void describe(const char* text) {
     for (auto node = now.nodes.rbegin(); node != now.nodes.rend(); ++node) {
@@ -259,7 +266,8 @@ nlohmann::json json_of(const Node& node) {
     if (node.disabled) json["disabled"] = true;
     if (node.on) json["on"] = *node.on;
     if (node.opens) json["opens"] = true;
-    if (node.role == Role::slider) json["range"] = {node.range.now, node.range.least, node.range.most};
+    if (node.range.least < node.range.most)
+        json["range"] = {node.range.now, node.range.least, node.range.most};
     if (node.grid) json["grid"] = json_of(*node.grid);
     return json;
 }

@@ -73,7 +73,7 @@ struct Node {
     bool disabled = false;
     std::optional<bool> on{};  // chosen, checked or, with `opens`, open
     bool opens = false;        // a list or a menu
-    SliderRange range{};
+    SliderRange range{};       // of a slider or a spin button, where it has one
     std::shared_ptr<const CellGrid> grid{};
     ImVec2 min{}, max{};
 
@@ -90,6 +90,8 @@ Node& semantic_place(Role role, std::string key, std::string name, ImVec2 min, I
 // Adds words at the last ImGui item, or in a place.
 void semantic_text(Role role, std::string_view text);
 void semantic_text(std::string_view text, ImVec2 min, ImVec2 max);
+// Returns the key of the item that the mouse has begun to press in this frame; empty if there is none.
+const std::string& node_under_press();
 void describe(const char* text);     // the last node; a choice, if that is one of its items
 void rename_node(std::string name);  // the last node, where its label is a mere sign
 void node_opens(bool open);          // the last node opens a list or a menu

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "widgets/contrast.hpp"
 #include "widgets/script.hpp"
@@ -225,8 +226,10 @@ ImU32 with_alpha(ImU32 colour, float alpha) {
 
 namespace {
 
-// The text with a character for each of its joined runs, which are kept in `room`.
-std::string_view as_drawn(std::string_view text, std::string& room) {
+std::optional<CutText> cut_text;
+
+// As as_drawn(); a text that has to be changed is kept in `room`.
+std::string_view drawn_in(std::string_view text, std::string& room) {
     if (has_joined_runs(text)) text = room = with_joined_runs(text);
     return text;
 }
@@ -234,16 +237,27 @@ std::string_view as_drawn(std::string_view text, std::string& room) {
 // As text_size(), before it is rounded up.
 float advance(std::string_view text) {
     std::string room;
-    text = as_drawn(text, room);
+    text = drawn_in(text, room);
     const char *const begin = text.data(), *const end = begin + text.size();
     return ImGui::GetFont()->CalcTextSizeA(ImGui::GetFontSize(), FLT_MAX, -1, begin, end).x;
 }
 
 }  // namespace
 
+std::string as_drawn(std::string_view text) {
+    std::string room;
+    return std::string(drawn_in(text, room));
+}
+
+void text_item(std::string_view text) {
+    std::string room;
+    text = drawn_in(text, room);
+    ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
 ImVec2 text_size(std::string_view text) {
     std::string room;
-    text = as_drawn(text, room);
+    text = drawn_in(text, room);
     return ImGui::CalcTextSize(text.data(), text.data() + text.size());
 }
 
@@ -273,20 +287,33 @@ std::string wrapped(std::string_view text, float width) {
 
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
     std::string room;
-    text = as_drawn(text, room);
+    text = drawn_in(text, room);
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());
 }
 
-void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text) {
-    if (text_size(text).x <= width) return draw_text(list, at, colour, text);
+std::optional<CutText> take_cut_text() { return std::exchange(cut_text, std::nullopt); }
+
+void note_cut_text(std::string_view text, ImVec2 min, ImVec2 max) {
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
+        cut_text = CutText{std::string(text), min, max};
+}
+
+std::string shortened(std::string_view text, float width) {
+    if (text_size(text).x <= width) return std::string(text);
     while (!text.empty()) {
         do text.remove_suffix(1);
         while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u);
         // If the cut was within a character, its lead byte goes, too.
         if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0u) text.remove_suffix(1);
-        const std::string shortened = std::string(text) + "…";
-        if (text_size(shortened).x <= width) return draw_text(list, at, colour, shortened);
+        if (std::string cut = std::string(text) + "…"; text_size(cut).x <= width) return cut;
     }
+    return "";
+}
+
+void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text) {
+    const std::string drawn = shortened(text, width);
+    draw_text(list, at, colour, drawn);
+    if (drawn != text) note_cut_text(text, at, {at.x + width, at.y + ImGui::GetFontSize()});
 }
 
 }  // namespace attn::ui

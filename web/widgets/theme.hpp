@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,12 @@ std::uint32_t rgb_of(ImU32 colour);  // 0xRRGGBB
 ImU32 ink_on(ImU32 fill);
 ImU32 with_alpha(ImU32 colour, float alpha);
 
+// Returns the text as Dear ImGui draws it: letters that join are one character (widgets/script.hpp). Labels of its own
+// controls need this; all other text is drawn by the functions below.
+std::string as_drawn(std::string_view text);
+// Draws text as an item at the cursor.
+void text_item(std::string_view text);
+
 // Measures text in the current face.
 ImVec2 text_size(std::string_view text);
 
@@ -61,7 +68,17 @@ ImVec2 text_size(std::string_view text);
 // after a point, within numbers.
 std::string wrapped(std::string_view text, float width);
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text);
-// Shortens the text with … to fit into `width`.
+// Shortens the text with … to fit into `width`. Under the cursor, the page shows the whole of what was cut.
 void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text);
+// Returns the text as it fits.
+std::string shortened(std::string_view text, float width);
+
+// What was cut under the cursor.
+struct CutText {
+    std::string text;
+    ImVec2 min, max;
+};
+void note_cut_text(std::string_view text, ImVec2 min, ImVec2 max);
+std::optional<CutText> take_cut_text();
 
 }  // namespace attn::ui

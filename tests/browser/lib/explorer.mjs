@@ -183,7 +183,8 @@ export class Explorer {
                 const known = explorer._probe_answered() || ms === 0 ? JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks())) : {};
                 if (known[wanted[0]] || performance.now() >= end) {
                     const { x, y } = document.getElementById('canvas').getBoundingClientRect();
-                    return wanted.map((name) => known[name]?.map((at, i) => at + (i % 2 ? y : x)));
+                    const scale = Number(getComputedStyle(document.documentElement).getPropertyValue('--scale'));
+                    return wanted.map((name) => known[name]?.map((at, i) => at * scale + (i % 2 ? y : x)));
                 }
                 await new Promise(requestAnimationFrame);
             }

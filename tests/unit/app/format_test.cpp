@@ -76,3 +76,10 @@ TEST_CASE("many counts one and several") {
     CHECK(many(1, "token") == "1 token");
     CHECK(many(12, "layer") == "12 layers");
 }
+
+TEST_CASE("an axis writes powers of ten as people do") {
+    CHECK(power_text(1e-8) == "10⁻⁸");
+    CHECK(power_text(2e-5) == "2·10⁻⁵");
+    CHECK(power_text(-5e6) == "-5·10⁶");
+    CHECK(power_text(9.9999e12) == "10¹³");
+}

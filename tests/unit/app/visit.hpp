@@ -94,7 +94,11 @@ struct FakePage : app::Page {
     int dialogs = 0;
     void choose_tensors() override { ++dialogs; }
     std::vector<std::string> remembered;
-    void remember(const std::string& what) override { remembered.push_back(what); }
+    void remember(const std::string& what, const std::string& value) override {
+        remembered.push_back(what + " " + value);
+    }
+    int text_size = 100;
+    void set_text_size(int percent) override { text_size = percent; }
     app::Box appended_to = app::Box::first;
     void append_token(app::Box to, std::int32_t id) override {
         appended.push_back(id);

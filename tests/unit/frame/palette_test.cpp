@@ -41,6 +41,8 @@ TEST_CASE("the palette finds lenses, subjects, examples, heads, tokens, settings
     act("example d", "Example");
     CHECK(screen.visit.state().subject == worked_subject);
     CHECK(worked_of(screen.visit.state()).preset == PresetId::causal_row);
+    act("text size: 150", "setting");
+    CHECK(screen.page.text_size == 150);
     act("undo", "command");
     CHECK(worked_of(screen.visit.state()).preset == PresetId::cat_sat_mat);
     CHECK(found(screen.visit, "no such thing at all").empty());

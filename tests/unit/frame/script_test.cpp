@@ -8,6 +8,7 @@
 #include "tensor/random.hpp"
 #include "text/utf8.hpp"
 #include "unit/frame/screen.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/theme.hpp"
 
 using namespace attn;
@@ -22,12 +23,39 @@ TEST_CASE("a run of letters that join is one character, which stands for it") {
     CHECK(ui::text_of(first_code_point(first).value) == "مرحبا");
     CHECK(ui::with_joined_runs("“مرحبا” · नमस्ते!") == joined);
     CHECK(ui::with_joined_runs("شكرا") != ui::with_joined_runs("مرحبا"));
+    CHECK(ui::with_joined_runs("“שלום  עולם”, नमस्ते दुनिया") ==
+          "“" + ui::with_joined_runs("עולם") + "  " + ui::with_joined_runs("שלום") + "”, " +
+              ui::with_joined_runs("नमस्ते") + " " + ui::with_joined_runs("दुनिया"));
     CHECK(ui::text_of(U'猫') == "猫");
     CHECK(ui::has_joined_runs("سلام"));
     CHECK_FALSE(ui::has_joined_runs("Größe → Привет"));
     ui::join_letters(false);  // the browser cannot draw them
     CHECK_FALSE(ui::has_joined_runs("سلام"));
     ui::join_letters(true);
+}
+
+TEST_CASE("words of the headline, of buttons, tooltips and the inspector are joined, too") {
+    Screen screen;
+    screen.draw();
+    ImGui::NewFrame();
+    ImGui::Begin("page");
+    const std::string word = "مرحبا", joined = ui::with_joined_runs(word);
+    REQUIRE(ui::text_size(word).x < 2 * ui::text_size("م").x);
+    const auto width = [] { return ImGui::GetItemRectSize().x; };
+    ui::wrapped_text(word);
+    CHECK(width() == ui::text_size(word).x);
+    ui::section(word.c_str());
+    {
+        const ui::Type type(ui::Face::semibold, ui::size_title);
+        CHECK(width() == ui::text_size(word).x);
+    }
+    ui::button("a button", word.c_str());
+    CHECK(width() == ui::text_size(word).x + 2 * ImGui::GetStyle().FramePadding.x);
+    ui::tooltip_at({100, 100}, {110, 110}, word.c_str());
+    const auto& [min, max] = ui::landmarks().at("tooltip");
+    CHECK(max.x - min.x == ui::text_size(word).x + 20);
+    ImGui::End();
+    ImGui::EndFrame();
 }
 
 TEST_CASE("wrapped text has as many words on each line as have room there") {

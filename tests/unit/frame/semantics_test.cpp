@@ -36,11 +36,6 @@ void press(Screen& screen, const std::string& key, Index row = -1, Index col = -
     screen.draw(4);
 }
 
-bool needs_name(ui::Role role) {
-    using enum ui::Role;
-    return role != group && role != radiogroup;
-}
-
 bool is_item(ui::Role role) {
     using enum ui::Role;
     return role == tab || role == option || role == menuitem;
@@ -62,7 +57,7 @@ void check_nodes() {
         const ui::Node& each = nodes[i];
         INFO(each.key << ": " << each.name);
         CHECK(keys.insert(each.key).second);
-        if (needs_name(each.role)) CHECK(!each.name.empty());
+        CHECK(!each.name.empty());
         // A name has a letter or a digit: signs are not spoken.
         if (each.role == button)
             CHECK(std::ranges::any_of(each.name, [](unsigned char c) { return std::isalnum(c); }));
@@ -77,6 +72,7 @@ void check_nodes() {
             CHECK(each.range.least <= each.range.now);
             CHECK(each.range.now <= each.range.most);
         }
+        if (each.role == spinbutton) CHECK(each.range.least <= each.range.now);
         if (each.role != grid) continue;
         REQUIRE(each.grid);
         const ui::CellGrid& cells = *each.grid;
@@ -304,5 +300,76 @@ TEST_CASE("the strongest edges of a flow are read out, and lead to their weights
         screen.visit.perform(SetFlow{flow});
         screen.settle();
         CHECK(node("flow/strongest/0").name.find(", layer ") != std::string::npos);
+    }
+}
+
+TEST_CASE("an operand says which number it is, and a spin button what it may be") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(OpenLens{"overview"});
+    screen.visit.perform(Pin{CellRef{Stage::raw, 3, 1}});
+    screen.settle();
+    CHECK(node("inspector/operand/0/left").name.starts_with("q of “word3”, component 0: "));
+    CHECK(node("inspector/operand/0/right").name.starts_with("k of “word1”, component 0: "));
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(OpenLens{"scale"});
+    screen.settle();
+    CHECK(std::ranges::any_of(ui::semantics(), [](const ui::Node& each) {
+        return each.role == ui::Role::spinbutton && each.range.least < each.range.most;
+    }));
+}
+
+TEST_CASE("a key that presses a curve leaves its step as it is") {
+    Screen screen;
+    screen.train_some();
+    screen.visit.perform(ShowTrainingStep{2});
+    screen.settle();
+    ImGui::GetIO().AddMousePosEvent(20, 20);
+    const auto curve = std::ranges::find_if(
+        ui::semantics(), [](const ui::Node& each) { return each.key.starts_with("plot/"); });
+    REQUIRE(curve != ui::semantics().end());
+    press(screen, curve->key);
+    screen.settle();
+    CHECK(screen.visit.state().of<TrainingState>().step == 2);
+}
+
+TEST_CASE("a menu opens under its button, wherever the mouse is") {
+    Screen screen;
+    screen.open_sentence();
+    screen.visit.perform(OpenLens{"overview"});
+    screen.visit.perform(Pin{CellRef{Stage::raw, 3, 1}});
+    screen.settle();
+    ImGui::GetIO().AddMousePosEvent(300, 300);
+    screen.draw();
+    press(screen, "inspector/copy");
+    REQUIRE(screen.shows("inspector/copy/NumPy"));
+    const Rect button = rect("inspector/copy"), item = rect("inspector/copy/NumPy");
+    CHECK(item.left < button.right + 100);
+    CHECK(item.left > button.left - 20);
+    CHECK(std::abs(item.top - button.bottom) < 120);
+}
+
+TEST_CASE("what has the focus is in view, above the status line, on every lens") {
+    Screen screen({1440, 560});
+    screen.open_sentence();
+    for (const LensEntry& lens : lens_list()) {
+        screen.visit.perform(OpenLens{lens.key});
+        screen.settle();
+        std::vector<std::string> keys;
+        for (const ui::Node& each : ui::semantics())
+            if (!each.disabled && (each.role == ui::Role::slider || each.role == ui::Role::spinbutton) &&
+                each.min.x >= rect("panel/lens").left)
+                keys.push_back(each.key);
+        // The farther down, the more there is to scroll.
+        if (keys.size() > 4) keys.erase(keys.begin(), keys.end() - 4);
+        for (const std::string& key : keys) {
+            INFO(lens.key << ": " << key);
+            ui::focus_node(key, -1, -1);
+            screen.draw(6);
+            const ui::Node& there = node(key);
+            CHECK(there.max.y <= rect("panel/lens").bottom + 1);
+            CHECK((there.min.y >= rect("panel/lens").top - 1 || there.max.y - there.min.y > 300));
+        }
+        ui::focus_node("", -1, -1);
     }
 }

@@ -177,7 +177,8 @@ void CacheLens::draw_eviction_controls(Subject& subject, CacheState& next) {
         if (const auto to =
                 ui::stepper("cache/pooling", "pooled over", std::to_string(pooling),
                             {pooling - 2, pooling > 1 ? "" : "1 is the minimum."},
-                            {pooling + 2, pooling < cache_most_pooling ? "" : "63 is the maximum."}))
+                            {pooling + 2, pooling < cache_most_pooling ? "" : "63 is the maximum."},
+                            {static_cast<double>(pooling), 1, static_cast<double>(cache_most_pooling)}))
             next.eviction.pooling = *to;
     });
 }
@@ -229,7 +230,8 @@ void CacheLens::draw_steps(const Drawing& drawing, Subject& subject) {
     ImGui::SameLine(0, 6);
     if (ui::button("cache/forward", "Forward", at < last)) leap(at + 1);
     ImGui::SameLine(0, 6);
-    if (ui::button("cache/play", play_ ? "Pause" : "Play", last > first)) {
+    if (ui::button("cache/play", play_ ? "Pause" : "Play", {"Play", "Pause"},
+                   last > first ? ok() : Status(Error{"There is only one step."}))) {
         if (play_) {
             play_.reset();
         } else {

@@ -183,7 +183,8 @@ void CacheLens::draw_race(const Drawing& drawing, float width) {
                             : trace_->tokens() < 2
                                 ? Status(Error{"There is only one token, so nothing is decoded."})
                                 : ok();
-    if (ui::button("cache/measure", racing ? "Measuring" : "Measure the time", possible))
+    if (ui::button("cache/measure", racing ? "Measuring" : "Measure the time",
+                   {"Measuring", "Measure the time"}, possible))
         if (auto begun = DecodeRace::start(trace_)) race_ = *std::move(begun);
     if (possible)
         ui::tooltip("Runs this model on the whole text, and on its last token with a cache, in turn");

@@ -71,6 +71,7 @@ std::optional<Explained> CacheLens::explain_divergence(Subject& subject, Index q
         begin(subject, "How far the next token moves after " + query_in_words(text(subject), query));
     out.recomputed = false;
     out.f64 = step.divergence;
+    out.unit = "nats";
     out.f32 = single(out.f64);
     out.formula = "KL = Σ p · ln(p / p′), over the vocabulary";
     double rest = step.divergence;
@@ -110,6 +111,7 @@ std::optional<Explained> CacheLens::explain_loss(Subject& subject, Index query) 
     Explained out = begin(subject, "Loss after " + query_in_words(text(subject), query));
     out.recomputed = false;
     out.f64 = step.loss - step.loss_before;
+    out.unit = "nats";
     out.f32 = single(out.f64);
     out.formula = "−ln p′(next) + ln p(next)";
     add_step(out, "as it is", "−ln p of the text’s next token", step.loss_before);

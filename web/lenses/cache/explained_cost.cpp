@@ -33,6 +33,7 @@ std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheS
     Explained out = begin(subject, "Bytes kept after " + many(tokens, "token"));
     out.provenance = "counted from the shape of " + subject.attention()->title();
     out.f64 = bytes_kept(shape, tokens, precision);
+    out.unit = "bytes";
     out.f32 = in_single(out.f64);
     out.formula = "Σ_layers KV heads · bytes of a head’s K and V";
     out.operands_title = "KV heads × bytes of one";

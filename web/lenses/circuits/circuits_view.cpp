@@ -183,7 +183,8 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
             set(next, ui::gesture());
         });
     }
-    if (ui::button("circuits/whole", of_positions ? "All positions" : "The whole vocabulary"))
+    if (ui::button("circuits/whole", of_positions ? "All positions" : "The whole vocabulary",
+                   {"All positions", "The whole vocabulary"}))
         view.show_all();
     if (of_positions) return;
     ui::next_control(ui::need::long_button);

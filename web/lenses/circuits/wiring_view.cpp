@@ -209,7 +209,8 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
     const auto of = wire();
     if (!of) return;
     ui::section(
-        ("Virtual head: " + head_name(subject, of->from) + ", then " + head_name(subject, of->to)).c_str());
+        ("Virtual head: head " + head_name(subject, of->from) + ", then head " + head_name(subject, of->to))
+            .c_str());
     if (!virtual_ || !(virtual_->of == *of)) {
         const double share = copying_ ? copying_->products().progress() : 0;
         return ui::caption(("What the two do together is being computed, " + percent(share) + ".").c_str());

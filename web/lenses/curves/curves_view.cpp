@@ -133,7 +133,7 @@ void CurvesLens::draw_fork(const std::string& name, const char* label, const Tra
 void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown) {
     const std::string from = "From step " + std::to_string(shown) + ":";
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(from.c_str());
+    ui::text_item(from);
     ui::semantic_text(ui::Role::heading, from);
     ImGui::SameLine(0, 10);
     const auto fork = [&](const char* name, const char* label, auto change) {
@@ -176,7 +176,7 @@ void CurvesLens::draw_choice(const TrainingView& view) {
         ui::Type semibold(ui::Face::semibold, ui::size_body);
         const std::string title = "Attention at step " + std::to_string(view.step);
         ImGui::AlignTextToFramePadding();
-        ImGui::TextUnformatted(title.c_str());
+        ui::text_item(title);
         ui::semantic_text(ui::Role::heading, title);
     }
     ui::next_control(ui::menu_width);

@@ -19,6 +19,7 @@ std::optional<Explained> CurvesLens::explain(Subject& subject, const CellPlace& 
     const TrainingPlan& plan = run->plan();
     Explained out;
     out.title = "Loss of step " + std::to_string(step);
+    out.unit = "nats";
     out.provenance = "measured while training · f32";
     out.f32 = static_cast<double>(run->losses()[static_cast<std::size_t>(step - 1)]);
     out.f64 = out.f32;
@@ -109,6 +110,7 @@ std::optional<Explained> CurvesLens::explain_curve(Subject& subject, const Train
                    " to see what it was computed from: its network comes back then.";
     }
     out.f32 = value;
+    if (score == CurveScore::entropy) out.unit = "nats";
     out.formula = score == CurveScore::induction ? "1/n · Σ_i A[i, i − n + 1], i in the second copy"
                   : score == CurveScore::entropy ? "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])"
                                                  : "Σ_i A[i, i−1] / Σ A";

@@ -104,7 +104,7 @@ void GeometryLens::draw_einsum(const Drawing& drawing, Subject& subject) {
             {
                 const ui::Type mono(ui::Face::mono, ui::size_small);
                 for (const std::string& line : loops.written(all.text())) {
-                    ImGui::TextUnformatted(line.c_str());
+                    ui::text_item(line);
                     ui::semantic_text(ui::Role::paragraph, line);
                 }
             }

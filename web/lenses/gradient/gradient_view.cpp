@@ -136,7 +136,7 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
             if (const auto to = ui::stepper("gradient/key", "of", key, 0, keys - 1)) next.key = *to;
             ImGui::SameLine();
             ImGui::AlignTextToFramePadding();
-            ImGui::TextUnformatted(label_at(attention.key_names(), key).c_str());
+            ui::text_item(label_at(attention.key_names(), key));
         } else {
             const Index columns = row.record->d_v();
             if (const auto to = ui::stepper("gradient/component", "component",

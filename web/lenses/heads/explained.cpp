@@ -363,6 +363,7 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
     if (row < 2) {
         Explained out =
             begin(subject, (row == 0 ? "Numbers" : "Bytes") + std::string(" that a token keeps, ") + with);
+        out.unit = row == 0 ? "numbers" : "bytes";
         const Index attentions = cached_attentions(config),
                     heads = shares && setting > 0 ? setting : config.kv_heads;
         const bool latent = !shares && setting > 0;
@@ -391,6 +392,7 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
         Explained out = begin(subject, "Loss of this text, " + with);
         out.recomputed = false;
         out.f64 = measured->loss;
+        out.unit = "nats";
         out.f32 = single(out.f64);
         out.formula = trace_->network().causal ? "mean of −ln p(the next token)"
                                                : "mean of −ln p(the token that stands there)";

@@ -329,6 +329,7 @@ std::optional<Explained> InverseLens::explain_pattern(const InverseCell& cell) {
             const bool error = cell.number == InverseNumber::error;
             out.title = (error ? "Largest error, d_k = " : "Divergence, d_k = ") + std::to_string(cell.row);
             out.f64 = error ? shown->largest_error : shown->divergence;
+            if (!error) out.unit = "nats";
             out.formula =
                 error ? "max |A − pattern|" : "mean over rows of Σ_j P[i, j] log (P[i, j] / A[i, j])";
             step(error ? "error" : "divergence", "", out.f64, true);

@@ -125,8 +125,11 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
     ui::section("What it leaves", true);
     ImGui::SameLine(0, 18);
     const bool racing = race_ && !race_->done();
-    if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time", !racing)) start_race();
-    ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
+    if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time",
+                   {"Measuring", "Measure the time"}, racing ? Status(Error{"It is being measured."}) : ok()))
+        start_race();
+    if (!racing)
+        ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
     const auto share = [](std::int64_t part, std::int64_t of) {
         return of ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
     };

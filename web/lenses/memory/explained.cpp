@@ -258,6 +258,7 @@ std::optional<Explained> MemoryLens::explain_effective(Subject& subject, Index s
     out.title = "Effective keys of step " + std::to_string(step);
     out.provenance = "computed from q and K · " + beta_text(*beta_);
     out.f64 = effective_patterns(look.weights);
+    out.unit = "keys";
     out.f32 = single(effective_patterns(std::vector<double>(run.begin(), run.end())));
     out.formula = "exp(−Σ_j w_j ln w_j)";
     out.operands_title = "Weights · −ln of them, in nats";

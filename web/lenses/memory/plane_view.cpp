@@ -188,7 +188,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     const Square square{box_, {corner.x + left_margin, corner.y + 20}, side};
     ImGui::SetCursorScreenPos(square.at);
     ImGui::InvisibleButton("plane", {side, side});
-    const bool held = ImGui::IsItemActive(), hovered = ImGui::IsItemHovered();
+    const bool held = ui::held(), hovered = ImGui::IsItemHovered();
     ui::landmark_item("memory/plane");
 
     ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");

@@ -470,6 +470,7 @@ std::optional<Explained> OrderLens::explain_wavelength(std::size_t scaling, Inde
                      with_commas(trained());
     out.formula = "2π / θ";
     out.f64 = wavelength(frequency);
+    out.unit = "tokens";
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
     out.steps = {{"plain θ", "base^(−2a/d)", four(plain)},
                  {"θ", "÷ " + four(plain / frequency), four(frequency)},

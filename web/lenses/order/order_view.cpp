@@ -194,6 +194,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
         ui::landmark(key, min, max);
         ui::Node& node = ui::semantic_place(ui::Role::spinbutton, key, called, min, max);
         node.value = "place " + std::to_string(place + 1) + " of " + std::to_string(n);
+        node.range = {static_cast<double>(place + 1), 1, static_cast<double>(n)};
         if (const double steps = ui::asked_steps(key); steps != 0) {
             const double to = std::clamp(static_cast<double>(place) + steps, 0.0, static_cast<double>(n - 1));
             moved = {place, static_cast<Index>(to)};

@@ -154,7 +154,8 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, HeadIndex 
     }
     switch (measure) {
         case RowMeasure::entropy:
-            out.title = "Entropy of the row, in nats";
+            out.title = "Entropy of the row";
+            out.unit = "nats";
             out.formula = "−Σ_j a_j ln a_j";
             out.operands_title = "Weights · −ln a";
             out.left_name = "weights";
@@ -202,6 +203,7 @@ std::optional<Explained> ScaleLens::explain_curve(Subject& subject, RowMeasure m
     out.title = std::string(titles[static_cast<std::size_t>(measure)]) + " at d_k = " + std::to_string(d) +
                 ", " + scale_rule_names[rule];
     out.provenance = "mean over " + many(std::ssize(values), "seed") + " · rows of " + many(now.keys, "key");
+    if (measure == RowMeasure::entropy) out.unit = "nats";
     out.operands_title = "Rows of these seeds · 1/" + std::to_string(values.size());
     add_mean(out, values, now.seed);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));

@@ -99,7 +99,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
                                                   ui::series_colour(r), 2);
         ImGui::SetCursorScreenPos({at.x + 16, at.y});
         const std::string title = rule.name + ": × " + fixed(rule.record.scale(), 4);
-        ImGui::TextUnformatted(title.c_str());
+        ui::text_item(title);
         ui::semantic_text(ui::Role::heading, title);
         ui::landmark_item("scale/rule/" + number);
     }

@@ -139,6 +139,8 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
     out.provenance = head_text(row_.head, attention.numbering()) + " · computed from its scores";
     out.f32 = static_cast<double>(static_cast<float>(gibbs_number(gibbs(run, t), number)));
     out.f64 = gibbs_number(now, number);
+    if (number == GibbsNumber::entropy) out.unit = "nats";
+    if (number == GibbsNumber::keys) out.unit = "keys";
     const Places places{row_.head};
     const auto operand = [&](Index key, double left, double right, bool of_score) {
         out.operands.push_back(

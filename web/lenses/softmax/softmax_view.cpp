@@ -128,7 +128,8 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
         if (const auto query =
                 ui::stepper("softmax/query", "query", std::to_string(row_.query),
                             {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
-                            {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
+                            {row_.query + 1, row_.query < last ? "" : "This is the last query."},
+                            {static_cast<double>(row_.query), 0, static_cast<double>(last)}))
             parts::choose_tokens(drawing, *query, drawing.selection().key);
         ImGui::EndGroup();
     }

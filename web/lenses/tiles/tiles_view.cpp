@@ -69,7 +69,8 @@ void TilesLens::draw_steps(const Shown& now) {
     ImGui::SameLine(0, 6);
     if (ui::button("tiles/forward", "Forward", next != now.tile)) go(next);
     ImGui::SameLine(0, 6);
-    if (ui::button("tiles/play", play_ ? "Pause" : "Play", now.grid.count() > 1)) {
+    if (ui::button("tiles/play", play_ ? "Pause" : "Play", {"Play", "Pause"},
+                   now.grid.count() > 1 ? ok() : Status(Error{"There is only one tile."}))) {
         if (play_) {
             play_.reset();
         } else {

@@ -69,7 +69,7 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     TextRun& run = *translating.translation();
     const ModelConfig& config = run.run->model()->config();
     const ui::TightLabels tight;
-    if (ui::button("translation/play", translating.playing() ? "Pause" : "Play"))
+    if (ui::button("translation/play", translating.playing() ? "Pause" : "Play", {"Play", "Pause"}))
         translating.play(!translating.playing());
     ui::tooltip("Write the second line word by word; at its end, begin anew");
     const HeadIndex chosen = subject.chosen_head();

@@ -110,7 +110,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
     ImGui::Dummy({0, 6});
     {
         ui::Type semibold(ui::Face::semibold, ui::size_body);
-        ImGui::TextUnformatted(why.part ? "Change what it is about" : "Change this number");
+        ui::text_item(why.part ? "Change what it is about" : "Change this number");
     }
     if (why.part) {
         std::string name = told(*change, run()->numbering());

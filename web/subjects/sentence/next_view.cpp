@@ -22,7 +22,8 @@ void buttons(SentenceSubject& subject) {
     ui::tooltip(subject.writes_another() ? "Draw one token and append it to what is written"
                                          : "Draw one token and append it to the text");
     ImGui::SameLine();
-    if (ui::button("next/play", subject.playing() ? "Pause" : "Play")) subject.play(!subject.playing());
+    if (ui::button("next/play", subject.playing() ? "Pause" : "Play", {"Play", "Pause"}))
+        subject.play(!subject.playing());
     ui::tooltip(subject.writes_another() ? "Continue until the model ends its text; from there, begin anew"
                                          : "Continue until paused, or until the model's context is full");
 }
@@ -141,6 +142,7 @@ void SentenceSubject::draw_sampling(float width) {
     const float first = two ? width - gap - second : width;
     const auto begin = [](const char* name, float wide) {
         ImGui::BeginChild(name, {wide, 0}, ImGuiChildFlags_AutoResizeY, ImGuiWindowFlags_NoScrollbar);
+        ui::lay_out_unseen();
     };
     begin("one", first);
     if (const auto t =

@@ -173,7 +173,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
         ui::Type small(ui::Face::regular, ui::size_small);
         beside(ui::text_size(on).x, 14);
         ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-        ImGui::TextUnformatted(on.c_str());
+        ui::text_item(on);
         ImGui::PopStyleColor();
         ui::semantic_text(ui::Role::paragraph, on);
     }

@@ -96,7 +96,8 @@ void TensorsSubject::step_through(const Question& question) {
     ImGui::BeginGroup();
     const auto to =
         ui::stepper(name.c_str(), "number", shown.text, {at - 1, at > 0 ? "" : "This is the first."},
-                    {at + 1, at < last ? "" : "This is the last."});
+                    {at + 1, at < last ? "" : "This is the last."},
+                    {static_cast<double>(at), 0, static_cast<double>(last)});
     ImGui::EndGroup();
     ImGui::SameLine(0, 10);
     const bool taken = ui::button((name + "/take").c_str(), "Choose this one");

@@ -71,10 +71,11 @@ void TensorsSubject::draw_work() {
         ImGui::AlignTextToFramePadding();
         const int percent = static_cast<int>(set.progress() * 100);
         const std::string text = std::string(set.doing()) + " " + std::to_string(percent) + " %";
-        ImGui::TextUnformatted(text.c_str());
+        ui::text_item(text);
         ui::semantic_text(ui::Role::paragraph, text);
         ImGui::SameLine(0, 10);
-        if (ui::button("tensors/stop", set.paused() ? "Continue" : "Stop")) set.pause(!set.paused());
+        if (ui::button("tensors/stop", set.paused() ? "Continue" : "Stop", {"Continue", "Stop"}))
+            set.pause(!set.paused());
     });
 }
 

@@ -156,7 +156,8 @@ void TrainingSubject::draw_settings() {
     Settings settings(visit());
     usual(settings);
     settings.place(ui::need::icon, [&] {
-        if (ui::button("training/more", more_settings_ ? "Less" : "More")) more_settings_ = !more_settings_;
+        if (ui::button("training/more", more_settings_ ? "Less" : "More", {"Less", "More"}))
+            more_settings_ = !more_settings_;
     });
     if (more_settings_) rarer(settings);
 }

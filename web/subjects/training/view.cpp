@@ -47,19 +47,24 @@ void TrainingSubject::draw_go(const TrainingRun* run) {
         visit().perform(ShowTrainingStep{}, ui::gesture());
         visit().perform(RunTraining{true}, ui::gesture());
     };
+    const std::string more = std::to_string(steps) + " more steps";
+    const auto pressed = [&](const char* landmark, const char* label, const Status& possible) {
+        const bool one =
+            ui::button("training/go", label, {"Train", "Continue", "Pause", more.c_str()}, possible);
+        ui::landmark_item(landmark);
+        return one;
+    };
     if (run && !run->failure() && taken == steps) {
         TrainingPlan longer = now().plan;
         longer.steps *= 2;
-        if (ui::button("training/extend", (std::to_string(steps) + " more steps").c_str(), check(longer))) {
-            visit().perform(SetTrainingPlan{longer});
-            go();
-        }
-        return;
+        if (!pressed("training/extend", more.c_str(), check(longer))) return;
+        visit().perform(SetTrainingPlan{longer});
+        return go();
     }
     const Status possible = may_go_on(run);
     if (!now().running || !possible) {
-        if (ui::button("training/train", taken == 0 ? "Train" : "Continue", possible)) go();
-    } else if (ui::button("training/pause", "Pause")) {
+        if (pressed("training/train", taken == 0 ? "Train" : "Continue", possible)) go();
+    } else if (pressed("training/pause", "Pause", ok())) {
         visit().perform(RunTraining{false}, ui::gesture());
         visit().perform(ShowTrainingStep{taken}, ui::gesture());
     }
@@ -84,7 +89,7 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
         told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3);
     {
         ui::Type mono(ui::Face::mono, ui::size_small);
-        ImGui::TextUnformatted(told.c_str());
+        ui::text_item(told);
         ui::semantic_text(ui::Role::paragraph, told);
     }
     if (run && run->failure()) ui::caption(run->failure()->message.c_str());

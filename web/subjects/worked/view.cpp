@@ -39,7 +39,7 @@ void legend() {
     ui::draw_misprint(list, {at.x + side * 1.5f, at.y});
     ImGui::SetCursorScreenPos({at.x + side * 1.5f + 8, at.y});
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-    ImGui::TextUnformatted("the tutorial prints another number here");
+    ui::text_item("the tutorial prints another number here");
     ImGui::PopStyleColor();
     ui::landmark_item("legend");
     ui::semantic_text(ui::Role::paragraph, "A corner is marked where the tutorial prints another number.");
@@ -86,7 +86,8 @@ bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
     const bool folds = brief || narrow;
     if (folds) {
         ui::next_control(ui::need::many_choices);
-        if (ui::button("adjust", unfolded_ ? "Fewer settings" : "Adjust mask, scale, sizes …"))
+        if (ui::button("adjust", unfolded_ ? "Fewer settings" : "Adjust mask, scale, sizes …",
+                       {"Fewer settings", "Adjust mask, scale, sizes …"}))
             unfolded_ = !unfolded_;
     }
     if (!folds || unfolded_) settings();
@@ -174,7 +175,7 @@ void WorkedSubject::mask_choice() {
             ui::next_control(ui::need::named_choices);
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-            ImGui::TextUnformatted("Click cells of Masked to hide or show them.");
+            ui::text_item("Click cells of Masked to hide or show them.");
             ui::semantic_text(ui::Role::paragraph, "Click cells of Masked to hide or show them.");
             ImGui::PopStyleColor();
             break;

@@ -1,0 +1,112 @@
+// Sizes of the text, panels that fold away, the keys of the whole page, and where the focus goes.
+import assert from 'node:assert/strict';
+import { pinName } from './lib/explorer.mjs';
+import { test } from './lib/suite.mjs';
+
+const scaleOf = (explorer) => explorer.page.evaluate(() => Number(document.documentElement.style.getPropertyValue('--scale')));
+const focused = (explorer) => explorer.page.evaluate(() => {
+    const { activeElement: active } = document;
+    return active?.closest('[data-key]')?.getAttribute('data-key') ?? active?.id ?? '';
+});
+
+// The stage in points, once the program has laid it out, and what of the page is beyond the window.
+async function laidOut(explorer, scale) {
+    const stage = await explorer.page.evaluate(() => {
+        const { clientWidth, clientHeight } = document.getElementById('stage');
+        return [clientWidth, clientHeight];
+    });
+    await explorer.until('the program to follow', () => explorer.landmarks(), ({ 'panel/status': status }) =>
+        Math.abs(status[2] * scale - stage[0]) < 2 && Math.abs(status[3] * scale - stage[1]) < 2);
+    const beyond = await explorer.page.evaluate(() => [...document.querySelectorAll('header button, header textarea, header h1, canvas')]
+        .filter((element) => element.checkVisibility()).filter((element) => {
+            const { left, top, right, bottom } = element.getBoundingClientRect();
+            return left < -1 || top < -1 || right > innerWidth + 1 || bottom > innerHeight + 1;
+        }).map(({ id, tagName }) => id || tagName));
+    assert.deepEqual(beyond, [], `beyond the window at ${scale}`);
+}
+
+test('the page grows by keys and by its button, sharply, and is as large at the next visit', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await page.locator('#stage').focus();
+    for (const scale of [1.25, 1.5, 2, 1.5]) {
+        await page.keyboard.press(await scaleOf(explorer) < scale ? 'Control+=' : 'Control+-');
+        assert.equal(await scaleOf(explorer), scale);
+        await laidOut(explorer, scale);
+    }
+    const pixels = await page.evaluate(() => [document.getElementById('canvas').width, document.getElementById('stage').clientWidth]);
+    assert.equal(pixels[0], pixels[1], 'a pixel of the canvas is one of the screen');
+    await explorer.click('x/1/0');
+    await explorer.untilState('the cell under the mouse to be pinned', ({ pin }) => pinName(pin) === 'x/1/0');
+    // The unseen elements are where the canvas shows what they are.
+    const tab = await explorer.rect('subject/training');
+    const box = await page.locator('[data-key="subject/training"]').boundingBox();
+    assert.ok(Math.abs(tab.left - box.x) < 2 && Math.abs(tab.right - box.x - box.width) < 2, JSON.stringify({ tab, box }));
+
+    for (const [width, height] of [[1440, 900], [1280, 720]]) {
+        await page.setViewportSize({ width, height });
+        for (const size of ['200', '150', '125']) {
+            await page.evaluate((chosen) => localStorage.setItem('text size', chosen), size);
+            await page.reload();
+            await explorer.until('the page to be there', () => page.evaluate(() => Boolean(globalThis.explorer?._probe_answered?.())));
+            assert.equal(await scaleOf(explorer), Number(size) / 100);
+            await laidOut(explorer, Number(size) / 100);
+            await page.locator('#table').click();
+            const dialog = await page.locator('#table-dialog').boundingBox();
+            assert.ok(dialog.x >= 0 && dialog.y >= 0 && dialog.x + dialog.width <= width && dialog.y + dialog.height <= height, JSON.stringify(dialog));
+            await page.locator('#table-close').click();
+        }
+    }
+    await page.locator('#size').click();
+    assert.equal(await scaleOf(explorer), 1.5);
+    await page.keyboard.press('Control+0');
+    assert.equal(await scaleOf(explorer), 1);
+    await laidOut(explorer, 1);
+});
+
+test('a page that has no room for a larger size keeps its own', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await page.evaluate(() => localStorage.setItem('text size', '200'));
+    await page.setViewportSize({ width: 500, height: 900 });
+    await explorer.until('the size to follow the window', () => scaleOf(explorer), (scale) => scale === 1.5 || scale === 1);
+    await page.evaluate(() => localStorage.removeItem('text size'));
+});
+
+test('a question mark lists the keys, and the palette gives the focus back', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await page.locator('#stage').focus();
+    await page.keyboard.press('?');
+    assert.ok(await page.locator('#keys-dialog').isVisible());
+    await page.keyboard.press('Escape');
+    await page.locator('#find').focus();
+    await page.keyboard.press('Enter');
+    await explorer.until('the palette', () => focused(explorer), (key) => key === 'palette');
+    await page.keyboard.press('Escape');
+    await explorer.until('the focus to be where it was', () => focused(explorer), (key) => key === 'find');
+});
+
+test('Tab leads from a cell to its explanation and Escape back, Home and End go along a row', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.click('weight/1/1');
+    await page.locator('[data-key="weight"] [data-row="1"][data-col="1"]').focus();
+    await page.keyboard.press('Tab');
+    await explorer.until('the explanation to have the focus', () => focused(explorer), (key) => key.startsWith('inspector/'));
+    await page.keyboard.press('Escape');
+    const column = () => page.evaluate(() => document.activeElement?.getAttribute('data-col'));
+    assert.equal(await column(), '1');
+    await page.keyboard.press('End');
+    assert.equal(await column(), '2');
+    await page.keyboard.press('Home');
+    assert.equal(await column(), '0');
+    await page.locator('[data-key="lens/overview"]').focus();
+    await page.keyboard.press('End');
+    assert.equal(await focused(explorer), 'lens/cache');
+});
+
+test('after Enter in the sentence box the focus is on the stage', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.click('subject/sentence');
+    await page.evaluate(() => document.getElementById('sentence').removeAttribute('disabled'));
+    await page.locator('#sentence').focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(explorer), 'stage');
+});

@@ -1,0 +1,161 @@
+// Checks that what was just used stays where it is, and that panels beside the lens go and come back.
+#include "frame/steady.hpp"
+
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
+#include "unit/frame/screen.hpp"
+#include "widgets/controls.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+bool is_within(const Rect& inner, const Rect& outer) {
+    return inner.left >= outer.left - 1 && inner.right <= outer.right + 1 && inner.top >= outer.top - 1 &&
+           inner.bottom <= outer.bottom + 1;
+}
+
+}  // namespace
+
+TEST_CASE("what was pressed stays under the pointer while the content above it grows and shrinks") {
+    Screen screen;
+    screen.draw();
+    Steady steady;
+    float above = 300;
+    const auto draw = [&](int frames) {
+        for (; frames > 0; --frames) {
+            ui::clear_landmarks();
+            ui::clear_semantics();
+            ImGui::NewFrame();
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize({400, 400});
+            ImGui::Begin("a panel", nullptr, ImGuiWindowFlags_NoTitleBar);
+            ImGui::Dummy({100, above});
+            ui::button("play", "Play");
+            ImGui::Dummy({100, 900});
+            steady.keep();
+            ImGui::End();
+            ImGui::Render();
+        }
+    };
+    draw(3);
+    const float before = rect("play").top;
+    const ImVec2 at = screen.middle("play");
+    ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+    draw(2);
+    for (const bool down : {true, false}) {
+        ImGui::GetIO().AddMouseButtonEvent(0, down);
+        draw(1);
+    }
+    for (const float now : {325.0f, 390.0f, 360.0f, 310.0f}) {
+        above = now;
+        draw(3);
+        CHECK(std::abs(rect("play").top - before) < 1.5f);
+    }
+    ImGui::GetIO().AddMousePosEvent(at.x + 40, at.y + 40);
+    draw(2);
+    above = 350;
+    draw(3);
+    CHECK(rect("play").top > before + 30);
+}
+
+TEST_CASE("a button whose label changes keeps its place and its width") {
+    Screen screen({1440, 1400});
+    screen.open_sentence();
+    screen.visit.perform(OpenLens{"tiles"});
+    screen.settle();
+    REQUIRE(screen.shows("tiles/play"));
+    const Rect play = rect("tiles/play");
+    screen.click("tiles/play");
+    const Rect pause = rect("tiles/play");
+    CHECK(play.left == pause.left);
+    CHECK(play.right == pause.right);
+    CHECK(play.top == pause.top);
+    screen.visit.perform(OpenSubject{training_subject});
+    screen.settle();
+    const Rect train = rect("training/train"), step = rect("training/step");
+    screen.click("training/train");
+    screen.draw(2);
+    REQUIRE(screen.shows("training/pause"));
+    CHECK(rect("training/pause").right == train.right);
+    CHECK(rect("training/step").left == step.left);
+    screen.click("training/pause");
+}
+
+TEST_CASE("the panels beside the lens fold away, come back, and are remembered") {
+    Screen screen;
+    screen.open_sentence();
+    screen.settle();
+    const Rect lens = rect("panel/lens"), lenses = rect("fold/lenses"),
+               explanations = rect("fold/explanations");
+    screen.click("fold/lenses");
+    CHECK_FALSE(screen.shows("panel/rail"));
+    CHECK(rect("panel/lens").left == 0);
+    CHECK(rect("fold/lenses").left == lenses.left);
+    CHECK(screen.page.remembered.back() == "explanations ");
+    screen.click("fold/explanations");
+    CHECK_FALSE(screen.shows("panel/inspector"));
+    CHECK(rect("panel/lens").right == 1440);
+    CHECK(rect("fold/explanations").left == explanations.left);
+    CHECK(screen.page.remembered.back() == "explanations folded");
+    screen.click("fold/lenses");
+    screen.click("fold/explanations");
+    CHECK(rect("panel/lens").left == lens.left);
+    CHECK(rect("panel/lens").right == lens.right);
+
+    Screen later;
+    later.frame.fold({.lenses = true, .explanations = true});
+    later.draw(3);
+    CHECK_FALSE(later.shows("panel/rail"));
+    CHECK_FALSE(later.shows("panel/inspector"));
+}
+
+// The stage of these windows, in points, at 125, 150 and 200 %: the page's bar takes some of it.
+TEST_CASE("in a larger size, all panels and their buttons are in the window, on every lens") {
+    const ImVec2 size = GENERATE(ImVec2{1152, 650}, ImVec2{1024, 510}, ImVec2{960, 530}, ImVec2{853, 410},
+                                 ImVec2{720, 320}, ImVec2{640, 250});
+    Screen screen(size);
+    screen.open_sentence();
+    const Rect window{0, 0, size.x, size.y};
+    for (const LensEntry& lens : lens_list()) {
+        INFO(lens.key << " at " << size.x << " × " << size.y);
+        screen.visit.perform(OpenLens{lens.key});
+        screen.draw(4);
+        for (const auto& [name, place] : ui::landmarks()) {
+            INFO(name);
+            if (name.starts_with("panel/") || name.starts_with("subject/") || name == "lens-menu")
+                CHECK(is_within({place.min.x, place.min.y, place.max.x, place.max.y}, window));
+        }
+        const Rect panel = rect("panel/lens");
+        CHECK(panel.bottom - panel.top > 100);
+        CHECK(panel.right - panel.left > 300);
+    }
+}
+
+TEST_CASE("a name that is cut is shown whole under the cursor") {
+    Screen screen;
+    screen.draw();
+    const std::string name = "a name that is much too long for its place";
+    const auto draw = [&](ImVec2 mouse) {
+        ImGui::GetIO().AddMousePosEvent(mouse.x, mouse.y);
+        std::optional<ui::CutText> cut;
+        for (int i = 0; i < 3; ++i) {
+            ImGui::NewFrame();
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize({400, 400});
+            ImGui::Begin("a panel", nullptr, ImGuiWindowFlags_NoTitleBar);
+            ui::draw_text_within(ImGui::GetWindowDrawList(), {50, 100}, 80, ui::theme().text, name);
+            ui::draw_text_within(ImGui::GetWindowDrawList(), {50, 200}, 80, ui::theme().text, "short");
+            cut = ui::take_cut_text();
+            ImGui::End();
+            ImGui::Render();
+        }
+        return cut ? cut->text : "";
+    };
+    CHECK(draw({70, 108}) == name);
+    CHECK(draw({70, 208}).empty());
+    CHECK(draw({200, 108}).empty());
+}

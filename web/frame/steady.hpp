@@ -1,0 +1,24 @@
+// Keeps what was just pressed under the pointer: where the content above it grows or shrinks, its panel scrolls by as much.
+#pragma once
+
+#include <imgui.h>
+
+#include <optional>
+#include <string>
+
+namespace attn::app {
+
+class Steady {
+  public:
+    void keep();  // inside the panel, after its content
+
+  private:
+    struct Pressed {
+        std::string key;  // of its node
+        float at = 0;     // points below the top of the content
+        ImVec2 pointer;
+    };
+    std::optional<Pressed> pressed_;
+};
+
+}  // namespace attn::app
