@@ -104,8 +104,8 @@ bool may_pin(const State& state, const CellRef& cell) {
     // The first key is left out of weights and of what is made of them.
     if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
     if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
-    const auto within = [](Index i) { return i >= 0 && i < position_limit; };
-    return !cell.second && !cell.words && within(cell.row) && within(cell.col);
+    // What row and column mean is the lens's own affair, and so is where they end.
+    return !cell.second && !cell.words && cell.row >= 0 && cell.col >= 0;
 }
 
 Status Pin::apply(State& state) const {

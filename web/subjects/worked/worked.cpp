@@ -100,7 +100,12 @@ bool worked_may_pin(const State& state, const CellRef& cell) {
                        !(word_axis(worked.query_labels).merges() || word_axis(worked.key_labels).merges())))
         return false;
     if (cell.second && !same_shapes(origin_state(worked), worked)) return false;
-    const MatrixShape shape = shape_of(worked, cell.stage);
+    // Before and after are compared in their weights and in the rows of the one head.
+    const bool of_two = cell.stage == Stage::difference || cell.stage == Stage::row_cosine;
+    if (of_two && (cell.second || !same_shapes(origin_state(worked), worked))) return false;
+    const MatrixShape shape = cell.stage == Stage::row_cosine
+                                  ? MatrixShape{1, 1}
+                                  : shape_of(worked, of_two ? Stage::weight : cell.stage);
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
 
