@@ -142,16 +142,17 @@ std::optional<Obstacle> obstacle(const WishedRow& of) {
     return std::nullopt;
 }
 
-LeastChange::LeastChange(std::vector<WishedRow> rows) : rows_(std::move(rows)) {
+LeastChange::LeastChange(std::vector<WishedRow> rows, std::vector<double> start) : rows_(std::move(rows)) {
     for (const WishedRow& of : rows_) {
         double rest = 1;
         for (const Wish& wish : of.wishes) rest -= wish.weight;
         for (const Wish& wish : of.wishes) goals_.push_back(std::log(wish.weight / rest));
     }
-    here_ = at(std::vector<double>(static_cast<std::size_t>(rows_.front().lever.size())));
-    iterations_.push_back({here_.largest, 0});
+    start.resize(static_cast<std::size_t>(rows_.front().lever.size()));
+    here_ = at(std::move(start));
+    iterations_.push_back({here_.largest, length()});
     score_limit_ = 100 * (100 + here_.largest_score);
-    if (here_.has_wishes()) end(true, true);
+    if (here_.has_wishes()) begin_to_shorten();
 }
 
 LeastChange::Point LeastChange::at(std::vector<double> z) const {
@@ -311,12 +312,17 @@ void LeastChange::reach() {
     damping_ = damping_ < 1e-14 ? 0 : damping_ / 10;
     accept(std::move(next));
     if (here_.has_wishes()) {
-        phase_ = Phase::shorten;
-        idle_ = idle_part(here_);
-        multipliers_ = multipliers_of(here_);
+        begin_to_shorten();
     } else if (stalled_ == most_stalls) {
         end(false, false);
     }
+}
+
+void LeastChange::begin_to_shorten() {
+    phase_ = Phase::shorten;
+    idle_ = idle_part(here_);
+    multipliers_ = multipliers_of(here_);
+    if (length() == 0) end(true, true);
 }
 
 void LeastChange::shorten() {

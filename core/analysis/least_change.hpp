@@ -82,8 +82,8 @@ std::optional<Obstacle> obstacle(const WishedRow& of);
 
 class LeastChange {
   public:
-    // Each row must have a wish, and no obstacle.
-    explicit LeastChange(std::vector<WishedRow> rows);
+    // Each row must have a wish, and no obstacle. The search begins at `start`, [size], or where nothing changes.
+    explicit LeastChange(std::vector<WishedRow> rows, std::vector<double> start = {});
 
     // Works out the rows after one change, O(n_k · size) each; true while there is more to do.
     bool step();
@@ -128,6 +128,7 @@ class LeastChange {
     std::vector<double> idle_part(const Point& point) const;                            // z − J⁺J z
     std::vector<double> corrected(const Point& point, double damping) const;  // z + Jᵀ (J Jᵀ + μ)⁻¹ (b − g)
     void reach();
+    void begin_to_shorten();
     void shorten();
     void accept(Point point);
     void end(bool found, bool least);

@@ -22,8 +22,8 @@ std::vector<double> normal_numbers(std::uint64_t seed, Index count) {
 std::vector<double> in_double(const float* row, Index width) { return {row, row + width}; }
 
 // What is added to a component of q or k.
-double added(const PositionRule& rule, const std::vector<double>& table_row, Index position, Index component,
-             Index width) {
+double position_added(const PositionRule& rule, const std::vector<double>& table_row, Index position,
+                      Index component, Index width) {
     if (rule.scheme == PositionScheme::learned) return table_row[static_cast<std::size_t>(component)];
     return sinusoid(position, component, width);
 }
@@ -69,7 +69,7 @@ void place(const Kernels& kernels, const PositionRule& rule, std::span<const Ind
             const Index position = positions[static_cast<std::size_t>(row)];
             const std::vector<double> table = table_row_of(rule, position, rows.cols);
             for (Index a = 0; a < rows.cols; ++a)
-                rows(row, a) += static_cast<float>(added(rule, table, position, a, rows.cols));
+                rows(row, a) += static_cast<float>(position_added(rule, table, position, a, rows.cols));
         }
     }
 }
@@ -90,7 +90,7 @@ std::vector<double> placed(const PositionRule& rule, std::span<const double> row
         const Index width = std::ssize(row);
         const std::vector<double> table = table_row_of(rule, position, width);
         for (Index a = 0; a < width; ++a)
-            out[static_cast<std::size_t>(a)] += added(rule, table, position, a, width);
+            out[static_cast<std::size_t>(a)] += position_added(rule, table, position, a, width);
     }
     return out;
 }

@@ -135,6 +135,23 @@ TEST_CASE("a least change of q is shorter than that of all keys is of K, and bot
     CHECK(of_key.elsewhere().query >= 0);
 }
 
+TEST_CASE("a change is called the least where that is proven, and otherwise the shortest of those found") {
+    InverseScreen screen;
+    screen.visit.perform(SetSource{Source::qkv});
+    const auto says = [](const char* part) {
+        return std::ranges::any_of(
+            ui::semantics(), [&](const ui::Node& node) { return node.name.find(part) != std::string::npos; });
+    };
+    screen.ask(ChangeOf::q, {{0, 0.9}});
+    CHECK(screen.change().proven());
+    CHECK(says("The least change has length "));
+    screen.ask(ChangeOf::q, {{0, 0.001}});
+    CHECK_FALSE(screen.change().proven());
+    CHECK(screen.change().starts() == 3);
+    CHECK(says("; no shorter one was found from 3 starts."));
+    CHECK_FALSE(says("The least change has length "));
+}
+
 TEST_CASE("every number of the lens explains itself: operands, lines and what they lead to") {
     InverseScreen screen;
     const auto check = [&](InverseNumber number, Index rows, Index cols, double tolerance) {

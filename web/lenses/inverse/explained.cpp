@@ -194,8 +194,10 @@ std::optional<Explained> InverseLens::explain_change(Subject& subject, const Inv
     const Attention& attention = *subject.attention();
     Explained out;
     const Around around{out, *now, subject.chosen_head()};
-    out.provenance = head_text(around.head, attention.numbering(), ", ") + " · with the least change of " +
-                     std::string(symbol(info(now->of()).stage));
+    out.provenance =
+        head_text(around.head, attention.numbering(), ", ") +
+        (now->proven() ? " · with the least change of " : " · with the shortest change found of ") +
+        std::string(symbol(info(now->of()).stage));
     const std::string column = std::to_string(cell.col);
     const auto titled = [&](const std::string& name, const std::string& row, const std::string& col) {
         out.title = name + "[" + row + ", " + col + "]";

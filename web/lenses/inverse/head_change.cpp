@@ -197,7 +197,7 @@ bool HeadChange::step() {
     if (!search_->done()) {
         search_->step();
         if (!search_->done()) return true;
-        search_->found() ? take_change() : look_for_reason();
+        search_->best().found() ? take_change() : look_for_reason();
         return !obstacle_;
     }
     if (best_) {
@@ -205,8 +205,8 @@ bool HeadChange::step() {
         const CellWish& wish = wishes_.front();
         Obstacle why{Obstacle::Why::not_together, wish.key, 0, best_->weight()};
         if (best_->weight() <= wish.weight)
-            why.why = search_->rows().front().row.softcap > 0 ? Obstacle::Why::capped_here
-                                                              : Obstacle::Why::surrounded;
+            why.why = search_->best().rows().front().row.softcap > 0 ? Obstacle::Why::capped_here
+                                                                     : Obstacle::Why::surrounded;
         if (why.why == Obstacle::Why::surrounded && best_->off_mixture() < 1e-3)
             why.mixture = best_->mixture();
         obstacle_ = std::move(why);
@@ -221,14 +221,15 @@ bool HeadChange::step() {
 void HeadChange::look_for_reason() {
     obstacle_row_ = wishes_.front().query;
     if (wishes_.size() == 1)
-        best_.emplace(search_->rows().front().row, search_->rows().front().lever, wishes_.front().key);
+        best_.emplace(search_->best().rows().front().row, search_->best().rows().front().lever,
+                      wishes_.front().key);
     else
         obstacle_ = Obstacle{Obstacle::Why::not_together, wishes_.front().key};
 }
 
 void HeadChange::take_change() {
-    const Vector& z = search_->change();
-    const Index width = search_->rows().front().lever.width;
+    const Vector& z = search_->best().change();
+    const Index width = search_->best().rows().front().lever.width;
     const std::size_t blocks = shares_.front().size();
     std::vector<Vector> z_of;
     for (std::size_t l = 0; l < blocks; ++l) {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "analysis/best_weight.hpp"
-#include "analysis/least_change.hpp"
+#include "analysis/shortest_change.hpp"
 #include "app/matrix.hpp"
 #include "attention/record.hpp"
 #include "model/network.hpp"
@@ -71,13 +71,15 @@ class HeadChange {
                std::vector<Index> rows, std::optional<TokenTurns> turns = {});
 
     bool step();  // about a row's scores; true while there is more to do
-    bool found() const { return search_ && search_->found(); }
+    bool found() const { return search_ && search_->done() && search_->best().found(); }
+    bool proven() const { return search_ && search_->proven(); }  // no other change is shorter
+    Index starts() const { return search_->starts(); }
     bool is_so() const { return is_so_; }  // as far as f32 tells, without a change
     // Why not, and in which row; nothing while it is being found out.
     const std::optional<Obstacle>& obstacle() const { return obstacle_; }
     Index obstacle_row() const { return obstacle_row_; }
     bool too_large() const { return too_large_; }  // for so many keys; then there is no other reason
-    const LeastChange* search() const { return search_ ? &*search_ : nullptr; }
+    const LeastChange* search() const { return search_ ? &search_->best() : nullptr; }
     bool all_moved() const { return next_row_ == rows_.size(); }
 
     const Record& record() const { return *record_; }
@@ -98,7 +100,7 @@ class HeadChange {
     double right(Index block, Index col) const;
     Index changed_rows() const { return std::ssize(left_.front()); }
     double change(Index row, Index col) const;
-    double norm() const { return search_->length(); }
+    double norm() const { return search_->best().length(); }
     // Of Q and K, whatever changes.
     double q(Index query, Index component) const;
     double k(Index key, Index component) const;
@@ -139,7 +141,7 @@ class HeadChange {
     std::optional<Obstacle> obstacle_;
     Index obstacle_row_ = 0;
     bool too_large_ = false;
-    std::optional<LeastChange> search_;
+    std::optional<ShortestChange> search_;
     std::optional<BestWeight> best_;
     std::vector<Vector> left_, right_;
     // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys], turned; empty: unchanged.

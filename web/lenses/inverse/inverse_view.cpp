@@ -382,10 +382,12 @@ void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
     const std::string what = change.of() == ChangeOf::q ? "what it was"
                              : change.of_projection()   ? info(change.of()).label
                                                         : "the keys that move";
-    std::string text = "The change has length " + fixed(change.norm(), 4);
+    std::string text = (change.proven() ? "The least change has length " : "The change has length ") +
+                       fixed(change.norm(), 4);
     if (squares > 0) text += ", " + percent(change.norm() / std::sqrt(squares)) + " of " + what;
-    text += ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
-            (change.search()->least() ? "." : "; a shorter one may exist.");
+    text +=
+        ", found in " + many(std::ssize(change.search()->iterations()) - 1, "step") +
+        (change.proven() ? "." : "; no shorter one was found from " + many(change.starts(), "start") + ".");
     const auto in_row = [&](const HeadChange::Moved& most) {
         return "in the row of " + query_in_words(attention, most.query) + ", the weight of " +
                key_in_words(attention, most.key) + " moves most, by " + (most.by > 0 ? "+" : "−") +
@@ -427,9 +429,9 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     if (!change(subject)) return;
     ui::caption(
-        "Drag weights to the right or left, to what they should be: this finds the least change that makes "
-        "it "
-        "so. Further down, paint a whole pattern.");
+        "Drag weights to the right or left, to what they should be: this looks for the least change that "
+        "makes "
+        "it so. Further down, paint a whole pattern.");
     draw_presets(subject, *change(subject));
     ImGui::Dummy({0, 2});
     if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);

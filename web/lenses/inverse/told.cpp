@@ -179,14 +179,16 @@ std::vector<Table> InverseLens::tables(Subject& subject) {
 }
 
 Guide InverseLens::guide(Subject&) const {
-    return {"The least change that makes it so",
-            "You say what a weight is to be; the shortest change of q, of keys or of a projection that makes "
-            "it so is looked for, in steps that answer the wish as if it were linear (Gauss and Newton, "
-            "damped), then along all changes with the same row to the shortest.\n\n"
-            "A query makes a key the strongest only if the key is no mixture of the others. A projection "
-            "serves all tokens at once, so it moves other rows, too.\n\n"
-            "Below, a whole pattern is fitted with ever more components: few suffice to look at the right "
-            "key, more to have the right weights (Yang et al. 2018)."};
+    return {
+        "The least change that makes it so",
+        "You say what a weight is to be; the shortest change of q, of keys or of a projection that makes "
+        "it so is looked for, in steps that answer the wish as if it were linear (Gauss and Newton, "
+        "damped), then along all changes with the same row to the shortest. Raising weights has one shortest "
+        "change. Where a weight falls, any other key may take its place, so one search begins for each.\n\n"
+        "A query makes a key the strongest only if the key is no mixture of the others. A projection "
+        "serves all tokens at once, so it moves other rows, too.\n\n"
+        "Below, a whole pattern is fitted with ever more components: few suffice to look at the right "
+        "key, more to have the right weights (Yang et al. 2018)."};
 }
 
 }  // namespace attn::app
