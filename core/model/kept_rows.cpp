@@ -67,7 +67,10 @@ void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
     };
     if (cross && key_site) encoded_[static_cast<std::size_t>(layer)] = 0;
     const std::vector<Index>& rows = each.edit.rows;
-    const Index first = causal && !rows.empty() && !(cross && key_site) ? rows.front() : 0;
+    Index first = causal && !rows.empty() && !(cross && key_site) ? rows.front() : 0;
+    // No query before a key saw it, so none misses it.
+    if (causal && !cross && each.site == Site::mask && !each.edit.columns.empty())
+        first = std::max(first, each.edit.columns.front());
     for (std::size_t step = first_step(); step < rows_.size(); ++step)
         rows_[step] = std::min(rows_[step], first);
 }

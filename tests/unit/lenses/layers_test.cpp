@@ -303,6 +303,55 @@ TEST_CASE(
     }
 }
 
+TEST_CASE(
+    "of a long text, tokens are taken out where somebody looks, the most important first, and it is said how "
+    "far") {
+    Screen screen;
+    constexpr Index words = 300;
+    open_family(screen, "falcon", words);
+    open_layers(screen);
+    const LayersLens& lens = layers_in(screen.visit);
+    REQUIRE(rect("layers/exact/0/0").top > rect("panel/lens").bottom);
+    CHECK(lens.measured(TokenMeasure::gradient));
+    CHECK_FALSE(lens.falls_so_far());
+    CHECK_FALSE(screen.visit.busy());
+    const Rect panel = rect("panel/lens");
+    ImGui::GetIO().AddMousePosEvent(panel.right - 4, (panel.top + panel.bottom) / 2);
+    for (int i = 0; i < 60 && rect("layers/exact/0/0").bottom > panel.bottom; ++i) {
+        ImGui::GetIO().AddMouseWheelEvent(0, -3);
+        screen.draw(3);
+    }
+    for (int i = 0; i < 400 && !lens.falls_so_far(); ++i) screen.visit.work(1), screen.draw();
+    REQUIRE(lens.falls_so_far());
+    REQUIRE_FALSE(lens.measured(TokenMeasure::exact));
+    const auto says = [](const char* part) {
+        return std::ranges::any_of(
+            ui::semantics(), [&](const ui::Node& node) { return node.name.find(part) != std::string::npos; });
+    };
+    CHECK(says(" of 300 tokens so far"));
+    const auto known = [&](Index token) {
+        return !std::isnan(lens.falls_so_far()->own[static_cast<std::size_t>(token)]);
+    };
+    Index done = 0, last = -1;
+    for (int i = 0; i < 4000 && done < 3; ++i) {
+        screen.visit.work(1);
+        done = 0;
+        for (Index token = 0; token < words; ++token) done += known(token);
+    }
+    screen.draw(2);
+    for (Index token = 0; token < words; ++token)
+        if (known(token)) last = token;
+    // What is done first is in the row.
+    REQUIRE(last >= 0);
+    const auto& nodes = ui::semantics();
+    const auto grid = std::ranges::find(nodes, "layers/exact", &ui::Node::key);
+    REQUIRE(grid != nodes.end());
+    CHECK(std::ranges::count_if(grid->grid->values, [](double each) { return !std::isinf(each); }) >=
+          std::min<Index>(done, 3));
+    screen.settle();
+    CHECK(lens.measured(TokenMeasure::exact));
+}
+
 TEST_CASE("of a changed run, what was changed is a part, and the sum is the logit") {
     for (const Site site : {Site::residual_in, Site::attention_output, Site::residual_middle,
                             Site::residual_out, Site::head_output, Site::mlp_output}) {

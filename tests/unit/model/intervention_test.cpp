@@ -6,6 +6,7 @@
 
 #include "attention/explain.hpp"
 #include "model/generate.hpp"
+#include "model/kept_rows.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
 
@@ -303,6 +304,23 @@ TEST_CASE("a mask that is changed is another mask, in every family", "[model]") 
             patch.from = {both};
             check_same(*run_with({patch}, trace), *both);
         }
+    }
+}
+
+TEST_CASE("what a hidden key does not reach is kept, in every family", "[model]") {
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto trace = run_of_text(small_model(family)), nothing_alike = disturbed(trace);
+        std::vector<Intervention> hidden;
+        for (Index attention = 0; attention < trace->attentions(); ++attention) {
+            const AttentionKind kind = trace->attention(attention).place.kind;
+            if (kind != AttentionKind::cross && kind != AttentionKind::encoder)
+                hidden.push_back({.attention = attention, .site = Site::mask, .edit = {.columns = {4}}});
+        }
+        const auto changed = run_with(hidden, trace);
+        check_same(*run_with(changed->interventions(), nothing_alike, 1), *changed);
+        CHECK(KeptRows(*changed, trace.get()).rows(0, BlockStep::attend) ==
+              (trace->network().causal ? 4 : 0));
     }
 }
 

@@ -299,10 +299,12 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
 
 std::optional<Explained> LayersLens::explain_token(Subject& subject, TokenMeasure measure, bool encoded,
                                                    Index token) {
-    const TokenShares* shares = measured(measure);
+    const TokenShares* shares = measure == TokenMeasure::exact ? falls_so_far() : measured(measure);
     if (!shares) return std::nullopt;
     const std::vector<double>& values = encoded ? shares->encoded : shares->own;
     if (token >= std::ssize(values)) return std::nullopt;
+    const bool waits = measure == TokenMeasure::exact && !measured(measure);
+    if (waits && std::isnan(values[static_cast<std::size_t>(token)])) return std::nullopt;
     const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
     static constexpr std::array names{"Directly, from ", "Rollout, from ", "Attention × gradient of ",
                                       "Without "};

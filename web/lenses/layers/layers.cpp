@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "analysis/rank_correlation.hpp"
@@ -16,6 +17,7 @@ namespace attn::app {
 namespace {
 
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+constexpr Index most_out_of_view = 64;     // tokens that are taken out whether or not anybody looks
 
 constexpr LinkRow layers_link_rows[] = {
     {"layers.token", "the id of a token",
@@ -233,26 +235,63 @@ bool LayersLens::measure() {
     return (gradient_ && gradient_->step()) || take_tokens_out();
 }
 
+// Each token is a run of its own, so those of a long text wait until they are looked at, the most important first.
 bool LayersLens::take_tokens_out() {
-    if (exact_) return false;
+    if (measured(TokenMeasure::exact)) return false;
+    if (!tokens_in_view_ && trace_->tokens() > most_out_of_view) return false;
     if (!taken_out_) {
-        auto begun = Effects::start(trace_, {.raise = token(), .over = {}, .row = row()},
-                                    without_tokens(*trace_, row()), slice_operations);
+        std::vector<Effects::Variant> all = without_tokens(*trace_, row()), ordered;
+        const Index encoded = trace_->encoder() ? trace_->encoder()->tokens() : 0,
+                    own = std::ssize(all) - encoded;
+        taken_order_.clear();
+        for (const Index token : by_importance(own, false)) taken_order_.push_back(token);
+        for (const Index token : by_importance(encoded, true)) taken_order_.push_back(own + token);
+        for (const Index variant : taken_order_)
+            ordered.push_back(std::move(all[static_cast<std::size_t>(variant)]));
+        auto begun = Effects::start(trace_, {.raise = token(), .over = {}, .row = row()}, std::move(ordered),
+                                    slice_operations);
         if (!begun) return false;
         taken_out_.emplace(*std::move(begun));
+        exact_.emplace(*trace_);
+        for (auto* each : {&exact_->own, &exact_->encoded}) std::ranges::fill(*each, NAN);
+        // What comes after the row does not reach it.
+        std::fill(exact_->own.begin() + own, exact_->own.end(), 0.0);
     }
-    if (taken_out_->step()) return true;
-    exact_.emplace(*trace_);
-    const std::span<const double> effects = taken_out_->effects();
-    const std::size_t own = effects.size() - exact_->encoded.size();
-    for (std::size_t i = 0; i < effects.size(); ++i)
-        (i < own ? exact_->own[i] : exact_->encoded[i - own]) = -effects[i];
-    return false;
+    const std::size_t before = taken_out_->effects().size();
+    const bool more = taken_out_->step();
+    const Index own = std::ssize(taken_order_) - std::ssize(exact_->encoded);
+    for (std::size_t i = before; i < taken_out_->effects().size(); ++i) {
+        const Index variant = taken_order_[i];
+        (variant < own ? exact_->own[static_cast<std::size_t>(variant)]
+                       : exact_->encoded[static_cast<std::size_t>(variant - own)]) =
+            -taken_out_->effects()[i];
+    }
+    return more;
+}
+
+// How much a token matters to the measures that are there for all tokens.
+std::vector<Index> LayersLens::by_importance(Index tokens, bool encoded) const {
+    std::vector<double> matters(static_cast<std::size_t>(tokens));
+    for (Index i = 0; i < token_measure_count; ++i) {
+        const TokenShares* shares = measured(static_cast<TokenMeasure>(i));
+        if (!shares || tokens == 0) continue;
+        const std::vector<double>& all = encoded ? shares->encoded : shares->own;
+        const double most =
+            std::abs(*std::ranges::max_element(all, {}, [](double each) { return std::abs(each); }));
+        for (std::size_t token = 0; most > 0 && token < matters.size(); ++token)
+            matters[token] += std::abs(all[token]) / most;
+    }
+    std::vector<Index> order(matters.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::ranges::sort(
+        order, {}, [&](Index token) { return std::pair(-matters[static_cast<std::size_t>(token)], token); });
+    return order;
 }
 
 std::optional<double> LayersLens::agreement(TokenMeasure measure) const {
     const TokenShares* shares = measured(measure);
-    if (!shares || !exact_) return std::nullopt;
+    const TokenShares* falls = measured(TokenMeasure::exact);
+    if (!shares || !falls) return std::nullopt;
     std::vector<double> a, b;
     const auto add = [&](const std::vector<double>& of, const std::vector<double>& exact, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -261,9 +300,8 @@ std::optional<double> LayersLens::agreement(TokenMeasure measure) const {
             b.push_back(measure == TokenMeasure::rollout ? std::abs(exact[i]) : exact[i]);
         }
     };
-    add(shares->own, exact_->own,
-        static_cast<std::size_t>(std::ssize(taken_out_->effects())) - exact_->encoded.size());
-    add(shares->encoded, exact_->encoded, exact_->encoded.size());
+    add(shares->own, falls->own, taken_order_.size() - falls->encoded.size());
+    add(shares->encoded, falls->encoded, falls->encoded.size());
     return a.size() < 2 ? std::nullopt : std::optional(rank_correlation(a, b));
 }
 
@@ -285,7 +323,7 @@ const TokenShares* LayersLens::measured(TokenMeasure measure) const {
         case TokenMeasure::gradient: return gradient_ && gradient_->done() ? &gradient_->shares() : nullptr;
         case TokenMeasure::exact: break;
     }
-    return exact_ ? &*exact_ : nullptr;
+    return exact_ && taken_out_->effects().size() == taken_order_.size() ? &*exact_ : nullptr;
 }
 
 void LayersLens::set(LayersState wanted) const {

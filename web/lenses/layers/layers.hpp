@@ -72,6 +72,8 @@ class LayersLens final : public Lens {
     const LogitLens* reading() const { return read_.complete ? read_.stream.get() : nullptr; }
     const DirectAttribution* parts() const { return read_.complete ? &read_.followed->parts : nullptr; }
     const TokenShares* measured(TokenMeasure measure) const;
+    // What the logit falls by without each token, as far as that is done; NaN where it is not.
+    const TokenShares* falls_so_far() const { return exact_ ? &*exact_ : nullptr; }
     // How alike a measure of tokens and the exact effects are in their order, over the tokens that the position reaches.
     // Rollout knows no signs, so it is compared with how far the logit moves. Nothing until both are there.
     std::optional<double> agreement(TokenMeasure measure) const;
@@ -104,6 +106,7 @@ class LayersLens final : public Lens {
     void show(Read read);
     bool measure();
     bool take_tokens_out();  // one after another; true while there is more to do
+    std::vector<Index> by_importance(Index tokens, bool encoded) const;  // the most important first
     Index row() const { return read_.stream->row(); }
     const std::vector<Index>& ranks() const { return read_.followed->ranks; }
     const States* states_at(Index position) const;  // null until they are read
@@ -157,7 +160,9 @@ class LayersLens final : public Lens {
     std::optional<AttentionGradient> gradient_;
     std::string no_gradient_;  // why there is none; empty: there is one, or will be
     std::optional<Effects> taken_out_;
-    std::optional<TokenShares> exact_;  // once all are taken out
+    std::vector<Index> taken_order_;    // of the variants that are run, in without_tokens
+    std::optional<TokenShares> exact_;  // what is known of them
+    bool tokens_in_view_ = false;       // in the last frame
     Range shown_;                       // the positions in view
     std::map<Index, States> others_;    // what is read at other positions
     std::optional<LogitLens> other_;    // the one at work

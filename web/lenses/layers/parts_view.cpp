@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "app/format.hpp"
 #include "lenses/layers/layers.hpp"
@@ -149,20 +148,7 @@ void LayersLens::draw_heads(const Drawing& drawing, Subject&, float width) {
 
 // Those that matter most to any of the measures, in the order of the text, where not all fit.
 std::vector<Index> LayersLens::tokens_shown(Index tokens, bool encoded, Index fit) const {
-    std::vector<double> matters(static_cast<std::size_t>(tokens));
-    for (Index i = 0; i < token_measure_count; ++i) {
-        const TokenShares* shares = measured(static_cast<TokenMeasure>(i));
-        if (!shares) continue;
-        const std::vector<double>& all = encoded ? shares->encoded : shares->own;
-        const double most =
-            std::abs(*std::ranges::max_element(all, {}, [](double each) { return std::abs(each); }));
-        for (std::size_t token = 0; most > 0 && token < matters.size(); ++token)
-            matters[token] += std::abs(all[token]) / most;
-    }
-    std::vector<Index> shown(matters.size());
-    std::iota(shown.begin(), shown.end(), Index{0});
-    std::ranges::sort(
-        shown, {}, [&](Index token) { return std::pair(-matters[static_cast<std::size_t>(token)], token); });
+    std::vector<Index> shown = by_importance(tokens, encoded);
     shown.resize(static_cast<std::size_t>(std::clamp(fit, Index{1}, tokens)));
     std::ranges::sort(shown);
     return shown;
@@ -177,14 +163,14 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
         notations{"adds to the logit, exactly", "share of what arrives", "share of what helps",
                   "falls if no query sees its key"};
     const auto which = static_cast<std::size_t>(measure);
-    const TokenShares* shares = measured(measure);
+    const bool exact = measure == TokenMeasure::exact;
+    const TokenShares* shares = exact ? falls_so_far() : measured(measure);
     Matrix values(1, std::ssize(row.tokens));
     for (Index c = 0; c < values.cols; ++c) {
         const auto token = static_cast<std::size_t>(row.tokens[static_cast<std::size_t>(c)]);
         values.at(0, c) = shares ? (row.encoded ? shares->encoded : shares->own)[token] : NAN;
     }
-    const double progress = measure == TokenMeasure::exact
-                                ? (taken_out_ ? static_cast<double>(taken_out_->progress()) : 0)
+    const double progress = exact ? (taken_out_ ? static_cast<double>(taken_out_->progress()) : 0)
                             : measure == TokenMeasure::gradient ? (gradient_ ? gradient_->progress() : 0)
                             : rollout_                          ? rollout_->progress()
                                                                 : 0;
@@ -197,7 +183,7 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
     grid.column_labels = row.words;
     grid.row_axis = "position";
     grid.column_axis = "token";
-    grid.is_signed = measure == TokenMeasure::direct || measure == TokenMeasure::exact;
+    grid.is_signed = measure == TokenMeasure::direct || exact;
     grid.allowed = [&](Index, Index c) { return !std::isnan(values.at(0, c)); };
     const Index first =
         (row.encoded ? layers_rows::encoded : layers_rows::tokens) + static_cast<Index>(measure);
@@ -230,6 +216,7 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
                 draw_token_row(drawing, row, measure, width);
         }
     };
+    const float top = ImGui::GetCursorScreenPos().y;
     ui::section("Which tokens it came from");
     ui::caption(
         "The first row is exact, but direct alone: what the heads read of each token at this position. The "
@@ -237,17 +224,25 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
         "is exact for all ways: the model runs again without each token’s key. The two between guess at it: "
         "rollout "
         "by the weights of all layers, attention × gradient by the weights that help.");
-    if (exact_) {
+    if (measured(TokenMeasure::exact)) {
         std::string text;
         for (const auto& [measure, name] :
              {std::pair{TokenMeasure::direct, "direct"}, std::pair{TokenMeasure::rollout, "rollout"},
               std::pair{TokenMeasure::gradient, "attention × gradient"}})
             if (const auto same = agreement(measure))
-                text += (text.empty() ? "" : ", ") + std::string(name) + " " + fixed(*same, 2);
+                text += (text.empty() ? "" : ", ") + std::string(name) + " " + fixed(*same, 2) +
+                        (measure == TokenMeasure::rollout ? " (which has no sign, with the size of the fall)"
+                                                          : "");
         if (!text.empty()) {
             ui::caption(("Rank correlation with the last row: " + text + ".").c_str());
             ui::landmark_item("layers/agreement");
         }
+    } else {
+        ui::caption(("The last row is being computed, the most important tokens first" +
+                     (falls_so_far() ? ": " + with_commas(std::ssize(taken_out_->effects())) + " of " +
+                                           many(std::ssize(taken_order_), "token") + " so far."
+                                     : std::string(".")))
+                        .c_str());
     }
     double of_heads = 0;
     for (const LogitShare& share : parts()->shares())
@@ -258,10 +253,12 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
                      fixed(of_heads, 4) + ", the tokens make " + fixed(parts()->tokens().total(), 4) + ".")
                         .c_str());
     rows(stream_text(subject), false);
-    const Attention* encoder = encoder_text(subject);
-    if (!encoder) return;
-    ui::section("And of what the encoder read");
-    rows(*encoder, true);
+    if (const Attention* encoder = encoder_text(subject)) {
+        ui::section("And of what the encoder read");
+        rows(*encoder, true);
+    }
+    const ImVec2 end = ImGui::GetCursorScreenPos();
+    tokens_in_view_ = ImGui::IsRectVisible({end.x, top}, {end.x + width, end.y});
 }
 
 }  // namespace attn::app
