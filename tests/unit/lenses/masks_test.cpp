@@ -426,3 +426,16 @@ TEST_CASE("the race of the kernel ends, and its time explains itself") {
     REQUIRE(time);
     CHECK(time->f32 == masks_in(screen).race()->ratio());
 }
+
+TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
+    Screen screen;
+    screen.open_sentence(14);
+    open(screen);
+    screen.click("masks/preset/window of 16");
+    screen.settle();
+    CHECK(masks_in(screen).counting().counts().skipped == 0);
+    screen.click("masks/size/any n");
+    screen.settle();
+    CHECK(tried(screen).size >= 1024);
+    CHECK(masks_in(screen).counting().counts().skipped > 0);
+}

@@ -200,6 +200,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     Screen screen;
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"tiles"});
+    screen.visit.perform(SetTileSize{{2, 2}});
     screen.settle();
     CHECK(tiles_in(screen).cover(shown(screen)).skipped_tiles() == 3);
     screen.click("tiles/forward");
@@ -326,4 +327,37 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
     CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
     CHECK(explained(screen, tile_cell(TilePart::naive, 48 * row, 0)).operands.size() ==
           static_cast<std::size_t>(tokens));
+}
+
+TEST_CASE("the tiles that the lens opens with move fewer bytes than the naive order, whatever the head") {
+    Random random(3);
+    for (const Index n : {1, 2, 3, 8, 14, 15, 64, 300, 2000})
+        for (const Index d : {1, 4, 20, 64, 128}) {
+            const auto drawn = [&] {
+                Tensor tensor({1, n, d});
+                for (Index i = 0; i < tensor.size(); ++i)
+                    tensor.data()[i] = static_cast<float>(random.normal());
+                return tensor;
+            };
+            CAPTURE(n, d);
+            auto run = Record::run(drawn(), drawn(), drawn(), AttentionSpec{});
+            REQUIRE(run);
+            const auto record = std::make_shared<const Record>(*std::move(run));
+            const TileSize size = usual_tile_size(*record);
+            CHECK(size.queries <= tile_side_limit);
+            TileCover cover(record, 0, tile_grid(n, n, size, tiles_limit));
+            while (cover.step()) continue;
+            CHECK(cover.cost(cover.grid().count()).moved() < naive_cost(*record).moved());
+        }
+    Screen screen;
+    open_tiles(screen, worked_subject);
+    CHECK(shown(screen).grid.size == TileSize{2, 2});
+    screen.open_sentence(16);
+    open_tiles(screen, sentence_subject);
+    const TilesLens::Shown now = shown(screen);
+    CHECK(tiles_in(screen).cover(now).cost(now.grid.count()).moved() < naive_cost(*now.record).moved());
+    // A walk keeps to the tiles that it began with, and so does its link.
+    screen.click("tiles/forward");
+    CHECK(screen.visit.state().of<TilesState>().size == now.grid.size);
+    CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<TilesState>().size == TileSize{2, 2});
 }

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::size_t longest_typed = 40'000;
 
+// Long enough for a window to leave whole tiles of the kernels out.
+constexpr Index usual_any_n = 1024;
+
 // Controls that keep together, on a line that breaks where they do not fit.
 void group(float width, auto draw) {
     ui::next_control(width);
@@ -75,7 +78,7 @@ void MasksLens::draw_settings(Subject& subject) {
     ImGui::BeginGroup();
     ui::label("size");
     if (const auto chosen = ui::choice("masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
-        tried.size = *chosen == 0 ? 0 : std::clamp<Index>(looked_->queries, 64, mask_size_limit);
+        tried.size = *chosen == 0 ? 0 : std::clamp<Index>(looked_->queries, usual_any_n, mask_size_limit);
     ImGui::EndGroup();
     if (own)
         group(ui::need::slider, [&] {

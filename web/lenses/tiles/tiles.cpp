@@ -20,9 +20,9 @@ constexpr LinkRow tile_rows[] = {
          return sides && sides->size() == 2 && take(s, SetTileSize{{(*sides)[0], (*sides)[1]}});
      },
      [](const State& s, const State&) -> std::optional<std::string> {
-         const TileSize& size = s.of<TilesState>().size;
-         if (size == TilesState{}.size) return std::nullopt;
-         return write_integers(std::vector<Index>{size.queries, size.keys});
+         const auto& size = s.of<TilesState>().size;
+         if (!size) return std::nullopt;
+         return write_integers(std::vector<Index>{size->queries, size->keys});
      }},
     {"tiles.tile", "the number of a tile, from 0 on",
      [](State& s, const std::string& value) {
@@ -57,11 +57,24 @@ std::string SetTileSize::describe(const State&) const {
 
 Status SetTile::apply(State& state) const {
     if (tile < 0 || tile >= tiles_limit) return Error{"There is no such tile."};
-    state.edit<TilesState>().tile = tile;
+    TilesState& tiles = state.edit<TilesState>();
+    tiles.tile = tile;
+    if (tile > 0 && !tiles.size) tiles.size = size;
     return ok();
 }
 std::string SetTile::describe(const State&) const {
     return "tile " + with_commas(static_cast<std::ptrdiff_t>(tile + 1));
+}
+
+TileSize usual_tile_size(const Record& record) {
+    TileSize size{2, 2};
+    const auto moves_more = [&] {
+        const Index rows = (record.queries() + size.queries - 1) / size.queries;
+        return static_cast<double>(rows - 1) * static_cast<double>(record.d_k() + record.d_v()) >=
+               4 * static_cast<double>(record.queries());
+    };
+    while (size.queries < tile_side_limit && moves_more()) size.queries *= 2;
+    return size;
 }
 
 Stage score_stage(const AttentionSpec& spec) {
@@ -88,7 +101,8 @@ std::optional<TilesLens::Shown> TilesLens::shown(Subject& subject) const {
     Shown now{.record = attention->record(s.layer), .head = s.head};
     if (!now.record || now.record->queries() < 1 || now.record->keys() < 1) return std::nullopt;
     const TilesState& tiles = state().of<TilesState>();
-    now.grid = tile_grid(now.record->queries(), now.record->keys(), tiles.size, tiles_limit);
+    now.grid = tile_grid(now.record->queries(), now.record->keys(),
+                         tiles.size.value_or(usual_tile_size(*now.record)), tiles_limit);
     now.tile = std::min(tiles.tile, now.grid.count() - 1);
     now.queries = now.rows = now.grid.queries_of(now.grid.row(now.tile));
     now.keys = now.grid.keys_of(now.col());

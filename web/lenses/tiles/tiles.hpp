@@ -18,7 +18,7 @@ inline constexpr Index tiles_limit = 100'000;  // a head with more of them gets 
 inline constexpr Index tile_rows_shown = 8;
 
 struct TilesState {
-    TileSize size{2, 2};
+    std::optional<TileSize> size = {};  // none: usual_tile_size of what is looked at
     Index tile = 0;  // the one that was done last, among all (analysis/attention_tiles.hpp)
     bool operator==(const TilesState&) const = default;
 };
@@ -31,11 +31,16 @@ struct SetTileSize {
 };
 struct SetTile {
     Index tile;
+    TileSize size{2, 2};  // in which it is counted, where none is set
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 
 LinkRows tiles_links();
+
+// Tiles of two keys and of as few queries, doubled from two, as move fewer bytes than the naive order does. With R rows of
+// tiles that is (R − 1) (d_k + d_v) < 4 n_q: see naive_cost and TileCover::cost, without a tile that is skipped.
+TileSize usual_tile_size(const Record& record);
 
 // What stands at Stage::lens: the row is a query, and the column says which number of it, as of the tile that was done
 // last: a part, and the index of a key within the tile or of a component.

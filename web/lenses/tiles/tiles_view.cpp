@@ -33,18 +33,18 @@ std::string times(TileSize size) { return std::to_string(size.queries) + " × " 
 }  // namespace
 
 void TilesLens::draw_controls(const Drawing& drawing, const Shown& now) {
-    const TilesState& tiles = state().of<TilesState>();
+    const TileSize asked = state().of<TilesState>().size.value_or(usual_tile_size(*now.record));
     const TileSize own = now.record->kernels().attention_tile;
     const std::array<TileSize, 3> sizes{TileSize{tile_rows_shown, 1}, TileSize{2, 2}, own};
     const std::string own_name = "the kernel’s own, " + times(own);
     const std::array<const char*, 3> names{"one key at a time", "2 × 2", own_name.c_str()};
     ImGui::BeginGroup();
     ui::label("tiles");
-    const auto taken = static_cast<int>(std::ranges::find(sizes, tiles.size) - sizes.begin());
+    const auto taken = static_cast<int>(std::ranges::find(sizes, asked) - sizes.begin());
     if (const auto chosen = ui::choice("tiles/preset", names, taken))
         drawing.visit.perform(SetTileSize{sizes[static_cast<std::size_t>(*chosen)]});
     ImGui::EndGroup();
-    TileSize size = tiles.size;
+    TileSize size = asked;
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
     if (const auto side = ui::stepper("tiles/queries", "queries", size.queries, 1, tile_side_limit))
@@ -54,7 +54,7 @@ void TilesLens::draw_controls(const Drawing& drawing, const Shown& now) {
     ImGui::BeginGroup();
     if (const auto side = ui::stepper("tiles/keys", "keys", size.keys, 1, tile_side_limit)) size.keys = *side;
     ImGui::EndGroup();
-    if (size != tiles.size) drawing.visit.perform(SetTileSize{size}, ui::gesture());
+    if (size != asked) drawing.visit.perform(SetTileSize{size}, ui::gesture());
 }
 
 // Goes through the tiles by hand; the walk that goes on by itself then stops.
@@ -63,7 +63,7 @@ void TilesLens::draw_steps(const Shown& now) {
     const Index back = covered.neighbour(now.tile, -1), next = covered.neighbour(now.tile, 1);
     const auto go = [&](Index tile) {
         play_.reset();
-        visit().perform(SetTile{tile}, ui::gesture());
+        visit().perform(SetTile{tile, usual_tile_size(*now.record)}, ui::gesture());
     };
     if (ui::button("tiles/back", "Back", back != now.tile)) go(back);
     ImGui::SameLine(0, 6);
@@ -96,7 +96,8 @@ void TilesLens::play(const Drawing& drawing, const Shown& now) {
         const Index stride = std::max(now.grid.count() / play_steps, Index{1});
         const Index next = covered.neighbour(std::min(now.tile + stride, now.grid.count()) - 1, 1);
         const bool ends = next <= now.tile || covered.neighbour(next, 1) == next;
-        if (next > now.tile) drawing.visit.perform(SetTile{next}, play_->gesture);
+        if (next > now.tile)
+            drawing.visit.perform(SetTile{next, usual_tile_size(*now.record)}, play_->gesture);
         if (ends) return play_.reset();
         play_->next_ms = time + play_ms;
     }
@@ -161,7 +162,7 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     if (!covered.done())
         visit().continue_with(
             [this, of = covered.grid()] { return cover_ && cover_->grid() == of && cover_->step(); });
-    if (covered.grid().size != state().of<TilesState>().size)
+    if (covered.grid().size != state().of<TilesState>().size.value_or(usual_tile_size(*now->record)))
         ui::caption(("So many tokens would make more than " + with_commas(tiles_limit) + " tiles; they are " +
                      times(covered.grid().size) + " here.")
                         .c_str());

@@ -14,7 +14,9 @@ struct TilesLens::View {
 
     const std::vector<std::string>& query_names() const { return subject.attention()->query_names(); }
     const std::vector<std::string>& key_names() const { return subject.attention()->key_names(); }
-    void go_to(Index tile, std::uint64_t gesture) const { drawing.visit.perform(SetTile{tile}, gesture); }
+    void go_to(Index tile, std::uint64_t gesture) const {
+        drawing.visit.perform(SetTile{tile, usual_tile_size(*shown.record)}, gesture);
+    }
 };
 
 }  // namespace attn::app
