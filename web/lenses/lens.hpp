@@ -51,6 +51,8 @@ class Lens : public Resident {
     // Returns one sentence, computed from what is shown, that says what can be seen; empty if the subject's
     // heading already says it.
     virtual std::string spoken(Subject&) { return ""; }
+    // The same for another query, which the cursor is over; empty if the sentence is not about one query.
+    virtual std::string preview(Subject&, Index) { return ""; }
 
   protected:
     Visit& visit() const { return visit_; }

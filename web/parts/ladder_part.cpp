@@ -345,8 +345,8 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
         if (follows) ui::scroll_to(min, max);
         refused_at = ImVec2(std::min(min.x, corner.x + width - offer_width), max.y + 6);
     }
-    row_bars(drawing, ladder, queries, keys, {corner.x + layout.bars.x, corner.y + layout.bars.y},
-             layout.bars_width);
+    row_bars(drawing, ladder, usual_row(subject, queries), keys,
+             {corner.x + layout.bars.x, corner.y + layout.bars.y}, layout.bars_width);
     if (refused_ && refused_at) offer_instead(frame, *refused_at);
     ImGui::SetCursorScreenPos({corner.x, corner.y + layout.height});
     ImGui::Dummy({width, 1});

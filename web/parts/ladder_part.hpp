@@ -2,6 +2,7 @@
 // dragged, turned with the wheel and typed into.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -12,6 +13,12 @@
 #include "widgets/typing.hpp"
 
 namespace attn::parts {
+
+// The row that is told while no query is chosen: the predicted one, as everywhere, or the last one in view.
+inline Index usual_row(app::Subject& subject, Range queries) {
+    return std::clamp(subject.attention()->predicted(), queries.begin,
+                      std::max(queries.end - 1, queries.begin));
+}
 
 class LadderPart {
   public:

@@ -19,10 +19,8 @@ constexpr float most_name = 96, number_room = 58;
 
 float bars_height(Index keys) { return title_height + bar_pitch * static_cast<float>(keys); }
 
-void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
-              ImVec2 origin, float width) {
-    // Where the window begins later, the last query sees most of its keys.
-    const Index usual = queries.begin == 0 ? 0 : queries.end - 1;
+void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Index usual, Range keys, ImVec2 origin,
+              float width) {
     Index query = drawing.pointed.query.value_or(drawing.selection().query.value_or(usual));
     if (query >= ladder.queries()) query = usual;
     ImDrawList* list = ImGui::GetWindowDrawList();

@@ -6,8 +6,9 @@
 
 namespace attn::parts {
 
-void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Range queries, Range keys,
-              ImVec2 origin, float width);
+// `usual` is the query while none is chosen.
+void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Index usual, Range keys, ImVec2 origin,
+              float width);
 float bars_height(Index keys);
 
 }  // namespace attn::parts

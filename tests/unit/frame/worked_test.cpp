@@ -1,6 +1,7 @@
 // Tests the worked example's page: what stands above its matrices, their places, and editing their cells.
 #include <imgui_internal.h>
 
+#include <algorithm>
 #include <catch_amalgamated.hpp>
 
 #include "subjects/worked/commands.hpp"
@@ -201,4 +202,43 @@ TEST_CASE("operators stay with their operands at every width") {
         }
         CHECK(signs >= 5);
     }
+}
+
+TEST_CASE("sentence, steps and bars speak of one word, and of the word under the cursor") {
+    Screen screen;
+    screen.frame.greet();
+    const auto status = [] {
+        const auto& nodes = ui::semantics();
+        const auto node = std::ranges::find(nodes, ui::Role::status, &ui::Node::role);
+        REQUIRE(node != nodes.end());
+        return node->name;
+    };
+    const auto says = [](const std::string& part) {
+        return std::ranges::any_of(
+            ui::semantics(), [&](const ui::Node& node) { return node.name.find(part) != std::string::npos; });
+    };
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.visit.perform(OpenLens{"ladder"});
+    screen.settle();
+    CHECK(status().starts_with("“mat” looks most at "));
+    CHECK(says("Where “mat” looks"));
+    CHECK(says("“mat” wants to know"));
+    screen.hover("weight/0/1");
+    screen.draw(2);
+    CHECK(status().starts_with("“cat” looks most at "));
+    CHECK(says("Where “cat” looks"));
+    CHECK(says("“cat” wants to know"));
+    CHECK(screen.frame.spoken().starts_with("“mat” "));
+    screen.visit.perform(OpenLens{"overview"});
+    ImGui::GetIO().AddMousePosEvent(-1, -1);
+    screen.settle();
+    CHECK(status().starts_with("Reading “mat”, "));
+    const float below = rect("spoken").top;
+    screen.hover("map/0/1");
+    screen.draw(2);
+    CHECK(status().starts_with("Reading “cat”, "));
+    CHECK(rect("spoken").top == below);
+    ImGui::GetIO().AddMousePosEvent(-1, -1);
+    screen.draw(3);
+    CHECK(status().starts_with("Reading “mat”, "));
 }

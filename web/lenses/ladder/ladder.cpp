@@ -111,24 +111,31 @@ std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) c
 }
 
 std::string LadderLens::spoken(Subject& subject) {
+    const Index usual = parts::usual_row(subject, window_of(subject).queries);
+    return sentence_of(subject, subject.chosen().query.value_or(usual), told_);
+}
+
+std::string LadderLens::preview(Subject& subject, Index query) {
+    return sentence_of(subject, query, previewed_);
+}
+
+std::string LadderLens::sentence_of(Subject& subject, Index of, Told& told) const {
     const Attention& attention = *subject.attention();
     const Ladder& ladder = *subject.ladder();
     const Selection s = subject.chosen();
     const auto record = attention.record(s.layer);
-    const Index last = ladder.queries() - 1, usual = ladder.edits() ? 0 : attention.predicted();
-    const Index query = std::min(s.query.value_or(usual), last);
+    const Index query = std::min(of, ladder.queries() - 1);
     if (!record || query < 0) return "";
-    const Told row{attention.version(), {s.layer, s.head}, query};
-    if (row != told_) {
-        told_ = row;
-        strongest_ = -1;
+    const Row row{attention.version(), {s.layer, s.head}, query};
+    if (row != told.row) {
+        told = {row, -1};
         const std::vector<float> weights = record->weights(s.head, query);
         for (Index key = 0; key < ladder.keys(); ++key) {
             const auto weight = [&](Index of) { return weights[static_cast<std::size_t>(of)]; };
-            if (weight(key) > (strongest_ < 0 ? 0 : weight(strongest_))) strongest_ = key;
+            if (weight(key) > (told.strongest < 0 ? 0 : weight(told.strongest))) told.strongest = key;
         }
     }
-    const Index most = strongest_;
+    const Index most = told.strongest;
     const std::string asks = query_in_words(attention, query);
     if (most < 0) return "The mask leaves " + asks + " nothing to look at, so its output is 0.";
     const std::string there =

@@ -40,6 +40,7 @@ class LadderLens final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
+    std::string preview(Subject& subject, Index query) override;
     bool shows(Subject& subject, const CellRef& cell) const override;
     std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
@@ -51,15 +52,19 @@ class LadderLens final : public Lens {
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
 
     std::map<std::string_view, parts::LadderPart> seen_;  // by subject
-    // The row that the sentence is about, and its strongest key; −1: it sees none.
-    struct Told {
+    // A row that a sentence is about, and its strongest key; −1: it sees none.
+    struct Row {
         std::uint64_t version = 0;  // of the attention
         HeadIndex head;
         Index query = -1;
-        bool operator==(const Told&) const = default;
+        bool operator==(const Row&) const = default;
     };
-    Told told_;
-    Index strongest_ = -1;
+    struct Told {
+        Row row;
+        Index strongest = -1;
+    };
+    std::string sentence_of(Subject& subject, Index query, Told& told) const;
+    Told told_, previewed_;
 };
 
 }  // namespace attn::app

@@ -32,10 +32,22 @@ void Overview::follow(const State&, Change) {
     });
 }
 
+namespace {
+
+std::string sentence_of(const std::optional<Reading>& reading) {
+    return reading ? reading->asks + ", this head " + looks_at(*reading) + "." : "";
+}
+
+}  // namespace
+
 std::string Overview::spoken(Subject& subject) {
     const Selection s = subject.chosen();
-    const auto& reading = reader_.read(*subject.attention(), s.layer, s.head, s.query);
-    return reading ? reading->asks + ", this head " + looks_at(*reading) + "." : "";
+    return sentence_of(reader_.read(*subject.attention(), s.layer, s.head, s.query));
+}
+
+std::string Overview::preview(Subject& subject, Index query) {
+    const Selection s = subject.chosen();
+    return sentence_of(previewed_.read(*subject.attention(), s.layer, s.head, query));
 }
 
 }  // namespace attn::app

@@ -21,6 +21,7 @@ class Overview final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     void follow(const State& before, Change how) override;
     std::string spoken(Subject& subject) override;
+    std::string preview(Subject& subject, Index query) override;
     bool shows(Subject& subject, const CellRef& cell) const override;
     std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
@@ -33,7 +34,7 @@ class Overview final : public Lens {
         parts::ScorePart score;
     };
     std::map<std::string_view, Seen> seen_;
-    RowReader reader_;
+    RowReader reader_, previewed_;
 };
 
 }  // namespace attn::app
