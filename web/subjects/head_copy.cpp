@@ -1,6 +1,7 @@
 #include "subjects/head_copy.hpp"
 
 #include <cmath>
+#include <numeric>
 
 namespace attn::app {
 
@@ -12,12 +13,19 @@ std::vector<std::string> names_of(const std::vector<std::string>& names, Range r
 
 }  // namespace
 
-Matrix rows_of(const Tensor& tensor, Index head, Range rows) {
+Matrix rows_of(const Tensor& tensor, Index head, std::span<const Index> rows) {
     const ConstMatrix all = tensor.heads().head(head);
-    Matrix m(rows.size(), all.cols);
+    Matrix m(std::ssize(rows), all.cols);
     for (Index r = 0; r < m.rows; ++r)
-        for (Index c = 0; c < m.cols; ++c) m.at(r, c) = static_cast<double>(all(rows.begin + r, c));
+        for (Index c = 0; c < m.cols; ++c)
+            m.at(r, c) = static_cast<double>(all(rows[static_cast<std::size_t>(r)], c));
     return m;
+}
+
+Matrix rows_of(const Tensor& tensor, Index head, Range rows) {
+    std::vector<Index> all(static_cast<std::size_t>(rows.size()));
+    std::iota(all.begin(), all.end(), rows.begin);
+    return rows_of(tensor, head, all);
 }
 
 HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,

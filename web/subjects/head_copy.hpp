@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct HeadCopy {
 
 // Returns some rows of one head of a tensor [heads, rows, columns].
 Matrix rows_of(const Tensor& tensor, Index head, Range rows);
+Matrix rows_of(const Tensor& tensor, Index head, std::span<const Index> rows);
 
 // `from` says where the head is from: "layer 3, head 0 of storyteller".
 HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,

@@ -1,9 +1,11 @@
 #include "lenses/geometry/geometry.hpp"
 
+#include <algorithm>
 #include <array>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
+#include "app/format.hpp"
 #include "app/link.hpp"
 #include "subjects/worked/commands.hpp"
 #include "unit/app/support.hpp"
@@ -235,8 +237,9 @@ TEST_CASE(
             CHECK(head.off32 <= head.bound + head.plain_off32);
             CHECK(head.off <= 1e-13 * head.matrices.condition * (1 + head.bound * 0x1p24));
             CHECK(screen.spoken().starts_with("Under this "));
-            const std::string last = std::to_string(screen.subject().attention()->queries() - 1);
+            const std::string last = std::to_string(head.in_view.keys.size() - 1);
             CHECK(screen.shows("geometry/score/" + last + "/" + last));
+            CHECK(head.in_view.keys.holds(screen.subject().attention()->queries() - 1));
         }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
@@ -449,4 +452,29 @@ TEST_CASE("a large head is shown in parts, and each of its steps is short") {
     CHECK(screen.spoken().find("250 million multiply-adds") != std::string::npos);
     screen.set([](auto& s) { s.einsum = "ij-> with A"; });
     CHECK(screen.spoken() == "A is 3000×3000; an einsum here takes matrices of at most 1,000,000 numbers.");
+}
+
+TEST_CASE("a share of symmetry stands beside that of a matrix of independent numbers") {
+    // The mean over many forms of such factors.
+    Random random(8);
+    constexpr Index n = 5, rank = 3;
+    double whole = 0, symmetric = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        std::vector<double> left, right;
+        for (Index i = 0; i < n * rank; ++i)
+            left.push_back(random.normal()), right.push_back(random.normal());
+        const FormSquares squares = squares_of({{left.data(), n, rank, rank}, {right.data(), n, rank, rank}});
+        whole += squares.whole;
+        symmetric += squares.symmetric;
+    }
+    CHECK(std::abs(symmetric / whole - 0.5 * (1 + 1.0 / n)) < 0.005);
+    GeometryScreen screen;
+    screen.open_sentence(6);
+    screen.open();
+    const auto rows = static_cast<double>(screen.lens().form(screen.subject())->factors().rows());
+    const std::string expected = "a matrix of independent numbers has " + fixed(50 + 50 / rows, 1) + " and " +
+                                 fixed(50 - 50 / rows, 1) + " % on average";
+    CHECK(std::ranges::any_of(ui::semantics(), [&](const ui::Node& node) {
+        return node.name.find(expected) != std::string::npos;
+    }));
 }

@@ -281,7 +281,7 @@ std::optional<Explained> GeometryLens::explain_gauge(Subject& subject, const Cel
         out.title = brackets("Q G (K G⁻ᵀ)ᵀ", query, key);
         out.formula = "Σ_a (Q G)[i, a] · (K G⁻ᵀ)[j, a]";
         out.operands_title = "The moved query and the moved key";
-        const Index i = cell.row - head.in_view.queries.begin, j = cell.col - head.in_view.keys.begin;
+        const Index i = head.in_view.queries.place(cell.row), j = head.in_view.keys.place(cell.col);
         explain_sum(
             out, d, [&](Index a) { return Factor{head.q.at(i, a), own(Number::moved_q, cell.row, a)}; },
             [&](Index a) { return Factor{head.k.at(j, a), own(Number::moved_k, cell.col, a)}; }, {"q", "k"});
@@ -296,7 +296,7 @@ std::optional<Explained> GeometryLens::explain_gauge(Subject& subject, const Cel
         return out;
     }
     const bool of_key = cell.number == Number::moved_k;
-    const Range range = of_key ? head.in_view.keys : head.in_view.queries;
+    const ShownTokens& shown = of_key ? head.in_view.keys : head.in_view.queries;
     const Matrix& moved32 = of_key ? head.k32 : head.q32;
     const ConstMatrix from = of_key ? record.k().heads().head(record.kv_head(head.in_view.head))
                                     : record.q().heads().head(head.in_view.head);
@@ -315,7 +315,7 @@ std::optional<Explained> GeometryLens::explain_gauge(Subject& subject, const Cel
                           own(of_key ? Number::dual : Number::gauge, b, cell.col)};
         },
         {of_key ? "k" : "q", "g"});
-    out.f32 = moved32.at(cell.row - range.begin, cell.col);
+    out.f32 = moved32.at(shown.place(cell.row), cell.col);
     return out;
 }
 
@@ -332,7 +332,7 @@ std::optional<Explained> GeometryLens::explain_metric(Subject& subject, const Ce
     };
     const std::string col = std::to_string(cell.col), query = label_at(attention.query_names(), cell.row),
                       key = label_at(attention.key_names(), cell.col);
-    const Index i = cell.row - head.in_view.queries.begin, j = cell.col - head.in_view.keys.begin;
+    const Index i = head.in_view.queries.place(cell.row), j = head.in_view.keys.place(cell.col);
     const auto raw_at = CellPlace{place.head, {Stage::raw, cell.row, cell.col}};
     Explained out;
     switch (cell.number) {

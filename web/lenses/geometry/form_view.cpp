@@ -114,10 +114,13 @@ void GeometryLens::draw_form_map(const Drawing& drawing, Subject& subject, const
     lines.finish();
     const FormSquares& all = form.squares();
     std::string told = "‖M‖ = " + fixed(std::sqrt(all.whole), 3) + ".";
+    const auto rows_in_all = static_cast<double>(form.factors().rows());
     if (all.square && all.whole > 0)
         told += " Symmetric " + fixed(100 * all.symmetric / all.whole, 1) + " %, antisymmetric " +
                 fixed(100 * all.antisymmetric / all.whole, 1) +
-                " % of ‖M‖²; of a random matrix, half and half.";
+                " % of ‖M‖²; a matrix of independent numbers has " + fixed(50 + 50 / rows_in_all, 1) +
+                " and " + fixed(50 - 50 / rows_in_all, 1) + " % on average, ½ (1 ± 1/" +
+                with_commas(form.factors().rows()) + ").";
     if (shown.cut())
         told += " The picture is of the first " + with_commas(form_side_limit) + " rows and columns.";
     ui::caption(told.c_str());
@@ -161,34 +164,37 @@ void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const 
         const bool tokens = form.of() == FormOf::tokens;
         const bool of_key = tokens ? right : form.reads_keys(right);
         const bool keys = of_key && (tokens || weights(subject)->crosses);
-        const Range range = keys ? shown.keys : shown.queries;
+        const ShownTokens& in_view = keys ? shown.keys : shown.queries;
         const Index before = right ? form.first_col() : form.first_row();
-        Matrix values(range.size(), 1);
-        for (Index i = 0; i < range.size(); ++i) {
-            const Index token = range.begin + i;
+        Matrix values(in_view.size(), 1);
+        for (Index i = 0; i < in_view.size(); ++i) {
+            const Index token = in_view[i];
             const std::span<const double> along = right ? all.right_of(r) : all.left_of(r);
-            if (tokens) {
-                values.at(i, 0) = along[static_cast<std::size_t>(token - before)];
+            if (tokens) {  // of a long text the form holds some
+                const Index at = token - before;
+                const bool held = at >= 0 && at < std::ssize(along);
+                values.at(i, 0) = held ? along[static_cast<std::size_t>(at)] : NAN;
                 continue;
             }
             for (Index b = 0; b < std::ssize(along); ++b)
                 values.at(i, 0) +=
                     weights(subject)->input(token, b, of_key) * along[static_cast<std::size_t>(b)];
         }
-        const auto labels = labels_of(keys ? attention.key_names() : attention.query_names(), range);
+        const auto labels = in_view.labels(keys ? attention.key_names() : attention.query_names());
         const std::vector<std::string> column{right ? "v" : "u"};
         ui::MatrixGrid grid;
         grid.name = right ? "geometry/right" : "geometry/left";
         grid.title = std::string("These tokens, ") + side_name(form, right);
         grid.notation = tokens ? (right ? "v[j]" : "u[i]") : (right ? "x · v" : "x · u");
         grid.values = &values;
-        grid.first = {range.begin, 0};
         grid.row_labels = labels;
         grid.column_labels = column;
         grid.row_axis = tokens ? (right ? "key" : "query") : "token";
         grid.column_axis = "direction";
+        grid.allowed = [&](Index row, Index) { return !std::isnan(values.at(row, 0)); };
         grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, [&](Index row, Index) {
+        draw_matrix(drawing, lines, grid, [&](Index place, Index) {
+            const Index row = in_view[place];
             if (tokens) return cell_of(right ? GeometryNumber::right : GeometryNumber::left, r, row - before);
             return cell_of(right ? GeometryNumber::right_token : GeometryNumber::left_token, row, r);
         });

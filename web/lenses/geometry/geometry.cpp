@@ -1,7 +1,9 @@
 #include "lenses/geometry/geometry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "app/format.hpp"
 #include "subjects/chosen_row.hpp"
@@ -42,7 +44,7 @@ const char* gauge_name(GaugeKind kind) {
 
 double largest_move(const GaugedHead& head) {
     const Record& record = *head.in_view.record;
-    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries);
+    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries.tokens());
     double largest = 0;
     for (std::size_t i = 0; i < q.values.size(); ++i)
         largest = std::max(largest, std::abs(head.q.values[i] - q.values[i]));
@@ -165,12 +167,17 @@ TokenDirections* GeometryLens::words(Subject& subject, bool right) const {
 std::optional<VectorsInView> GeometryLens::in_view(Subject& subject) const {
     const auto shown = record(subject);
     if (!shown) return std::nullopt;
-    const Index last = query(*shown);
-    Range keys = tokens_up_to(last, shown->keys(), geometry_tokens_shown);
-    if (const auto key = state().selection.key; key && (*key < keys.begin || *key >= keys.end))
-        keys = tokens_up_to(*key, shown->keys(), geometry_tokens_shown);
-    return VectorsInView{shown.get(), subject.chosen_head().head,
-                         tokens_up_to(last, shown->queries(), geometry_tokens_shown), keys};
+    const Index last = query(*shown), head = subject.chosen_head().head;
+    const std::vector<float> weights = shown->weights(head, last);
+    const Index strongest = std::ranges::max_element(weights) - weights.begin();
+    const bool one_line = subject.attention()->one_line();
+    const std::array wanted{one_line ? last : -1, state().selection.key.value_or(-1), strongest};
+    // Where queries are keys, both sides show the same tokens.
+    const std::span<const Index> of_queries = std::span(wanted).first(one_line ? wanted.size() : 0);
+    return VectorsInView{shown.get(),
+                         head,
+                         {shown->queries(), geometry_tokens_shown, last, of_queries},
+                         {shown->keys(), geometry_tokens_shown, last, wanted}};
 }
 
 const GaugedHead* GeometryLens::gauged(Subject& subject) const {
@@ -214,7 +221,7 @@ bool GeometryLens::holds(Subject& subject, const GeometryCell& cell) const {
     const auto shown = record(subject);
     if (!shown || cell.row < 0 || cell.col < 0) return false;
     const auto within = [&](Index rows, Index cols) { return cell.row < rows && cell.col < cols; };
-    const auto in = [](Index i, Range range) { return i >= range.begin && i < range.end; };
+    const auto in = [](Index i, const ShownTokens& tokens) { return tokens.holds(i); };
     const Index d = shown->d_k();
     const auto vectors = *in_view(subject);
     switch (cell.number) {
@@ -333,13 +340,8 @@ std::vector<Table> GeometryLens::tables(Subject& subject) {
         for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
         return names;
     };
-    const auto named = [](std::span<const std::string> all, Range range) {
-        std::vector<std::string> names;
-        for (Index i = range.begin; i < range.end; ++i) names.push_back(label_at(all, i));
-        return names;
-    };
-    const auto queries = named(attention.query_names(), vectors->queries),
-               keys = named(attention.key_names(), vectors->keys);
+    const auto queries = vectors->queries.labels(attention.query_names()),
+               keys = vectors->keys.labels(attention.key_names());
     const auto components = counted(vectors->record->d_k());
     if (now().part == GeometryPart::gauge) {
         const GaugedHead& head = *gauged(subject);

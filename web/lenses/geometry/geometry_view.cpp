@@ -25,10 +25,11 @@ constexpr Index gauge_shown = 12;  // of G, as a matrix
 
 }  // namespace
 
-std::vector<std::string> labels_of(std::span<const std::string> names, Range range) {
-    std::vector<std::string> labels;
-    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
-    return labels;
+CellOf of_tokens(const ShownTokens& rows, const CellOf& cell) {
+    return [rows, cell](Index row, Index col) { return cell(rows[row], col); };
+}
+CellOf of_tokens(const ShownTokens& rows, const ShownTokens& cols, const CellOf& cell) {
+    return [rows, cols, cell](Index row, Index col) { return cell(rows[row], cols[col]); };
 }
 
 void draw_matrix(const Drawing& drawing, ui::Lines& lines, ui::MatrixGrid& grid, const CellOf& cell) {
@@ -131,17 +132,17 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     const Record& record = *head.in_view.record;
     const auto [first, second] = std::pair(head.gauge.first, head.gauge.second);
     const Index d = record.d_k();
-    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries),
-                 k = rows_of(record.k(), record.kv_head(head.in_view.head), head.in_view.keys);
+    const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries.tokens()),
+                 k = rows_of(record.k(), record.kv_head(head.in_view.head), head.in_view.keys.tokens());
     double reach = 0;
     // Where a key lies on a query, both are seen.
-    const auto points = [&](const char* name, ImU32 colour, float radius, const Matrix& rows, Range range,
-                            std::span<const std::string> names) {
+    const auto points = [&](const char* name, ImU32 colour, float radius, const Matrix& rows,
+                            const ShownTokens& shown, std::span<const std::string> names) {
         ui::ChartCurve curve{.name = name, .colour = colour, .apart = true, .radius = radius};
         for (Index r = 0; r < rows.rows; ++r) {
             curve.x.push_back(rows.at(r, first));
             curve.y.push_back(d > 1 ? rows.at(r, second) : 0);
-            curve.notes.push_back(label_at(names, range.begin + r));
+            curve.notes.push_back(label_at(names, shown[r]));
             for (const double each : {curve.x.back(), curve.y.back()})
                 if (std::isfinite(each)) reach = std::max(reach, std::abs(each));
         }
@@ -162,7 +163,7 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     if (!reply.over) return;
     const auto [curve, point] = *reply.over;
     const bool of_keys = curve % 2 == 1;
-    const Index row = (of_keys ? head.in_view.keys : head.in_view.queries).begin + static_cast<Index>(point);
+    const Index row = (of_keys ? head.in_view.keys : head.in_view.queries)[static_cast<Index>(point)];
     const CellRef cell =
         curve >= 2 ? cell_of(of_keys ? GeometryNumber::moved_k : GeometryNumber::moved_q, row, first)
                    : CellRef{of_keys ? Stage::k : Stage::q, row, first};
@@ -174,8 +175,8 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
     draw_gauge_controls(*gauged(subject));
     const GaugedHead& head = *gauged(subject);
     const Attention& attention = *subject.attention();
-    const auto queries = labels_of(attention.query_names(), head.in_view.queries),
-               keys = labels_of(attention.key_names(), head.in_view.keys);
+    const auto queries = head.in_view.queries.labels(attention.query_names()),
+               keys = head.in_view.keys.labels(attention.key_names());
     ImGui::Dummy({0, 4});
     if (head.finite) {
         const auto number = [](double x) { return fixed(x, 3); };
@@ -200,41 +201,40 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
         grid.title = "Scores of Q G and K G⁻ᵀ";
         grid.notation = "the same as Q Kᵀ";
         grid.values = &head.score32;
-        grid.first = {head.in_view.queries.begin, head.in_view.keys.begin};
         grid.row_labels = queries;
         grid.column_labels = keys;
         grid.row_axis = "query";
         grid.column_axis = "key";
         grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, lens_cell(GeometryNumber::moved_score));
+        draw_matrix(
+            drawing, lines, grid,
+            of_tokens(head.in_view.queries, head.in_view.keys, lens_cell(GeometryNumber::moved_score)));
         lines.finish();
     };
     ui::columns("geometry/gauge", least_column, ui::column_gap, plane, scores);
     ImGui::Dummy({0, 8});
     ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
     const auto moved = [&](const char* name, const char* title, const char* notation, const Matrix& values,
-                           Range rows, std::span<const std::string> labels, const char* axis,
-                           GeometryNumber of) {
+                           std::span<const std::string> labels, const char* axis, const CellOf& cell) {
         ui::MatrixGrid grid;
         grid.name = name;
         grid.title = title;
         grid.notation = notation;
         grid.values = &values;
-        grid.first = {rows.begin, 0};
         grid.row_labels = labels;
         grid.row_axis = axis;
         grid.column_axis = "component";
         grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, lens_cell(of));
+        draw_matrix(drawing, lines, grid, cell);
     };
-    moved("geometry/q", "Q G", "Q[i, b] G[b, a]", head.q32, head.in_view.queries, queries, "query",
-          GeometryNumber::moved_q);
-    moved("geometry/k", "K G⁻ᵀ", "K[j, b] G⁻ᵀ[b, a]", head.k32, head.in_view.keys, keys, "key",
-          GeometryNumber::moved_k);
+    moved("geometry/q", "Q G", "Q[i, b] G[b, a]", head.q32, queries, "query",
+          of_tokens(head.in_view.queries, lens_cell(GeometryNumber::moved_q)));
+    moved("geometry/k", "K G⁻ᵀ", "K[j, b] G⁻ᵀ[b, a]", head.k32, keys, "key",
+          of_tokens(head.in_view.keys, lens_cell(GeometryNumber::moved_k)));
     if (const Index d = head.matrices.size; d <= gauge_shown) {
         const Matrix g(d, d, head.matrices.g), dual(d, d, head.matrices.dual);
-        moved("geometry/g", "G", "exp(t A)", g, {0, d}, {}, "component", GeometryNumber::gauge);
-        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {0, d}, {}, "component", GeometryNumber::dual);
+        moved("geometry/g", "G", "exp(t A)", g, {}, "component", lens_cell(GeometryNumber::gauge));
+        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {}, "component", lens_cell(GeometryNumber::dual));
     }
     lines.finish();
 }

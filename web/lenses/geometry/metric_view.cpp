@@ -107,8 +107,8 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     const MetricHead& head = *made;
     const Attention& attention = *subject.attention();
     const VectorsInView& shown = head.in_view;
-    const auto queries = labels_of(attention.query_names(), shown.queries),
-               keys = labels_of(attention.key_names(), shown.keys);
+    const auto queries = shown.queries.labels(attention.query_names()),
+               keys = shown.keys.labels(attention.key_names());
     ui::caption(("g has " + many(head.metric.negative(), "negative direction") + " and a condition of " +
                  fixed(head.metric.condition(), 2) + "; lowered again by g⁻¹, a raised q is off by at most " +
                  fixed(head.lowered_off, 3) + ". The scores are those of W_Q g in place of W_Q.")
@@ -117,15 +117,13 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 6});
     ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
     const auto drawn = [&](const char* name, const char* title, const char* notation, const Matrix& values,
-                           ui::CellAt first, std::span<const std::string> rows,
-                           std::span<const std::string> cols, const char* row_axis, const char* column_axis,
-                           const CellOf& cell) {
+                           std::span<const std::string> rows, std::span<const std::string> cols,
+                           const char* row_axis, const char* column_axis, const CellOf& cell) {
         ui::MatrixGrid grid;
         grid.name = name;
         grid.title = title;
         grid.notation = notation;
         grid.values = &values;
-        grid.first = first;
         grid.row_labels = rows;
         grid.column_labels = cols;
         grid.row_axis = row_axis;
@@ -137,16 +135,16 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     for (Index i = 0; i < plain.rows; ++i)
         for (Index j = 0; j < plain.cols; ++j)
             plain.at(i, j) = static_cast<double>(
-                shown.record->cell(Stage::raw, shown.head, shown.queries.begin + i, shown.keys.begin + j));
-    const ui::CellAt first{shown.queries.begin, shown.keys.begin};
-    drawn("geometry/plain", "Scores Q Kᵀ", "without a metric", plain, first, queries, keys, "query", "key",
-          [](Index row, Index col) { return CellRef{Stage::raw, row, col}; });
-    drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, first, queries, keys, "query", "key",
-          lens_cell(GeometryNumber::metric_score));
+                shown.record->cell(Stage::raw, shown.head, shown.queries[i], shown.keys[j]));
+    drawn("geometry/plain", "Scores Q Kᵀ", "without a metric", plain, queries, keys, "query", "key",
+          of_tokens(shown.queries, shown.keys,
+                    [](Index row, Index col) { return CellRef{Stage::raw, row, col}; }));
+    drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, queries, keys, "query", "key",
+          of_tokens(shown.queries, shown.keys, lens_cell(GeometryNumber::metric_score)));
     Matrix weights(2, shown.keys.size());
     for (Index j = 0; j < weights.cols; ++j) {
-        weights.at(0, j) = head.plain.at(shown.keys.begin + j).weight;
-        weights.at(1, j) = head.under.at(shown.keys.begin + j).weight;
+        weights.at(0, j) = head.plain.at(shown.keys[j]).weight;
+        weights.at(1, j) = head.under.at(shown.keys[j]).weight;
     }
     const std::vector<std::string> rows{"without", "under g"};
     const std::string title = "Weights of " + query_in_words(attention, head.query);
@@ -155,29 +153,28 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     grid.title = title;
     grid.notation = "softmax of the scores";
     grid.values = &weights;
-    grid.first = {0, shown.keys.begin};
     grid.row_labels = rows;
     grid.column_labels = keys;
     grid.row_axis = "metric";
     grid.column_axis = "key";
     grid.decimals = 3;
-    grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys.begin + col).allowed; };
+    grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys[col]).allowed; };
     draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
-        return row == 0 ? CellRef{Stage::weight, head.query, col}
-                        : cell_of(GeometryNumber::metric_weight, head.query, col);
+        return row == 0 ? CellRef{Stage::weight, head.query, shown.keys[col]}
+                        : cell_of(GeometryNumber::metric_weight, head.query, shown.keys[col]);
     });
     lines.next_line();
     const Index d = head.metric.size();
     if (d <= own_metric_limit) {
         const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
             inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
-        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {0, 0}, {}, {}, "component",
-              "component", lens_cell(GeometryNumber::metric));
-        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {0, 0}, {}, {}, "component", "component",
+        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {}, {}, "component", "component",
+              lens_cell(GeometryNumber::metric));
+        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {}, {}, "component", "component",
               lens_cell(GeometryNumber::inverse));
     }
-    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, {shown.queries.begin, 0}, queries,
-          {}, "query", "component", lens_cell(GeometryNumber::raised));
+    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, queries, {}, "query", "component",
+          of_tokens(shown.queries, lens_cell(GeometryNumber::raised)));
     lines.finish();
 }
 

@@ -54,12 +54,14 @@ double largest_distance(const Matrix& a, const Matrix& b) {
     return largest;
 }
 
-Matrix q_of(const VectorsInView& v) { return rows_of(v.record->q(), v.head, v.queries); }
-Matrix k_of(const VectorsInView& v) { return rows_of(v.record->k(), v.record->kv_head(v.head), v.keys); }
+Matrix q_of(const VectorsInView& v) { return rows_of(v.record->q(), v.head, v.queries.tokens()); }
+Matrix k_of(const VectorsInView& v) {
+    return rows_of(v.record->k(), v.record->kv_head(v.head), v.keys.tokens());
+}
 
 ScoreRow row_under(const VectorsInView& v, const Metric& metric, Index query) {
     ScoreRow row = score_row(*v.record, v.head, query);
-    const Matrix q = rows_of(v.record->q(), v.head, {query, query + 1});
+    const Matrix q = rows_of(v.record->q(), v.head, Range{query, query + 1});
     const std::vector<double> raised = times<double>(q.values, metric.g());
     const ConstMatrix k = v.record->k().heads().head(v.record->kv_head(v.head));
     for (Index j = 0; j < v.record->keys(); ++j) {

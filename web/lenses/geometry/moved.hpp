@@ -6,6 +6,7 @@
 #include "analysis/metric.hpp"
 #include "app/matrix.hpp"
 #include "attention/explain.hpp"
+#include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
 
@@ -13,7 +14,7 @@ namespace attn::app {
 struct VectorsInView {
     const Record* record;
     Index head;
-    Range queries, keys;
+    ShownTokens queries, keys;
 };
 
 // The gauge as it can act on vectors of so many components.

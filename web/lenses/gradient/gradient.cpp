@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
@@ -300,13 +301,14 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
     return slopes_->done() ? &*slopes_ : nullptr;
 }
 
-Range GradientLens::keys_shown(const Slopes& slopes) const {
-    const Index keys = slopes.record().keys(), count = std::min(keys, gradient_keys_shown);
-    const auto key = state().selection.key;
-    Index first = std::clamp(slopes.query() + 1 - count, Index{0}, keys - count);
-    if (key && (*key < first || *key >= first + count))
-        first = std::clamp(*key - count / 2, Index{0}, keys - count);
-    return {first, first + count};
+ShownTokens GradientLens::keys_shown(const Slopes& slopes) const {
+    // The sentence names the keys that gain and lose most.
+    const RowPass<double>& pass = slopes.f64();
+    const auto [least, most] = std::ranges::minmax_element(pass.d_masked);
+    const Index strongest = std::ranges::max_element(pass.weight) - pass.weight.begin();
+    const std::array wanted{state().selection.key.value_or(-1), most - pass.d_masked.begin(),
+                            least - pass.d_masked.begin(), strongest, slopes.loss().target.value_or(-1)};
+    return {slopes.record().keys(), gradient_keys_shown, slopes.query(), wanted};
 }
 
 Result<StepAlong> GradientLens::step(Subject& subject) const {
@@ -355,15 +357,12 @@ bool GradientLens::check_some(const Slopes& slopes) {
     if (!check_begun_) {
         check_begun_ = true;
         check_ = {};
-        const Range keys = keys_shown(slopes);
+        const ShownTokens keys = keys_shown(slopes);
         for (const Slope slope :
              {Slope::q, Slope::k, Slope::v, Slope::x, Slope::w_q, Slope::w_k, Slope::w_v}) {
             if (!slopes.has(slope)) continue;
-            const bool tokens = slope == Slope::k || slope == Slope::v || slope == Slope::x;
-            const Range rows = tokens ? rows_shown(slopes, slope, keys) : slopes.rows(slope),
-                        columns = slopes.columns(slope);
-            for (Index row = rows.begin; row < rows.end; ++row)
-                for (Index col = columns.begin; col < columns.end; ++col)
+            for (const Index row : rows_shown(slopes, slope, keys))
+                for (const Index col : columns_shown(slopes, slope, keys))
                     check_.cells.push_back({slope, row, col});
         }
     }
@@ -374,13 +373,27 @@ bool GradientLens::check_some(const Slopes& slopes) {
     return check_.done < check_.cells.size();
 }
 
-// X has a row for each token, too.
-Range rows_shown(const Slopes& slopes, Slope slope, Range keys) {
-    if (slope == Slope::x && slopes.projections()->crosses) {
-        const Index rows = slopes.rows(slope).end;  // the last one is the query's
-        return {std::max<Index>(rows - keys.size() - 1, 0), rows};
-    }
-    return rows_are_keys(slope) || slope == Slope::x ? keys : slopes.rows(slope);
+namespace {
+
+std::vector<Index> all_of(Range range) {
+    std::vector<Index> all(static_cast<std::size_t>(range.size()));
+    std::iota(all.begin(), all.end(), range.begin);
+    return all;
+}
+
+}  // namespace
+
+// X has a row for each token, too, and in cross-attention the query's own behind them.
+std::vector<Index> rows_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys) {
+    if (!rows_are_keys(slope) && slope != Slope::x) return all_of(slopes.rows(slope));
+    std::vector<Index> rows{keys.begin(), keys.end()};
+    if (slope == Slope::x && slopes.projections()->crosses) rows.push_back(slopes.rows(slope).end - 1);
+    return rows;
+}
+
+std::vector<Index> columns_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys) {
+    return columns_are_keys(slope) ? std::vector<Index>{keys.begin(), keys.end()}
+                                   : all_of(slopes.columns(slope));
 }
 
 std::string input_name(const Attention& attention, const Slopes& slopes, Index row) {
@@ -388,13 +401,13 @@ std::string input_name(const Attention& attention, const Slopes& slopes, Index r
                                         : label_at(attention.query_names(), slopes.query()) + " (query)";
 }
 
-Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys) {
-    const Range rows = rows_shown(slopes, slope, keys),
-                cols = columns_are_keys(slope) ? keys : slopes.columns(slope);
-    Matrix matrix(rows.size(), cols.size());
-    for (Index r = 0; r < rows.size(); ++r)
-        for (Index c = 0; c < cols.size(); ++c)
-            matrix.at(r, c) = static_cast<double>(slopes.single(slope, rows.begin + r, cols.begin + c));
+Matrix matrix_of(const Slopes& slopes, Slope slope, const ShownTokens& keys) {
+    const std::vector<Index> rows = rows_shown(slopes, slope, keys),
+                             cols = columns_shown(slopes, slope, keys);
+    Matrix matrix(std::ssize(rows), std::ssize(cols));
+    auto each = matrix.values.begin();
+    for (const Index row : rows)
+        for (const Index col : cols) *each++ = static_cast<double>(slopes.single(slope, row, col));
     return matrix;
 }
 
@@ -412,8 +425,8 @@ bool GradientLens::shows(Subject& subject, const CellRef& cell) const {
         const auto [slope, row, col] = slope_of(cell);
         return all->holds(slope, row, col);
     }
-    const Range keys = keys_shown(*all);
-    const auto in_view = [&](Index key) { return key >= keys.begin && key < keys.end; };
+    const ShownTokens keys = keys_shown(*all);
+    const auto in_view = [&](Index key) { return keys.holds(key); };
     if (cell.stage == Stage::k || cell.stage == Stage::v) return in_view(cell.row);
     if (cell.stage == Stage::q || cell.stage == Stage::output) return cell.row == all->query();
     return cell.stage == Stage::weight && cell.row == all->query() && in_view(cell.col);
@@ -425,11 +438,11 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
     if (!all) return tables;
     const Attention& attention = *subject.attention();
     const std::string query = label_at(attention.query_names(), all->query());
-    const Range keys = keys_shown(*all);
-    const auto names_of = [&](Index first, Index count, bool of_keys) {
+    const ShownTokens keys = keys_shown(*all);
+    const auto names_of = [&](const std::vector<Index>& shown, bool of_keys) {
         std::vector<std::string> names;
-        for (Index i = 0; i < count; ++i)
-            names.push_back(of_keys ? input_name(attention, *all, first + i) : std::to_string(first + i));
+        for (const Index i : shown)
+            names.push_back(of_keys ? input_name(attention, *all, i) : std::to_string(i));
         return names;
     };
     const auto wanted =
@@ -440,10 +453,8 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
         Matrix matrix = matrix_of(*all, slope, keys);
         const bool key_columns = columns_are_keys(slope);
         const bool tokens = rows_are_keys(slope) || slope == Slope::x;
-        Table table{title_of(slope, query),
-                    names_of(key_columns ? keys.begin : all->columns(slope).begin, matrix.cols, key_columns),
-                    slope <= Slope::q ? std::vector{query}
-                                      : names_of(rows_shown(*all, slope, keys).begin, matrix.rows, tokens),
+        Table table{title_of(slope, query), names_of(columns_shown(*all, slope, keys), key_columns),
+                    slope <= Slope::q ? std::vector{query} : names_of(rows_shown(*all, slope, keys), tokens),
                     std::move(matrix)};
         tables.push_back(std::move(table));
         if (slope == wanted) bring_forward(tables, tables.size() - 1);

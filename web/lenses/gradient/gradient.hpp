@@ -11,6 +11,7 @@
 #include "lenses/gradient/slopes.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/chosen_row.hpp"
+#include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
 
@@ -68,7 +69,7 @@ class GradientLens final : public Lens {
     // What L is, in words: "the logit of “ sat”"; empty for what has no name.
     std::string logit_name(Subject& subject) const;
     // The keys in view: the query and those before it, or around the key of the selection.
-    Range keys_shown(const Slopes& slopes) const;
+    ShownTokens keys_shown(const Slopes& slopes) const;
     // Returns the edits of one step, or says why there is none.
     Result<StepAlong> step(Subject& subject) const;
     // How much L grows with a step of rate 1, by its slope.
@@ -120,9 +121,10 @@ class GradientLens final : public Lens {
 };
 
 // The rows of a gradient in view.
-Range rows_shown(const Slopes& slopes, Slope slope, Range keys);
+std::vector<Index> rows_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
+std::vector<Index> columns_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
 // Returns a gradient as rows of text and numbers for a table; `keys` are those in view.
-Matrix matrix_of(const Slopes& slopes, Slope slope, Range keys);
+Matrix matrix_of(const Slopes& slopes, Slope slope, const ShownTokens& keys);
 // How a key reads or, as the last row of X in cross-attention, the query.
 std::string input_name(const Attention& attention, const Slopes& slopes, Index row);
 // What a gradient is called: "∂L/∂A[sat, ·]".

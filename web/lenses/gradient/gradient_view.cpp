@@ -23,12 +23,6 @@ namespace {
 constexpr float most_grid_width = 460, between = 6;
 constexpr ImVec2 gap{22, 26};
 
-std::vector<std::string> labels_of(std::span<const std::string> names, Range range) {
-    std::vector<std::string> labels;
-    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
-    return labels;
-}
-
 }  // namespace
 
 void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
@@ -171,11 +165,14 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
                               fixed(loss, 5);
     const bool editable = ladder && ladder->edits();
     if (!editable) {
-        const Range keys = keys_shown(slopes);
-        const Index all = slopes.record().queries(), count = std::min(all, gradient_keys_shown),
-                    first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
-        // Where there are as many queries as keys, they are the same tokens.
-        const Range queries = all == slopes.record().keys() ? keys : Range{first, first + count};
+        // What is taken along has no gaps.
+        const auto up_to_query = [&](Index all) {
+            const Index count = std::min(all, gradient_keys_shown),
+                        first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
+            return Range{first, first + count};
+        };
+        const Range queries = up_to_query(slopes.record().queries()),
+                    keys = up_to_query(slopes.record().keys());
         parts::draw_take_over(drawing, subject, queries, keys);
         ui::next_control(ui::need::named_choices);
     }
@@ -251,15 +248,13 @@ void GradientLens::draw_way_back(Subject& subject) {
 void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
     const Attention& attention = *subject.attention();
     const Record& record = slopes.record();
-    const Range keys = keys_shown(slopes), one{slopes.query(), slopes.query() + 1};
-    const std::vector<std::string> key_labels = labels_of(attention.key_names(), keys),
-                                   query_labels = labels_of(attention.query_names(), one),
+    const ShownTokens keys = keys_shown(slopes);
+    const std::vector<std::string> key_labels = keys.labels(attention.key_names()),
+                                   query_labels{label_at(attention.query_names(), slopes.query())},
                                    token_labels = [&] {
                                        std::vector<std::string> labels;
-                                       const Range rows = slopes.projections()
-                                                              ? rows_shown(slopes, Slope::x, keys)
-                                                              : Range{};
-                                       for (Index row = rows.begin; row < rows.end; ++row)
+                                       if (!slopes.projections()) return labels;
+                                       for (const Index row : rows_shown(slopes, Slope::x, keys))
                                            labels.push_back(input_name(attention, slopes, row));
                                        return labels;
                                    }();
@@ -267,12 +262,13 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     ui::Lines lines(width, gap);
     const HeadIndex head = subject.chosen_head();
     const auto allowed = [&](Index, Index col) {
-        return slopes.f64().allowed[static_cast<std::size_t>(keys.begin + col)] != 0;
+        return slopes.f64().allowed[static_cast<std::size_t>(keys[col])] != 0;
     };
     const auto label_grid = [&](ui::MatrixGrid& grid, Slope slope) {
         const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
-        grid.first = {rows_shown(slopes, slope, keys).begin,
-                      key_columns ? keys.begin : slopes.columns(slope).begin};
+        const std::vector<Index> rows = rows_shown(slopes, slope, keys),
+                                 cols = columns_shown(slopes, slope, keys);
+        if (!rows.empty() && !cols.empty()) grid.first = {rows.front(), cols.front()};
         grid.row_labels = slope <= Slope::q   ? std::span(query_labels)
                           : key_rows          ? std::span(key_labels)
                           : slope == Slope::x ? std::span(token_labels)
@@ -289,15 +285,20 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         const auto& pin = state().pin;
         for (Index r = 0; pin && r < grid.values->rows; ++r)
             for (Index c = 0; c < grid.values->cols; ++c)
-                if (*pin == cell(r + grid.first.first, c + grid.first.second)) grid.pinned = ui::CellAt{r, c};
+                if (*pin == cell(r, c)) grid.pinned = ui::CellAt{r, c};
     };
-    const auto answer = [&](const ui::GridReply& reply, const ui::MatrixGrid& grid, auto cell) {
-        const auto at = [&](ui::CellAt place) {
-            return cell(place.first + grid.first.first, place.second + grid.first.second);
-        };
+    const auto answer = [&](const ui::GridReply& reply, auto cell) {
+        const auto at = [&](ui::CellAt place) { return cell(place.first, place.second); };
         if (reply.hovered) drawing.now.cell = at(*reply.hovered);
         if (reply.heard) drawing.now.cell = at(*reply.heard);
         if (reply.clicked) drawing.visit.perform(Pin{at(*reply.clicked)}, ui::gesture());
+    };
+    // The cell at a place among the rows and columns shown.
+    const auto placed = [&](Slope slope, auto cell) {
+        return [cell, rows = rows_shown(slopes, slope, keys), cols = columns_shown(slopes, slope, keys)](
+                   Index row, Index col) {
+            return cell(rows[static_cast<std::size_t>(row)], cols[static_cast<std::size_t>(col)]);
+        };
     };
     // A matrix of the forward pass, and below it its gradient.
     const auto pair = [&](Slope slope, std::string forward_title, const Matrix& forward, Stage stage) {
@@ -310,8 +311,11 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         above.is_signed = stage != Stage::weight;
         below.name = "gradient/d" + of;
         below.title = title_of(slope, query_labels.front());
-        below.notation = slope == Slope::output && !slopes.loss().along.empty() ? "back through the model"
-                                                                                : info(slope).formula;
+        const bool of_logit = !slopes.loss().along.empty();
+        below.notation = slope == Slope::output && of_logit ? "back through the model" : info(slope).formula;
+        // A logit follows other queries, too, which make of the same keys, values and weights what they like.
+        const std::string of_row = std::string(info(slope).formula) + ", through this query’s row alone";
+        if (of_logit && slope >= Slope::k && slope <= Slope::w_v) below.notation = of_row;
         below.values = &back;
         below.is_signed = true;
         below.decimals = 3;
@@ -319,45 +323,48 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         label_grid(below, slope);
         // Rows of X in cross-attention are of two texts, so its numbers lead to their slopes.
         const bool two = slope == Slope::x && slopes.projections()->crosses;
-        const auto above_cell = [&](Index row, Index col) {
+        const auto above_cell = placed(slope, [=](Index row, Index col) {
             return two ? cell_of(slope, row, col) : CellRef{stage, row, col};
-        };
-        const auto below_cell = [&](Index row, Index col) { return cell_of(slope, row, col); };
+        });
+        const auto below_cell = placed(slope, [=](Index row, Index col) { return cell_of(slope, row, col); });
         pin_of(above, above_cell);
         pin_of(below, below_cell);
         const float room = std::min(width, most_grid_width);
         const ui::GridMetrics upper = ui::grid_metrics(above, room), lower = ui::grid_metrics(below, room);
         const ImVec2 first = ui::grid_size(above, upper), second = ui::grid_size(below, lower);
         const ImVec2 at = lines.place({std::max(first.x, second.x), first.y + between + second.y});
-        answer(ui::draw_matrix_grid(above, upper, at), above, above_cell);
-        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y + between}), below, below_cell);
+        answer(ui::draw_matrix_grid(above, upper, at), above_cell);
+        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y + between}), below_cell);
     };
-    const auto of_row = [&](std::span<const float> numbers, Range range) {
-        Matrix matrix(1, range.size());
+    const auto of_keys = [&](std::span<const float> numbers) {
+        Matrix matrix(1, keys.size());
         for (Index c = 0; c < matrix.cols; ++c)
-            matrix.at(0, c) = static_cast<double>(numbers[static_cast<std::size_t>(range.begin + c)]);
+            matrix.at(0, c) = static_cast<double>(numbers[static_cast<std::size_t>(keys[c])]);
         return matrix;
     };
     const RowPass<float>& pass = slopes.f32();
-    pair(Slope::output, "Output", of_row(pass.output, {0, record.d_v()}), Stage::output);
-    pair(Slope::weight, "Weights", of_row(pass.weight, keys), Stage::weight);
+    pair(Slope::output, "Output", Matrix(1, record.d_v(), {pass.output.begin(), pass.output.end()}),
+         Stage::output);
+    pair(Slope::weight, "Weights", of_keys(pass.weight), Stage::weight);
     const std::vector<Stage> stages = attention.stages();
     const auto scores = std::ranges::find_if(stages.rbegin(), stages.rend(), is_signed);
-    if (scores != stages.rend()) pair(Slope::masked, "Scores S", of_row(pass.masked, keys), *scores);
+    if (scores != stages.rend()) pair(Slope::masked, "Scores S", of_keys(pass.masked), *scores);
     if (slopes.has(Slope::raw)) {
         std::vector<float> raw(pass.scaled);
         for (float& each : raw) each /= static_cast<float>(record.scale());
-        pair(Slope::raw, "Raw scores R", of_row(raw, keys), Stage::raw);
-        pair(Slope::q, "Q", rows_of(record.q(), head.head, one), Stage::q);
-        pair(Slope::k, "K", rows_of(record.k(), record.kv_head(head.head), keys), Stage::k);
+        pair(Slope::raw, "Raw scores R", of_keys(raw), Stage::raw);
+        pair(Slope::q, "Q", rows_of(record.q(), head.head, Range{slopes.query(), slopes.query() + 1}),
+             Stage::q);
+        pair(Slope::k, "K", rows_of(record.k(), record.kv_head(head.head), keys.tokens()), Stage::k);
     }
-    pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys), Stage::v);
+    pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys.tokens()), Stage::v);
     if (slopes.projections()) {
         const Projections& all = *slopes.projections();
-        const Range shown = rows_shown(slopes, Slope::x, keys);
-        Matrix in_view(shown.size(), all.x.cols);
-        for (Index r = 0; r < shown.size(); ++r)
-            for (Index c = 0; c < all.x.cols; ++c) in_view.at(r, c) = all.x.at(shown.begin + r, c);
+        const std::vector<Index> shown = rows_shown(slopes, Slope::x, keys);
+        Matrix in_view(std::ssize(shown), all.x.cols);
+        for (Index r = 0; r < in_view.rows; ++r)
+            for (Index c = 0; c < all.x.cols; ++c)
+                in_view.at(r, c) = all.x.at(shown[static_cast<std::size_t>(r)], c);
         const std::string some = all.of_x == Stage::x ? ""
                                                       : ", components " + std::to_string(all.first) + " to " +
                                                             std::to_string(all.first + all.x.cols - 1);
@@ -378,10 +385,11 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     grid.is_signed = true;
     grid.decimals = 3;
     label_grid(grid, Slope::jacobian);
-    const auto cell = [](Index row, Index col) { return cell_of(Slope::jacobian, row, col); };
+    const auto cell =
+        placed(Slope::jacobian, [](Index row, Index col) { return cell_of(Slope::jacobian, row, col); });
     pin_of(grid, cell);
     const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(width, most_grid_width));
-    answer(ui::draw_matrix_grid(grid, metrics, lines.place(ui::grid_size(grid, metrics))), grid, cell);
+    answer(ui::draw_matrix_grid(grid, metrics, lines.place(ui::grid_size(grid, metrics))), cell);
     lines.finish();
 }
 

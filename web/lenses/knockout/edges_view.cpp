@@ -11,6 +11,7 @@
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
+#include "subjects/shown_tokens.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -23,13 +24,6 @@ namespace {
 constexpr float names_width = 90, least_cell = 34, least_map = 400, edge_name_width = 170;
 constexpr Index most_shown = 20, bars_shown = 14;
 
-// As many as fit, up to this one and on from it where there are none before.
-Range up_to(Index all, Index one, Index count) {
-    count = std::clamp(count, Index{1}, all);
-    const Index first = std::clamp(one + 1 - count, Index{0}, all - count);
-    return {first, first + count};
-}
-
 Index fitting(float width) {
     return std::min(static_cast<Index>((width - names_width) / least_cell), most_shown);
 }
@@ -39,19 +33,20 @@ Index fitting(float width) {
 // ---- Edges ------------------------------------------------------------------------------------------------
 
 // Where the chosen query looks, above what it would cost if it did not.
-void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, Range keys, float width) {
+void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, const ShownTokens& keys, float width) {
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     const Index query = chosen_query(subject);
     const std::vector<float> weights = attention.record(head.layer)->weights(head.head, query);
-    const std::vector<std::string> columns = knockout_view::column_names(attention.key_names(), keys),
-                                   rows = knockout_view::column_names(attention.query_names(),
-                                                                      {query, query + 1});
+    const std::vector<std::string> columns = keys.labels_by([&](Index key) {
+        return knockout_view::short_name(attention.key_names(), key);
+    }),
+                                   rows = {knockout_view::short_name(attention.query_names(), query)};
     const std::vector<Index>& seen = cuts()->keys();
     for (const bool cut : {false, true}) {
         Matrix values(1, keys.size());
         for (Index c = 0; c < values.cols; ++c) {
-            const Index key = keys.begin + c;
+            const Index key = keys[c];
             const bool sees = std::ranges::binary_search(seen, key);
             values.at(0, c) = !sees ? NAN
                               : cut ? value_at(knockout_rows::cut, key)
@@ -59,7 +54,7 @@ void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, Range keys
         }
         ui::MatrixGrid grid;
         grid.name = cut ? "knockout/cut" : "knockout/row";
-        grid.first = {query, keys.begin};
+        grid.first = {query, 0};
         grid.title = cut ? "Falls without the edge" : "Weights";
         grid.notation =
             cut ? "run as it is − run in which the query does not see the key" : "of the chosen query";
@@ -69,40 +64,40 @@ void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, Range keys
         grid.column_axis = "key";
         grid.is_signed = cut;
         const auto cell_of = [&](ui::CellAt at) {
-            const Index key = keys.begin + at.second;
+            const Index key = keys[at.second];
             return cut ? CellRef{.stage = Stage::lens, .row = knockout_rows::cut, .col = key}
                        : CellRef{.stage = Stage::weight, .row = query, .col = key};
         };
         if (const auto clicked = knockout_view::draw_grid(grid, values, width, cell_of, drawing))
-            parts::choose_tokens(drawing, drawing.selection().query, keys.begin + clicked->second);
+            parts::choose_tokens(drawing, drawing.selection().query, keys[clicked->second]);
     }
 }
 
-void KnockoutLens::draw_head_map(const Drawing& drawing, Subject& subject, Range queries, Range keys,
-                                 bool estimates, float width) {
+void KnockoutLens::draw_head_map(const Drawing& drawing, Subject& subject, const ShownTokens& queries,
+                                 const ShownTokens& keys, bool estimates, float width) {
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     const auto record = attention.record(head.layer);
     Matrix values(queries.size(), keys.size());
-    std::vector<float> weights(values.values.size());
-    record->stage(Stage::weight, head.head, queries, keys, weights);
     for (Index r = 0; r < values.rows; ++r) {
-        const Index query = queries.begin + r;
+        const Index query = queries[r];
+        const std::vector<float> weights = record->weights(head.head, query);
         const std::vector<EdgeTerms>* estimated = head_cuts()->row(query);
         for (Index c = 0; c < values.cols; ++c) {
-            const Index key = keys.begin + c;
+            const Index key = keys[c];
             const bool seen = record->spec().mask.allows(head.head, query, key);
-            values.at(r, c) =
-                !seen || (estimates && !estimated) ? NAN
-                : estimates                        ? -(*estimated)[static_cast<std::size_t>(key)].effect()
-                            : static_cast<double>(weights[static_cast<std::size_t>(r * values.cols + c)]);
+            values.at(r, c) = !seen || (estimates && !estimated) ? NAN
+                              : estimates ? -(*estimated)[static_cast<std::size_t>(key)].effect()
+                                          : static_cast<double>(weights[static_cast<std::size_t>(key)]);
         }
     }
-    const std::vector<std::string> columns = knockout_view::column_names(attention.key_names(), keys),
-                                   rows = knockout_view::column_names(attention.query_names(), queries);
+    const auto short_names = [](const ShownTokens& shown, std::span<const std::string> names) {
+        return shown.labels_by([&](Index i) { return knockout_view::short_name(names, i); });
+    };
+    const std::vector<std::string> columns = short_names(keys, attention.key_names()),
+                                   rows = short_names(queries, attention.query_names());
     ui::MatrixGrid grid;
     grid.name = estimates ? "knockout/estimate" : "knockout/weights";
-    grid.first = {queries.begin, keys.begin};
     grid.title = estimates ? "Falls without the edge, estimated" : "Weights of the head";
     grid.notation = estimates ? "to first order, all edges by one backward pass" : "where it looks";
     grid.row_labels = rows;
@@ -111,12 +106,12 @@ void KnockoutLens::draw_head_map(const Drawing& drawing, Subject& subject, Range
     grid.column_axis = "key";
     grid.is_signed = estimates;
     const auto cell_of = [&](ui::CellAt at) {
-        const Index query = queries.begin + at.first, key = keys.begin + at.second;
+        const Index query = queries[at.first], key = keys[at.second];
         return estimates ? CellRef{.stage = Stage::lens, .row = knockout_rows::estimate + query, .col = key}
                          : CellRef{.stage = Stage::weight, .row = query, .col = key};
     };
     if (const auto clicked = knockout_view::draw_grid(grid, values, width, cell_of, drawing))
-        parts::choose_tokens(drawing, queries.begin + clicked->first, keys.begin + clicked->second);
+        parts::choose_tokens(drawing, queries[clicked->first], keys[clicked->second]);
 }
 
 void KnockoutLens::draw_strongest(const Drawing& drawing, Subject& subject, float width) {
@@ -164,28 +159,32 @@ void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float wi
     const Attention& attention = *subject.attention();
     const Index query = chosen_query(subject), fit = fitting(width);
     const Index last_key = attention.one_line() ? query : attention.keys() - 1;
-    draw_row(drawing, subject, up_to(attention.keys(), last_key, fit), width);
+    const std::vector<Index> named = keys_named(subject);
+    draw_row(drawing, subject, {attention.keys(), fit, last_key, named}, width);
     if (!head_cuts()) {
         ui::caption(head_cuts_.refused.c_str());
         return ui::landmark_item("knockout/no_estimate");
     }
     const Index in_map =
         fitting(width >= 2 * least_map + ui::column_gap ? (width - ui::column_gap) / 2 : width);
-    const Range queries = up_to(attention.queries(), query, in_map),
-                keys = up_to(attention.keys(), last_key, in_map);
+    // The strongest edges of all are in the map as well, as far as there is room.
+    std::vector<Index> named_queries{query}, named_keys = named;
+    for (const EdgeEstimates::Edge& edge : head_cuts()->estimates().strongest()) {
+        named_queries.push_back(edge.query);
+        named_keys.push_back(edge.key);
+    }
+    const ShownTokens queries{attention.queries(), in_map, query, named_queries},
+        keys{attention.keys(), in_map, last_key, named_keys};
     head_cuts_.job->show(queries);
     const auto map = [&](bool estimates) {
         return [&, estimates](float w) { draw_head_map(drawing, subject, queries, keys, estimates, w); };
     };
     ui::columns("knockout/maps", least_map, ui::column_gap, map(false), map(true));
-    if (queries.size() < attention.queries() || keys.size() < attention.keys()) {
-        const auto range = [](const Range& part) {
-            return std::to_string(part.begin) + " to " + std::to_string(part.end - 1);
-        };
+    if (!queries.are_all() || !keys.are_all()) {
         ui::caption(
-            ("In view are queries " + range(queries) + " of " + with_commas(attention.queries()) +
-             " and keys " + range(keys) + " of " + with_commas(attention.keys()) +
-             ", up to the chosen query: choose another to move there. The strongest edges below are of all.")
+            ("Shown are " + std::to_string(queries.size()) + " of " + with_commas(attention.queries()) +
+             " queries" + " and " + many(keys.size(), "key") + " of " + with_commas(attention.keys()) +
+             ": the chosen one, those with the strongest edges, and the newest before it; “…” marks a gap.")
                 .c_str());
         ui::landmark_item("knockout/window");
     }

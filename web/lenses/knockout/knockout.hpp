@@ -158,6 +158,8 @@ class KnockoutLens final : public Lens {
     std::vector<std::int32_t> tokens_offered(Subject& subject) const;
     std::string heads_spoken(Subject& subject) const;
     std::string edges_spoken(Subject& subject) const;
+    // The chosen key, the one that the chosen query looks at most, and the one that costs most; −1: there is none.
+    std::vector<Index> keys_named(Subject& subject) const;
     std::string patching_spoken(Subject& subject) const;
     Table table_of_heads(Subject& subject, Index first_row) const;
     // A number of the part that is shown, as a matrix has it: NaN where there is none.
@@ -183,9 +185,9 @@ class KnockoutLens final : public Lens {
     void draw_agreement(const Drawing& drawing, Subject& subject, float width) const;
     void draw_head_grid(const Drawing& drawing, Subject& subject, Index first_row, float width) const;
     void draw_edges(const Drawing& drawing, Subject& subject, float width);
-    void draw_row(const Drawing& drawing, Subject& subject, Range keys, float width);
-    void draw_head_map(const Drawing& drawing, Subject& subject, Range queries, Range keys, bool estimates,
-                       float width);
+    void draw_row(const Drawing& drawing, Subject& subject, const ShownTokens& keys, float width);
+    void draw_head_map(const Drawing& drawing, Subject& subject, const ShownTokens& queries,
+                       const ShownTokens& keys, bool estimates, float width);
     void draw_strongest(const Drawing& drawing, Subject& subject, float width);
     void draw_patching(const Drawing& drawing, Subject& subject, float width);
 

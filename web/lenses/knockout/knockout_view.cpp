@@ -53,14 +53,16 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, 
     return reply.clicked;
 }
 
-std::vector<std::string> column_names(std::span<const std::string> names, Range shown) {
+std::string short_name(std::span<const std::string> names, Index i) {
     constexpr std::ptrdiff_t most_letters = 7;
+    const std::string name = label_at(names, i);
+    const std::string_view first = first_code_points(name, most_letters);
+    return std::string(first) + (first.size() < name.size() ? "…" : "");
+}
+
+std::vector<std::string> column_names(std::span<const std::string> names, Range shown) {
     std::vector<std::string> labels;
-    for (Index i = shown.begin; i < shown.end; ++i) {
-        const std::string name = label_at(names, i);
-        const std::string_view first = first_code_points(name, most_letters);
-        labels.push_back(std::string(first) + (first.size() < name.size() ? "…" : ""));
-    }
+    for (Index i = shown.begin; i < shown.end; ++i) labels.push_back(short_name(names, i));
     return labels;
 }
 

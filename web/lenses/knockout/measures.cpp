@@ -136,7 +136,7 @@ const std::vector<EdgeTerms>* HeadCuts::row(Index query) const {
 
 // One row of those that are shown; false if all of them are there.
 bool HeadCuts::estimate_shown() {
-    for (Index query = shown_.begin; query < shown_.end; ++query)
+    for (const Index query : shown_)
         if (const auto [at, is_new] = rows_.try_emplace(query); is_new) {
             at->second = estimates_.row(query);
             return true;

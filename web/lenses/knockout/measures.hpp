@@ -11,6 +11,7 @@
 #include "analysis/direct_attribution.hpp"
 #include "analysis/edge_estimates.hpp"
 #include "analysis/effects.hpp"
+#include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
 
@@ -85,7 +86,7 @@ class HeadCuts {
     float progress() const;
     const EdgeEstimates& estimates() const { return estimates_; }
     // The estimates of these queries are wanted first.
-    void show(Range queries) { shown_ = queries; }
+    void show(ShownTokens queries) { shown_ = std::move(queries); }
     const std::vector<EdgeTerms>* row(Index query) const;  // null until it is estimated
     std::span<const double> exact() const;  // effects of estimates().strongest(), of those that are done
     // How far the estimates of the strongest are from their effects, once all are known; nothing if there are none.
@@ -106,7 +107,7 @@ class HeadCuts {
     EdgeEstimates estimates_;
     std::optional<Effects> exact_;  // once the estimates are complete
     std::optional<Off> off_;
-    Range shown_;
+    ShownTokens shown_;
     std::map<Index, std::vector<EdgeTerms>> rows_;  // that were shown
 };
 

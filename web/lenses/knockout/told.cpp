@@ -130,6 +130,20 @@ std::string KnockoutLens::edges_spoken(Subject& subject) const {
            share(looks->key) + "), and without that it " + change_told(fall(looks->key)) + ".";
 }
 
+std::vector<Index> KnockoutLens::keys_named(Subject& subject) const {
+    const HeadIndex head = subject.chosen_head();
+    const std::vector<float> weights =
+        subject.attention()->record(head.layer)->weights(head.head, chosen_query(subject));
+    Index strongest = -1, dearest = -1;
+    const auto weight = [&](Index key) { return weights[static_cast<std::size_t>(key)]; };
+    for (const Index key : cuts()->keys()) {
+        if (strongest < 0 || weight(key) > weight(strongest)) strongest = key;
+        const auto fall = cuts()->fall(key);
+        if (fall && std::isfinite(*fall) && (dearest < 0 || *fall > *cuts()->fall(dearest))) dearest = key;
+    }
+    return {state().selection.key.value_or(-1), strongest, dearest};
+}
+
 std::string KnockoutLens::patching_spoken(Subject& subject) const {
     const Patches& all = *patches();
     const Attention& attention = *subject.attention();

@@ -19,7 +19,8 @@ inline constexpr float gap_below = 10;
 std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, float width,
                                     const std::function<CellRef(ui::CellAt)>& cell_of,
                                     const Drawing& drawing);
-// Names of columns, as much of them as fits.
+// The name of a column, as much of it as fits, and of several.
+std::string short_name(std::span<const std::string> names, Index i);
 std::vector<std::string> column_names(std::span<const std::string> names, Range shown);
 
 }  // namespace attn::app::knockout_view

@@ -164,7 +164,7 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
     const EmptyExample& example = empty_example();
     const bool of_sink = place + 1 == mask_cell::empty_columns;
     if (example.query != cell.row || (!of_sink && place >= example.shown.size())) return std::nullopt;
-    const Index key = example.shown.begin + place;
+    const Index key = of_sink ? 0 : example.shown[place];
     const std::vector<float> scores(example.scores.begin(), example.scores.end());
     const auto narrow = weights_under<float>(convention, scores, example.allowed);
     const RowWeights<double>& wide = example.rows[static_cast<std::size_t>(convention)];

@@ -242,17 +242,23 @@ const MasksLens::EmptyExample& MasksLens::empty_example() {
         example.query = empty - kept.begin();
     else if (const auto chosen = state().selection.query; chosen && *chosen < looked_->queries)
         example.query = *chosen;
-    if (empty_ && empty_->query == example.query && empty_->without_key == example.without_key)
+    example.chosen = state().selection.key.value_or(-1);
+    if (empty_ && empty_->query == example.query && empty_->without_key == example.without_key &&
+        empty_->chosen == example.chosen)
         return *empty_;
     example.scores = scores_of(example.query);
     example.allowed.resize(example.scores.size());
     looked_->mask.row(looked_->head.head, example.query, 0, example.allowed);
-    const Index shown = std::min(looked_->keys, empty_decimals() == 2 ? Index{8} : Index{4});
-    const auto last = std::find(example.allowed.rbegin(), example.allowed.rend(), 1);
-    const Index end = std::max<Index>(example.allowed.rend() - last, shown);
-    example.shown = {end - shown, end};
     for (std::size_t i = 0; i < example.rows.size(); ++i)
         example.rows[i] = weights_under<double>(static_cast<EmptyRow>(i), example.scores, example.allowed);
+    const auto last = std::find(example.allowed.rbegin(), example.allowed.rend(), 1);
+    const std::vector<double>& weights = example.rows[static_cast<std::size_t>(EmptyRow::zeros)].weights;
+    const auto strongest = std::ranges::max_element(weights);
+    const std::array wanted{example.chosen, strongest != weights.end() && *strongest > 0
+                                                ? strongest - weights.begin()
+                                                : Index{-1}};
+    example.shown = {looked_->keys, empty_decimals() == 2 ? 8 : 4, (example.allowed.rend() - last) - 1,
+                     wanted};
     return empty_.emplace(std::move(example));
 }
 

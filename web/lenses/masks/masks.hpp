@@ -18,6 +18,7 @@
 #include "lenses/masks/kernel_race.hpp"
 #include "lenses/masks/masked_run.hpp"
 #include "parts/part.hpp"
+#include "subjects/shown_tokens.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::app {
@@ -100,9 +101,9 @@ class MasksLens final : public Lens {
 
     // A query without a key, if there is one, else the one that is looked at, and some of its keys.
     struct EmptyExample {
-        Index query = 0;
+        Index query = 0, chosen = -1;  // the chosen key, if there is one
         bool without_key = false;
-        Range shown;  // keys: the last ones that it sees, or the first where it sees none
+        ShownTokens shown;  // keys: the chosen, the strongest, and the last ones that it sees
         std::vector<double> scores;
         std::vector<std::uint8_t> allowed;
         std::array<RowWeights<double>, empty_row_count> rows;  // under each convention

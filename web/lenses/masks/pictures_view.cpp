@@ -165,18 +165,17 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     for (int i = 0; i < empty_row_count; ++i) {
         const RowWeights<double>& row = example.rows[static_cast<std::size_t>(i)];
         for (Index key = 0; key < shown; ++key)
-            weights.at(i, key) = row.weights[static_cast<std::size_t>(example.shown.begin + key)];
+            weights.at(i, key) = row.weights[static_cast<std::size_t>(example.shown[key])];
         weights.at(i, shown) = row.sink;
     }
     static const std::vector<std::string> conventions{"zeros", "uniform", "NaN", "sink"};
-    std::vector<std::string> keys(key_names_.begin() + example.shown.begin,
-                                  key_names_.begin() + example.shown.end);
+    std::vector<std::string> keys = example.shown.labels(key_names_);
     keys.emplace_back("sink");
     ui::MatrixGrid grid;
     grid.name = "masks/empty";
     grid.title = example.without_key ? "A query without a key" : "No query is without a key";
     grid.notation =
-        "Weights of " + name + (shown < looked_->keys ? " on some keys" : "") + ", by four conventions";
+        "Weights of " + name + (example.shown.are_all() ? "" : " on some keys") + ", by four conventions";
     grid.values = &weights;
     grid.decimals = empty_decimals();
     grid.row_labels = conventions;

@@ -61,14 +61,22 @@ void OrderLens::update(Subject& subject) {
     const HeadIndex head = subject.chosen_head();
     auto record = attention.record(head.layer);
     const OrderState& o = now();
-    const auto in_view = [](Index tokens, Index wanted) {
-        const Index count = std::min(tokens, order_tokens_limit),
-                    first = std::clamp(wanted, Index{0}, tokens - count);
+    // Positions follow one another, and so do the tokens in view: the last ones if the chosen one is among them. An order is
+    // one of tokens from a fixed one on.
+    const auto in_view = [](Index tokens, std::optional<Index> wanted, bool ordered,
+                            std::optional<Index> chosen) {
+        const Index count = std::min(tokens, order_tokens_limit), last_first = tokens - count,
+                    token = ordered ? 0 : std::min(chosen.value_or(0), tokens - 1),
+                    with_token = token >= last_first ? last_first : std::max(token + 1 - count, Index{0}),
+                    first = std::clamp(wanted.value_or(with_token), Index{0}, last_first);
         return Range{first, first + count};
     };
     const bool one_line = attention.one_line() && attention.queries() == attention.keys();
-    const Seen seen{attention.version(), head, in_view(attention.queries(), o.first),
-                    in_view(attention.keys(), one_line ? o.first : o.first_key)};
+    const Selection chosen = subject.chosen();
+    const Range queries = in_view(attention.queries(), o.first, !o.order.empty(), chosen.query);
+    const Seen seen{
+        attention.version(), head, queries,
+        one_line ? queries : in_view(attention.keys(), o.first_key, !o.key_order.empty(), chosen.key)};
     if (!record || seen.queries.size() < 1 || seen.keys.size() < 1) {
         forget();
         refused_ = record ? "There are no tokens here to put in order."

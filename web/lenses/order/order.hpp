@@ -130,7 +130,7 @@ class OrderLens final : public Lens {
     std::string name(Index query) const;
     std::string key_name(Index key) const;
 
-    void set(const OrderState& wanted) const;
+    void set(OrderState wanted) const;
     void draw_presets();
     void draw_controls(Subject& subject);
     void draw_tokens(const Drawing& drawing, float width, bool keys);

@@ -46,7 +46,15 @@ std::string brief(double value) { return value == 0 ? "0" : fixed(value, value <
 
 }  // namespace
 
-void OrderLens::set(const OrderState& wanted) const {
+void OrderLens::set(OrderState wanted) const {
+    // An order is of tokens from the first one on, unless it says where they begin.
+    const auto hold = [](const std::vector<Index>& order, std::optional<Index>& first, Range in_view) {
+        if (!order.empty() && !first && in_view.begin > 0) first = in_view.begin;
+    };
+    if (content_) {
+        hold(wanted.order, wanted.first, content_->queries());
+        hold(wanted.key_order, wanted.first_key, content_->keys());
+    }
     if (wanted != now()) visit().perform(SetOrder{wanted}, ui::gesture());
 }
 
@@ -55,7 +63,7 @@ void OrderLens::draw_presets() {
     const Index n = (keys ? content_->keys() : content_->queries()).size();
     const auto offer = [&](const char* key, const std::string& label, const OrderState& next) {
         ui::next_control(ui::text_size(label).x + 24);
-        if (ui::button(key, label.c_str())) visit().perform(SetOrder{next});
+        if (ui::button(key, label.c_str())) set(next);
     };
     ui::label("try");
     ImGui::BeginGroup();
@@ -103,8 +111,8 @@ void OrderLens::draw_controls(Subject& subject) {
             next.masked = *chosen == 1;
         ImGui::EndGroup();
     }
-    const auto scroll = [](const char* key, const char* label, Range in_view, Index tokens, Index& first,
-                           std::vector<Index>& order) {
+    const auto scroll = [](const char* key, const char* label, Range in_view, Index tokens,
+                           std::optional<Index>& first, std::vector<Index>& order) {
         const Index last = tokens - in_view.size();
         if (last <= 0) return;
         ui::next_control(ui::need::stepper);

@@ -43,6 +43,20 @@ constexpr LinkRow number_row(std::string_view key, std::string_view expected) {
             }};
 }
 
+template <std::optional<Index> OrderState::* member>
+constexpr LinkRow number_row(std::string_view key, std::string_view expected) {
+    return {key, expected,
+            [](State& s, const std::string& value) {
+                OrderState order = s.of<OrderState>();
+                order.*member = read_integer<Index>(value).value_or(-1);
+                return take(s, SetOrder{order});
+            },
+            [](const State& s, const State&) -> std::optional<std::string> {
+                const auto& number = s.of<OrderState>().*member;
+                return number ? std::optional(std::to_string(*number)) : std::nullopt;
+            }};
+}
+
 template <std::vector<Index> OrderState::* member>
 bool read_order(State& s, const std::string& value) {
     const auto places = read_integers(value);
@@ -128,9 +142,10 @@ std::string_view scheme_name(PositionScheme scheme) { return scheme_names[static
 Status SetOrder::apply(State& state) const {
     if (!is_order(order.order) || !is_order(order.key_order))
         return Error{"An order has each of at most " + std::to_string(order_tokens_limit) + " tokens once."};
-    if (order.first < 0 || order.first >= position_limit || order.first_key < 0 ||
-        order.first_key >= position_limit)
-        return Error{"There is no such first token."};
+    const auto within = [](std::optional<Index> first) {
+        return !first || (*first >= 0 && *first < position_limit);
+    };
+    if (!within(order.first) || !within(order.first_key)) return Error{"There is no such first token."};
     if (order.shift < 0 || order.shift > order_shift_limit)
         return Error{"Positions are shifted by 0 to " + with_commas(order_shift_limit) + "."};
     if (order.turn < 0 || order.turn > order_turn_limit)
@@ -161,8 +176,8 @@ std::string SetOrder::describe(const State& before) const {
     if (order.masked != was.masked) return order.masked ? "with the head’s mask" : "without a mask";
     if (order.turn != was.turn) return "query moved by " + with_commas(order.turn);
     if (order.seed != was.seed) return "seed " + std::to_string(order.seed);
-    if (order.first != was.first) return "from token " + with_commas(order.first);
-    if (order.first_key != was.first_key) return "from key " + with_commas(order.first_key);
+    if (order.first != was.first) return "from token " + with_commas(order.first.value_or(0));
+    if (order.first_key != was.first_key) return "from key " + with_commas(order.first_key.value_or(0));
     if (order.far != was.far) return "at distance " + with_commas(order.far);
     if (order.pair != was.pair) return "pair " + std::to_string(order.pair);
     if (order.reach != was.reach) return "distances to " + std::to_string(order.reach);

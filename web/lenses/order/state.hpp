@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,9 @@ struct OrderState {
     // The token at each place, counted from the first in view; empty: as the subject has them. Where keys are other
     // tokens than queries, this is of the queries.
     std::vector<Index> order{};
-    Index first = 0;                 // of the subject's tokens in view
+    std::optional<Index> first{};    // of the subject's tokens in view; none: the chosen query is among them
     std::vector<Index> key_order{};  // the same of the keys, where they are other tokens
-    Index first_key = 0;
+    std::optional<Index> first_key{};
     bool masked = false;       // under the head's own mask
     bool interleaved = false;  // RoPE's pairs (2a, 2a + 1); else (a, a + d_k/2)
     Index shift = 1000;        // of all positions
