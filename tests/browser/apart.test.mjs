@@ -126,7 +126,7 @@ const visits = [
     ['heads', /^\d+ tokens of 16 numbers go through 2 heads of 8: /, [[7, 0]]],
     ['knockout', /^Without /, [[knockout.fall, 0], [knockout.fall, 1], [knockout.direct, 0], [knockout.look, 1]]],
     ['layers', /adds most \([\d.]+\)\.$/, [[6000, 0], [6000, 1], [6001, 0], [6002, 0]]],
-    ['circuits', /^Without any text, this head looks with /, [[0, 1], [3, 2]]],
+    ['circuits', /^By embeddings alone, this head looks with /, [[0, 1], [3, 2]]],
     ['cache', /^Reading \d+ tokens takes /, [[1, 8]]],
 ];
 for (const [lens, said, cells] of visits) {

@@ -136,7 +136,7 @@ test('Cache: the presets in the model that comes with the page', { fragment: 'v=
     await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
     for (const [preset, said] of /** @type {const} */ ([['heavy', /^With at most 12 keys, heavy hitters and the newest, layer \d · head \d loses /],
         ['window', /^With at most 12 keys, the newest, layer \d · head \d loses /],
-        ['bits', /^In 4 bits, the cache takes \d+ % of its memory; the likeliest next token is another at \d+ of \d+ steps?, and the loss goes from [\d.]+ to [\d.]+ nats a token\.$/]])) {
+        ['bits', /^In 4 bits(, the newest( \d+ tokens| token) in 16)?, the cache takes \d+ % of its memory in 32; the likeliest next token is another at \d+ of \d+ steps?, and the loss goes from [\d.]+ to [\d.]+ nats a token\.$/]])) {
         await explorer.settled();
         await press(explorer, `cache/preset/${preset}`);
         await explorer.untilState(preset, ({ lens, spoken }) => lens === 'cache' && said.test(spoken));

@@ -176,6 +176,8 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
                 CHECK_FALSE(told_of_circuits(screen.visit, cell));
             }
             show_circuits(screen, {.part = CircuitsPart::ov});
+            // In a text, a token's stream is more than its embedding.
+            CHECK(circuits_say(screen.visit).starts_with("By its embedding alone, "));
             check_circuits_cell(screen.visit, circuits_cell(circuits_rows::ov + 4, 9));
             const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});
             for (Index i = 0; i < 3; ++i) {

@@ -42,9 +42,14 @@ std::string CacheLens::bits_spoken(Subject& subject) const {
     const CacheShape shape = variant(subject, 0);
     const Index n = shown_->tokens(), changed = changed_tokens();
     const double share = bytes_kept(shape, n, {to.bits, to.group}) / bytes_kept(shape, n, {});
-    std::string said = "In " + std::to_string(to.bits) + " bits, the cache takes " + percent(share) +
-                       " of its memory; the likeliest next token is another at " + std::to_string(changed) +
-                       " of " + many(n - shown_->prompt(), "step");
+    const Index waiting = n - to.rounded_before(n);
+    std::string said = "In " + std::to_string(to.bits) + " bits" +
+                       (waiting == 0   ? ","
+                        : waiting == 1 ? ", the newest token in 16,"
+                                       : ", the newest " + many(waiting, "token") + " in 16,") +
+                       " the cache takes " + percent(share) +
+                       " of its memory in 32; the likeliest next token is another at " +
+                       std::to_string(changed) + " of " + many(n - shown_->prompt(), "step");
     if (const double loss = mean_loss(false); std::isfinite(loss))
         said += ", and the loss goes from " + fixed(mean_loss(true), 3) + " to " + fixed(loss, 3) +
                 " nats a token";

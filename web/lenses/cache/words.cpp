@@ -1,5 +1,6 @@
 #include "lenses/cache/words.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "app/format.hpp"
@@ -32,9 +33,15 @@ std::string policy(const EvictionRule& rule) {
         rule.budget == 1 ? "one key" : "at most " + std::to_string(rule.budget) + " keys";
     switch (rule.policy) {
         case EvictionPolicy::window: return keys + ", the newest";
-        case EvictionPolicy::sinks:
-            return keys + ", the first " + std::to_string(rule.sinks) + " and the newest";
-        case EvictionPolicy::heavy_hitters: return keys + ", heavy hitters and the newest";
+        case EvictionPolicy::sinks: {
+            // One place is the query's own.
+            const Index first = std::min(rule.sinks, rule.budget - 1);
+            if (first == 0) return keys + ", the newest";
+            return keys + ", the first " + std::to_string(first) +
+                   (first + 1 == rule.budget ? " and the query’s own" : " and the newest");
+        }
+        case EvictionPolicy::heavy_hitters:
+            return keys + (rule.newest() == rule.budget ? ", the newest" : ", heavy hitters and the newest");
         case EvictionPolicy::snapkv: break;
     }
     return many(rule.budget, "key") + " of the prompt, as SnapKV chooses them";

@@ -48,7 +48,7 @@ std::string CircuitsLens::qk_spoken(Subject& subject) {
     if (!found || !found->done())
         return "What this head looks for with " + query + " is being looked up in the whole vocabulary.";
     const std::string far = positions_turn() ? ", " + many(now().distance, "token") + " back," : "";
-    std::string text = "Without any text, this head looks with " + query + far + " for ";
+    std::string text = "By embeddings alone, this head looks with " + query + far + " for ";
     const auto highest = found->highest();
     const auto named = std::min<std::size_t>(highest.size(), 3);
     for (std::size_t i = 0; i < named; ++i)
@@ -71,7 +71,7 @@ std::string CircuitsLens::ov_spoken(Subject& subject) {
     if (!found || !found->done())
         return "What attending to " + key_name + " would write is being looked up in the whole vocabulary.";
     const auto highest = found->highest();
-    std::string text = "Wherever this head attends to " + key_name + ", it raises ";
+    std::string text = "By its embedding alone, " + key_name + " makes this head raise ";
     const auto named = std::min<std::size_t>(highest.size(), 3);
     for (std::size_t i = 0; i < named; ++i)
         text += (i == 0 ? "" : i + 1 < named ? ", " : " and ") + token_name(subject, highest[i].id);
