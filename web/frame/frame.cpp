@@ -259,38 +259,27 @@ void Frame::draw_sentence(Subject& subject) {
     // What is below must not move when the next sentence is a little longer or shorter.
     const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
-<<<<<<< HEAD
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
     if (spoken_width_ != width) spoken_height_ = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
     spoken_width_ = width;
-    ui::wrapped_text(spoken_, FLT_MAX, ui::Role::status);
-=======
-    const float top = ImGui::GetCursorPosY(), room = ImGui::GetContentRegionAvail().x;
     const auto height = [&](const std::string& text) {
-        return ImGui::CalcTextSize(text.c_str(), nullptr, false, room).y;
+        return ImGui::CalcTextSize(text.c_str(), nullptr, false, width).y;
     };
-    const float least = std::max(ImGui::GetTextLineHeight() * (narrow ? 2 : 1), height(spoken_));
     // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
     const std::string preview =
         before_.query && !before_.head ? lens.preview(subject, *before_.query) : std::string();
-    const bool previews = !preview.empty() && height(preview) <= least;
+    const bool previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(spoken_));
     ui::wrapped_text(previews ? preview : spoken_, FLT_MAX, ui::Role::status);
->>>>>>> ec88297 (Sentence, steps and bars speak of one word, and of the word pointed at)
     ui::landmark_item("spoken");
     spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectSize().y);
     ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
 }
 
 void Frame::draw_start() {
-<<<<<<< HEAD
-    if (start_.draw(subject_in(visit_).attention(), subject_in(visit_).chosen()))
-        visit_.page().remember("start", "done");
-=======
     Selection told = subject_in(visit_).chosen();
     const bool beside = ImGui::GetMainViewport()->Size.x >= ui::wide_window;  // where nothing is below it
     if (beside && before_.query && !before_.head) told.query = before_.query;
-    if (start_.draw(subject_in(visit_).attention(), told)) visit_.page().remember("start");
->>>>>>> ec88297 (Sentence, steps and bars speak of one word, and of the word pointed at)
+    if (start_.draw(subject_in(visit_).attention(), told)) visit_.page().remember("start", "done");
 }
 
 // Says what is missing, with a button that leads there.
