@@ -81,7 +81,13 @@ Result<TrainingRuns::Run> TrainingRuns::run_of(const TrainingPlan& plan) {
         run = std::make_shared<TrainingRun>(*std::move(made));
     }
     runs_.push_front(run);
-    if (runs_.size() > kept_limit) runs_.pop_back();
+    // A slider on its way asks for many that nobody trains; they are not worth a finished one, to which undo leads back.
+    if (runs_.size() > kept_limit) {
+        const auto least = std::min_element(runs_.rbegin(), runs_.rend() - 1, [](const Run& a, const Run& b) {
+            return a->steps_taken() < b->steps_taken();
+        });
+        runs_.erase(std::next(least).base());
+    }
     return run;
 }
 

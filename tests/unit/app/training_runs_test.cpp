@@ -89,6 +89,24 @@ TEST_CASE("a fork takes over its beginning, and both go on side by side") {
     CHECK(runs.compared() == nullptr);
 }
 
+TEST_CASE(
+    "a finished run outlives the plans that a slider passes on its way, so that undo leads back to it") {
+    const Threads one(1);
+    TrainingRuns runs;
+    const State finished = after(with_small_plan(), RunTraining{true});
+    finish_run(runs, finished);
+    const TrainingRun* first = runs.shown();
+    REQUIRE(first->steps_taken() == 24);
+    for (int i = 1; i <= 12; ++i) {
+        TrainingPlan plan = training_of(finished).plan;
+        plan.values.rate *= 1 + 0.1 * i;
+        runs.work(training_of(after(finished, SetTrainingPlan{plan})), 0);
+    }
+    CHECK(runs.shown() != first);
+    CHECK_FALSE(runs.work(training_of(finished), 5));
+    CHECK(runs.shown() == first);
+}
+
 TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
     const Threads one(1);
     TrainingRuns runs;
