@@ -233,7 +233,8 @@ bare('on a phone it fits, and a tap flips the adjective', { context: { ...phone,
     await opened(explorer);
     const overflow = await explorer.page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `the page is ${overflow} points wider than the screen`);
-    const [lens, twin] = [await explorer.rect('panel/lens'), await explorer.rect('twin')];
+    await explorer.tap('settings');
+    const [twin, lens] = [await explorer.found('twin'), await explorer.rect('panel/lens')];
     assert.ok(twin.left >= lens.left && twin.right <= lens.right && twin.bottom <= lens.bottom, JSON.stringify(twin));
     await explorer.tap('twin');
     await opened(explorer, texts.wide);

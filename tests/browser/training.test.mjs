@@ -156,6 +156,7 @@ test('rarer numbers stand behind one button, and − and + end where a plan does
 
 const phone = { context: { viewport: { width: 390, height: 844 } }, fragment: `${small}&step=4` };
 test('on a phone every control can be reached and none is cut', phone, async (explorer) => {
+    await explorer.click('settings');
     await taken(explorer, 4);
     await explorer.click('training/more');
     await explorer.until('the rarer numbers', () => explorer.rect('training/mlp/on'));

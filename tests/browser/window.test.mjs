@@ -181,6 +181,9 @@ const fields = {
 for (const [key, [fragment, text, named, linked]] of Object.entries(fields)) {
     test(`on a phone, ${key} is typed into with the phone’s keyboard`, { context: phone, fragment: `v=1&${fragment}` }, async (explorer) => {
         const { page } = explorer;
+        if (key === 'masks/text' || key === 'memory/beta-typed') {
+            await explorer.tap('settings');
+        }
         await explorer.found(key);
         const field = page.locator(`[data-field="${key}"]`), lens = await explorer.rect('panel/lens');
         for (let swipes = 0; !await field.isVisible(); ++swipes) {

@@ -76,7 +76,7 @@ void Frame::draw_number(const PinnedInput& input) {
 }
 
 void Frame::draw_inspector() {
-    if (ImGui::GetMainViewport()->Size.x >= ui::wide_window) draw_start();
+    if (!ui::narrow_window()) draw_start();
     if (const auto input = pinned_input(); input && ui::by_touch()) draw_number(*input);
     draw_explanation();
 }
@@ -131,7 +131,13 @@ void Frame::draw_explanation() {
         if (reply.followed) follow(*cell, *reply.followed);
         return;
     }
-    const Guide guide = lens_in(visit_).guide(subject);
+    draw_guide();
+    ImGui::Dummy({0, 12});
+    draw_head_told();
+}
+
+void Frame::draw_guide() {
+    const Guide guide = lens_in(visit_).guide(subject_in(visit_));
     {
         ui::Type semibold(ui::Face::semibold, 18);
         ui::text_item(guide.title);
@@ -139,9 +145,8 @@ void Frame::draw_explanation() {
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
     ui::wrapped_text(guide.text);
+    if (!ui::folded().hint.empty()) ui::wrapped_text(ui::folded().hint);
     ImGui::PopStyleColor();
-    ImGui::Dummy({0, 12});
-    draw_head_told();
 }
 
 std::string Frame::head_told() const {
@@ -164,14 +169,25 @@ void Frame::draw_head_told() {
     ui::landmark_item("heads/told");
 }
 
-// Announces a newly pinned cell to screen readers.
+// Tells screen readers of a newly pinned cell, and of its number when that changes: what was said must not go stale.
 void Frame::announce_pin() {
     const auto& pin = visit_.state().pin;
-    if (pin == announced_) return;
-    announced_ = pin;
-    if (!pin) return;
-    if (const auto why = explain(*pin, {}))
-        visit_.announce(why->title + " is " + fixed(why->f32, 4) + ". " + why->note);
+    if (!pin) {
+        if (announced_) visit_.announce("");
+        return announced_.reset();
+    }
+    const Attention* attention = subject_in(visit_).attention();
+    const std::uint64_t version = attention ? attention->version() : 0, changes = visit_.changes();
+    const bool same = announced_ && announced_->cell == *pin;
+    if (same && announced_->version == version && announced_->changes == changes) return;
+    if (same && ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;  // it is told when the drag has ended
+    const auto why = explain(*pin, {});
+    const std::string value = why ? fixed(why->f32, 4) : "";
+    if (why && !same)
+        visit_.announce(why->title + " is " + value + ". " + why->note);
+    else if (why && value != announced_->value)
+        visit_.announce(why->title + " is now " + value + ".");
+    announced_ = Announced{*pin, value, version, changes};
 }
 
 }  // namespace attn::app

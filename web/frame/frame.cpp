@@ -11,6 +11,7 @@
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/page_field.hpp"
@@ -63,6 +64,7 @@ void Frame::draw(std::size_t heap_bytes) {
     ui::clear_landmarks();
     ui::clear_semantics();
     ui::clear_page_fields();
+    ui::scroll_by_fingers();
     palette_.draw(visit_);  // first, so that what is typed goes to it
     const ImGuiViewport* view = ImGui::GetMainViewport();
     ImGui::SetNextWindowPos(view->Pos);
@@ -74,14 +76,10 @@ void Frame::draw(std::size_t heap_bytes) {
     now_ = {};
     hovered_lens_ = nullptr;
     const Rect window{view->Pos, view->Size};
-    window.size.x < ui::wide_window ? draw_narrow(window) : draw_wide(window);
+    ui::narrow_window() ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
     if (const auto cut = ui::take_cut_text(); cut && !ui::landmarks().contains("tooltip"))
         ui::tooltip_at(cut->min, cut->max, cut->text.c_str());
-    // After a finger is lifted, nothing is hovered over.
-    if (ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen &&
-        !ImGui::IsMouseDown(ImGuiMouseButton_Left))
-        now_ = {};
     before_ = now_;
     shortcuts();
     if (escaped) close_explanation();
@@ -117,8 +115,8 @@ void Frame::draw_wide(const Rect& window) {
 
 void Frame::draw_tab(const SubjectEntry& subject, float width) {
     const bool on = visit_.state().subject == subject.key;
-    if (flat_tab("subject/" + std::string(subject.key), subject.name, on, false, {width, tabs_height - 12},
-                 0.5f))
+    const float height = std::max(tabs_height - 12, ImGui::GetFrameHeight());
+    if (flat_tab("subject/" + std::string(subject.key), subject.name, on, false, {width, height}, 0.5f))
         visit_.perform(OpenSubject{subject.key});
 }
 
@@ -142,7 +140,7 @@ void Frame::draw_tabs(float width) {
         }
     }
     // On a phone it stands beside the lens.
-    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) return;
+    if (ui::narrow_window()) return;
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
     draw_chosen_head(corner.x + width, corner.x + width - end.x - 2 * gap, (at.y + end.y) / 2);
 }
@@ -163,7 +161,7 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     ui::draw_text(ImGui::GetWindowDrawList(), min, ui::theme().dim, text);
     ui::landmark("head-name", min, max);
     if (name.empty()) return ui::semantic_text(text, min, max);
-    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) return draw_head_button(text, min, max);
+    if (ui::narrow_window()) return draw_head_button(text, min, max);
     ui::semantic_text(text, min, max);
     if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
         ui::tooltip_at(min, max, head_told().c_str());
@@ -171,15 +169,15 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
 
 // On a phone, there is no inspector beside the lens: the name opens the sheet with what it says.
 void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
-    constexpr float finger = 10;
+    const float finger = std::max((ui::finger_size - (max.y - min.y)) / 2, 0.0f);
     ImGui::SetCursorScreenPos({min.x, min.y - finger});
     if (ImGui::InvisibleButton("head-name", {max.x - min.x, max.y - min.y + 2 * finger},
                                ImGuiButtonFlags_EnableNav)) {
-        tells_head_ = !tells_head_;
+        told_ = told_ == Told::head ? Told::nothing : Told::head;
         if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
     }
     ui::semantic_item(ui::Role::button, "head-name", text + ", what this head does");
-    ui::node_opens(tells_head_);
+    ui::node_opens(told_ == Told::head);
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
 }
 
@@ -187,13 +185,14 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
     const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, 30}, 0);
+    const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
+    const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
     // A tooltip would cover other lenses or the head of the one that is open.
     ui::describe(lens.meaning);
     if (ImGui::IsItemHovered()) hovered_lens_ = &lens;
     if (on)
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 7}, {at.x + 3, at.y + 23}, ui::theme().accent,
-                                                  2);
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
+                                                  {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);
     if (pressed && !on) visit_.perform(OpenLens{lens.key});
     return pressed;
 }
@@ -236,12 +235,14 @@ void Frame::draw_lens() {
     }
     drawn_subject_ = visit_.state().subject;
     drawn_lens_ = visit_.state().lens;
+    ui::folded().offered = false;
+    ui::folded().hint.clear();
     draw_progress();
     const Deadline deadline(frame_ms);
     const Drawing drawing{visit_, before_, now_, deadline};
     Subject& subject = subject_in(visit_);
     draw_sentence(subject);
-    if (ImGui::GetMainViewport()->Size.x < ui::wide_window) draw_start();
+    if (ui::narrow_window()) draw_start();
     const bool brief = subject_of(visit_.state()).lens != drawn_lens_ && !lens_of(visit_.state()).compares;
     if (!subject.draw_controls(drawing, brief)) return;
     // A button may have led elsewhere.
@@ -257,7 +258,7 @@ void Frame::draw_sentence(Subject& subject) {
     spoken_ = subject.attention() && !lens.missing(subject) ? lens.spoken(subject) : "";
     if (spoken_.empty()) return;
     // What is below must not move when the next sentence is a little longer or shorter.
-    const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
+    const bool narrow = ui::narrow_window();
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
     if (spoken_width_ != width) spoken_height_ = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
@@ -277,7 +278,7 @@ void Frame::draw_sentence(Subject& subject) {
 
 void Frame::draw_start() {
     Selection told = subject_in(visit_).chosen();
-    const bool beside = ImGui::GetMainViewport()->Size.x >= ui::wide_window;  // where nothing is below it
+    const bool beside = !ui::narrow_window();  // where nothing is below it
     if (beside && before_.query && !before_.head) told.query = before_.query;
     if (start_.draw(subject_in(visit_).attention(), told)) visit_.page().remember("start", "done");
 }
@@ -382,7 +383,7 @@ void Frame::shortcuts() {
 }
 
 void Frame::close_explanation() {
-    tells_head_ = false;
+    told_ = Told::nothing;
     if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
 }
 

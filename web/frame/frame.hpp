@@ -56,6 +56,7 @@ class Frame {
     void draw_tab(const SubjectEntry& subject, float width);
     void draw_rail(int columns = 1);
     void draw_lens_menu(float width);
+    void draw_guide_button();
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);
@@ -72,6 +73,7 @@ class Frame {
     void go_back();
     std::string head_told() const;  // what the chosen head is named after; empty if that is nothing
     void draw_head_told();
+    void draw_guide();
     void draw_sheet(const Rect& sheet);
     void draw_number(const PinnedInput& input);
     std::optional<PinnedInput> pinned_input() const;
@@ -98,9 +100,16 @@ class Frame {
           spoken_height_ = 0;  // of its lines: room once taken stays, so that what is below does not move
     const LensEntry* hovered_lens_ = nullptr;  // in the rail
     Steady steady_;
-    std::optional<CellRef> announced_;
-    bool tells_head_ = false;  // the sheet of a phone says what the chosen head does
-    Hover read_;               // what the explanation is of, if not of the pinned cell
+    struct Announced {
+        CellRef cell;
+        std::string value;
+        std::uint64_t version = 0, changes = 0;
+    };
+    std::optional<Announced> announced_;
+    bool explains_ = false;  // the sheet of a phone is open
+    // What the sheet of a phone says while nothing is pinned: what the chosen head does, or how to use the lens.
+    enum class Told { nothing, head, guide } told_ = Told::nothing;
+    Hover read_;  // what the explanation is of, if not of the pinned cell
     // The explanation that is shown. One of thousands of operands takes some milliseconds.
     struct Shown {
         CellRef cell;

@@ -20,6 +20,7 @@ inline constexpr float status_height = 28;
 inline std::string panel_name(std::string_view name) {
     return name == "rail"        ? "Lenses"
            : name == "tabs"      ? "Subjects"
+           : name == "lenses"    ? "Choice of lens"
            : name == "lens"      ? "Lens"
            : name == "inspector" ? "Explanation"
            : name == "status"    ? "Status"

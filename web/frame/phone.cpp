@@ -7,42 +7,56 @@
 #include "frame/frame.hpp"
 #include "frame/panel.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/page_field.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float phone_tabs_height = 52, phone_menu_height = 44, sheet_share = 0.42f, close_size = 40,
-                most_menu_width = 362;
+constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, low_sheet_share = 0.45f,
+                close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f;
 
 }  // namespace
 
-// Draws the layout for phones: subjects as tabs, lenses behind one button, the inspector as a sheet at the
-// bottom.
+// Draws the layout for phones: subjects as tabs, lenses behind one button, the inspector as a sheet at the bottom. A phone
+// held sideways has all of the former in one row, no status line, and the sheet at its right.
 void Frame::draw_narrow(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
-    const float top = phone_tabs_height + phone_menu_height;
+    const bool low = ui::low_window_now();
     // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
     const bool pinned = visit_.state().pin.has_value();
-    tells_head_ = tells_head_ && !pinned && !head_told().empty();
-    const bool explains = pinned || tells_head_;
-    const float bottom = at.y + size.y - status_height;
-    const float sheet = explains ? std::floor(size.y * sheet_share) : 0;
-    panel("tabs", at, {size.x, phone_tabs_height}, t.surface, {8, 6}, [&] { draw_tabs(size.x - 16); });
-    panel("lenses", {at.x, at.y + phone_tabs_height}, {size.x, phone_menu_height}, t.surface, {14, 4},
-          [&] { draw_lens_menu(size.x - 28); });
-    panel("lens", {at.x, at.y + top}, {size.x, size.y - top - sheet - status_height}, {}, {14, 14}, [&] {
-        draw_lens();
-        steady_.keep();
-    });
-    if (explains) draw_sheet({{at.x, bottom - sheet}, {size.x, sheet}});
-    panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
-          [&] { draw_status(size.x - 14); });
+    if (pinned || (told_ == Told::head && head_told().empty())) told_ = Told::nothing;
+    // While something is being dragged, it stays under the finger.
+    if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) explains_ = pinned || told_ != Told::nothing;
+    const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
+                top = low ? row_height : 2 * row_height, bottom = at.y + size.y - (low ? 0 : status_height);
+    const float sheet_width = std::min(most_sheet_width, std::floor(size.x * low_sheet_share));
+    const Rect sheet = !explains_ ? Rect{{at.x, bottom}, {0, 0}}
+                       : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
+                             : Rect{{at.x, bottom - std::floor(size.y * sheet_share)},
+                                    {size.x, std::floor(size.y * sheet_share)}};
+    panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
+    panel("lenses", {low ? at.x + tabs : at.x, at.y + top - row_height},
+          {low ? size.x - tabs : size.x, row_height}, t.surface, {14, 3},
+          [&] { draw_lens_menu((low ? size.x - tabs : size.x) - 28); });
+    panel("lens", {at.x, at.y + top},
+          {low ? size.x - sheet.size.x : size.x, bottom - at.y - top - (low ? 0 : sheet.size.y)}, {},
+          {14, 12}, [&] {
+              draw_lens();
+              steady_.keep();
+          });
+    if (explains_) draw_sheet(sheet);
+    if (!low)
+        panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
+              [&] { draw_status(size.x - 14); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top}, t.border);
-    list->AddLine({at.x, bottom - sheet}, {at.x + size.x, bottom - sheet}, t.border);
+    if (low)
+        list->AddLine(sheet.at, {sheet.at.x, bottom}, t.border);
+    else
+        list->AddLine(sheet.at, {at.x + size.x, sheet.at.y}, t.border);
 }
 
 // Draws the explanation of the pinned cell, or of the chosen head. What changes an input, and what the change does, stay in view above
@@ -50,7 +64,6 @@ void Frame::draw_narrow(const Rect& window) {
 void Frame::draw_sheet(const Rect& sheet) {
     const ImVec2 at = sheet.at, end{at.x + sheet.size.x, at.y + sheet.size.y};
     bool closes = false;
-    float scrolled = 0;
     panel("inspector", at, sheet.size, ui::theme().surface, {16, 10}, [&] {
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         const float width = ImGui::GetContentRegionAvail().x;
@@ -67,12 +80,11 @@ void Frame::draw_sheet(const Rect& sheet) {
             room = width;
         }
         ImGui::BeginChild("explanation", {room, 0});
-        tells_head_ ? draw_head_told() : draw_explanation();
+        told_ == Told::head ? draw_head_told() : draw_explanation();
         ui::scroll_by_drag();
-        scrolled = ImGui::GetScrollY();
         ImGui::EndChild();
     });
-    if (closes || sheet_.closed_by_finger(at, end, scrolled, now_.cell.has_value())) close_explanation();
+    if (closes || sheet_.closed_by_finger(at, end, now_.cell.has_value())) close_explanation();
 }
 
 // Draws the same behind one button, for phones.
@@ -82,13 +94,22 @@ void Frame::draw_lens_menu(float width) {
     ui::rename_node(lens_of(visit_.state()).name);
     ui::node_opens(ImGui::IsPopupOpen("lenses"));
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    draw_chosen_head(at.x + width, width - (end.x - at.x) - 12, (at.y + end.y) / 2);
+    ImGui::SameLine(0, 8);
+    draw_guide_button();
+    if (ui::folded().offered) {
+        ImGui::SameLine(0, 8);
+        if (ui::toggle("settings", "Settings", ui::folded().open)) ui::folded().open = !ui::folded().open;
+        ui::node_opens(ui::folded().open);
+    }
+    const float used = ImGui::GetItemRectMax().x - at.x;
+    draw_chosen_head(at.x + width, width - used - 12, (at.y + end.y) / 2);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
     ImGui::SetNextWindowPos({at.x, end.y + 4});
     const ImVec2 window = ImGui::GetMainViewport()->Size;
-    const float menu = std::min(window.x - 2 * at.x, most_menu_width);
+    const float menu = std::min(window.x - at.x - 14, most_menu_width);
     ImGui::SetNextWindowSize({menu, 0});
-    ImGui::SetNextWindowSizeConstraints({menu, 0}, {menu, window.y - status_height - end.y - 4});
+    ImGui::SetNextWindowSizeConstraints(
+        {menu, 0}, {menu, window.y - (ui::low_window_now() ? 4 : status_height) - end.y - 4});
     if (ImGui::BeginPopup("lenses")) {
         const std::string_view before = visit_.state().lens;
         draw_rail(2);
@@ -97,6 +118,17 @@ void Frame::draw_lens_menu(float width) {
         ImGui::EndPopup();
     }
     ImGui::PopStyleVar();
+}
+
+// The guide of the lens, which stands in the inspector where there is one.
+void Frame::draw_guide_button() {
+    if (ImGui::Button("?", {ImGui::GetFrameHeight(), 0})) {
+        told_ = told_ == Told::guide ? Told::nothing : Told::guide;
+        if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
+    }
+    ui::landmark_item("guide");
+    ui::semantic_item(ui::Role::button, "guide", "How to use this lens");
+    ui::node_opens(told_ == Told::guide);
 }
 
 }  // namespace attn::app

@@ -6,13 +6,14 @@
 
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float swipe = 48;  // points
+constexpr float least_swipe = 48;  // points
 constexpr float label_width = 62, chip_width = 54, chip_height = 22, chip_gap = 3;
 
 struct Chip {
@@ -62,17 +63,17 @@ std::vector<Index> strongest_keys(const Ladder& ladder, Index query, float width
 
 }  // namespace
 
-bool Sheet::closed_by_finger(ImVec2 min, ImVec2 max, float scrolled, bool on_cell) {
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
-        const bool inside = ImGui::IsMouseHoveringRect(min, max, false);
-        may_swipe_ = inside && scrolled <= 0;
-        may_leave_ = !inside && !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+bool Sheet::closed_by_finger(ImVec2 min, ImVec2 max, bool on_cell) {
+    if (const auto swipe = ui::swiped()) {
+        const ImVec2 from = swipe->from, way{swipe->to.x - from.x, swipe->to.y - from.y};
+        const bool inside = from.x >= min.x && from.x < max.x && from.y >= min.y && from.y < max.y;
+        if (inside && way.y > least_swipe && way.y > 2 * std::abs(way.x)) return true;
     }
-    // The sheet closes only when the finger is lifted, so that what then lies below does not scroll with it.
-    if (!ImGui::IsMouseReleased(ImGuiMouseButton_Left)) return false;
-    const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left);
-    if (may_swipe_ && way.y > swipe && way.y > 2 * std::abs(way.x)) return true;
-    return may_leave_ && !ui::dragged() && !on_cell && !ImGui::IsAnyItemHovered();
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left))
+        may_leave_ = !ImGui::IsMouseHoveringRect(min, max, false) &&
+                     !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
+    return ImGui::IsMouseReleased(ImGuiMouseButton_Left) && may_leave_ && !ui::dragged() && !on_cell &&
+           !ImGui::IsAnyItemHovered();
 }
 
 void draw_effect(const Ladder& ladder, Index query, float width) {

@@ -10,12 +10,12 @@ namespace attn::app {
 // Notices when a finger closes the sheet: by a swipe down, or by a tap outside of it.
 class Sheet {
   public:
-    // Call once per frame after the rest of the page. `scrolled` is how far down the explanation is scrolled: a
-    // swipe first takes it back to its top. `on_cell` says whether the finger is on a cell outside the sheet.
-    bool closed_by_finger(ImVec2 min, ImVec2 max, float scrolled, bool on_cell);
+    // Call once per frame after the rest of the page. A swipe over an explanation that is scrolled down takes it back to
+    // its top first. `on_cell` says whether the finger is on a cell outside the sheet.
+    bool closed_by_finger(ImVec2 min, ImVec2 max, bool on_cell);
 
   private:
-    bool may_swipe_ = false, may_leave_ = false;  // depending on where the finger went down
+    bool may_leave_ = false;  // depending on where the finger went down
 };
 
 // Draws in two lines what a change of an input does: where the query looks, and its output.

@@ -165,7 +165,7 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
     const float right = ImGui::GetCursorPosX() + width;
     ui::section("Flow", true);
     ImGui::SameLine(0, 14);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     mass_slider(frame);
     ui::next_control(ui::need::two_choices);
     app::FlowChoice flow = frame.choice;

@@ -62,7 +62,7 @@ void survey_controls(const HeadsView& view) {
     using enum HeadScore;
     ui::section("Heads", true);
     ImGui::SameLine(0, 14);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     const auto [by, against] = view.choice;
     static constexpr std::array<const char*, 3> names{"by layer", "by score", "scatter"};
     if (const auto chosen = ui::choice("heads/view", names, against ? 2 : by ? 1 : 0)) {

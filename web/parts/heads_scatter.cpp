@@ -170,7 +170,7 @@ void tell(const HeadsView& view, const Point& point, HeadScore across, HeadScore
 
 void axis_menu(const HeadsView& view, const char* name, const char* label, const char* arrow, HeadScore taken,
                std::optional<HeadScore> app::HeadsChoice::* axis) {
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     const auto chosen = score_menu(view, name, label, taken);
     ImGui::PopStyleVar();
     ImGui::SameLine(0, 6);

@@ -91,7 +91,7 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     bool changed = false;
     ui::section("Map", true);
     if (stages.size() > 1) ImGui::SameLine(0, 14);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     std::vector<const char*> names;
     for (const Stage stage : stages) names.push_back(info(stage).label);
     const auto taken = std::ranges::find(stages, choice.stage) - stages.begin();
@@ -244,7 +244,7 @@ MapFinder::Touch MapFinder::draw(ui::MapView& view, const ui::MapPicture& pictur
     Touch touch;
     std::optional<ui::MapCell>& gone = touch.gone;
     ImGui::PushID("find");
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     ImGui::SetNextItemWidth(std::min(ui::menu_width, width * 0.4f));
     const bool entered = ImGui::InputTextWithHint("##text", "Find token or number", text_.data(),
                                                   text_.size(), ImGuiInputTextFlags_EnterReturnsTrue);

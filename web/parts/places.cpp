@@ -40,7 +40,7 @@ std::string told(const app::Bookmark& place, const app::Attention& attention) {
 void draw_places(const app::Drawing& drawing, const app::Attention& attention, ui::MapView& map,
                  const app::MapChoice& choice, float width) {
     ImGui::PushID("places");
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     const float right = ImGui::GetCursorScreenPos().x + width;
     const MapWindow in_view = map.in_view();
     const ShownAxis queries = attention.query_axis(choice), keys = attention.key_axis(choice);

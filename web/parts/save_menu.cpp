@@ -5,6 +5,7 @@
 #include "parts/saving.hpp"
 #include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/layout.hpp"
 
 namespace attn::parts {
 
@@ -53,7 +54,7 @@ SvgInk svg_ink() {
 }
 
 bool save_menu(app::Visit& visit, const SavedMap& map) {
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {8, 4});  // matches the controls next to it
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));  // matches the controls next to it
     const auto item = ui::menu("map/save", "Save", map_items);
     ImGui::PopStyleVar();
     ui::tooltip("What is in view, as a picture or as numbers; or every head's numbers at once");

@@ -22,6 +22,7 @@
 #include "widgets/script.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
+#include "widgets/wording.hpp"
 
 namespace attn::platform {
 
@@ -84,12 +85,14 @@ const char* mime_of(std::string_view file) {
 class ShellPage : public app::Page {
   public:
     void draw_now() override { platform::draw_now(); }
-    void notice(const std::string& sentence, bool error) override { js_notice(sentence.c_str(), error); }
-    void announce(const std::string& sentence) override { js_announce(sentence.c_str()); }
+    void notice(const std::string& sentence, bool error) override {
+        js_notice(ui::for_pointer(sentence).c_str(), error);
+    }
+    void announce(const std::string& sentence) override { js_announce(ui::for_pointer(sentence).c_str()); }
     void set_url(const std::string& fragment, bool push) override { js_set_url(fragment.c_str(), push); }
     void set_sentence(const std::string& text, bool enabled, bool tokenized,
                       const std::string& placeholder) override {
-        js_set_sentence(text.c_str(), enabled, tokenized, placeholder.c_str());
+        js_set_sentence(text.c_str(), enabled, tokenized, ui::for_pointer(placeholder).c_str());
     }
     void hide_sentence() override { js_hide_sentence(); }
     void set_lower_box(app::Box which, const app::LowerBox& box) override {
@@ -285,7 +288,7 @@ EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int cont
                                         int touch) {
     ensure_imgui();
     ui::join_letters(js_canvas_reads() != 0);
-    if (touch) ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
+    if (touch) ui::use_touch();
     visit().keep_still(reduced_motion != 0);
     ui::use_theme(dark != 0, contrast != 0);
     // Before the first picture, there is no need to keep the page responsive.

@@ -11,13 +11,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "platform/capture.hpp"
 #include "render/context.hpp"
 #include "render/flow.hpp"
 #include "render/heatmap.hpp"
 #include "render/picture.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::platform {
@@ -72,6 +76,8 @@ EM_JS(void, do_without_gamepads, (), {
     removeEventListener("gamepaddisconnected", GLFW.onGamepadDisconnected, true);
     GLFW.refreshJoysticks = function(){};
 });
+// That of events; emscripten_get_now() counts from another moment where there are threads.
+EM_JS(double, event_clock, (), { return performance.now(); });
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 
 // The stage determines the size; GLFW scales the canvas's pixels by the screen's density. Call inside a
@@ -185,6 +191,8 @@ void draw_if_due() {
     // The backend continues with the last position that GLFW knows.
     if ((window.left || capture_density()) && !ImGui::IsAnyMouseDown())
         ImGui::GetIO().AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+    ui::tell_fingers(event_clock());
+    if (ui::fingers_need_frames()) wake();
     ImGui::NewFrame();
     // ImGui spreads quick events, such as a click, over several frames.
     if (!ImGui::GetCurrentContext()->InputEventsQueue.empty()) wake();
@@ -232,7 +240,7 @@ void wake_on_input() {
         window.left = false;
         wake();
     });
-    // A finger can touch down without having moved there, so the position goes before the button.
+    // A button can be pressed before the mouse has moved there.
     glfwSetMouseButtonCallback(window.glfw, [](GLFWwindow*, int, int, int) {
         point_at_cursor();
         wake();
@@ -260,23 +268,29 @@ EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
     return EM_TRUE;
 }
 
-// GLFW presents the first finger as a mouse; this tells the two apart.
-EM_BOOL on_touch_start(int, const EmscriptenTouchEvent*, void*) {
-    ImGui::GetIO().AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
-    return EM_FALSE;
-}
-// Two fingers act as a wheel, with as many notches as make a map follow them (widgets/map_view.cpp zooms by
-// e^0.2 per notch).
-EM_BOOL on_touch_move(int, const EmscriptenTouchEvent* event, void*) {
-    static double apart = 0;
-    if (event->numTouches != 2) return apart = 0, EM_FALSE;
-    const EmscriptenTouchPoint &a = event->touches[0], &b = event->touches[1];
-    const double now = std::hypot(a.targetX - b.targetX, a.targetY - b.targetY);
-    if (apart > 0 && now > 0)
-        ImGui::GetIO().AddMouseWheelEvent(0, static_cast<float>(std::log(now / apart) / 0.2));
-    apart = now;
+// GLFW would present the first finger as a mouse at once; what fingers mean is decided in widgets/touch.
+EM_JS(void, do_without_touch_as_mouse, (), {
+    const canvas = Module["canvas"];
+    canvas.removeEventListener("touchmove", GLFW.onMousemove, true);
+    canvas.removeEventListener("touchstart", GLFW.onMouseButtonDown, true);
+    canvas.removeEventListener("touchcancel", GLFW.onMouseButtonUp, true);
+    canvas.removeEventListener("touchend", GLFW.onMouseButtonUp, true);
+});
+
+// The answer keeps the browser from presenting the finger as a mouse itself.
+EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
+    std::vector<ui::Finger> down;
+    for (const EmscriptenTouchPoint& point :
+         std::span(event->touches).first(static_cast<std::size_t>(event->numTouches)))
+        if (point.onTarget && !(type == EMSCRIPTEN_EVENT_TOUCHEND && point.isChanged))
+            down.push_back(
+                {point.identifier, {static_cast<float>(point.targetX), static_cast<float>(point.targetY)}});
+    // Without a mouse over it, the backend would go on telling where GLFW last knew one.
+    if (std::exchange(window.left, false) || type == EMSCRIPTEN_EVENT_TOUCHSTART)
+        ImGui_ImplGlfw_CursorEnterCallback(window.glfw, GLFW_TRUE);
+    type == EMSCRIPTEN_EVENT_TOUCHCANCEL ? ui::fingers_cancelled() : ui::fingers(down, event->timestamp);
     wake();
-    return EM_FALSE;
+    return EM_TRUE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
     // After a change of the page's layout Chromium sends a move of no distance, which knows of no keys.
@@ -302,11 +316,13 @@ bool open_window(Frame frame) {
         glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
     if (!window.glfw) return false;
     glfwMakeContextCurrent(window.glfw);
+    do_without_touch_as_mouse();
     wake_on_input();
     emscripten_set_wheel_callback("#canvas", nullptr, false, on_wheel);
-    emscripten_set_touchstart_callback("#canvas", nullptr, true, on_touch_start);
-    emscripten_set_touchmove_callback("#canvas", nullptr, true, on_touch_move);
-    emscripten_set_touchend_callback("#canvas", nullptr, true, on_touch_move);
+    emscripten_set_touchstart_callback("#canvas", nullptr, true, on_touch);
+    emscripten_set_touchmove_callback("#canvas", nullptr, true, on_touch);
+    emscripten_set_touchend_callback("#canvas", nullptr, true, on_touch);
+    emscripten_set_touchcancel_callback("#canvas", nullptr, true, on_touch);
     emscripten_set_mousemove_callback("#canvas", nullptr, true, on_mouse);
     // The backend sets the clipboard to GLFW's, which the browser does not have; the page has its own.
     ImGuiPlatformIO& platform_io = ImGui::GetPlatformIO();

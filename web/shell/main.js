@@ -121,7 +121,7 @@ function open(entries, opener = isArchive(entries) ? archives : areTensors(entri
     if (opener) {
         opener.open(entries);
     } else {
-        notices.info('The program is still loading: drop the files again in a moment.');
+        notices.info('The program is still loading: open the files again in a moment.');
     }
 }
 

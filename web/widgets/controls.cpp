@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
+#include "widgets/wording.hpp"
 
 namespace attn::ui {
 
@@ -274,9 +276,10 @@ std::optional<double> slider(const char* name, const char* label, double value, 
 
 void wrapped_text(std::string_view text, float most_width, Role role) {
     ImGui::PushTextWrapPos(0);
-    text_item(wrapped(text, std::min(ImGui::GetContentRegionAvail().x, most_width)));
+    const std::string worded = for_pointer(text);
+    text_item(wrapped(worded, std::min(ImGui::GetContentRegionAvail().x, most_width)));
     ImGui::PopTextWrapPos();
-    semantic_text(role, text);
+    semantic_text(role, worded);
 }
 
 void heading(const char* text) {
@@ -290,6 +293,23 @@ void section(const char* text, bool with_controls) {
     text_item(text);
     semantic_text(Role::heading, text);
     last_label = text;
+}
+
+Folded& folded() {
+    static Folded now;
+    return now;
+}
+
+void hint(const char* text) {
+    if (narrow_window())
+        folded().hint = text;
+    else
+        caption(text);
+}
+
+bool settings() {
+    folded().offered = true;
+    return folded().open || !narrow_window();
 }
 
 void caption(const char* text) {
@@ -335,7 +355,7 @@ bool dragged() {
 bool clicked() { return take_press() || (ImGui::IsMouseReleased(0) && !dragged()); }
 
 void tooltip(const char* text) {
-    describe(text);
+    describe(for_pointer(text).c_str());
     if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     constexpr float tallest_control = 60;
@@ -351,7 +371,7 @@ void tooltip_at_cursor(const char* text) {
 void tooltip_at(ImVec2 min, ImVec2 max, const char* text) {
     constexpr float gap = 6, widest = 310;
     Type face(Face::regular, size_body);
-    const std::string lines = wrapped(text, widest);
+    const std::string lines = wrapped(for_pointer(text), widest);
     const ImVec2 inner = text_size(lines), size{inner.x + 2 * popup_padding.x, inner.y + 2 * popup_padding.y};
     const ImGuiViewport* view = ImGui::GetMainViewport();
     const ImVec2 end{view->Pos.x + view->Size.x, view->Pos.y + view->Size.y};

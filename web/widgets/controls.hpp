@@ -77,7 +77,17 @@ void next_gesture();  // call when the mouse is released or a field loses focus
 void wrapped_text(std::string_view text, float most_width = FLT_MAX, Role role = Role::paragraph);
 void heading(const char* text);                              // of a lens
 void section(const char* text, bool with_controls = false);  // of a part; controls may follow on its line
-void caption(const char* text);                              // dim, wrapped
+// What there is to try in a lens, and whether to draw its settings now. Where the window is narrow the one is in the guide
+// and the others are behind a button, so that the picture comes first.
+struct Folded {
+    std::string hint;
+    bool offered = false;  // the lens has settings
+    bool open = false;
+};
+Folded& folded();
+void hint(const char* text);
+bool settings();
+void caption(const char* text);  // dim, wrapped
 // Draws text in lines no wider than `most_width`, so that they are easy to read.
 void paragraph(const std::string& text, ImU32 colour, float most_width = reading_width);
 // Draws one line of a list: a name as it is typed, and what it is.

@@ -12,6 +12,13 @@ namespace attn::ui {
 // In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one is
 // treated as a phone.
 inline constexpr float wide_window = 820;
+// So is one lower than this, as a phone held sideways: everything above its lens is in one row.
+inline constexpr float low_window = 440, least_low_width = 520;
+inline bool low_window_now() {
+    const ImVec2 size = ImGui::GetMainViewport()->Size;
+    return size.y < low_window && size.x >= least_low_width;
+}
+inline bool narrow_window() { return ImGui::GetMainViewport()->Size.x < wide_window || low_window_now(); }
 // In a lens at least this wide, its parts are in two columns, its curves are next to its maps, and its
 // settings are open.
 inline constexpr float two_columns = 680, two_unequal_columns = 740, settings_open = 640;
@@ -19,6 +26,12 @@ inline constexpr float two_columns = 680, two_unequal_columns = 740, settings_op
 inline constexpr float two_maps = 440;
 inline constexpr float column_gap = 32;
 inline constexpr float reading_width = 620;  // lines of text are no longer than this
+
+// The padding of controls that are smaller than others; where fingers press them, none are.
+inline ImVec2 compact(ImVec2 padding) {
+    const bool touch = (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0;
+    return {padding.x, touch ? ImGui::GetStyle().FramePadding.y : padding.y};
+}
 
 // The width that a control needs after the previous one; with less, it starts a new line.
 namespace need {

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/map_cells.hpp"
 
@@ -128,6 +129,11 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     const bool hovered = ImGui::IsItemHovered();
     if (const float notches = wheel_.notches(); notches != 0)
         zoom(plot, fit, std::exp(notches * 0.2f), io.MousePos);
+    if (const auto fingers = two_fingers()) {
+        first_key_ -= fingers->pan.x / plot.cell.x;
+        first_query_ -= fingers->pan.y / plot.cell.y;
+    }
+    if (painting || brushing || zoom_ > 1) takes_any_drag();
     plot.first = {first_key_, first_query_};
     if (painting) paint(plot, touch);
     if (ImGui::IsItemActivated()) pressed_ = plot.at(io.MousePos), marks_.reset();

@@ -3,7 +3,7 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
-#include <cmath>
+#include "widgets/fingers.hpp"
 
 namespace attn::ui {
 
@@ -14,11 +14,11 @@ void scroll_to(ImVec2 min, ImVec2 max) {
 
 float wheel_over_item(bool chosen) {
     const ImGuiIO& io = ImGui::GetIO();
+    if (const auto fingers = two_fingers()) return fingers->notches;
     const bool ctrl = io.KeyCtrl || io.KeySuper;  // which Dear ImGui exchanges on a Mac
-    const bool two_fingers = io.MouseSource == ImGuiMouseSource_TouchScreen;
     // A page that is being scrolled goes on when something chosen comes under the cursor.
     const bool page_scrolls = ImGui::GetCurrentContext()->WheelingWindow != nullptr;
-    if (!ctrl && !two_fingers && (!chosen || page_scrolls)) return 0;
+    if (!ctrl && (!chosen || page_scrolls)) return 0;
     ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
     return ImGui::IsItemHovered() ? io.MouseWheel : 0;
 }
@@ -32,18 +32,9 @@ float WheelTaker::notches() {
 void scroll_by_drag() {
     static ImGuiID dragged = 0;
     const ImGuiID window = ImGui::GetID("scroll");
-    const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && ImGui::IsWindowHovered() &&
-        !ImGui::IsAnyItemHovered())
+        !ImGui::IsAnyItemHovered() && ImGui::GetIO().MouseSource != ImGuiMouseSource_TouchScreen)
         dragged = window;
-    // A finger that moves up or down scrolls, whatever it started on.
-    const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 8);
-    const ImGuiHoveredFlags anyhow = ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
-    if (finger && dragged == 0 && std::abs(way.y) > 1.5f * std::abs(way.x) &&
-        ImGui::IsWindowHovered(anyhow)) {
-        dragged = window;
-        ImGui::ClearActiveID();
-    }
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) dragged = 0;
     if (dragged == window) ImGui::SetScrollY(ImGui::GetScrollY() - ImGui::GetIO().MouseDelta.y);
 }

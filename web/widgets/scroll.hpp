@@ -1,6 +1,6 @@
-// Scrolls a panel, either when its empty background is dragged, as with fingers, or to bring something into
-// view, and decides what the wheel does: it scrolls the page, unless the thing under it was chosen or Ctrl is
-// held.
+// Scrolls a panel, either when the mouse drags its empty background or to bring something into view, and decides what
+// the wheel does: it scrolls the page, unless the thing under it was chosen or Ctrl is held. Fingers scroll in
+// widgets/fingers.
 #pragma once
 
 #include <imgui.h>
@@ -36,6 +36,8 @@ class FollowedPin {
     bool follows(const std::optional<Cell>& pin) {
         if (pin != kept_) frames_ = 4;
         kept_ = pin;
+        // What is being dragged stays where it is.
+        if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) return false;
         return frames_ > 0 && frames_-- > 0;
     }
 

@@ -104,7 +104,8 @@ Node& semantic_place(Role role, std::string key, std::string name, ImVec2 min, I
                                        .depth = now.depth,
                                        .name = std::move(name),
                                        .min = min,
-                                       .max = max});
+                                       .max = max,
+                                       .window = ImGui::GetCurrentWindow()->ID});
 }
 
 Node& semantic_item(Role role, std::string key, std::string name) {

@@ -76,6 +76,7 @@ struct Node {
     SliderRange range{};       // of a slider or a spin button, where it has one
     std::shared_ptr<const CellGrid> grid{};
     ImVec2 min{}, max{};
+    ImGuiID window = 0;  // in which it lies
 
     bool operator==(const Node& o) const;
 };

@@ -177,9 +177,16 @@ void use_theme(bool dark, bool more_contrast) {
     style.FrameBorderSize = more_contrast ? 1 : 0;  // fills alone are too faint
     style.GrabRounding = 6;
     style.ScrollbarSize = 10;
-    style.FramePadding = {10, 6};
+    const bool touch = (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0;
+    style.FramePadding = {10, touch ? std::floor((finger_size - size_body) / 2) : 6};
     style.ItemSpacing = {8, 8};
     style.FontSizeBase = size_body;
+}
+
+void use_touch() {
+    constexpr float same_place = 24;  // within which a finger hits twice
+    ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
+    ImGui::GetIO().MouseDoubleClickMaxDist = same_place;
 }
 
 void add_font(Face face, const void* bytes, int size) {

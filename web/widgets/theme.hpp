@@ -30,6 +30,9 @@ struct Theme {
 const Theme& theme();
 // Also sets ImGui's style. With more contrast, text has 7 : 1 on whatever it stands, and lines have 3 : 1.
 void use_theme(bool dark, bool more_contrast = false);
+// Fingers point here: what they press is larger. Call once, before the theme is used.
+inline constexpr float finger_size = 40;
+void use_touch();
 
 // Sizes are in points; ImGui rasterises for the screen's density.
 enum class Face { regular, semibold, mono };

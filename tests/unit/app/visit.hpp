@@ -22,7 +22,7 @@ namespace attn::test {
 struct FakePage : app::Page {
     int drawn_now = 0;
     void draw_now() override { ++drawn_now; }
-    std::vector<std::string> notices;
+    std::vector<std::string> notices, announced;
     std::vector<std::int32_t> appended;
     std::vector<std::string> bundled, opened;
     std::string url;
@@ -30,7 +30,7 @@ struct FakePage : app::Page {
     bool can_undo = false, can_redo = false;
 
     void notice(const std::string& sentence, bool) override { notices.push_back(sentence); }
-    void announce(const std::string&) override {}
+    void announce(const std::string& sentence) override { announced.push_back(sentence); }
     void set_url(const std::string& fragment, bool push) override {
         url = fragment;
         pushed += push;

@@ -4,10 +4,13 @@
 #include "app/format.hpp"
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/inverse/inverse.hpp"
+#include "lenses/lens.hpp"
 #include "lenses/masks/masks.hpp"
 #include "lenses/memory/memory.hpp"
 #include "lenses/order/order.hpp"
 #include "unit/frame/screen.hpp"
+#include "widgets/controls.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/page_field.hpp"
 
 using namespace attn;
@@ -19,7 +22,8 @@ namespace {
 // A phone on which the worked example's X[0][1] is pinned.
 struct Phone : Screen {
     Phone() : Screen({390, 740}) {
-        ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
+        ui::use_touch();
+        ui::use_theme(false);
         draw(3);
         visit.perform(Pin{CellRef{Stage::x, 0, 1}});
         draw(5);
@@ -28,20 +32,40 @@ struct Phone : Screen {
     bool explains() const { return visit.state().pin.has_value(); }
     double value() const { return worked_of(visit.state()).x.at(0, 1); }
 
-    void swipe(ImVec2 from, ImVec2 to) {
-        ImGuiIO& io = ImGui::GetIO();
-        io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
-        io.AddMousePosEvent(from.x, from.y);
-        draw();
-        io.AddMouseButtonEvent(0, true);
-        draw();
+    ~Phone() {
+        touch({}, 0);
+        ui::folded().open = false;
+    }
+
+    // One finger, or none; `ms` later than the last.
+    void touch(std::optional<ImVec2> at, double ms = 12) {
+        now_ += ms;
+        const ui::Finger finger{1, at.value_or(ImVec2{})};
+        ui::fingers({&finger, at ? 1u : 0u}, now_);
+        wait(0);
+    }
+    void wait(double ms) {
+        now_ += ms;
+        ui::tell_fingers(now_);
+        draw(4);
+    }
+    void drag(ImVec2 from, ImVec2 to) {
+        touch(from);
         for (int step = 1; step <= 8; ++step) {
             const float share = static_cast<float>(step) / 8;
-            io.AddMousePosEvent(from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share);
-            draw();
+            touch(ImVec2{from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * share});
         }
-        io.AddMouseButtonEvent(0, false);
+    }
+    // The finger rests before it is lifted, so that nothing glides on.
+    void swipe(ImVec2 from, ImVec2 to) {
+        drag(from, to);
+        touch({}, 200);
         draw(3);
+    }
+    void tap(const std::string& landmark) {
+        touch(middle(landmark));
+        touch({});
+        draw(4);
     }
     const ui::PageField* field(const std::string& key) const {
         const auto found = std::ranges::find(ui::page_fields(), key, &ui::PageField::key);
@@ -55,6 +79,9 @@ struct Phone : Screen {
         const ui::Landmark &it = ui::landmarks().at(name), &all = ui::landmarks().at(panel);
         return it.min.y >= all.min.y && it.max.y <= all.max.y;
     }
+
+  private:
+    inline static double now_ = 1000;  // ms; fingers are the window's, and outlive a page
 };
 
 }  // namespace
@@ -195,6 +222,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         geometry.metric = MetricKind::own;
         geometry.own = identity(4, 4);
         phone.visit.perform(SetGeometry{geometry});
+        ui::folded().open = true;  // those that are among the settings
         phone.settle();
         const auto lens = [&] { return ui::landmarks().at("panel/lens"); };
         REQUIRE(phone.shows(each.key));
@@ -217,25 +245,61 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
     }
 }
 
-TEST_CASE("a cell that a finger drags is the one that is explained, wherever the finger is") {
+TEST_CASE("a cell that a finger drags is the one that is changed and explained, and stays under the finger") {
     Phone phone;
     phone.visit.perform(Pin{});
     phone.draw(5);
-    const ImVec2 from = phone.middle("x/0/0"), to = phone.middle("x/0/2");
-    ImGuiIO& io = ImGui::GetIO();
-    io.AddMouseSourceEvent(ImGuiMouseSource_TouchScreen);
-    io.AddMousePosEvent(from.x, from.y);
-    phone.draw();
-    io.AddMouseButtonEvent(0, true);
-    phone.draw();
-    for (int step = 1; step <= 8; ++step) {
-        io.AddMousePosEvent(from.x + (to.x - from.x) * static_cast<float>(step) / 8, from.y);
-        phone.draw();
+    // In the lower half, where the sheet will rise.
+    const ui::Landmark lens = ui::landmarks().at("panel/lens");
+    for (int i = 0; i < 20 && phone.middle("w_k/1/1").y > lens.max.y - 40; ++i)
+        phone.swipe({lens.max.x - 13, lens.max.y - 60}, {lens.max.x - 13, lens.max.y - 130});
+    const ImVec2 from = phone.middle("w_k/1/1"), to{from.x + 60, from.y};
+    CHECK(from.y > lens.min.y + 0.55f * (lens.max.y - lens.min.y));
+    const WorkedState before = worked_of(phone.visit.state());
+    phone.drag(from, to);
+    CHECK(phone.middle("w_k/1/1").y == from.y);
+    CHECK_FALSE(phone.shows("panel/inspector"));
+    const WorkedState after = worked_of(phone.visit.state());
+    CHECK(after.w_k.at(1, 1) != before.w_k.at(1, 1));
+    phone.touch({}, 200);
+    phone.draw(6);
+    CHECK(phone.visit.state().pin == CellRef{Stage::w_k, 1, 1});
+    CHECK(phone.shows("panel/inspector"));
+    CHECK(phone.in_view("w_k/1/1", "panel/lens"));
+    WorkedState same = worked_of(phone.visit.state());
+    same.w_k.at(1, 1) = before.w_k.at(1, 1);
+    CHECK(same == before);  // and no other cell was
+}
+
+TEST_CASE("a swipe up or down changes nothing, wherever it begins, in any lens") {
+    for (const LensEntry& lens : lens_list()) {
+        CAPTURE(lens.key);
+        Phone phone;
+        phone.visit.perform(Pin{});
+        phone.visit.perform(OpenLens{lens.key});
+        phone.settle();
+        const State before = phone.visit.state();
+        const ui::Landmark panel = ui::landmarks().at("panel/lens");
+        for (int place = 0; place < 30; ++place) {
+            const ImVec2 from{panel.min.x + 12 + static_cast<float>(place % 6) * 72,
+                              panel.max.y - 30 - static_cast<float>(place % 5) * 90};
+            const double up = place % 3 == 2 ? -1 : 1;
+            phone.swipe(from, {from.x + 14, from.y - static_cast<float>(up) * 120});
+            CHECK(phone.visit.state() == before);
+            CHECK_FALSE(ImGui::IsAnyItemHovered());
+        }
     }
-    CHECK(phone.frame.explained_cell() == CellRef{Stage::x, 0, 0});
-    io.AddMouseButtonEvent(0, false);
-    phone.draw(3);
-    CHECK(phone.frame.explained_cell() == CellRef{Stage::x, 0, 0});
+}
+
+TEST_CASE("a tap beside a small target means it") {
+    Phone phone;
+    phone.visit.perform(Pin{});
+    phone.draw(5);
+    const ui::Landmark button = ui::landmarks().at("guide");
+    phone.touch(ImVec2{button.max.x + 6, button.max.y - 2});
+    phone.touch({});
+    phone.draw(4);
+    CHECK(phone.shows("panel/inspector"));
 }
 
 TEST_CASE("a tap on the chosen head's name says what the head does, in a sheet that closes as others do") {

@@ -11,6 +11,7 @@
 #include "support/this_build.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/map_view.hpp"
 
 using namespace attn;
@@ -372,4 +373,48 @@ TEST_CASE("what has the focus is in view, above the status line, on every lens")
         }
         ui::focus_node("", -1, -1);
     }
+}
+
+TEST_CASE("what is said of a pinned number is said again when it changes, and taken back with the pin") {
+    Screen screen;
+    const auto last = [&] { return screen.page.announced.empty() ? "" : screen.page.announced.back(); };
+    screen.visit.perform(Pin{CellRef{Stage::x, 0, 0}});
+    screen.draw(3);
+    CHECK(last().find(" is 1.0000") != std::string::npos);
+    const std::size_t said = screen.page.announced.size();
+    screen.draw(3);
+    screen.visit.perform(SetCell{CellRef{Stage::x, 1, 1}, 0.5});  // another one
+    screen.draw(3);
+    CHECK(screen.page.announced.size() == said);
+    screen.visit.perform(SetCell{CellRef{Stage::x, 0, 0}, 0.25});
+    screen.draw(3);
+    CHECK(last().find(" is now 0.2500") != std::string::npos);
+    screen.visit.perform(Pin{});
+    screen.draw(3);
+    CHECK(last().empty());
+}
+
+TEST_CASE("on a phone every group has a name") {
+    Screen screen({390, 740});
+    ui::use_touch();
+    ui::use_theme(false);
+    for (const bool sentence : {false, true}) {
+        if (sentence) screen.open_sentence();
+        for (const LensEntry& lens : lens_list()) {
+            screen.visit.perform(OpenLens{lens.key});
+            screen.settle();
+            for (const bool open : {false, true}) {
+                ui::folded().open = open;
+                screen.draw(3);
+                for (const ui::Node& each : ui::semantics()) {
+                    if (each.role != ui::Role::group && each.role != ui::Role::radiogroup &&
+                        each.role != ui::Role::tablist && each.role != ui::Role::grid)
+                        continue;
+                    CAPTURE(lens.key, each.key);
+                    CHECK_FALSE(each.name.empty());
+                }
+            }
+        }
+    }
+    ui::folded().open = false;
 }

@@ -347,7 +347,10 @@ TEST_CASE("on a phone every part of Circuits is there, one below the other") {
     screen.open_sentence();
     show_circuits(screen, {});
     CHECK(screen.shows("circuits/row/0"));
+    CHECK_FALSE(screen.shows("circuits/part/wiring"));
+    screen.click("settings");
     CHECK(screen.shows("circuits/part/wiring"));
+    screen.click("settings");
     show_circuits(screen, {.part = CircuitsPart::ov});
     CHECK(screen.shows("circuits/row/0"));
     show_circuits(screen, {.part = CircuitsPart::plane});

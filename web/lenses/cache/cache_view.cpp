@@ -263,13 +263,13 @@ void CacheLens::draw(const Drawing& drawing, Subject& subject) {
     update(subject);
     while (!drawing.deadline.passed() && step(subject)) continue;
     play(drawing, subject);
-    ui::caption(now().part == CachePart::cost
-                    ? "Make the prompt longer, or click a cell to compare another cache with this model’s."
-                : now().part == CachePart::bits
-                    ? "Choose 8 bits, then 4: the fewer bits, the farther the next token moves."
-                    : "Press Play: each step sees the keys that are left. Then choose another policy, or "
-                      "fewer keys.");
-    draw_controls(drawing, subject);
+    ui::hint(now().part == CachePart::cost
+                 ? "Make the prompt longer, or click a cell to compare another cache with this model’s."
+             : now().part == CachePart::bits
+                 ? "Choose 8 bits, then 4: the fewer bits, the farther the next token moves."
+                 : "Press Play: each step sees the keys that are left. Then choose another policy, or "
+                   "fewer keys.");
+    if (ui::settings()) draw_controls(drawing, subject);
     // A preset may have asked for another model.
     if (!subject.attention() || missing(subject)) return;
     update(subject);

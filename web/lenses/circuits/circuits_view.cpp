@@ -401,11 +401,11 @@ void CircuitsLens::draw(const Drawing& drawing, Subject& subject) {
         "Point at a cell to see why it is as large as that.",
         "Click a wire to see how strong it is and what the two heads do as one; click a head to choose it.",
         "Point at a query to see the keys that it scores highest; click it to choose it."};
-    ui::caption(now().part == CircuitsPart::plane && now().corpus
-                    ? "Point at a query or a key to see its token and text; click it to see what it scores "
-                      "highest."
-                    : captions[static_cast<std::size_t>(now().part)]);
-    draw_controls(drawing, subject);
+    ui::hint(now().part == CircuitsPart::plane && now().corpus
+                 ? "Point at a query or a key to see its token and text; click it to see what it scores "
+                   "highest."
+                 : captions[static_cast<std::size_t>(now().part)]);
+    if (ui::settings()) draw_controls(drawing, subject);
     update(subject);
     ImGui::Dummy({0, 6});
     if (refused_.empty()) {

@@ -26,7 +26,7 @@ std::string arithmetic(const Cosine& c) {
 }  // namespace
 
 void CompareLens::draw_controls(const Frame& frame) {
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
     static constexpr std::array<const char*, 3> names{"side by side", "blink", "difference"};
     const ComparisonView view = state().of<CompareState>().view;
     if (const auto chosen = ui::choice("compare/view", names, static_cast<int>(view)))

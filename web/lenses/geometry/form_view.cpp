@@ -248,7 +248,7 @@ void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const He
 }
 
 void GeometryLens::draw_form(const Drawing& drawing, Subject& subject) {
-    if (HeadForm* before = form(subject)) draw_form_controls(subject, *before);
+    if (HeadForm* before = form(subject); before && ui::settings()) draw_form_controls(subject, *before);
     HeadForm& shown = *form(subject);
     if (!shown.finite()) return;
     if (!shown.directions()) {

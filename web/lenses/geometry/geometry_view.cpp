@@ -59,17 +59,19 @@ void GeometryLens::draw_presets() {
 void GeometryLens::draw(const Drawing& drawing, Subject& subject) {
     if (!record(subject)) return;
     const ui::TightLabels tight;
-    ui::caption(
+    ui::hint(
         "Take a rotation and drag t: Q and K turn, and no score moves. Then see what the form reads, bend it "
         "with a "
         "metric, or type a sum of your own.");
-    draw_presets();
-    ImGui::Dummy({0, 2});
-    static constexpr std::array parts{"bilinear form", "gauge", "metric", "einsum"};
-    if (const auto chosen = ui::choice("geometry/part", parts, static_cast<int>(now().part))) {
-        GeometryState next = now();
-        next.part = static_cast<GeometryPart>(*chosen);
-        set(next);
+    if (ui::settings()) {
+        draw_presets();
+        ImGui::Dummy({0, 2});
+        static constexpr std::array parts{"bilinear form", "gauge", "metric", "einsum"};
+        if (const auto chosen = ui::choice("geometry/part", parts, static_cast<int>(now().part))) {
+            GeometryState next = now();
+            next.part = static_cast<GeometryPart>(*chosen);
+            set(next);
+        }
     }
     ImGui::Dummy({0, 4});
     switch (now().part) {

@@ -397,12 +397,14 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     const auto asked = row(subject);
     if (!asked) return;
     const ui::TightLabels tight;
-    ui::caption(
+    ui::hint(
         "Ask something of one output and see what every number before it could do for that. Click a number "
         "under a matrix to see its slope found twice, or take a step along it.");
-    draw_presets(subject, *asked);
-    ImGui::Dummy({0, 2});
-    draw_controls(drawing, subject, *asked);
+    if (ui::settings()) {
+        draw_presets(subject, *asked);
+        ImGui::Dummy({0, 2});
+        draw_controls(drawing, subject, *asked);
+    }
     // What the controls changed is drawn at once.
     const Slopes* now = slopes(subject);
     if (aim(subject) == GradientAim::logit && !logit_.done())
@@ -414,7 +416,7 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     if (slopes_ && !slopes_->done())
         drawing.visit.continue_with([this] { return slopes_ && slopes_->step(); });
     if (!now) return draw_way_back(subject);
-    draw_step(drawing, subject, *now);
+    if (ui::settings()) draw_step(drawing, subject, *now);
     ImGui::Dummy({0, 8});
     now = slopes(subject);
     if (!now) return;

@@ -329,8 +329,8 @@ void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
         "Click the cell of two heads that are alike, then compare them by what they write.",
         "Drag the slider to the left: fewer keys and values to keep, and what the text loses for it.",
         "Drag the rank down until the loss rises: so many numbers hold what this text needs."};
-    ui::caption(tries[static_cast<std::size_t>(now().part)]);
-    draw_controls(drawing, subject);
+    ui::hint(tries[static_cast<std::size_t>(now().part)]);
+    if (ui::settings()) draw_controls(drawing, subject);
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;

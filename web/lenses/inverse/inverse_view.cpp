@@ -428,13 +428,15 @@ void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
 void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     if (!change(subject)) return;
-    ui::caption(
+    ui::hint(
         "Drag weights to the right or left, to what they should be: this looks for the least change that "
         "makes "
         "it so. Further down, paint a whole pattern.");
-    draw_presets(subject, *change(subject));
-    ImGui::Dummy({0, 2});
-    if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
+    if (ui::settings()) {
+        draw_presets(subject, *change(subject));
+        ImGui::Dummy({0, 2});
+        if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
+    }
     // What the controls changed is drawn at once.
     if (!change(subject)) return;
     while (!drawing.deadline.passed() && change_->step()) continue;

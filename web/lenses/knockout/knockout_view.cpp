@@ -296,12 +296,12 @@ void KnockoutLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     update(subject);
     while (!drawing.deadline.passed() && step(subject)) continue;
-    ui::caption(now().part == KnockoutPart::heads
-                    ? "Click the head whose fall is largest, then look at its edges."
-                : now().part == KnockoutPart::edges
-                    ? "Click a cell of the maps to cut the edges of another query."
-                    : "Compare what the residual, the attention and the MLPs carry over.");
-    draw_controls(drawing, subject);
+    ui::hint(now().part == KnockoutPart::heads
+                 ? "Click the head whose fall is largest, then look at its edges."
+             : now().part == KnockoutPart::edges
+                 ? "Click a cell of the maps to cut the edges of another query."
+                 : "Compare what the residual, the attention and the MLPs carry over.");
+    if (ui::settings()) draw_controls(drawing, subject);
     // A preset may have asked for another model.
     if (!subject.attention() || missing(subject)) return;
     update(subject);

@@ -10,7 +10,7 @@ void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range que
     const Ladder& ladder = *subject.ladder();
     const LadderState& now = drawing.state().of<LadderState>();
     const Index most = std::max(ladder.queries(), ladder.keys());
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
     if (most > 1) {
         ImGui::BeginGroup();
         if (const auto tokens = ui::stepper("ladder/tokens", "tokens", queries.size(), 1,

@@ -290,10 +290,10 @@ void LayersLens::draw(const Drawing& drawing, Subject& subject) {
     update(subject);
     while (!drawing.deadline.passed() && step(subject)) continue;
     update(subject);
-    ui::caption(
+    ui::hint(
         "Click a cell to read the stream there, and a token below to follow it; point at a part of its logit "
         "to see why it is as large as that.");
-    draw_controls(drawing);
+    if (ui::settings()) draw_controls(drawing);
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;

@@ -118,14 +118,16 @@ void MasksLens::draw_settings(Subject& subject) {
 void MasksLens::draw(const Drawing& drawing, Subject& subject) {
     look(subject);
     const ui::TightLabels tight;
-    ui::caption(
+    ui::hint(
         "Choose “window of 16” and then “any n”: the larger n, the more tiles the kernel skips. Point at a "
         "cell to "
         "see which term hides it.");
-    draw_presets();
-    draw_text();
-    draw_terms();
-    draw_settings(subject);
+    if (ui::settings()) {
+        draw_presets();
+        draw_text();
+        draw_terms();
+        draw_settings(subject);
+    }
     look(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;

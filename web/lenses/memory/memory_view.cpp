@@ -356,11 +356,11 @@ void MemoryLens::draw_modern(const Drawing& drawing, Subject& subject, float wid
 void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     update(subject);
-    ui::caption(now().network == MemoryNetwork::modern
-                    ? "Press “β = 100” and drag the start through the plane: it falls to the memory in whose "
-                      "basin it lies."
-                    : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
-    draw_controls(drawing, subject);
+    ui::hint(now().network == MemoryNetwork::modern
+                 ? "Press “β = 100” and drag the start through the plane: it falls to the memory in whose "
+                   "basin it lies."
+                 : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
+    if (ui::settings()) draw_controls(drawing, subject);
     update(subject);
     // Of more patterns a step takes longer than a frame may, and is left to the work between frames.
     const bool brief = !patterns_ || look_cost(patterns_->count(), patterns_->components) <= look_work_a_step;

@@ -13,6 +13,7 @@
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/semantics.hpp"
@@ -189,6 +190,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     ImGui::SetCursorScreenPos(square.at);
     ImGui::InvisibleButton("plane", {side, side});
     const bool held = ui::held(), hovered = ImGui::IsItemHovered();
+    ui::takes_any_drag();
     ui::landmark_item("memory/plane");
 
     ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");

@@ -9,6 +9,7 @@
 #include "parts/part.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
+#include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
@@ -189,6 +190,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
         ImGui::InvisibleButton(keys ? "key" : "token", size);
         ImGui::PopID();
         const bool held = ImGui::IsItemActive(), over = ImGui::IsItemHovered();
+        ui::takes_any_drag();
         if (over || held) {
             keys ? drawing.point(std::nullopt, of_subject) : drawing.point(of_subject, std::nullopt);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
@@ -379,7 +381,7 @@ void OrderLens::draw_scores(const Drawing& drawing, float width) {
 void OrderLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     update(subject);
-    ui::caption(
+    ui::hint(
         "Drag a token to another place: without positions its output goes along, unchanged. Then choose a "
         "way to "
         "tell positions, and watch which outputs change.");
@@ -390,8 +392,10 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
         draw_controls(subject);
         return;
     }
-    draw_presets();
-    draw_controls(subject);
+    if (ui::settings()) {
+        draw_presets();
+        draw_controls(subject);
+    }
     update(subject);
     if (!content_ || !refused_.empty()) return;
     ImGui::Dummy({0, 4});

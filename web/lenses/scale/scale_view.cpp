@@ -182,12 +182,14 @@ void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances
 void ScaleLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     const ComponentVariances* of_head = variances(subject);
-    ui::caption(of_head ? "Look at a row with its scale left out or doubled, and at which components its "
-                          "scores come from."
-                        : "Drag d_k up: the scores spread, and without a scale softmax puts everything on "
-                          "one key.");
-    draw_presets();
-    draw_controls(subject);
+    ui::hint(of_head ? "Look at a row with its scale left out or doubled, and at which components its "
+                       "scores come from."
+                     : "Drag d_k up: the scores spread, and without a scale softmax puts everything on "
+                       "one key.");
+    if (ui::settings()) {
+        draw_presets();
+        draw_controls(subject);
+    }
     ImGui::Dummy({0, 6});
     const auto histogram = [&](float width) { draw_histogram(drawing, subject, width); };
     if (of_head) {

@@ -453,11 +453,11 @@ void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
     update(subject);
     const Attention& attention = *subject.attention();
     while (!drawing.deadline.passed() && step(attention)) continue;
-    ui::caption(
+    ui::hint(
         "Drag the temperature: toward 0 only the best key is left, and far up all keys count the same. T = 1 "
         "is the "
         "head as it is.");
-    draw_controls(drawing, subject);
+    if (ui::settings()) draw_controls(drawing, subject);
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;

@@ -143,13 +143,13 @@ void TilesLens::draw_cost(const View& view, float width) {
 
 void TilesLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    ui::caption(
+    ui::hint(
         "Press Forward: each tile of keys changes the running maximum, sum and output of its queries. After "
         "the "
         "last tile of a row, they are what a softmax over the whole row gives.");
     if (const auto before = shown(subject)) {
         play(drawing, *before);
-        draw_controls(drawing, *before);
+        if (ui::settings()) draw_controls(drawing, *before);
     }
     if (const auto before = shown(subject)) draw_steps(*before);
     const auto now = shown(subject);

@@ -19,8 +19,8 @@ void SentenceSubject::draw_change_menu() {
     for (const Offer& offer : offers) names.push_back(offer.label.c_str());
     // As low as the badges beside it, but where fingers press it.
     ui::Type small(ui::Face::regular, ui::size_small);
-    const bool narrow = ImGui::GetMainViewport()->Size.x < ui::wide_window;
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, narrow ? 6.0f : 1.0f});
+    const bool narrow = ui::narrow_window();
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, narrow ? 6.0f : 1.0f}));
     ui::next_control(ui::need::button);
     const auto chosen = ui::menu("change", "Change…", names);
     ImGui::PopStyleVar();
@@ -35,7 +35,7 @@ void SentenceSubject::draw_changes() {
     if (changes.all.empty()) return;
     const Layers& layers = run()->numbering();
     ui::Type small(ui::Face::regular, ui::size_small);
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
     std::optional<Command> asked;
     bool first = true;
     for (std::size_t i = 0; i < changes.all.size(); ++i) {

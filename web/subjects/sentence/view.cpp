@@ -77,6 +77,10 @@ bool SentenceSubject::draw_controls(const Drawing& drawing, bool brief) {
         draw_invitation_to_type();
         return false;
     }
+    if (!ui::settings()) {
+        draw_changes();
+        return true;
+    }
     draw_heading(drawing, brief);
     if (!brief) draw_alphabet();
     if (!brief && !lens_of(state()).compares) draw_other_sentences();
@@ -196,7 +200,7 @@ void SentenceSubject::draw_other_sentences() {
     const char* about_twins = continues_text() ? causal_twins : twins_both_ways;
     {
         ui::Type small(ui::Face::regular, ui::size_small);
-        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
         if (other) {
             const std::string present = twin_of(other->text)->adjective;
             if (ui::button("twin", ("Try “" + other->adjective + "” instead of “" + present + "”").c_str()))

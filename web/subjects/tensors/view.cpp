@@ -46,7 +46,7 @@ void TensorsSubject::draw_heading() {
 }
 
 void TensorsSubject::draw_actions() {
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {10, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
     if (ui::button("tensors/choose", "Open others…")) visit().page().choose_tensors();
     ui::next_control(ui::need::button);
     if (!open()->answers().empty()) {

@@ -13,7 +13,7 @@ bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
     if (!brief) {
         draw_presets();
         ImGui::Dummy({0, 4});
-        draw_settings();
+        if (ui::settings()) draw_settings();
     }
     ImGui::Dummy({0, 4});
     const TrainingRun* run = runs_.shown();

@@ -79,7 +79,7 @@ bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
                 ? " Drag an input sideways to change it; whatever changes is outlined."
                 : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.");
     ImGui::Dummy({0, 2});
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {9, 5});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
     const ui::TightLabels tight;
     preset_menu();
     // If there is little room, the picture comes first and the settings are folded away.
@@ -175,8 +175,7 @@ void WorkedSubject::mask_choice() {
             ui::next_control(ui::need::named_choices);
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-            ui::text_item("Click cells of Masked to hide or show them.");
-            ui::semantic_text(ui::Role::paragraph, "Click cells of Masked to hide or show them.");
+            ui::wrapped_text("Click cells of Masked to hide or show them.");
             ImGui::PopStyleColor();
             break;
         case WorkedMask::Kind::none: break;

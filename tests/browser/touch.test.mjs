@@ -1,0 +1,143 @@
+// Fingers on a phone: a swipe scrolls wherever it begins, a sideways drag edits, a tap chooses, and nothing is left hovered over.
+import assert from 'node:assert/strict';
+import { bundled } from './lib/bundled.mjs';
+import { phone, skip, test } from './lib/suite.mjs';
+
+const starts = 30;
+
+/** A finger that goes from one point to another in some steps, and rests there if it is not to leave anything gliding. */
+async function finger(explorer, from, to, { steps = 3, rest = 70 } = {}) {
+    const devtools = await explorer.devtools();
+    const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await touch('touchStart', from);
+    for (let step = 1; step <= steps; ++step) {
+        await touch('touchMove', { x: from.x + (to.x - from.x) * step / steps, y: from.y + (to.y - from.y) * step / steps });
+    }
+    await new Promise((resume) => { setTimeout(resume, rest); });
+    await touch('touchEnd');
+    await explorer.answered();
+}
+
+const lenses = ['overview', 'ladder', 'compare', 'scale', 'masks', 'softmax', 'gradient', 'inverse', 'order', 'tiles', 'geometry',
+    'memory', 'layers', 'knockout', 'heads', 'circuits', 'cache'];
+
+/** Where everything in the lens is, from its top to its bottom. */
+async function places(explorer) {
+    const all = await explorer.landmarks();
+    const [, top, , bottom] = all['panel/lens'];
+    return new Map(Object.entries(all).filter(([name, rect]) => !name.startsWith('panel/') && rect[1] > top - 2000 && rect[3] < bottom + 4000)
+        .map(([name, rect]) => [name, rect[1]]));
+}
+
+const seen = [...lenses.map((lens) => ['a sentence', '', lens]), ...['ladder', 'scale', 'softmax'].map((lens) => ['the example', 'v=1&lens=worked', lens])];
+
+for (const [subject, fragment, lens] of seen) {
+    test(`a swipe scrolls ${lens} of ${subject} wherever it begins, and changes nothing`, { context: phone, fragment }, async (explorer) => {
+        if (!fragment && bundled.absent) {
+            skip(bundled.absent);
+        }
+        await explorer.settled();
+        const open = new URLSearchParams((await explorer.state()).fragment);
+        open.set('lens', lens);
+        await explorer.page.evaluate((to) => { location.hash = to; }, open.toString().replaceAll('+', '%20'));
+        await explorer.untilState(lens, (state) => state.lens === lens);
+        await explorer.settled();
+        const panel = await explorer.rect('panel/lens');
+        const edge = { x: panel.right - 6, y: panel.y };
+        const movedBy = async (act) => {
+            const before = await places(explorer);
+            await act();
+            const after = await places(explorer);
+            return Math.max(0, ...[...before].map(([name, top]) => Math.abs((after.get(name) ?? top) - top)));
+        };
+        const scrolls = await movedBy(() => finger(explorer, edge, { x: edge.x, y: edge.y - 130 }));
+        await explorer.settled();
+        const before = await explorer.state(), still = [];
+        for (let i = 0, up = false; i < starts; ++i, up = !up) {
+            const from = { x: panel.left + 10 + (i * 67) % (panel.right - panel.left - 20), y: panel.top + 150 + (i * 89) % (panel.bottom - panel.top - 300) };
+            const moved = await movedBy(() => finger(explorer, from, { x: from.x + 9, y: from.y + (up ? -110 : 110) }));
+            if (moved < 20) {
+                still.push(`${Math.round(from.x)}, ${Math.round(from.y)}`);
+            }
+        }
+        const { fragment: now, pin, ...after } = await explorer.state();
+        assert.deepEqual([now, pin, after.query, after.key], [before.fragment, before.pin, before.query, before.key]);
+        if (scrolls > 100) {
+            assert.deepEqual(still, [], 'places where a swipe does not scroll');
+        }
+    });
+}
+
+test('a sideways drag edits a cell, a tap explains it, and neither leaves anything hovered over', { context: phone }, async (explorer) => {
+    await explorer.settled();
+    const cell = await explorer.rect('x/0/1'), before = (await explorer.matrix('x'))[0][1];
+    await finger(explorer, { x: cell.x, y: cell.y }, { x: cell.x + 60, y: cell.y + 6 });
+    await explorer.until('the number', () => explorer.matrix('x'), (rows) => rows[0][1] !== before);
+    await explorer.settled();
+    await explorer.tap('sheet/close');
+    await explorer.untilState('no pin', ({ pin }) => !pin);
+    await explorer.tap('lens-menu');
+    await explorer.until('the lenses', () => explorer.rect('lens/scale'));
+    assert.equal(await explorer.rect('tooltip'), undefined);
+});
+
+const byHand = new Set(['order', 'heads']); // their first pictures are boxes of their own
+
+/** Where the first picture begins, and what is small or off the screen of what fingers press. */
+const layout = (explorer) => explorer.page.evaluate(() => {
+    /** @type {NodeListOf<HTMLElement>} */
+    const elements = document.querySelectorAll('#semantics [data-key]');
+    const all = [...elements].map((element) => {
+        const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+        return { key: element.dataset.key ?? '', role: element.getAttribute('role'), left, right, top, bottom, width, height };
+    });
+    const pictures = all.filter(({ key, role, height }) => height > 20 && (role === 'grid' || role === 'img' || /^(chart|plot|token)\//.test(key)));
+    return {
+        first: Math.min(...pictures.map(({ top }) => top)),
+        small: all.filter(({ key, role, height, width }) => (role === 'button' || role === 'tab' || role === 'radio') && width > 1 && height > 1 && height < 38 && !/^chart\/.*\/at-mark\//.test(key))
+            .map(({ key, height }) => `${key}: ${height}`),
+        outside: all.filter(({ key, left, right }) => /^(subject\/|lens-menu|guide|settings|head-name)/.test(key) && (left < 0 || right > innerWidth)).map(({ key }) => key),
+    };
+});
+
+for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
+    test(`on ${width} × ${height} points every lens begins with its picture, and its buttons suit fingers`, {
+        context: { ...phone, viewport: { width, height } }, fragment: '',
+    }, async (explorer) => {
+        if (bundled.absent) {
+            skip(bundled.absent);
+        }
+        await explorer.settled();
+        if (await explorer.rect('start/close')) {
+            await explorer.tap('start/close');
+            await explorer.settled();
+        }
+        const open = new URLSearchParams((await explorer.state()).fragment), found = {};
+        for (const lens of lenses) {
+            open.set('lens', lens);
+            await explorer.page.evaluate((to) => { location.hash = to; }, open.toString().replaceAll('+', '%20'));
+            await explorer.untilState(lens, (state) => state.lens === lens);
+            await explorer.settled();
+            await new Promise((resume) => { setTimeout(resume, 250); });  // the elements follow
+            const { first, small, outside } = await layout(explorer);
+            const late = height === 844 && Number.isFinite(first) && first > 420 && !byHand.has(lens);
+            if (late || small.length || outside.length) {
+                found[lens] = { first, small, outside };
+            }
+        }
+        assert.deepEqual(found, {});
+    });
+}
+
+test('the guide of a lens opens on a phone, in words for fingers, and has its element', { context: phone }, async (explorer) => {
+    await explorer.settled();
+    await explorer.tap('guide');
+    await explorer.until('the guide', () => explorer.rect('panel/inspector'));
+    await explorer.settled();
+    const guide = explorer.page.getByRole('button', { name: 'How to use this lens' });
+    await explorer.until('its element', () => guide.getAttribute('aria-expanded'), (open) => open === 'true');
+    const told = await explorer.page.locator('#semantics').innerText();
+    assert.doesNotMatch(told, /\b(click|hover|drop)/i);
+    await explorer.tap('guide');
+    await explorer.until('it to close', () => explorer.rect('panel/inspector'), (rect) => !rect);
+});
