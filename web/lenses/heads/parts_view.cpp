@@ -198,7 +198,7 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
     for (const Index i : order_) {
         const Role found = role(subject, i);
         bars.push_back({head_text(alike_->head(i), numbering), static_cast<float>(found.score),
-                        found.name + " " + fixed(found.score, 2) + " " + found.on,
+                        found.name + " " + written_score(found.score) + " " + found.on,
                         drawing.state().pin == own_cell(heads_rows::role, i), found.name == "mixed"});
     }
     const auto over = ui::bar_list("heads/role", "What each head was measured to do", width, bars, 1,

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "subjects/sentence/fill_hint.hpp"
 #include "subjects/sentence/sentence.hpp"
+#include "subjects/vocabulary.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -95,7 +96,7 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
 std::string SentenceSubject::sampling_told() const {
     if (next_.candidates.empty()) return "";
     const SamplingState& s = now().sampling;
-    const std::string first = curly_quoted(next_.pieces.front());
+    const std::string first = curly_quoted(Vocabulary::bare(next_.pieces.front()));
     const Index all = run()->logits.size();
     if (s.temperature == 0) return "Step and Play take the likeliest token, " + first + ".";
     if (s.temperature == 1 && next_.kept == all) return "Step and Play draw with these probabilities.";
