@@ -115,8 +115,8 @@ void ValueChecking::check(const ArrayView& array, Index layer, Index head, Index
         note(findings_.unlike_one, 0, sums.sum);
 }
 
-std::vector<std::string> sentences(const Findings& findings, std::string_view what) {
-    std::vector<std::string> out;
+std::vector<OddityTold> told(const Findings& findings, std::string_view what) {
+    std::vector<OddityTold> out;
     // A sentence reads "run.npz: 3 of 1,024 rows are zero, the first at head 2, row 5."
     const auto add = [&](const Oddity& o, bool cell, std::string_view one, std::string_view several,
                          const std::string& end) {
@@ -129,7 +129,7 @@ std::vector<std::string> sentences(const Findings& findings, std::string_view wh
         if (findings.heads > 1) text += "head " + std::to_string(o.head) + ", ";
         text += "row " + std::to_string(o.row);
         if (cell) text += ", column " + std::to_string(o.column);
-        out.push_back(text + end + ".");
+        out.push_back({text + end + ".", o, cell});
     };
     add(findings.nan, true, "is NaN", "are NaN", "; shown as NaN");
     add(findings.infinite, true, "is infinite", "are infinite", "");

@@ -54,7 +54,12 @@ class ValueChecking {
     Findings findings_;
 };
 
-// Writes one sentence for each kind of oddity found, beginning with `what`: "run.npz".
-std::vector<std::string> sentences(const Findings& findings, std::string_view what);
+// A sentence about one kind of oddity, beginning with `what`: "run.npz", and the first that it is about.
+struct OddityTold {
+    std::string sentence;
+    Oddity oddity;
+    bool of_cell = false;  // of a row otherwise
+};
+std::vector<OddityTold> told(const Findings& findings, std::string_view what);
 
 }  // namespace attn

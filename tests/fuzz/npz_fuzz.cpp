@@ -64,7 +64,7 @@ void answer_all(const FoundFiles& found) {
             ValueChecking checking({placed(loaded->array, place)}, ValueChecking::Kind::weights);
             while (checking.step()) {
             }
-            require(sentences(checking.findings(), "x").size() <= 5);
+            require(told(checking.findings(), "x").size() <= 5);
         }
         return;
     }

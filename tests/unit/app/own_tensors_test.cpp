@@ -111,7 +111,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
     CHECK(why->f64 == static_cast<double>(values[5]) / 3);
     CHECK(why->f32 == static_cast<double>(static_cast<float>(why->f64)));
     CHECK(v.open()->remarks().size() == 1);  // the rows sum to 1/3
-    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("3 of 3 rows do not sum to 1"));
+    CHECK_THAT(v.open()->remarks()[0].sentence, ContainsSubstring("3 of 3 rows do not sum to 1"));
 }
 
 TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
@@ -295,7 +295,7 @@ TEST_CASE("files come one after another, in any order", "[tensors]") {
     v.drop({{"tokens.txt", text_file("The\ncat\n")}});
     CHECK(v.open()->query_names()[1] == "1");
     REQUIRE(v.open()->remarks().size() == 1);
-    CHECK_THAT(v.open()->remarks()[0], ContainsSubstring("tokens.txt has 2 tokens"));
+    CHECK_THAT(v.open()->remarks()[0].sentence, ContainsSubstring("tokens.txt has 2 tokens"));
     CHECK(v.page.notices.empty());
 }
 
@@ -311,9 +311,10 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
     CHECK(v.cell(0, 0, 1, 0) == values[4]);
     const auto remarks = v.open()->remarks();
     REQUIRE(remarks.size() == 3);
-    CHECK(remarks[0] == "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
-    CHECK_THAT(remarks[1], ContainsSubstring("1 of 4 rows does not sum to 1"));
-    CHECK_THAT(remarks[2], ContainsSubstring("1 of 4 rows is zero"));
+    CHECK(remarks[0].sentence ==
+          "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
+    CHECK_THAT(remarks[1].sentence, ContainsSubstring("1 of 4 rows does not sum to 1"));
+    CHECK_THAT(remarks[2].sentence, ContainsSubstring("1 of 4 rows is zero"));
     const auto why = explained(v.visit, {Stage::weight, 0, 0});
     REQUIRE(why);
     CHECK(std::isnan(why->f64));

@@ -10,6 +10,12 @@ using namespace attn;
 
 namespace {
 
+std::vector<std::string> sentences(const Findings& findings, std::string_view what) {
+    std::vector<std::string> all;
+    for (const OddityTold& each : told(findings, what)) all.push_back(each.sentence);
+    return all;
+}
+
 // Rows of [layers, heads, rows, columns], each 1/columns at first.
 struct Weights {
     Shape shape;

@@ -133,12 +133,29 @@ std::string TensorSet::summary() const {
     return text + " · " + std::string(name(dtype));
 }
 
-std::vector<std::string> TensorSet::remarks() const {
-    std::vector<std::string> out = parts_.matched.notes;
+std::vector<TensorSet::Remark> TensorSet::remarks() const {
+    std::vector<Remark> out;
+    for (const std::string& note : parts_.matched.notes) out.push_back({note});
     for (const Check& check : checks_)
-        for (std::string& sentence : sentences(check.checking.findings(), check.what))
-            out.push_back(std::move(sentence));
+        for (OddityTold& each : told(check.checking.findings(), check.what)) {
+            const auto place = place_of(check, each);
+            out.push_back({std::move(each.sentence), place});
+        }
     return out;
+}
+
+// Nothing for a tensor whose numbers have no place of their own, such as a bias.
+std::optional<CellPlace> TensorSet::place_of(const Check& check, const OddityTold& each) const {
+    const Oddity& o = each.oddity;
+    if (finished() && each.of_cell) return CellPlace{{o.layer, o.head}, {Stage::weight, o.row, o.column}};
+    if (finished())
+        return CellPlace{{o.layer, o.head}, {Stage::row_total, o.row, number_of_pairs(Stage::weight)}};
+    for (const auto& [role, stage] : {std::pair{"Q", Stage::q}, {"K", Stage::k}, {"V", Stage::v}})
+        if (const OpenTensor* tensor = input(role); tensor && tensor->shown == check.what) {
+            const Index shared = heads() / std::max<Index>(tensor->array.shape[1], 1);
+            return CellPlace{{o.layer, o.head * shared}, {stage, o.row, o.column}};
+        }
+    return std::nullopt;
 }
 
 const OpenTensor& TensorSet::weights_of(Index layer) const {

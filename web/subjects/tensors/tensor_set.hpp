@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/explained.hpp"
 #include "io/tensor_match.hpp"
 #include "io/weight_check.hpp"
 #include "maps/record_job.hpp"
@@ -70,9 +71,14 @@ class TensorSet final : public Attention {
     bool has_values() const { return input("V") != nullptr; }
     bool has_bias() const { return !parts_.biases.empty(); }
     const char* measured_on() const override { return "on these tensors"; }
-    std::string title() const override;        // "attention.npy", "Q, K and V of run.npz"
-    std::string summary() const;               // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"
-    std::vector<std::string> remarks() const;  // one sentence each: what was left out, and what is odd
+    std::string title() const override;  // "attention.npy", "Q, K and V of run.npz"
+    std::string summary() const;         // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"
+    // One sentence each: what was left out, and what is odd, with the row or the cell that it is about.
+    struct Remark {
+        std::string sentence;
+        std::optional<CellPlace> place = {};
+    };
+    std::vector<Remark> remarks() const;
 
     // Returns the tensor of finished weights that contains a layer, and the layer's place in it.
     const OpenTensor& weights_of(Index layer) const;
@@ -124,6 +130,7 @@ class TensorSet final : public Attention {
     };
     void begin_overview();
     bool check_some();
+    std::optional<CellPlace> place_of(const Check& check, const OddityTold& told) const;
     const RecordJob* job_of(Index layer) const;  // null: there is nothing to do
     bool measures() const;                       // whether any layer has something to do
     bool sampled(Index side) const;              // whether the rows sampled first are there, of all layers

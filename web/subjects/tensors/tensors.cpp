@@ -131,14 +131,17 @@ Guide TensorsSubject::guide() const {
 // opened or null, "questions": [{"id", "text", "choices": [[answer, text], …]}], "waiting": names}.
 std::string TensorsSubject::probe() const {
     nlohmann::json json{{"open", nullptr}, {"phase", nullptr}, {"questions", nlohmann::json::array()}};
-    if (const TensorSet* set = open())
+    if (const TensorSet* set = open()) {
+        nlohmann::json remarks = nlohmann::json::array();
+        for (const TensorSet::Remark& remark : set->remarks()) remarks.push_back(remark.sentence);
         json["open"] = {
             {"title", set->title()},
             {"summary", set->summary()},
             {"files", names_of(set->files())},
-            {"remarks", set->remarks()},
+            {"remarks", std::move(remarks)},
             {"heads_sampled", set->heads_overview() ? set->heads_overview()->maps().sampled() : 0},
             {"heads_exact", set->heads_overview() ? set->heads_overview()->maps().exact() : 0}};
+    }
     if (const TensorOpening* opening = own_.opening()) {
         json["phase"] = static_cast<int>(opening->phase());
         for (const Question& question : opening->questions()) {

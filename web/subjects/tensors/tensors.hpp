@@ -51,6 +51,7 @@ class TensorsSubject final : public Subject {
     std::string probe() const override;
 
   private:
+    void show(const CellPlace& place);
     struct Files final : FileIntake {
         TensorsSubject& subject;
         explicit Files(TensorsSubject& s) : subject(s) {}

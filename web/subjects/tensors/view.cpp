@@ -19,6 +19,28 @@ void group(auto&& draw) {
     ImGui::EndGroup();
 }
 
+// Lies over a note: pressing it shows the place that it is about.
+bool link_over(const std::string& landmark, ImVec2 min, ImVec2 max, const CellPlace& place,
+               const TensorSet& set) {
+    const ImVec2 after = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos(min);
+    const bool pressed =
+        ImGui::InvisibleButton(landmark.c_str(), {max.x - min.x, max.y - min.y}, ImGuiButtonFlags_EnableNav);
+    if (ImGui::IsItemHovered()) {
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        ImGui::GetWindowDrawList()->AddLine({min.x + 12, max.y}, max, ui::theme().accent);
+    }
+    std::string told = "Show row " + std::to_string(place.cell.row);
+    if (!is_of_map(place.cell.stage)) told += ", column " + std::to_string(place.cell.col);
+    if (set.heads() > 1) told += ", head " + std::to_string(place.head.head);
+    if (set.layers() > 1) told += ", layer " + std::to_string(place.head.layer);
+    ui::semantic_item(ui::Role::button, landmark, told);
+    ui::tooltip(told.c_str());
+    ImGui::SetCursorScreenPos(after);
+    ImGui::Dummy({});
+    return pressed;
+}
+
 }  // namespace
 
 bool TensorsSubject::draw_controls(const Drawing&, bool brief) {
@@ -118,7 +140,7 @@ void TensorsSubject::draw_head_choice() {
 
 void TensorsSubject::draw_beside(const Drawing&, float width) {
     if (!open()) return;
-    const std::vector<std::string> remarks = open()->remarks();
+    const std::vector<TensorSet::Remark> remarks = open()->remarks();
     if (remarks.empty()) return;
     constexpr float indent = 12;
     ImGui::Dummy({0, 4});
@@ -127,12 +149,25 @@ void TensorsSubject::draw_beside(const Drawing&, float width) {
         const ImVec2 at = ImGui::GetCursorScreenPos();
         ImGui::Indent(indent);
         ui::Type small(ui::Face::regular, ui::size_small);
-        ui::paragraph(remarks[i], ui::theme().dim, width - indent);
+        const auto& [sentence, place] = remarks[i];
+        ui::paragraph(sentence, place ? ui::theme().accent : ui::theme().dim, width - indent);
         ImGui::Unindent(indent);
-        ui::landmark_item("remark/" + std::to_string(i));
-        ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + 3, ImGui::GetItemRectMax().y},
-                                                  ui::theme().changed, 2);
+        const std::string landmark = "remark/" + std::to_string(i);
+        ui::landmark_item(landmark);
+        const ImVec2 end = ImGui::GetItemRectMax();
+        ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + 3, end.y}, ui::theme().changed, 2);
+        if (place && link_over(landmark, at, {at.x + width, end.y}, *place, *open())) show(*place);
     }
+}
+
+void TensorsSubject::show(const CellPlace& place) {
+    Selection selection{.layer = place.head.layer, .head = place.head.head, .query = {}, .key = {}};
+    const Stage stage = place.cell.stage;
+    if (stage != Stage::k && stage != Stage::v) selection.query = place.cell.row;
+    if (stage == Stage::weight) selection.key = place.cell.col;
+    if (stage == Stage::k || stage == Stage::v) selection.key = place.cell.row;
+    visit().perform(Select{selection}, ui::gesture());
+    visit().perform(Pin{place.cell}, ui::gesture());
 }
 
 }  // namespace attn::app
