@@ -35,7 +35,8 @@ test('a head is switched off from the menu, B shows the run before, and link, ch
     assert.equal(await explorer.linked('changes'), 'head_output,0,0,,,zero');
     await explorer.found('changed/measured');
     await explorer.until('what it does', () => explorer.page.evaluate(() => document.body.textContent ?? ''),
-        (text) => /What was likeliest before, “\w+”, goes from [\d.]+ % to [\d.]+ %/.test(text));
+        (text) => /(Now “\w+” [\d.]+ %, before “\w+” [\d.]+ %; )?“\w+” from [\d.]+ % to [\d.]+ %/.test(text));
+    await explorer.until('it to be said', () => explorer.page.innerText('#live'), (text) => /“\w+” from [\d.]+ % to [\d.]+ %/.test(text));
 
     await explorer.press('b');
     await changed(explorer, false);
@@ -64,6 +65,9 @@ test('a head is switched off from the menu, B shows the run before, and link, ch
     await explorer.click('changed/compare');
     await explorer.untilState('lens Compare', ({ lens }) => lens === 'compare');
     await explorer.found('compare/off');
+    for (const which of ['first', 'second']) {
+        await explorer.found(`compare/next/${which}`);
+    }
     await explorer.click('compare/off');
     await explorer.untilState('the run alone', ({ fragment: now }) => !now.includes('before='));
 });

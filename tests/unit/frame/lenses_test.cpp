@@ -7,11 +7,14 @@
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
 #include "support/translator.hpp"
+#include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("every lens is there for every subject that has what it needs, else it leads to one") {
     Screen screen;
@@ -245,4 +248,79 @@ TEST_CASE("a contribution explains itself as a weight times the length of a valu
     REQUIRE(projected);
     CHECK(projected->f64 > 0);
     CHECK(projected->f64 != why->f64);
+}
+
+TEST_CASE("a head that is switched off is offered to be switched on again, and what that does is said") {
+    Screen screen;
+    screen.open_sentence();
+    screen.settle();
+    Subject& subject = subject_in(screen.visit);
+    const auto off = subject.offer_without({1, 1});
+    REQUIRE(off);
+    CHECK(off->label == "Switch this head off");
+    screen.page.announced.clear();
+    screen.visit.perform(off->command);
+    screen.settle();
+    REQUIRE_FALSE(screen.page.announced.empty());
+    CHECK_THAT(screen.page.announced.back(), ContainsSubstring(" from ") && ContainsSubstring(" to "));
+    const auto on = subject.offer_without({1, 1});
+    REQUIRE(on);
+    CHECK(on->label == "Switch it on again");
+    CHECK(subject.offer_without({1, 0})->label == "Switch this head off");
+
+    // Both runs are compared by what they say next, too.
+    screen.visit.perform(Compare{Comparison{.text = "", .before = true}});
+    screen.settle();
+    CHECK(screen.shows("compare/next/first"));
+    CHECK(screen.shows("compare/next/second"));
+    screen.visit.perform(Compare{});
+    screen.settle();
+
+    screen.visit.perform(on->command);
+    screen.settle();
+    CHECK(screen.page.announced.back() == "The run is as before the change.");
+    CHECK(sentence_of(screen.visit.state()).changes.all.empty());
+    CHECK(subject.offer_without({1, 1})->label == "Switch this head off");
+    // Switched off by its chip, a change is none.
+    screen.visit.perform(off->command);
+    screen.visit.perform(SwitchChange{0});
+    CHECK(subject.offer_without({1, 1})->label == "Switch this head off");
+}
+
+TEST_CASE("a note about a row or a number of one's own tensors leads there and marks it") {
+    Screen screen;
+    std::vector<float> values(2 * 3 * 4 * 4, 0.25f);
+    const auto at = [&](Index layer, Index head, Index row, Index col) -> float& {
+        return values[static_cast<std::size_t>(((layer * 3 + head) * 4 + row) * 4 + col)];
+    };
+    at(1, 2, 3, 0) = 0.1f;
+    at(0, 1, 2, 1) = -0.25f;
+    at(0, 1, 2, 2) = 0.75f;
+    const Bytes file = write_npy({2, 3, 4, 4}, values);
+    FileIntake& tensors = *screen.visit.intake(FileKind::tensors);
+    std::ranges::copy(file, *tensors.buffer("weights.npy", file.size()));
+    tensors.arrived();
+    screen.settle();
+    const auto follow = [&](const std::string& sentence) {
+        const auto remarks = tensors_in(screen.visit).open()->remarks();
+        for (std::size_t i = 0; i < remarks.size(); ++i)
+            if (remarks[i].sentence.find(sentence) != std::string::npos) {
+                const std::string landmark = "remark/" + std::to_string(i);
+                reveal(screen, landmark);
+                return screen.click(landmark);
+            }
+        FAIL(sentence);
+    };
+    follow("does not sum to 1");
+    CHECK(screen.visit.state().selection == Selection{1, 2, 3, {}, {}});
+    CHECK(screen.visit.state().pin == CellRef{Stage::row_total, 3, number_of_pairs(Stage::weight)});
+    screen.settle();
+    const auto sum = explained(screen.visit, *screen.visit.state().pin);
+    REQUIRE(sum);
+    CHECK(sum->f64 == Catch::Approx(0.85));
+    follow("is below zero");
+    CHECK(screen.visit.state().selection == Selection{0, 1, 2, 1, {}});
+    CHECK(screen.visit.state().pin == CellRef{Stage::weight, 2, 1});
+    screen.visit.undo();
+    CHECK(screen.visit.state().selection == Selection{1, 2, 3, {}, {}});
 }

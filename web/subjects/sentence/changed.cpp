@@ -43,6 +43,7 @@ void SentenceSubject::run_shown() {
     if (!run()) return;
     if (is_open()) fit_selection();
     refresh_next();
+    announce_change();
 }
 
 void SentenceSubject::measure_change() {
@@ -58,17 +59,40 @@ void SentenceSubject::measure_change() {
     const auto all = next_token_distribution(run()->logits.values(), plain, run()->logits.size());
     const auto same = std::ranges::find(all, likeliest.front().id, &Candidate::id);
     if (same == all.end()) return;
-    const auto pieces = visit().page().ids_to_text(std::array{same->id});
-    change_measured_ = {run()->version(), row, pieces.empty() ? "" : pieces.front(),
-                        likeliest.front().probability, same->probability};
+    auto pieces = visit().page().ids_to_text(std::array{same->id, all.front().id});
+    pieces.resize(2);
+    change_measured_ = {run()->version(),  pieces[0],
+                        pieces[1],         likeliest.front().probability,
+                        same->probability, all.front().probability};
+}
+
+std::string SentenceSubject::change_said() const {
+    const ChangeMeasured& m = change_measured_;
+    if (!run() || m.version != run()->version()) return "";
+    const std::string was = curly_quoted(m.was);
+    const std::string moved = was + " " + chance_change(m.before, m.after);
+    if (m.now == m.was) return moved;
+    return "Now " + curly_quoted(m.now) + " " + percent(m.likeliest) + ", before " + was + " " +
+           percent(m.before) + "; " + moved;
+}
+
+// Says what a change has done, or that it is taken back.
+void SentenceSubject::announce_change() {
+    if (!is_open() || changed_.running()) return;
+    std::string said = change_said();
+    if (said == change_announced_) return;
+    change_announced_ = said;
+    visit().announce((said.empty() ? "The run is as before the change" : std::move(said)) + ".");
 }
 
 std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const {
     if (!run()) return std::nullopt;
-    return Offer{"Switch this head off", ChangeRun{{.site = Site::head_output,
-                                                    .layer = head.layer,
-                                                    .head = head.head,
-                                                    .operation = Operation::zero}}};
+    const RunChange off{
+        .site = Site::head_output, .layer = head.layer, .head = head.head, .operation = Operation::zero};
+    const std::vector<RunChange>& all = now().changes.all;
+    if (const auto done = std::ranges::find(all, off); done != all.end())
+        return Offer{"Switch it on again", DropChange{static_cast<std::size_t>(done - all.begin())}};
+    return Offer{"Switch this head off", ChangeRun{off}};
 }
 
 Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query,

@@ -80,12 +80,10 @@ void SentenceSubject::draw_changes() {
         ImGui::EndGroup();
     }
     ImGui::PopStyleVar();
-    if (const ChangeMeasured& measured = change_measured_; run()->version() == measured.version) {
-        const double times = measured.after / measured.before;
-        ui::caption(("What was likeliest before, " + curly_quoted(measured.piece) + ", goes " +
-                     chance_change(measured.before, measured.after) +
-                     (std::isfinite(times) && times > 0 ? " (× " + fixed(times, 2) + ")." : "."))
-                        .c_str());
+    if (const std::string said = change_said(); !said.empty()) {
+        const double times = change_measured_.after / change_measured_.before;
+        ui::caption(
+            (said + (std::isfinite(times) && times > 0 ? " (× " + fixed(times, 2) + ")." : ".")).c_str());
         ui::landmark_item("changed/measured");
     } else if (changed_.running()) {
         ui::caption("The model goes on from what you changed.");

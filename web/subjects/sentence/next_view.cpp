@@ -106,6 +106,34 @@ std::string SentenceSubject::sampling_told() const {
            ".";
 }
 
+// The likeliest tokens of both runs that are compared, where both have read their texts.
+void SentenceSubject::draw_next_of_both() {
+    constexpr Index shown = 4;
+    TextRun* second = compared_run();
+    if (!run() || !second || run()->logits.size() == 0 || second->logits.size() == 0) return;
+    const bool texts = now().compared && now().compared->of_text();
+    const auto names = texts ? std::pair<std::string, std::string>{"first", "second"} : comparison_names();
+    const auto draw = [&](const TextRun& of, NextTold& told, const std::string& name, const char* landmark) {
+        if (told.version != of.version() || told.token != of.predicted()) {
+            told = {of.version(), of.predicted(), ""};
+            const auto likeliest = next_token_distribution(of.logits.values(), {.temperature = 1}, shown);
+            std::vector<std::int32_t> ids;
+            for (const Candidate& c : likeliest) ids.push_back(c.id);
+            auto pieces = visit().page().ids_to_text(ids);
+            pieces.resize(ids.size());
+            for (std::size_t i = 0; i < ids.size(); ++i)
+                told.text +=
+                    (i == 0 ? "" : ", ") + curly_quoted(pieces[i]) + " " + percent(likeliest[i].probability);
+        }
+        ui::caption((name + ", " + (continues_text() ? "next" : "in its place") + ": " + told.text + ", " +
+                     at_temperature + ".")
+                        .c_str());
+        ui::landmark_item(landmark);
+    };
+    draw(*run(), next_told_[0], capitalised(names.first), "compare/next/first");
+    draw(*second, next_told_[1], capitalised(names.second), "compare/next/second");
+}
+
 void SentenceSubject::draw_masking() {
     const auto word = maskable_word();
     if (!word) return;

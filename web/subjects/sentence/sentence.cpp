@@ -383,8 +383,11 @@ void SentenceSubject::model_chosen(bool keeps_written) {
         return;
     }
     wanted_.reset();
-    visit().perform(SetModel{model_name_, keeps_written});
-    if (!is_open()) visit().perform(OpenSubject{sentence_subject});
+    const SetModel chosen{model_name_, keeps_written};
+    if (is_open())
+        visit().perform(chosen);
+    else
+        visit().perform(Together{{OpenSubject{sentence_subject}, chosen}});
 }
 
 void SentenceSubject::model_failed() {
@@ -500,7 +503,8 @@ void SentenceSubject::forward_finished() {
     choose_wanted();
     if (is_open()) fit_selection();
     run_shown();
-    visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
+    if (change_said().empty())
+        visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
 }
 
 void SentenceSubject::choose_wanted() {

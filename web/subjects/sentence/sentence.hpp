@@ -1,6 +1,7 @@
 // Runs the user's own text through a real transformer.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -212,6 +213,10 @@ class SentenceSubject final : public Subject, private Translating {
     std::shared_ptr<const Trace> run_beside() const;
     void run_shown();  // is another than before
     void measure_change();
+    // “Now “che” 24 %, before “crept” 35 %; “crept” from 35 % to 12 %”, or empty.
+    std::string change_said() const;
+    void announce_change();
+    void draw_next_of_both();
     // What may be changed of the chosen head and its layer, in words, and of the chosen query and key.
     std::vector<Offer> change_offers() const;
     std::optional<HeadIndex> best_aligned() const;
@@ -286,15 +291,23 @@ class SentenceSubject final : public Subject, private Translating {
     Corpus corpus_of_;
     std::vector<Intervention> changed_by_;
     std::uint64_t changed_of_ = 0;  // version of the run without them
-    // What the changes do to the token that was likeliest before.
+    // What the changes do to the token that was likeliest before, and which one is now.
     struct ChangeMeasured {
         std::uint64_t version = 0;
-        Index row = 0;
-        std::string piece;
-        double before = 0, after = 0;  // its probability
+        std::string was, now;
+        double before = 0, after = 0;  // the probability of what it was
+        double likeliest = 0;          // of what it is now
     };
     ChangeMeasured change_measured_;
-    HeadNaming naming_;  // of model_
+    std::string change_announced_;
+    // The likeliest next tokens of a run.
+    struct NextTold {
+        std::uint64_t version = 0;
+        Index token = -1;
+        std::string text;
+    };
+    std::array<NextTold, 2> next_told_;  // of this run and of the one it is compared with
+    HeadNaming naming_;                  // of model_
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;

@@ -235,7 +235,8 @@ void SentenceSubject::draw_comparison(const Drawing&) {
     if (ui::button("compare/off", compares_models()                          ? "This model alone"
                                   : now().compared && now().compared->before ? "The changed run alone"
                                                                              : "One sentence"))
-        visit().perform(Compare{});
+        return visit().perform(Compare{});
+    draw_next_of_both();
 }
 
 std::pair<std::string, std::string> SentenceSubject::comparison_names() {
