@@ -44,3 +44,12 @@ test('a program that does not arrive is a sentence', { start: false, expected: [
     await explorer.page.route(/\.wasm$/, (route) => route.fulfill({ status: 503 }));
     assert.match(await failure(explorer), /could not be fetched: the server answered 503/);
 });
+
+test('a link opens with the introduction for those who have never been here', { newcomer: true }, async (explorer) => {
+    await explorer.until('the introduction', () => explorer.rect('start'));
+    await explorer.click('start/close');
+    await explorer.until('it to be closed', async () => !await explorer.rect('start'));
+    await explorer.page.goto('about:blank');
+    await explorer.open(explorer.variant);
+    assert.ok(!await explorer.rect('start'), 'closed, it stays away');
+});

@@ -212,7 +212,7 @@ async function start() {
     if (home) {
         program.home(home);
     }
-    if (!address.fragment && !remembered('start')) {
+    if (!remembered('start')) {
         program.greet();
     }
     program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded');

@@ -12,6 +12,7 @@ import { shared } from './models.mjs';
  * @property {string} [needs] a folder of the shared data; where it is absent, as on a user's machine, the test is skipped
  * @property {boolean} [each] in every build of the program, not only the best
  * @property {string} [fragment]
+ * @property {boolean} [newcomer] the browser has never been here; otherwise, whoever comes by a link has
  * @property {boolean} [fine] at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts
  *     in pixels
  * @property {BrowserContextOptions} [context]
@@ -142,7 +143,7 @@ function sharedContext({ browser, site, variant }, options) {
  * @param {Where} where
  * @param {Test} test
  */
-async function withPage(where, { needs, body, fragment, fine = false, context: own, start = true, expected = [] }) {
+async function withPage(where, { needs, body, fragment, fine = false, newcomer = false, context: own, start = true, expected = [] }) {
     const { browser, site, variant, failures, label } = where;
     if (needs && !existsSync(join(shared, needs))) {
         skip(`there is no ${join(shared, needs)}`);
@@ -157,6 +158,13 @@ async function withPage(where, { needs, body, fragment, fine = false, context: o
         timer = setTimeout(() => reject(new Error(`not done after ${limit / 1000} s`)), limit);
     });
     const page = await context.newPage();
+    if (!newcomer) {
+        await page.addInitScript(() => {
+            if (location.hash) {
+                localStorage.setItem('start', 'done');
+            }
+        });
+    }
     const explorer = new Explorer(page, site, variant);
     const reported = () => explorer.problems.filter((text) => !expected.some((pattern) => pattern.test(text)));
     const run = async () => {
