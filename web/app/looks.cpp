@@ -1,6 +1,8 @@
 #include "app/looks.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 
 #include "app/format.hpp"
@@ -25,6 +27,10 @@ struct AllLooks {
 
 bool lies_within_limits(Range range) {
     return range.begin >= 0 && range.begin < range.end && range.end <= position_limit;
+}
+
+bool lies_within_limits(const MapExtent::Span& span) {
+    return span.begin >= 0 && span.begin < span.end && span.end <= static_cast<double>(position_limit);
 }
 
 std::string write_range(Range range) {
@@ -84,9 +90,9 @@ std::string SetMap::describe(const State&) const { return "map"; }
 
 Status ShowWindow::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
-        if (window && (!lies_within_limits(window->queries) || !lies_within_limits(window->keys)))
+        looks.view = view ? std::optional(rounded(*view)) : std::nullopt;
+        if (view && (!lies_within_limits(looks.view->queries) || !lies_within_limits(looks.view->keys)))
             return Error{"There is no such part of a map to show."};
-        looks.window = window;
         return ok();
     });
 }
@@ -208,6 +214,41 @@ std::optional<Window> read_window(std::string_view text) {
     const auto queries = read_range(parts[0]), keys = read_range(parts[1]);
     if (!queries || !keys) return std::nullopt;
     return Window{*queries, *keys};
+}
+
+MapExtent rounded(const MapExtent& view) {
+    const auto span = [](const MapExtent::Span& of) {
+        constexpr double parts = 1e4;
+        return MapExtent::Span{std::round(of.begin * parts) / parts, std::round(of.end * parts) / parts};
+    };
+    return {span(view.queries), span(view.keys)};
+}
+
+std::string write_view(const std::optional<MapExtent>& view) {
+    if (!view) return "";
+    const auto range = [](const MapExtent::Span& span) {
+        return Range{static_cast<Index>(span.begin), static_cast<Index>(span.end)};
+    };
+    const Range queries = range(view->queries), keys = range(view->keys);
+    if (MapExtent::of(queries, keys) == *view) return write_window(Window{queries, keys});
+    return shortest(view->queries.begin) + "," + shortest(view->queries.end) + "," +
+           shortest(view->keys.begin) + "," + shortest(view->keys.end);
+}
+
+std::optional<MapExtent> read_view(std::string_view text) {
+    if (text.find(',') == std::string_view::npos) {
+        const auto window = read_window(text);
+        return window ? std::optional(MapExtent::of(window->queries, window->keys)) : std::nullopt;
+    }
+    const auto parts = split(text, ',');
+    if (parts.size() != 4) return std::nullopt;
+    std::array<double, 4> ends{};
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        const auto end = read_number(parts[i]);
+        if (!end || !std::isfinite(*end)) return std::nullopt;
+        ends[i] = *end;
+    }
+    return MapExtent{{ends[0], ends[1]}, {ends[2], ends[3]}};
 }
 
 std::string write_bookmarks(const std::vector<Bookmark>& bookmarks) {

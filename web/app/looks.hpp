@@ -64,16 +64,35 @@ struct Bookmark {
 };
 inline constexpr std::size_t bookmark_limit = 16;
 
-// The part of the map that is in view.
+// A part of the map that is marked.
 struct Window {
     Range queries, keys;
     bool operator==(const Window&) const = default;
 };
 
+// What is in view of a map, in cells: its edges may lie within some. They are kept to 1/10,000 of a cell.
+struct MapExtent {
+    struct Span {
+        double begin = 0, end = 0;
+        double size() const { return end - begin; }
+        bool operator==(const Span&) const = default;
+    };
+    Span queries, keys;
+
+    static MapExtent of(Range queries, Range keys) {
+        const auto span = [](Range range) {
+            return Span{static_cast<double>(range.begin), static_cast<double>(range.end)};
+        };
+        return {span(queries), span(keys)};
+    }
+    bool operator==(const MapExtent&) const = default;
+};
+MapExtent rounded(const MapExtent& view);
+
 struct Looks {
     MapChoice map;
-    std::optional<Window> window = {};  // without one, the whole map is
-    std::optional<Window> marked = {};  // the part that is summed up
+    std::optional<MapExtent> view = {};  // without one, the whole map is in view
+    std::optional<Window> marked = {};   // the part that is summed up
     HeadsChoice heads;
     FlowChoice flow;
     std::vector<Bookmark> bookmarks;
@@ -93,7 +112,7 @@ struct SetMap {
 };
 struct ShowWindow {
     static constexpr bool navigation = true;
-    std::optional<Window> window;
+    std::optional<MapExtent> view;
     std::string_view subject = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -137,6 +156,9 @@ std::optional<MapChoice> read_map(std::string_view text);
 std::string_view sink_key(Sink sink);
 // A window is "0-12.3-9": first to last query, first to last key.
 std::string write_window(const std::optional<Window>& window);
+// A view of whole cells is written like that; another as "0.25,12.5,3,9.75": where its queries and keys begin and end.
+std::string write_view(const std::optional<MapExtent>& view);
+std::optional<MapExtent> read_view(std::string_view text);
 std::optional<Window> read_window(std::string_view text);
 // Heads are "induction", or "previous,induction".
 std::string write_heads(const HeadsChoice& heads);
@@ -172,11 +194,11 @@ struct LooksRows {
          }},
         {Keys::window, "the part of the map in view, as 0-12.3-9: first and last query, first and last key",
          [](State& s, const std::string& text) {
-             const auto window = read_window(text);
-             return window && take(s, ShowWindow{window, Keys::subject});
+             const auto view = read_view(text);
+             return view && take(s, ShowWindow{view, Keys::subject});
          },
          [](const State& s, const State&) {
-             return unless_initial(looks_of(s, Keys::subject).window, write_window);
+             return unless_initial(looks_of(s, Keys::subject).view, write_view);
          }},
         {Keys::marked,
          "the part of the map that is summed up, as 0-12.3-9: first and last query, first and last key",

@@ -51,11 +51,11 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
                                                   pinned->stage != Stage::marked_total)
         picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
 
-    const bool told = follow_window(drawing, *picture.map);
+    const bool told = follow_view(drawing, *picture.map);
     follow_mark(drawing, *picture.map);
     const ui::MapTouch touch = view_.draw(picture, width, most_height, drawing.deadline);
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-    keep_window(drawing, told);
+    keep_view(drawing, touch, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
     const bool sinkless = choice.sink != Sink::shown && !is_signed(choice.stage);
     const auto cell_of = [&](Stage stage, Index row, Index col) {
@@ -109,30 +109,28 @@ void MapPart::forget() {
     finder_ = {};
 }
 
-// Shows the window of the State if that is news. A window that came with a link stays for the map that the link is
-// about, which may be computed after another.
-bool MapPart::follow_window(const app::Drawing& drawing, const Map& map) {
-    const auto& window = app::looks_of(drawing.state()).window;
+// Shows the view of the State if that is news. One that came with a link stays for the map that the link is about,
+// which may be computed after another.
+bool MapPart::follow_view(const app::Drawing& drawing, const Map& map) {
+    const auto& view = app::looks_of(drawing.state()).view;
     const bool resized = std::exchange(size_, {map.queries(), map.keys()}) != size_;
-    if (window == window_.of_state && !(resized && window && window_.given)) return false;
-    window ? view_.show(window->queries, window->keys) : view_.show_all();
-    window_.of_state = window;
-    window_.given = true;
+    if (view == shown_.of_state && !(resized && view && shown_.given)) return false;
+    view ? view_.show(*view) : view_.show_all();
+    shown_ = InView{view, true};
     return true;
 }
 
-// Makes what a person has moved into view part of the State.
-void MapPart::keep_window(const app::Drawing& drawing, bool told) {
-    const MapWindow& in_view = view_.in_view();
-    const auto now =
-        view_.zoomed() ? std::optional(app::Window{in_view.queries, in_view.keys}) : std::nullopt;
-    if (!told && now == window_.in_view) return;
-    if (!told && ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
-    window_.in_view = now;
+// Makes what a person has moved into view part of the State, once the button is released.
+void MapPart::keep_view(const app::Drawing& drawing, const ui::MapTouch& touch, bool told) {
     if (told) return;
-    window_.of_state = now;
-    window_.given = false;
-    drawing.visit.perform(app::ShowWindow{now}, ui::gesture());
+    shown_.moving |= touch.moved;
+    if (!touch.reset && (!shown_.moving || ImGui::IsMouseDown(ImGuiMouseButton_Left))) return;
+    const auto now = view_.zoomed() ? std::optional(app::rounded(view_.view())) : std::nullopt;
+    const bool moved = std::exchange(shown_, InView{now}).moving;
+    if (moved)
+        drawing.visit.perform(app::ShowWindow{now}, ui::gesture());
+    else
+        drawing.visit.settle(app::ShowWindow{now});
 }
 
 // Marks the part that the State names, if the map has it.

@@ -19,8 +19,8 @@ class MapPart {
     void forget();  // frees the numbers of a closed subject
 
   private:
-    bool follow_window(const app::Drawing& drawing, const Map& map);
-    void keep_window(const app::Drawing& drawing, bool told);
+    bool follow_view(const app::Drawing& drawing, const Map& map);
+    void keep_view(const app::Drawing& drawing, const ui::MapTouch& touch, bool told);
     struct Shown {
         std::uint64_t version = 0;  // of the attention
         HeadIndex head;
@@ -36,11 +36,11 @@ class MapPart {
     MapClicks clicks_;
     Shown last_;
     MapFinder finder_;
-    struct {
-        std::optional<app::Window> of_state;  // as it was last
-        std::optional<app::Window> in_view;   // what that came to, which has the shape of the map's frame
-        bool given = false;                   // whether it is a link's, and not what a person moved to
-    } window_;
+    struct InView {
+        std::optional<app::MapExtent> of_state;  // what the State names
+        bool given = false;                      // whether it is a link's, and not what a person moved to
+        bool moving = false;                     // a person moves the map
+    } shown_;
     std::optional<app::Window> marked_;  // the part that is marked in the State, as far as it is drawn
     std::pair<Index, Index> size_{};     // of the last map
     std::string announced_;              // the sums announced last

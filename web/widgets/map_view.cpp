@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "app/format.hpp"
@@ -85,17 +86,22 @@ void MapView::zoom(Plot& plot, float fit, float factor, ImVec2 around) {
 // Applies what the lens's buttons, a search or a bookmark requested.
 void MapView::place(Plot& plot, float fit) {
     const ImVec2 whole{plot.cell.x / zoom_, plot.cell.y / zoom_};
+    moved_ = zoom_factor_ != 1 || wanted_;
+    // In a window of another size the same part stays in view, as far as it can.
+    const bool resized = std::exchange(size_.x, plot.size.x) != plot.size.x || size_.y != plot.size.y;
+    size_.y = plot.size.y;
+    if (resized && zoom_ > 1 && !moved_) wanted_ = view_;
     if (zoom_factor_ != 1)
         zoom(plot, fit, zoom_factor_, {plot.min.x + plot.size.x / 2, plot.min.y + plot.size.y / 2});
     zoom_factor_ = 1;
     if (!wanted_) return;
-    const auto cells = [](Range range) { return static_cast<float>(std::max(range.size(), Index{1})); };
+    const auto cells = [](const app::MapExtent::Span& span) { return static_cast<float>(span.size()); };
     const float largest = std::min(plot.size.x / (cells(wanted_->keys) * whole.x),
                                    plot.size.y / (cells(wanted_->queries) * whole.y));
     zoom_ = std::clamp(largest, 1.0f, std::max(most_cell / fit, 1.0f));
     plot.cell = {whole.x * zoom_, whole.y * zoom_};
-    const auto middle = [](Range range, float length, float cell) {
-        return (static_cast<float>(range.begin + range.end) - length / cell) / 2;
+    const auto middle = [](const app::MapExtent::Span& span, float length, float cell) {
+        return (static_cast<float>(span.begin + span.end) - length / cell) / 2;
     };
     first_query_ = middle(wanted_->queries, plot.size.y, plot.cell.y);
     first_key_ = middle(wanted_->keys, plot.size.x, plot.cell.x);
@@ -127,11 +133,14 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     ImGui::InvisibleButton(picture.name.c_str(), plot.size);
     landmark_item(picture.name);
     const bool hovered = ImGui::IsItemHovered();
-    if (const float notches = wheel_.notches(); notches != 0)
+    if (const float notches = wheel_.notches(); notches != 0) {
         zoom(plot, fit, std::exp(notches * 0.2f), io.MousePos);
+        moved_ = true;
+    }
     if (const auto fingers = two_fingers()) {
         first_key_ -= fingers->pan.x / plot.cell.x;
         first_query_ -= fingers->pan.y / plot.cell.y;
+        moved_ = true;
     }
     if (painting || brushing || zoom_ > 1) takes_any_drag();
     plot.first = {first_key_, first_query_};
@@ -147,6 +156,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
         if (zoom_ > 1) {
             first_key_ -= io.MouseDelta.x / plot.cell.x;
             first_query_ -= io.MouseDelta.y / plot.cell.y;
+            moved_ = true;
             ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeAll);
         } else {
             ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseDelta.y);
@@ -156,6 +166,7 @@ void MapView::act(Plot& plot, const MapPicture& picture, float fit, MapTouch& to
     if (touch.double_clicked) {
         plot.cell = {plot.cell.x / zoom_, plot.cell.y / zoom_};
         zoom_ = 1;
+        moved_ = true;
     }
     keep_inside(plot);
     plot.first = {first_key_, first_query_};
@@ -185,6 +196,7 @@ void MapView::hear(Plot& plot, const MapPicture& picture, MapTouch& touch) {
     follow(first_query_, asked->row, plot.size.y / plot.cell.y);
     follow(first_key_, asked->col, plot.size.x / plot.cell.x);
     keep_inside(plot);
+    moved_ = true;
     plot.first = {first_key_, first_query_};
     const float x = plot.x(asked->col), y = plot.y(asked->row);
     scroll_to({x, y}, {x + plot.cell.x, y + plot.cell.y});
@@ -444,8 +456,10 @@ bool MapView::step_sums() {
 MapTouch MapView::draw(const MapPicture& picture, float width, float most_height,
                        const app::Deadline& deadline) {
     const Index n_q = picture.map->queries(), n_k = picture.map->keys();
+    MapTouch touch;
     // Another text is shown whole; with one more token, the same text continues.
     if (std::abs(n_q - queries_) > 1 || std::abs(n_k - keys_) > 1) {
+        touch.reset = zoom_ > 1;
         zoom_ = 1;
         first_query_ = first_key_ = 0;
     }
@@ -495,8 +509,12 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     const float largest = std::max(plot.cell.x, plot.cell.y);
     plot.cell = {plot.cell.x * zoom_, plot.cell.y * zoom_};
     place(plot, largest);
-    MapTouch touch;
     act(plot, picture, largest, touch);
+    touch.moved = moved_;
+    view_.queries.begin = static_cast<double>(plot.first.y);
+    view_.queries.end = static_cast<double>(plot.first.y + plot.size.y / plot.cell.y);
+    view_.keys.begin = static_cast<double>(plot.first.x);
+    view_.keys.end = static_cast<double>(plot.first.x + plot.size.x / plot.cell.x);
 
     const ColourScale& scale = scale_ = scale_of(picture);
     in_view_ = {plot.queries(), plot.keys()};

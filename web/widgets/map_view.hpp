@@ -55,6 +55,8 @@ struct MapTouch {
     bool stroke_ended = false;
     MarginTouch margin;  // what is beside and below the map
     bool more = false;   // more to compute: see MapView::step
+    bool moved = false;  // a person has moved the map, or had it moved
+    bool reset = false;  // another text is shown, whole
 };
 
 // The sums over a rectangle.
@@ -78,13 +80,15 @@ class MapView {
     bool zoomed() const { return zoom_ > 1; }
     // Returns what the last frame showed under the landmark "<name>/picture".
     const MapWindow& in_view() const { return in_view_; }
+    const app::MapExtent& view() const { return view_; }  // exactly
     const ColourScale& scale() const { return scale_; }
     // The side, a power of two, of the squares of cells that are large enough to be pointed at.
     Index brush_side() const { return brush_side_; }
 
     // These take effect in the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
-    void show(Range queries, Range keys) { wanted_ = MapWindow{queries, keys}; }
+    void show(const app::MapExtent& view) { wanted_ = view; }
+    void show(Range queries, Range keys) { show(app::MapExtent::of(queries, keys)); }
     void show_all() { zoom_factor_ = 0; }
 
     bool brushing = false;      // a drag marks a rectangle
@@ -124,7 +128,10 @@ class MapView {
     float first_query_ = 0, first_key_ = 0;      // the cell in the upper left corner
     float zoom_factor_ = 1;
     WheelTaker wheel_;
-    std::optional<MapWindow> wanted_;
+    std::optional<app::MapExtent> wanted_;
+    app::MapExtent view_;
+    ImVec2 size_{};  // of the picture, in points
+    bool moved_ = false;
     bool pooled_ = false;
     MapCell pressed_{};               // where the button was pressed
     std::optional<MapCell> stroked_;  // the last cell of the current stroke

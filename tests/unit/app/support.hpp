@@ -146,7 +146,10 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
                  const Bookmark place = r.bookmark();
-                 return ShowWindow{Window{place.queries, place.keys}, r.some_subject()};
+                 MapExtent view = MapExtent::of(place.queries, place.keys);
+                 if (r.yes()) view.keys = {r.number(), r.number()};
+                 if (r.yes()) view.queries.begin += r.share();
+                 return ShowWindow{view, r.some_subject()};
              }},
             {"MarkPart", 1,
              [](R& r, const State&) -> Command {

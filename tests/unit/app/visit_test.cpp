@@ -397,7 +397,7 @@ TEST_CASE("every change that a person makes is a place of Back; a gesture is one
     adds(2);
     // A wheel's turns follow one another.
     for (Index end = 9; end > 3; --end)
-        visit.perform(ShowWindow{Window{{0, end}, {0, end}}}, static_cast<std::uint64_t>(20 - end));
+        visit.perform(ShowWindow{MapExtent::of({0, end}, {0, end})}, static_cast<std::uint64_t>(20 - end));
     adds(1);
     visit.undo();
     adds(1);

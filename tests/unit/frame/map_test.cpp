@@ -15,7 +15,7 @@ struct MapScreen : Screen {
         visit.perform(OpenLens{"overview"});
         settle();
     }
-    std::optional<Window> window() const { return looks_of(visit.state()).window; }
+    std::optional<MapExtent> window() const { return looks_of(visit.state()).view; }
     ImVec2 on_map(float across, float down) const {
         const Rect map = rect("map");
         return {map.left + across * (map.right - map.left), map.top + down * (map.bottom - map.top)};
@@ -51,13 +51,17 @@ TEST_CASE("a link holds the part of the map that is in view") {
     screen.draw(2);
     screen.turn(4);
     REQUIRE(screen.window());
-    const Window zoomed = *screen.window();
+    const MapExtent zoomed = *screen.window();
     CHECK(zoomed.queries.size() < 18);
     CHECK(zoomed.keys.begin > 0);
     const std::string link = screen.page.url;
     CHECK(link.find("sentence.window=") != std::string::npos);
-    const Rect cell =
-        rect("map/" + std::to_string(zoomed.queries.begin + 2) + "/" + std::to_string(zoomed.keys.begin + 2));
+    const auto some = [&] {
+        return rect("map/" + std::to_string(static_cast<Index>(zoomed.queries.begin) + 2) + "/" +
+                    std::to_string(static_cast<Index>(zoomed.keys.begin) + 2));
+    };
+    const Rect cell = some();
+    CHECK(write_view(zoomed).find(',') != std::string::npos);  // its edges lie within cells
 
     screen.visit.perform(ShowWindow{});
     screen.settle();
@@ -66,11 +70,20 @@ TEST_CASE("a link holds the part of the map that is in view") {
     screen.visit.open_fragment(link);
     screen.settle();
     CHECK(screen.window() == zoomed);
-    const Rect again =
-        rect("map/" + std::to_string(zoomed.queries.begin + 2) + "/" + std::to_string(zoomed.keys.begin + 2));
-    const float size = cell.right - cell.left;
-    CHECK(std::abs(again.left - cell.left) < size);  // a window of whole cells
-    CHECK(std::abs(again.right - again.left - size) < 0.2f * size);
+    constexpr float hair = 0.05f;  // points
+    CHECK(std::abs(some().left - cell.left) < hair);
+    CHECK(std::abs(some().top - cell.top) < hair);
+    CHECK(std::abs(some().right - cell.right) < hair);
+
+    // In a window of another size, the same part is in the middle, as large as it can be; the link stays.
+    const ImVec2 window = ImGui::GetIO().DisplaySize;
+    ImGui::GetIO().DisplaySize = {window.x - 300, window.y - 100};
+    screen.settle();
+    CHECK(screen.window() == zoomed);
+    CHECK(some().right - some().left < cell.right - cell.left);
+    ImGui::GetIO().DisplaySize = window;
+    screen.settle();
+    CHECK(screen.window() == zoomed);
 
     MapScreen other(13);  // another text is shown whole
     CHECK_FALSE(other.window());
@@ -78,10 +91,10 @@ TEST_CASE("a link holds the part of the map that is in view") {
 
 TEST_CASE("a link's window waits for the text that it is about") {
     MapScreen screen(8);
-    screen.visit.perform(ShowWindow{Window{{11, 16}, {6, 11}}});
+    screen.visit.perform(ShowWindow{MapExtent::of({11, 16}, {6, 11})});
     screen.settle();
     screen.open_sentence(18);
-    CHECK(screen.window() == Window{{11, 16}, {6, 11}});
+    CHECK(screen.window() == MapExtent::of({11, 16}, {6, 11}));
     CHECK(screen.shows("map/13/8"));
     CHECK_FALSE(screen.shows("map/2/2"));
 }
