@@ -321,6 +321,7 @@ TEST_CASE("a note about a row or a number of one's own tensors leads there and m
     follow("is below zero");
     CHECK(screen.visit.state().selection == Selection{0, 1, 2, 1, {}});
     CHECK(screen.visit.state().pin == CellRef{Stage::weight, 2, 1});
-    screen.visit.undo();
-    CHECK(screen.visit.state().selection == Selection{1, 2, 3, {}, {}});
+    screen.visit.undo();  // choices of heads in a row are one step
+    CHECK(screen.visit.state().selection == Selection{});
+    CHECK_FALSE(screen.visit.state().pin);
 }
