@@ -74,7 +74,7 @@ void Frame::draw(std::size_t heap_bytes) {
                      ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse |
                      ImGuiWindowFlags_NoNavFocus);
     now_ = {};
-    hovered_lens_ = nullptr;
+    hovered_lens_.clear();
     const Rect window{view->Pos, view->Size};
     ui::narrow_window() ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
@@ -183,17 +183,23 @@ void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
 
 bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
-    const bool faint = !static_cast<Lens&>(visit_.lens(lens.key)).suits(subject_in(visit_));
+    Subject& subject = subject_in(visit_);
+    const GuardedLens there = lens_in(visit_, lens.key);
+    // While there is nothing to look at, a lens cannot say what it lacks.
+    auto missing = subject.attention() ? there.missing(subject) : std::nullopt;
+    if (missing && (missing->comes || (missing->offer && missing->offer->at_once))) missing.reset();
+    const bool faint = missing || !there.suits(subject);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
     // A tooltip would cover other lenses or the head of the one that is open.
-    ui::describe(lens.meaning);
-    if (ImGui::IsItemHovered()) hovered_lens_ = &lens;
+    ui::describe((lens.meaning + (missing ? "\n\n" + missing->sentence : "")).c_str());
+    if (ImGui::IsItemHovered())
+        hovered_lens_ = std::string(lens.name) + ": " + (missing ? missing->sentence : lens.meaning);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
                                                   {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);
-    if (pressed && !on) visit_.perform(OpenLens{lens.key});
+    if (pressed && !on) visit_.perform(opening_of(visit_, lens.key));
     return pressed;
 }
 
@@ -247,31 +253,32 @@ void Frame::draw_lens() {
     if (!subject.draw_controls(drawing, brief)) return;
     // A button may have led elsewhere.
     if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) return;
-    Lens& lens = lens_in(visit_);
-    if (const auto missing = lens.missing(subject)) return draw_missing(*missing);
-    lens.draw(drawing, subject);
+    if (const auto missing = lens_in(visit_).draw(drawing, subject)) draw_missing(*missing);
 }
 
 // Says in one sentence what is seen.
 void Frame::draw_sentence(Subject& subject) {
-    Lens& lens = lens_in(visit_);
-    spoken_ = subject.attention() && !lens.missing(subject) ? lens.spoken(subject) : "";
-    if (spoken_.empty()) return;
-    // What is below must not move when the next sentence is a little longer or shorter.
+    spoken_ = lens_in(visit_).spoken(subject);
+    const std::string text = subject.attention() ? spoken_ : subject.heading();
+    if (text.empty()) return;
+    // What is below must not move when the next sentence is a little longer or shorter, nor when a training, which goes on
+    // by itself, makes it grow.
     const bool narrow = ui::narrow_window();
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
-    if (spoken_width_ != width) spoken_height_ = ImGui::GetTextLineHeight() * (narrow ? 2 : 1);
+    if (spoken_width_ != width)
+        spoken_height_ = ImGui::GetTextLineHeight() * (!narrow ? 1 : subject.course() ? 3 : 2);
     spoken_width_ = width;
-    const auto height = [&](const std::string& text) {
-        return ImGui::CalcTextSize(text.c_str(), nullptr, false, width).y;
+    const auto height = [&](const std::string& of) {
+        return ImGui::CalcTextSize(of.c_str(), nullptr, false, width).y;
     };
     // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
     const std::string preview =
-        before_.query && !before_.head ? lens.preview(subject, *before_.query) : std::string();
-    const bool previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(spoken_));
-    ui::wrapped_text(previews ? preview : spoken_, FLT_MAX, ui::Role::status);
-    ui::landmark_item("spoken");
+        before_.query && !before_.head ? lens_in(visit_).preview(subject, *before_.query) : std::string();
+    const bool previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(text));
+    ui::wrapped_text(previews ? preview : text, FLT_MAX,
+                     spoken_.empty() ? ui::Role::heading : ui::Role::status);
+    if (!spoken_.empty()) ui::landmark_item("spoken");
     spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectSize().y);
     ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
 }
@@ -292,7 +299,7 @@ void Frame::draw_missing(const Missing& missing) {
         if (ui::button("missing/offer", missing.offer->label.c_str())) visit_.perform(missing.offer->command);
         return;
     }
-    Lens& lens = lens_in(visit_);
+    const GuardedLens lens = lens_in(visit_);
     const std::string_view key = visit_.state().lens;
     for (const SubjectEntry& entry : subject_list()) {
         auto& other = static_cast<Subject&>(visit_.subject(entry.key));
@@ -325,14 +332,14 @@ void Frame::draw_progress() {
 
 void Frame::draw_status(float width) {
     ui::Type mono(ui::Face::mono, 12);
-    std::string text = hovered_lens_ ? std::string(hovered_lens_->name) + ": " + hovered_lens_->meaning
-                                     : lens_in(visit_).status(subject_in(visit_));
-    const bool roomy = !hovered_lens_ && width > ui::reading_width;
+    const bool hovers = !hovered_lens_.empty();
+    std::string text = hovers ? hovered_lens_ : lens_in(visit_).status(subject_in(visit_));
+    const bool roomy = !hovers && width > ui::reading_width;
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110,
-                         hovered_lens_ ? ui::theme().text : ui::theme().dim, text);
+                         hovers ? ui::theme().text : ui::theme().dim, text);
     ui::semantic_text(text, at, {at.x + width, at.y + status_height});
     const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
@@ -396,10 +403,6 @@ void Frame::pasted(const std::string& text) {
     visit_.perform(*subject.paste(*cells));
 }
 
-std::vector<Table> Frame::tables() {
-    Subject& subject = subject_in(visit_);
-    Lens& lens = lens_in(visit_);
-    return lens.missing(subject) ? std::vector<Table>{} : lens.tables(subject);
-}
+std::vector<Table> Frame::tables() { return lens_in(visit_).tables(subject_in(visit_)); }
 
 }  // namespace attn::app

@@ -97,8 +97,8 @@ class Frame {
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
     float spoken_width_ = 0,
-          spoken_height_ = 0;  // of its lines: room once taken stays, so that what is below does not move
-    const LensEntry* hovered_lens_ = nullptr;  // in the rail
+          spoken_height_ = 0;   // of its lines: room once taken stays, so that what is below does not move
+    std::string hovered_lens_;  // in the rail: what is said of it
     Steady steady_;
     struct Announced {
         CellRef cell;

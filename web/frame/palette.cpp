@@ -111,7 +111,8 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
 std::vector<PaletteEntry> palette_entries(const Visit& visit) {
     std::vector<PaletteEntry> all;
     for (const LensEntry& lens : lens_list())
-        add(all, std::string(lens.name) + "   " + lens.meaning, "lens", OpenLens{lens.key});
+        all.push_back({std::string(lens.name) + "   " + lens.meaning, "lens",
+                       [&lens](Visit& v) { v.perform(opening_of(v, lens.key)); }});
     for (const SubjectEntry& subject : subject_list())
         add(all, subject.name, "subject", OpenSubject{subject.key});
     for (const SubjectEntry& subject : subject_list())

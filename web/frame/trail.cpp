@@ -30,10 +30,7 @@ Selection chosen_with(Selection selection, const CellPlace& place) {
 
 void Frame::go_to(std::string_view lens, const Selection& selection, const CellRef& cell) {
     Subject& subject = subject_in(visit_);
-    const auto shows = [&](std::string_view key) {
-        const auto& other = static_cast<const Lens&>(visit_.lens(key));
-        return other.shows(subject, cell) && !other.missing(subject);
-    };
+    const auto shows = [&](std::string_view key) { return lens_in(visit_, key).shows(subject, cell); };
     std::vector<Command> commands{Select{selection}, Pin{cell}};
     if (!shows(lens))
         for (const LensEntry& entry : lens_list())
@@ -41,8 +38,7 @@ void Frame::go_to(std::string_view lens, const Selection& selection, const CellR
                 lens = entry.key;
                 break;
             }
-    for (Command& each : static_cast<Lens&>(visit_.lens(lens)).reveal(subject, cell))
-        commands.push_back(std::move(each));
+    for (Command& each : lens_in(visit_, lens).reveal(subject, cell)) commands.push_back(std::move(each));
     if (lens != visit_.state().lens) commands.push_back(OpenLens{lens});
     if (commands.size() > 2) return visit_.perform(Together{std::move(commands)});
     for (const Command& command : commands) visit_.perform(command, ui::gesture());

@@ -20,20 +20,30 @@ struct Missing {
     std::string sentence;  // what is missing, and what it is needed for
     // A step of the same subject that fixes it, if there is one; otherwise another subject is offered.
     std::optional<Offer> offer = {};
+    bool comes = false;  // by itself, before long
 };
 
 class Lens : public Resident {
   public:
     explicit Lens(Visit& visit) : visit_(visit) {}
 
-    // Returns nothing if the subject can be drawn. Called only if the subject has something to show.
+  protected:
+    Visit& visit() const { return visit_; }
+    const State& state() const { return visit_.state(); }
+
+    // A GuardedLens asks these, and nobody else.
+    friend class GuardedLens;
+
+    // Returns nothing if the subject can be drawn. Asked only if the subject has attention.
     virtual std::optional<Missing> missing(Subject& subject) const = 0;
     // Says whether the lens makes sense for this kind of subject, so that it is worth going there.
     virtual bool suits(Subject& subject) const = 0;
+    virtual Guide guide(Subject& subject) const { return subject.guide(); }
+
+    // The following are asked only if the subject has attention and nothing is missing.
 
     // Draws at the cursor, across the window's width.
     virtual void draw(const Drawing& drawing, Subject& subject) = 0;
-
     // Explain a cell. A lens with nothing of its own to say leaves this to its subject.
     virtual std::optional<Explained> explain(Subject& subject, const CellPlace& place) {
         return subject.explain_at(place);
@@ -43,25 +53,73 @@ class Lens : public Resident {
     virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
     virtual std::vector<Table> tables(Subject& subject) {
-        return subject.attention() ? tables_of(*subject.attention(), state(), subject.chosen_head())
-                                   : std::vector<Table>{};
+        return tables_of(*subject.attention(), state(), subject.chosen_head());
     }
     virtual std::string status(Subject& subject) { return subject.status(); }
-    virtual Guide guide(Subject& subject) const { return subject.guide(); }
     // Returns one sentence, computed from what is shown, that says what can be seen; empty if the subject's
     // heading already says it.
     virtual std::string spoken(Subject&) { return ""; }
     // The same for another query, which the cursor is over; empty if the sentence is not about one query.
     virtual std::string preview(Subject&, Index) { return ""; }
 
-  protected:
-    Visit& visit() const { return visit_; }
-    const State& state() const { return visit_.state(); }
-
   private:
     Visit& visit_;
 };
 
-inline Lens& lens_in(const Visit& visit) { return static_cast<Lens&>(visit.lens()); }
+// The one way to ask a lens for anything. While its subject has no attention, or lacks what the lens needs, the lens is
+// not asked: the answers are empty or the subject's own.
+class GuardedLens {
+  public:
+    explicit GuardedLens(Lens& lens) : lens_(lens) {}
+
+    std::optional<Missing> missing(Subject& subject) const {
+        if (!subject.attention()) return Missing{"There is no attention to look at here yet."};
+        return lens_.missing(subject);
+    }
+    bool suits(Subject& subject) const { return lens_.suits(subject); }
+    Guide guide(Subject& subject) const { return lens_.guide(subject); }
+    // Draws nothing while something is missing, which it returns.
+    std::optional<Missing> draw(const Drawing& drawing, Subject& subject) const {
+        auto lacks = missing(subject);
+        if (!lacks) lens_.draw(drawing, subject);
+        return lacks;
+    }
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) const {
+        return missing(subject) ? subject.explain_at(place) : lens_.explain(subject, place);
+    }
+    bool shows(Subject& subject, const CellRef& cell) const {
+        return !missing(subject) && lens_.shows(subject, cell);
+    }
+    std::vector<Command> reveal(Subject& subject, const CellRef& cell) const {
+        return missing(subject) ? std::vector<Command>{} : lens_.reveal(subject, cell);
+    }
+    std::vector<Table> tables(Subject& subject) const {
+        return missing(subject) ? std::vector<Table>{} : lens_.tables(subject);
+    }
+    std::string status(Subject& subject) const {
+        return missing(subject) ? subject.status() : lens_.status(subject);
+    }
+    std::string spoken(Subject& subject) const { return missing(subject) ? "" : lens_.spoken(subject); }
+    std::string preview(Subject& subject, Index query) const {
+        return missing(subject) ? "" : lens_.preview(subject, query);
+    }
+
+  private:
+    Lens& lens_;
+};
+
+inline GuardedLens lens_in(const Visit& visit, std::string_view key) {
+    return GuardedLens(static_cast<Lens&>(visit.lens(key)));
+}
+// Returns the command that opens a lens over the open subject, with what it needs there if one step brings that.
+inline Command opening_of(const Visit& visit, std::string_view key) {
+    Subject& subject = subject_in(visit);
+    const GuardedLens lens = lens_in(visit, key);
+    const auto missing = subject.attention() && lens.suits(subject) ? lens.missing(subject) : std::nullopt;
+    if (!missing || !missing->offer || !missing->offer->at_once) return OpenLens{key};
+    return Together{{missing->offer->command, OpenLens{key}}};
+}
+// Returns the open lens.
+inline GuardedLens lens_in(const Visit& visit) { return lens_in(visit, visit.state().lens); }
 
 }  // namespace attn::app

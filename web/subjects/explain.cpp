@@ -232,11 +232,12 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
     const Index head = places.head.head;
     const bool of_keys = stage == Stage::k || stage == Stage::v, pairs = is_of_pairs(stage);
     const Index rows = of_keys ? record.keys() : record.queries();
-    const Index cols = pairs || stage == Stage::exponential          ? record.keys()
-                       : is_of_softmax(stage)                        ? 1
-                       : stage == Stage::v || stage == Stage::output ? record.d_v()
-                       : stage == Stage::q || stage == Stage::k      ? record.d_k()
-                                                                     : 0;
+    const Index cols = pairs || stage == Stage::exponential     ? record.keys()
+                       : is_of_softmax(stage)                   ? 1
+                       : stage == Stage::v                      ? record.d_v()
+                       : stage == Stage::output                 ? record.output().dim(2)  // 0: not computed
+                       : stage == Stage::q || stage == Stage::k ? record.d_k()
+                                                                : 0;
     if (cell.row < 0 || cell.row >= rows || cell.col < 0 || cell.col >= cols) return false;
     if (stage == Stage::projected && !projected) return false;
     if (is_of_softmax(stage)) {

@@ -38,6 +38,8 @@ inline constexpr Guide numbers_guide{"Every number explains itself",
 struct Offer {
     std::string label;
     Command command;
+    // It is what a person means who asks for what needs it, so that it is not offered but done.
+    bool at_once = false;
 };
 
 // What the page has a part in, so that it is no command: the State changes when the page answers.
@@ -148,6 +150,8 @@ class Subject : public Resident {
     std::optional<Explained> explain(const CellRef& cell) { return explain_at({chosen_head(), cell}); }
     virtual std::string status() = 0;  // "14 tokens   5 layers × 8 heads"
     virtual Guide guide() const = 0;
+    // Returns what stands where a lens says what is seen, while there is nothing to see.
+    virtual std::string heading() const { return ""; }
     // Returns commands that are worth finding by name: the subject's examples and settings.
     virtual std::vector<Offer> offers() const { return {}; }
     virtual std::vector<Request> requests() { return {}; }

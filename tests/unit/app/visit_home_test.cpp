@@ -167,3 +167,24 @@ TEST_CASE(
     CHECK(to_fragment(visit.state()).find("model=hub:openai-community%2Fgpt2%40" + commit) !=
           std::string::npos);
 }
+
+TEST_CASE("a link to the subject alone opens the model that comes with the page") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("v=1&subject=sentence&lens=layers");
+    CHECK(page.opened == std::vector<std::string>{"tiny"});
+    CHECK(visit.state().lens == "layers");
+    CHECK(sentence_of(visit.state()).text == first_twin());
+    load_tiny_model(visit);
+    give_words(visit, 6);
+    CHECK(visit.state().selection.layer == 1);
+    CHECK(visit.state().selection.head == 2);
+    // A text of one's own stays, and with a model open, nothing else is fetched.
+    Home other;
+    other.visit.start("v=1&subject=sentence&text=my%20own");
+    CHECK(other.page.opened == std::vector<std::string>{"tiny"});
+    CHECK(sentence_of(other.visit.state()).text == "my own");
+    load_tiny_model(other.visit);
+    other.visit.open_fragment("v=1&subject=sentence");
+    CHECK(other.page.opened.size() == 1);
+}

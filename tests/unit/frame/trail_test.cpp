@@ -128,7 +128,7 @@ TEST_CASE("numbers beside the maps explain themselves and can be pinned") {
 TEST_CASE("curves and gradients of a network in training explain themselves") {
     Screen screen({1440, 1600});
     screen.train_some(4);
-    auto& lens = static_cast<Lens&>(screen.visit.lens());
+    const GuardedLens lens = lens_in(screen.visit);
     Subject& subject = subject_in(screen.visit);
     const TrainingRun& run = *runs_in(screen.visit).shown();
     const auto loss = lens.explain(subject, {{}, {.stage = Stage::loss, .row = 2}});
@@ -172,7 +172,7 @@ TEST_CASE("cosines and differences of two sentences explain themselves") {
     screen.settle();
     screen.visit.perform(OpenLens{"compare"});
     screen.settle();
-    auto& lens = static_cast<Lens&>(screen.visit.lens());
+    const GuardedLens lens = lens_in(screen.visit);
     Subject& subject = subject_in(screen.visit);
     screen.hover("compare/vector/1");
     CHECK(screen.frame.explained_cell()->stage == Stage::cosine);

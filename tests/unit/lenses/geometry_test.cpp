@@ -26,7 +26,7 @@ struct GeometryScreen : Screen {
         visit.perform(OpenLens{"geometry"});
         settle();
     }
-    GeometryLens& lens() const { return static_cast<GeometryLens&>(lens_in(visit)); }
+    GeometryLens& lens() const { return static_cast<GeometryLens&>(visit.lens()); }
     Subject& subject() const { return subject_in(visit); }
     const GeometryState& now() const { return visit.state().of<GeometryState>(); }
     void set(auto change) {

@@ -23,7 +23,7 @@ struct GradientScreen : Screen {
         visit.perform(OpenLens{"gradient"});
         settle();
     }
-    GradientLens& lens() const { return static_cast<GradientLens&>(lens_in(visit)); }
+    GradientLens& lens() const { return static_cast<GradientLens&>(visit.lens()); }
     Subject& subject() const { return subject_in(visit); }
     const Slopes& slopes() const {
         const Slopes* all = lens().slopes(subject());

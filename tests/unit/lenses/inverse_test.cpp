@@ -25,7 +25,7 @@ struct InverseScreen : Screen {
         visit.perform(OpenLens{"inverse"});
         settle();
     }
-    InverseLens& lens() const { return static_cast<InverseLens&>(lens_in(visit)); }
+    InverseLens& lens() const { return static_cast<InverseLens&>(visit.lens()); }
     Subject& subject() const { return subject_in(visit); }
     const HeadChange& change() const {
         const HeadChange* now = lens().change(subject());

@@ -37,7 +37,7 @@ struct SmallScreen : Screen {
     TextRun& run() { return *sentence_in(visit).run(); }
     template <class L>
     L& lens() {
-        return static_cast<L&>(lens_in(visit));
+        return static_cast<L&>(visit.lens());
     }
     Subject& subject() { return subject_in(visit); }
     std::optional<Explained> why(const CellRef& cell) {
@@ -389,7 +389,7 @@ TEST_CASE(
     screen.settle();
     CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)) ==
           "This head has no biases of its own; choose another scheme.");
-    CHECK_FALSE(static_cast<OrderLens&>(lens_in(screen.visit)).runs(PositionScheme::own_buckets));
+    CHECK_FALSE(static_cast<OrderLens&>(screen.visit.lens()).runs(PositionScheme::own_buckets));
 }
 
 TEST_CASE("in cross-attention queries and keys are put in order apart, and without positions outputs stay") {

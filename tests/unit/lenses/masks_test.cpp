@@ -16,7 +16,7 @@ using namespace attn::test;
 
 namespace {
 
-MasksLens& masks_in(const Screen& screen) { return static_cast<MasksLens&>(lens_in(screen.visit)); }
+MasksLens& masks_in(const Screen& screen) { return static_cast<MasksLens&>(screen.visit.lens()); }
 const MasksState& tried(const Screen& screen) { return screen.visit.state().of<MasksState>(); }
 
 void open(Screen& screen, const MasksState& state = {}) {

@@ -24,7 +24,7 @@ void open_order(Screen& screen) {
     screen.visit.perform(OpenLens{"order"});
     screen.settle();
 }
-OrderLens& order_in(const Visit& visit) { return static_cast<OrderLens&>(lens_in(visit)); }
+OrderLens& order_in(const Visit& visit) { return static_cast<OrderLens&>(visit.lens()); }
 
 const OrderState& now(const Visit& visit) { return visit.state().of<OrderState>(); }
 

@@ -19,7 +19,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-ScaleLens& scale_in(const Screen& screen) { return static_cast<ScaleLens&>(lens_in(screen.visit)); }
+ScaleLens& scale_in(const Screen& screen) { return static_cast<ScaleLens&>(screen.visit.lens()); }
 
 void finish(auto& job) {
     while (job.step()) continue;

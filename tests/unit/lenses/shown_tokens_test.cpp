@@ -105,7 +105,7 @@ TEST_CASE("Order has the chosen token among those in view, unless somebody goes 
     screen.visit.perform(OpenLens{"order"});
     const auto in_view = [&] {
         screen.settle();
-        return static_cast<OrderLens&>(lens_in(screen.visit)).content(subject_in(screen.visit))->queries();
+        return static_cast<OrderLens&>(screen.visit.lens()).content(subject_in(screen.visit))->queries();
     };
     CHECK(in_view() == Range{0, 12});
     for (const Index query : {29, 17, 15, 3}) {

@@ -19,7 +19,7 @@ using namespace attn::test;
 
 namespace {
 
-TilesLens& tiles_in(const Screen& screen) { return static_cast<TilesLens&>(lens_in(screen.visit)); }
+TilesLens& tiles_in(const Screen& screen) { return static_cast<TilesLens&>(screen.visit.lens()); }
 
 Explained explained(Screen& screen, const CellRef& cell) {
     const Selection& s = screen.visit.state().selection;

@@ -35,7 +35,7 @@ std::optional<Missing> CacheLens::missing(Subject& subject) const {
 void CacheLens::follow(const State& before, Change how) {
     if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
         play_.reset();
-    if (trace_ && &lens_in(visit()) != this) forget();
+    if (trace_ && &visit().lens() != this) forget();
 }
 
 void CacheLens::forget() {

@@ -34,7 +34,7 @@ std::optional<Missing> CircuitsLens::missing(Subject& subject) const {
 
 // What is kept here holds a model and a run.
 void CircuitsLens::follow(const State&, Change) {
-    if (trace_ && &lens_in(visit()) != this) forget();
+    if (trace_ && &visit().lens() != this) forget();
 }
 
 void CircuitsLens::forget() {

@@ -191,12 +191,11 @@ bool CompareLens::suits(Subject& subject) const { return subject.may_compare(); 
 
 std::optional<Missing> CompareLens::missing(Subject& subject) const {
     const Attention *first = subject.attention(), *second = subject.second();
-    if (!first) return Missing{"There is no attention to compare here yet."};
     if (!second) {
         if (const auto offer = subject.offer_second()) {
             // The second is still to come, so there is nothing to offer.
             if (subject_of(state()).has_second && subject_of(state()).has_second(state()))
-                return Missing{subject.second_wanted(), subject.offer_alone()};
+                return Missing{subject.second_wanted(), subject.offer_alone(), true};
             return Missing{"Comparing needs a second run.", offer};
         }
         return Missing{"Comparing needs a second run, and this one has none to compare with."};

@@ -75,7 +75,6 @@ GeometryCell geometry_cell(const CellRef& cell) {
 
 std::optional<Missing> GeometryLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
-    if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"Geometry begins with queries and keys; these weights were given finished."};
     const auto record = attention->record(subject.chosen().layer);

@@ -128,7 +128,6 @@ Status StepAlong::apply(State& state) const {
 
 std::optional<Missing> GradientLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
-    if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"A gradient goes back through Q, K and V; these weights were given finished."};
     const auto record = attention->record(subject.chosen().layer);

@@ -98,7 +98,7 @@ std::optional<Missing> HeadsLens::missing(Subject& subject) const {
 
 // What is kept here holds whole runs.
 void HeadsLens::follow(const State&, Change) {
-    if (trace_ && &lens_in(visit()) != this) forget();
+    if (trace_ && &visit().lens() != this) forget();
 }
 
 void HeadsLens::forget() {

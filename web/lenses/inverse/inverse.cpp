@@ -52,7 +52,7 @@ InverseCell inverse_cell(const CellRef& cell) {
 
 // A record keeps the whole run that it is of.
 void InverseLens::follow(const State&, Change) {
-    if (!change_ || &lens_in(visit()) == this) return;
+    if (!change_ || &visit().lens() == this) return;
     asked_.reset();
     change_.reset();
     chosen_.reset();
@@ -63,7 +63,6 @@ void InverseLens::follow(const State&, Change) {
 
 std::optional<Missing> InverseLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
-    if (!attention) return std::nullopt;
     if (attention->finished())
         return Missing{"A change of q or k needs q and k; these weights were given finished."};
     const auto record = attention->record(subject.chosen().layer);

@@ -130,7 +130,7 @@ void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
 
 // What is kept here holds whole runs.
 void KnockoutLens::follow(const State&, Change) {
-    if (target_ && &lens_in(visit()) != this) forget();
+    if (target_ && &visit().lens() != this) forget();
 }
 
 void KnockoutLens::forget() {

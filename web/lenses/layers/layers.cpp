@@ -103,7 +103,7 @@ std::optional<Missing> LayersLens::missing(Subject& subject) const {
 
 // What is kept here holds the whole run that it is of.
 void LayersLens::follow(const State&, Change) {
-    if (trace_ && &lens_in(visit()) != this) show({});
+    if (trace_ && &visit().lens() != this) show({});
 }
 
 void LayersLens::show(Read read) {

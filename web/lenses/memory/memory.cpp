@@ -41,7 +41,7 @@ std::optional<Missing> MemoryLens::missing(Subject& subject) const {
 
 // A record keeps the whole run that it is of.
 void MemoryLens::follow(const State&, Change) {
-    if (row_.record && &lens_in(visit()) != this) forget();
+    if (row_.record && &visit().lens() != this) forget();
 }
 
 void MemoryLens::forget() {

@@ -45,7 +45,7 @@ std::optional<Missing> OrderLens::missing(Subject& subject) const {
 
 // The content keeps the whole run that it is of.
 void OrderLens::follow(const State&, Change) {
-    if (content_ && &lens_in(visit()) != this) forget();
+    if (content_ && &visit().lens() != this) forget();
 }
 
 void OrderLens::forget() {

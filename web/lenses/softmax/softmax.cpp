@@ -92,7 +92,7 @@ std::optional<Missing> SoftmaxLens::missing(Subject& subject) const {
 
 // A record keeps the whole run that it is of.
 void SoftmaxLens::follow(const State&, Change) {
-    if (row_.record && &lens_in(visit()) != this) forget();
+    if (row_.record && &visit().lens() != this) forget();
 }
 
 void SoftmaxLens::forget() {

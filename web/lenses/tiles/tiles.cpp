@@ -91,7 +91,8 @@ std::optional<Missing> TilesLens::missing(Subject& subject) const {
             "Tiles need the vectors behind the weights, Q and K; here there are only finished weights."};
     if (attention->queries() < 1 || attention->keys() < 1)
         return Missing{"There are no queries or no keys here, so there is nothing to cut into tiles."};
-    return Missing{"Tiles need the scores of this head, which are still being computed."};
+    return Missing{.sentence = "Tiles need the scores of this head, which are still being computed.",
+                   .comes = true};
 }
 
 std::optional<TilesLens::Shown> TilesLens::shown(Subject& subject) const {

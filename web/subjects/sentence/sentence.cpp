@@ -76,10 +76,17 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
         if (model_trained_) complete_text(wanted.trained->plan, model_trained_->plan);
         if (training_.wanted_plan()) complete_text(wanted.trained->plan, *training_.wanted_plan());
     }
+    const State* home = visit().home();
+    if (state.subject == sentence_subject && wanted.model.empty() && !model_ && home) {
+        wanted.model = sentence_of(*home).model;
+        if (wanted.text.empty()) {
+            wanted.text = sentence_of(*home).text;
+            if (state.selection == Selection{}) state.selection = home->selection;
+        }
+    }
     await_model(wanted, "This link was made with the model '" + shown_name(wanted.model) +
                             "'. Drop its folder onto the page to see the same.");
     if (model_ && awaited_.empty()) name_open_model(wanted);
-    const State* home = visit().home();
     last_wanted_ = home && state == *home && !state.selection.query;
 }
 

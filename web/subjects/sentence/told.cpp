@@ -69,7 +69,8 @@ std::optional<Offer> SentenceSubject::offer_second() const {
     const auto twin = twin_of(now().text);
     return Offer{"Compare with a second sentence",
                  Compare{Comparison{.text = twin ? twin->text : now().text,
-                                    .written = writes_another() ? now().written : ""}}};
+                                    .written = writes_another() ? now().written : ""}},
+                 true};
 }
 
 // Two tokens in a row that come again are what an induction head goes by.

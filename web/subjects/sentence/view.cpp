@@ -40,10 +40,16 @@ void badge(const std::string& text, const char* meaning, bool first = false) {
     ui::tooltip(meaning);
 }
 
-void invitation() {
+void invitation(Visit& visit) {
     const ui::Theme& t = ui::theme();
     ui::heading("Your sentence through a real transformer");
     ImGui::Dummy({0, 4});
+    if (const State* home = visit.home(); home && !sentence_of(*home).model.empty()) {
+        const SentenceState& first = sentence_of(*home);
+        if (ui::button("sentence/open", ("Open " + first.model + ", which comes with this page").c_str()))
+            visit.perform(OpenBundled{first.model, first.text, ""});
+        ImGui::Dummy({0, 4});
+    }
     ui::paragraph(
         "Drop the folder of a model onto this page, or choose “Open model…” above, which also fetches one "
         "from "
@@ -70,7 +76,7 @@ bool SentenceSubject::draw_controls(const Drawing& drawing, bool brief) {
         return false;
     }
     if (!model_) {
-        invitation();
+        invitation(visit());
         return false;
     }
     if (!run()) {
@@ -115,6 +121,8 @@ void SentenceSubject::draw_invitation_to_type() {
     ui::paragraph(alphabet().empty() ? "Type a sentence above." : "Type some of its symbols above.",
                   ui::theme().text);
     draw_alphabet();
+    if (alphabet().empty() && ui::button("sentence/example", ("Read “" + first_twin() + "”").c_str()))
+        visit().perform(SetText{first_twin()});
     if (!continues_text() && special_.mask)
         ui::paragraph("It fills in what is masked: type " + token_texts(std::array{*special_.mask}).front() +
                           " for a word.",

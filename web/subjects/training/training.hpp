@@ -43,6 +43,7 @@ class TrainingSubject final : public Subject {
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;
+    std::string heading() const override { return "Watch attention being learned"; }
     bool draw_controls(const Drawing& drawing, bool brief) override;
     void draw_beside(const Drawing& drawing, float width) override;
     void draw_comparison(const Drawing& drawing) override;

@@ -9,7 +9,6 @@
 namespace attn::app {
 
 bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
-    if (!attention()) ui::heading("Watch attention being learned");
     if (!brief) {
         draw_presets();
         ImGui::Dummy({0, 4});
