@@ -287,7 +287,7 @@ void Frame::draw_start() {
     Selection told = subject_in(visit_).chosen();
     const bool beside = !ui::narrow_window();  // where nothing is below it
     if (beside && before_.query && !before_.head) told.query = before_.query;
-    if (start_.draw(subject_in(visit_).attention(), told)) visit_.page().remember("start", "done");
+    if (start_.draw(visit_, told)) visit_.page().remember("start", "done");
 }
 
 // Says what is missing, with a button that leads there.

@@ -19,7 +19,7 @@ namespace attn::app {
 
 class Frame {
   public:
-    explicit Frame(Visit& visit) : visit_(visit) {}
+    explicit Frame(Visit& visit) : visit_(visit), start_(visit.shared<Start>()) {}
 
     // Fills the whole window. `heap_bytes` is the memory in use, for the status line.
     void draw(std::size_t heap_bytes);
@@ -90,7 +90,7 @@ class Frame {
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
-    Start start_;
+    Start& start_;
     Sheet sheet_;
     Folded folded_;
     std::size_t heap_bytes_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "frame/start.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -106,6 +107,13 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
     add(to, "heads by layer", "setting", SetHeads{});
 }
 
+// Where there is nothing to tell it by, the first subject always has something.
+void introduce(Visit& visit) {
+    if (!start_steps(visit, subject_in(visit).chosen()))
+        visit.perform(OpenSubject{subject_list().front().key});
+    visit.shared<Start>().open();
+}
+
 }  // namespace
 
 std::vector<PaletteEntry> palette_entries(const Visit& visit) {
@@ -124,6 +132,8 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
     for (Request& request : subject_in(visit).requests())
         all.push_back(
             {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
+    all.push_back(
+        {"Introduction   help for newcomers: what attention is, in three steps", "command", introduce});
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
     all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
     for (const int percent : {100, 125, 150, 200})

@@ -5,6 +5,7 @@
 
 #include "app/format.hpp"
 #include "subjects/reading.hpp"
+#include "subjects/subject.hpp"
 
 namespace attn::app {
 
@@ -37,6 +38,12 @@ std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, 
              asks + " is that mix: " + share + " of it comes from " + answers +
              ".\n\nNow point at another word, or change one, and watch the shares move."},
     }};
+}
+
+std::optional<std::array<StartStep, 3>> start_steps(const Visit& visit, const Selection& selection) {
+    Subject& subject = subject_in(visit);
+    const Attention* attention = subject.course() ? nullptr : subject.attention();
+    return attention ? start_steps(*attention, selection) : std::nullopt;
 }
 
 }  // namespace attn::app

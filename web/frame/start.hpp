@@ -1,5 +1,5 @@
 // The three steps that tell a newcomer what attention is, as a lookup in the words on the screen. They are shown until
-// they are closed, which the browser remembers.
+// they are closed, which the browser remembers, and whenever a person asks for them.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/state.hpp"
+#include "app/visit.hpp"
 #include "runs/attention.hpp"
 
 namespace attn::app {
@@ -19,12 +20,19 @@ struct StartStep {
 // head, or where the query may look at nothing.
 std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, const Selection& selection);
 
+// Returns them for the open subject, if it has something to tell them by. A network that only begins to learn has not.
+std::optional<std::array<StartStep, 3>> start_steps(const Visit& visit, const Selection& selection);
+
+// One of a visit (Visit::shared).
 class Start {
   public:
-    void open() { open_ = true; }
+    void open() {
+        open_ = true;
+        step_ = 0;
+    }
     // Draws at the cursor; draws nothing when it is closed or there is nothing to tell. Returns true when it has just
     // been closed for good.
-    bool draw(const Attention* attention, const Selection& selection);
+    bool draw(const Visit& visit, const Selection& selection);
 
   private:
     bool open_ = false;

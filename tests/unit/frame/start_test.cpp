@@ -40,15 +40,89 @@ TEST_CASE("the three steps are shown to newcomers only, until they are closed") 
         screen.frame.greet();
         screen.draw(3);
         REQUIRE(screen.shows("start"));
-        CHECK_FALSE(screen.shows("start/back"));
-        screen.click("start/next");
-        screen.click("start/next");
-        CHECK_FALSE(screen.shows("start/next"));
-        screen.click("start/back");
-        screen.click("start/next");
+        std::vector<Rect> places;
+        const auto press = [&](const char* button) {
+            places.push_back(rect("start/next"));
+            screen.click(button);
+            screen.draw(30);  // longer than the two clicks of a double click are apart
+        };
+        for (const char* button : {"start/next", "start/next", "start/back", "start/next"}) press(button);
         CHECK(screen.page.remembered.empty());
-        screen.click("start/close");
+        press("start/close");
+        for (const Rect& place : places) {
+            CHECK(place.left == places[0].left);
+            CHECK(place.top == places[0].top);
+        }
         CHECK(screen.page.remembered == std::vector<std::string>{"start done"});
         CHECK_FALSE(screen.shows("start"));
     }
+}
+
+TEST_CASE("a double click on Next is one step, and the introduction is found again by its name") {
+    Screen screen;
+    screen.open_sentence();
+    screen.settle();
+    screen.frame.greet();
+    screen.draw(3);
+    const auto title = [] {
+        for (const ui::Node& node : ui::semantics())
+            if (node.role == ui::Role::heading &&
+                (node.name == "A word asks" || node.name == "Every word answers" ||
+                 node.name == "The answers are mixed"))
+                return node.name;
+        return std::string();
+    };
+    const auto double_click = [&](const char* button) {
+        screen.draw(30);
+        screen.click(button);
+        screen.click(button);
+        screen.draw(3);
+    };
+    CHECK(title() == "A word asks");
+    double_click("start/next");
+    CHECK(title() == "Every word answers");
+    double_click("start/next");
+    CHECK(title() == "The answers are mixed");
+    double_click("start/next");
+    REQUIRE(title() == "The answers are mixed");
+    screen.draw(30);
+    screen.click("start/close");
+    REQUIRE(title().empty());
+    for (const char* word : {"help", "introduction"}) {
+        INFO(word);
+        screen.frame.open_palette();
+        screen.draw(3);
+        screen.type(word);
+        screen.press(ImGuiKey_Enter);
+        screen.draw(3);
+        CHECK(title() == "A word asks");
+        screen.draw(30);
+        screen.click("start/close");
+    }
+}
+
+TEST_CASE("a network that learns is no introduction, and asking for it there leads to the example") {
+    Screen screen({390, 844});
+    screen.frame.greet();
+    screen.visit.perform(OpenSubject{training_subject});
+    TrainingPlan plan = training_presets()[0].plan;
+    plan.d_model = plan.context = 16;
+    plan.batch = 1;
+    plan.steps = 4;
+    screen.visit.perform(SetTrainingPlan{plan});
+    screen.draw(3);
+    CHECK_FALSE(screen.shows("start"));
+    const Rect before = rect("training/train");
+    screen.click("training/train");
+    screen.settle();
+    CHECK_FALSE(screen.shows("start"));
+    const std::string now = screen.shows("training/pause") ? "training/pause" : "training/extend";
+    CHECK(rect(now).top == before.top);
+    screen.frame.open_palette();
+    screen.draw(3);
+    screen.type("introduction");
+    screen.press(ImGuiKey_Enter);
+    screen.draw(3);
+    CHECK(screen.visit.state().subject == worked_subject);
+    CHECK(screen.shows("start"));
 }
