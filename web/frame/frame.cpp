@@ -95,13 +95,14 @@ void Frame::draw_wide(const Rect& window) {
     if (!folded_.lenses) panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
     panel("tabs", {left, at.y}, {right - left, tabs_height}, {}, {padding - 8, 6},
           [&] { draw_tabs(right - left - 2 * padding); });
-    panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {}, {padding, 16}, [&] {
-        draw_lens();
-        steady_.keep();
-    });
+    scrolling_panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {},
+                    {padding, 16}, [&] {
+                        draw_lens();
+                        steady_.keep();
+                    });
     if (!folded_.explanations)
-        panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
-              [&] { draw_inspector(); });
+        scrolling_panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
+                        [&] { draw_inspector(); });
     panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {8, 4},
           [&] { draw_wide_status(size.x - 16); });
     ImDrawList* list = ImGui::GetWindowDrawList();

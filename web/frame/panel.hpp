@@ -1,4 +1,4 @@
-// Draws a part of the page that scrolls by itself.
+// Draws parts of the page.
 #pragma once
 
 #include <imgui.h>
@@ -42,6 +42,14 @@ inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32>
     ui::scroll_by_drag();
     ImGui::EndChild();
     ui::landmark_item(std::string("panel/") + name);
+}
+
+// A part that scrolls by itself. Its contents are as wide with a scroll bar as without: what is as high as its width makes
+// it would otherwise bring the bar in one frame and take it away in the next.
+inline void scrolling_panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset,
+                            auto draw) {
+    ImGui::SetNextWindowContentSize({size.x - 2 * inset.x - ImGui::GetStyle().ScrollbarSize, 0});
+    panel(name, at, size, fill, inset, draw);
 }
 
 }  // namespace attn::app

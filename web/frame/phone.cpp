@@ -41,12 +41,12 @@ void Frame::draw_narrow(const Rect& window) {
     panel("lenses", {low ? at.x + tabs : at.x, at.y + top - row_height},
           {low ? size.x - tabs : size.x, row_height}, t.surface, {14, 3},
           [&] { draw_lens_menu((low ? size.x - tabs : size.x) - 28); });
-    panel("lens", {at.x, at.y + top},
-          {low ? size.x - sheet.size.x : size.x, bottom - at.y - top - (low ? 0 : sheet.size.y)}, {},
-          {14, 12}, [&] {
-              draw_lens();
-              steady_.keep();
-          });
+    scrolling_panel("lens", {at.x, at.y + top},
+                    {low ? size.x - sheet.size.x : size.x, bottom - at.y - top - (low ? 0 : sheet.size.y)},
+                    {}, {14, 12}, [&] {
+                        draw_lens();
+                        steady_.keep();
+                    });
     if (explains_) draw_sheet(sheet);
     if (!low)
         panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
@@ -79,6 +79,7 @@ void Frame::draw_sheet(const Rect& sheet) {
             draw_effect(input->ladder, visit_.state().selection.query.value_or(0), width);
             room = width;
         }
+        ImGui::SetNextWindowContentSize({room - ImGui::GetStyle().ScrollbarSize, 0});
         ImGui::BeginChild("explanation", {room, 0});
         told_ == Told::head ? draw_head_told() : draw_explanation();
         ui::scroll_by_drag();
