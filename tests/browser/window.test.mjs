@@ -45,6 +45,17 @@ test('with a model open and a sentence shown, no frame is drawn either', async (
     await drawsNothing(explorer);
 });
 
+test('in a window that leaves the canvas no height, no frame is drawn either', async (explorer) => {
+    for (const size of [{ width: 1440, height: 50 }, { width: 320, height: 40 }]) {
+        await explorer.page.setViewportSize(size);
+        const before = await explorer.settled(30);
+        await explorer.page.waitForTimeout(1000);
+        assert.equal(await explorer.frames(), before, `frames drawn while nothing happened at ${size.width} × ${size.height}`);
+    }
+    await explorer.page.setViewportSize({ width: 1440, height: 900 });
+    await fills(explorer, 0.5);
+});
+
 test('where nothing has changed, frames are not drawn', { start: false }, async (explorer) => {
     await explorer.page.addInitScript(() => {
         const { drawElements } = WebGL2RenderingContext.prototype;

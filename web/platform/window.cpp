@@ -61,7 +61,12 @@ Window window;
 // To ask the stage itself in a frame would make the browser place all elements that have changed, there and then.
 EM_JS(void, watch_stage, (), {
     const stage = document.getElementById("stage");
-    const measure = () => { Module.stageSize = [ stage.clientWidth, stage.clientHeight ]; };
+    // A window may leave the stage no height. The canvas then keeps some points, of which there is a pixel even where the
+    // browser's zoom makes these large.
+    const least = 8;
+    const measure = () => {
+        Module.stageSize = [ Math.max(stage.clientWidth, least), Math.max(stage.clientHeight, least) ];
+    };
     measure();
     new ResizeObserver(measure).observe(stage);
 });
@@ -83,7 +88,7 @@ EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(n
 // The stage determines the size; GLFW scales the canvas's pixels by the screen's density. Call inside a
 // frame, because resizing clears the canvas.
 void follow_stage() {
-    const int width = std::max(stage_width(), 1), height = std::max(stage_height(), 1);
+    const int width = stage_width(), height = stage_height();
     int now_width = 0, now_height = 0;
     glfwGetWindowSize(window.glfw, &now_width, &now_height);
     const double density = emscripten_get_device_pixel_ratio();
@@ -312,8 +317,7 @@ bool open_window(Frame frame) {
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
     glfwWindowHint(GLFW_DEPTH_BITS, 0);
     glfwWindowHint(GLFW_STENCIL_BITS, 0);
-    window.glfw =
-        glfwCreateWindow(std::max(stage_width(), 1), std::max(stage_height(), 1), "", nullptr, nullptr);
+    window.glfw = glfwCreateWindow(stage_width(), stage_height(), "", nullptr, nullptr);
     if (!window.glfw) return false;
     glfwMakeContextCurrent(window.glfw);
     do_without_touch_as_mouse();
