@@ -18,6 +18,7 @@ import { shared } from './models.mjs';
  * @property {BrowserContextOptions} [context]
  * @property {boolean} [start] false leaves opening to the body and checks no picture
  * @property {RegExp[]} [expected] patterns of console messages that belong to the test
+ * @property {number} [limit] ms that it may take
  *
  * @typedef {(explorer: Explorer) => Promise<void>} Body
  * @typedef {Options & {name: string, body: Body}} Test
@@ -29,7 +30,7 @@ import { shared } from './models.mjs';
  * @typedef {{browser: Browser, site: string, variant: string, failures: string, label: string}} Where
  */
 
-const limit = 90000;  // ms a test; none comes near it on an idle machine
+const usual_limit = 90000;  // ms a test; none comes near it on an idle machine
 const coarse = 0.5;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
 const few = 4;
 
@@ -143,7 +144,7 @@ function sharedContext({ browser, site, variant }, options) {
  * @param {Where} where
  * @param {Test} test
  */
-async function withPage(where, { needs, body, fragment, fine = false, newcomer = false, context: own, start = true, expected = [] }) {
+async function withPage(where, { needs, body, fragment, fine = false, newcomer = false, context: own, start = true, expected = [], limit = usual_limit }) {
     const { browser, site, variant, failures, label } = where;
     if (needs && !existsSync(join(shared, needs))) {
         skip(`there is no ${join(shared, needs)}`);
