@@ -4,6 +4,7 @@
 
 #include "app/format.hpp"
 #include "subjects/sentence/sentence.hpp"
+#include "subjects/vocabulary.hpp"
 
 namespace attn::app {
 
@@ -69,11 +70,11 @@ void SentenceSubject::measure_change() {
 std::string SentenceSubject::change_said() const {
     const ChangeMeasured& m = change_measured_;
     if (!run() || m.version != run()->version()) return "";
-    const std::string was = curly_quoted(m.was);
+    const std::string was = curly_quoted(Vocabulary::bare(m.was));
     const std::string moved = was + " " + chance_change(m.before, m.after);
     if (m.now == m.was) return moved;
-    return "Now " + curly_quoted(m.now) + " " + percent(m.likeliest) + ", before " + was + " " +
-           percent(m.before) + "; " + moved;
+    return "Now " + curly_quoted(Vocabulary::bare(m.now)) + " " + percent(m.likeliest) + ", before " + was +
+           " " + percent(m.before) + "; " + moved;
 }
 
 // Says what a change has done, or that it is taken back.

@@ -122,8 +122,8 @@ void SentenceSubject::draw_next_of_both() {
             auto pieces = visit().page().ids_to_text(ids);
             pieces.resize(ids.size());
             for (std::size_t i = 0; i < ids.size(); ++i)
-                told.text +=
-                    (i == 0 ? "" : ", ") + curly_quoted(pieces[i]) + " " + percent(likeliest[i].probability);
+                told.text += (i == 0 ? "" : ", ") + curly_quoted(Vocabulary::bare(pieces[i])) + " " +
+                             percent(likeliest[i].probability);
         }
         ui::caption((name + ", " + (continues_text() ? "next" : "in its place") + ": " + told.text + ", " +
                      at_temperature + ".")
