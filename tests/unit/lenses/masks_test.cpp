@@ -183,6 +183,7 @@ TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every
     const auto mask = Mask::parse(text);
     REQUIRE(mask);
     open(screen, {.mask = *mask});
+    screen.click("settings");
     for (int i = 1; i < deep; ++i) name += "/1";
     REQUIRE(screen.shows(name + "/1"));
     const Rect in = rect("panel/lens");
@@ -191,6 +192,7 @@ TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every
         CHECK(rect(each).left >= in.left);
         CHECK(rect(each).right <= in.right);
     }
+    screen.click("settings");
     const std::string brackets(10'000, '(');
     CHECK_FALSE(Mask::parse(brackets + "causal(0)" + std::string(10'000, ')')));
 }
