@@ -10,7 +10,7 @@ void read_common(Reader& in, ModelConfig& c, const char* width, const char* head
     c.kv_heads = c.heads;
     c.head_dim = c.d_model / c.heads;
     c.qkv_bias = c.attention_output_bias = c.mlp_bias = true;
-    c.tie_word_embeddings = in.flag("tie_word_embeddings", true);
+    c.tie_word_embeddings = in.flag("tie_word_embeddings");
     c.causal = false;
     c.norms_after = true;
     c.learned_positions = true;
@@ -29,15 +29,10 @@ void read_bert(Reader& in, ModelConfig& c) {
     c.heads = in.size("num_attention_heads", max_heads);
     c.d_ff = in.size("intermediate_size", max_hidden);
     c.context = in.size("max_position_embeddings", max_context);
-    c.segments = in.size("type_vocab_size", max_vocab, 2);
-    c.norm_epsilon = in.number("layer_norm_eps", 1e-12, 1e-12, 1);
-    c.activation = read_activation(in, "hidden_act", "gelu");
+    c.segments = in.size("type_vocab_size", max_vocab);
+    c.norm_epsilon = in.number("layer_norm_eps", 1e-12, 1);
+    c.activation = read_activation(in, "hidden_act");
     read_common(in, c, "hidden_size", "num_attention_heads");
-    if (in.word("position_embedding_type", "absolute") != "absolute")
-        in.refuse("has the position embedding type " + quote(in.word("position_embedding_type", "")) +
-                  ", which is not supported; absolute is");
-    if (in.flag("is_decoder", false))
-        in.refuse("describes a decoder (is_decoder), which is not supported for this model_type");
     if (c.model_type == "bert") return;
     c.family = Family::roberta;
     // Roberta leaves rows 0 … pad_token_id of the table to padding.
@@ -57,7 +52,7 @@ void read_distilbert(Reader& in, ModelConfig& c) {
     c.d_ff = in.size("hidden_dim", max_hidden);
     c.context = in.size("max_position_embeddings", max_context);
     c.norm_epsilon = 1e-12;  // as in transformers' DistilBERT; no key changes it
-    c.activation = read_activation(in, "activation", "gelu");
+    c.activation = read_activation(in, "activation");
     read_common(in, c, "dim", "n_heads");
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "io/config_keys.hpp"
 #include "io/config_reader.hpp"
 #include "io/gguf_model.hpp"
 #include "io/quote.hpp"
@@ -76,6 +77,29 @@ class GgufReader {
         if (!read) refuse("should have a text as " + quote(named(key)));
         return read.value_or(absent);
     }
+    bool flag(const char* key, bool absent) {
+        const GgufValue* value = find(key);
+        if (!value) return absent;
+        const auto read = value->flag();
+        if (!read) refuse("should have true or false as " + quote(named(key)));
+        return read.value_or(absent);
+    }
+    // What llama.cpp knows and this program does not compute passes only where it asks for nothing: 0, false, an empty
+    // text or list. Gives the keys that no loader knows.
+    std::vector<std::string> check_keys(std::string_view architecture) {
+        std::vector<std::string> unknown;
+        for (const GgufKey& each : model_.header().keys) {
+            std::string_view key = each.name;
+            if (key.starts_with(prefix_)) key.remove_prefix(prefix_.size());
+            const auto use = gguf_key_use(architecture, key);
+            if (!use)
+                unknown.emplace_back(each.name);
+            else if (use == KeyUse::refused && asks(each.value))
+                refuse("has the key " + quote(each.name) + ", which is not supported for the architecture " +
+                       std::string(architecture));
+        }
+        return unknown;
+    }
     std::vector<std::int64_t> ids(const char* key) const {
         const GgufValue* value = model_.header().find(key);
         const auto id = value ? value->integer() : std::nullopt;
@@ -103,6 +127,11 @@ class GgufReader {
     }
 
   private:
+    static bool asks(const GgufValue& value) {
+        if (value.is_array) return value.count > 0;
+        return value.number().value_or(0) != 0 || value.flag().value_or(false) ||
+               !value.text().value_or("").empty();
+    }
     void lacks(const char* key) { refuse("has no " + quote(named(key))); }
 
     const GgufModel& model_;
@@ -142,13 +171,34 @@ void read_gguf_scaling(GgufReader& in, ModelConfig& c) {
     RopeScaling& to = c.rope_scaling;
     const bool divided = in.has_tensor("rope_freqs.weight"),
                searched = c.family == Family::phi3 && in.has_tensor("rope_factors_short.weight");
-    const std::string_view type =
-        in.word("rope.scaling.type", in.find("rope.scaling.factor") ? "linear" : "none");
-    const double factor = in.number("rope.scaling.factor", 1, 1, max_factor);
+    // Files of 2023 have the older name, and a 0 scales by nothing.
+    const char* factor_key = in.find("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+    const std::string_view type = in.word("rope.scaling.type", in.find(factor_key) ? "linear" : "none");
+    double factor = in.number(factor_key, 1, 0, max_factor);
+    if (factor == 0) factor = 1;
+    if (factor < 1)
+        in.refuse("has " + json(factor).dump() + " as " + quote(in.named(factor_key)) +
+                  ", which is not supported; from 1 on it is");
     // Both names have been in use.
     const double magnitude = in.number("rope.scaling.attn_factor", 1, 1e-6, max_factor) *
                              in.number("rope.scaling.yarn_attn_factor", 1, 1e-6, max_factor);
     const Index original = in.size("rope.scaling.original_context_length", max_context, c.context);
+    const double fast = in.number("rope.scaling.yarn_beta_fast", 32, 1e-3, max_factor),
+                 slow = in.number("rope.scaling.yarn_beta_slow", 1, 1e-3, max_factor),
+                 mixed =
+                     in.number("rope.scaling.yarn_ext_factor", -1, -1, max_factor);  // −1: as the type has it
+    if (mixed != -1 && mixed != (type == "yarn" ? 1 : 0))
+        in.refuse("mixes YaRN's frequencies otherwise than in its paper (" +
+                  in.named("rope.scaling.yarn_ext_factor") + "), which is not supported");
+    if (magnitude != 1 && !searched && type != "yarn")
+        in.refuse("makes rotary positions longer (" +
+                  in.named(in.find("rope.scaling.attn_factor") ? "rope.scaling.attn_factor"
+                                                               : "rope.scaling.yarn_attn_factor") +
+                  "), which is not supported without YaRN");
+    if (type != "none" && type != "linear" && type != "yarn" && !(searched && type == "longrope"))
+        in.refuse(
+            "has the RoPE type " + quote(type) + " as " + quote(in.named("rope.scaling.type")) +
+            ", which is not supported; none, linear, yarn and, with tensors of factors, phi3's longrope are");
     if (searched) {
         to.kind = Kind::longrope;
         to.original_context = original;
@@ -160,19 +210,12 @@ void read_gguf_scaling(GgufReader& in, ModelConfig& c) {
         to.kind = Kind::yarn;
         to.original_context = original;
         to.factor = factor;
-        to.beta_fast = in.number("rope.scaling.yarn_beta_fast", 32, 1e-3, max_factor);
-        to.beta_slow = in.number("rope.scaling.yarn_beta_slow", 1, 1e-3, max_factor);
+        to.beta_fast = fast;
+        to.beta_slow = slow;
         if (magnitude != 1) to.magnitude = magnitude * (1 + 0.1 * std::log(factor));
-        if (in.number("rope.scaling.yarn_ext_factor", 1, -1, max_factor) != 1)
-            in.refuse("mixes YaRN's frequencies otherwise than in its paper (" +
-                      in.named("rope.scaling.yarn_ext_factor") + "), which is not supported");
     } else if (type == "linear") {
         to.kind = Kind::linear;
         to.factor = factor;
-    } else if (type != "none") {
-        in.refuse(
-            "has the RoPE type " + quote(type) + " as " + quote(in.named("rope.scaling.type")) +
-            ", which is not supported; none, linear, yarn and, with tensors of factors, phi3's longrope are");
     }
     if (!divided) return;
     if (to.kind != Kind::none)
@@ -201,6 +244,9 @@ void read_gguf_rope(GgufReader& in, ModelConfig& c) {
 void read_gguf_windows(GgufReader& in, ModelConfig& c) {
     const bool second = c.model_type == "gemma2";
     const Index window = in.size("attention.sliding_window", max_context, second ? 4096 : 0, 0);
+    if (!c.causal && window > 0 && window < c.context)
+        in.refuse("sees " + std::to_string(window) + " keys (" + in.named("attention.sliding_window") +
+                  ") in both directions (" + in.named("attention.causal") + "), which is not supported");
     const Index period = c.family == Family::phi3
                              ? 0  // all layers
                              : in.size("attention.sliding_window_pattern", max_layers, second ? 2 : 6);
@@ -271,7 +317,9 @@ Result<ModelConfig> gguf_model_config(const GgufModel& model) {
     c.activation = of.activation;
     read_gguf_sizes(in, c);
     if (!in.problem().empty()) return refusal(in.problem());
+    c.unknown_keys = in.check_keys(of.name);
     c.norm_epsilon = in.number(of.epsilon_key, 1e-12, 1);
+    c.causal = in.flag("attention.causal", true);
     read_gguf_biases(in, c);
     c.qk_norm = of.name == "qwen3";
     if (in.size("expert_count", max_heads, 0, 0) > 0)

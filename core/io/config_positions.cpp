@@ -7,12 +7,26 @@ namespace attn {
 
 namespace {
 
+// transformers 4.43 renamed "type", and writes both.
+std::string_view scaling_type(Reader& in, const char* key) {
+    const std::string_view now = in.word("rope_type"), before = in.word("type");
+    if (!now.empty() && !before.empty() && now != before)
+        in.refuse("has " + quote(now) + " as 'rope_type' and " + quote(before) + " as 'type' in " +
+                  quote(key) + "; they should be the same");
+    if (!now.empty() || !before.empty()) return now.empty() ? before : now;
+    for (const char* asked : {"factor", "short_factor", "long_factor", "low_freq_factor", "high_freq_factor"})
+        if (in.find(asked))
+            in.refuse("has " + quote(asked) + " in " + quote(key) +
+                      ", but no 'rope_type' that says what it scales");
+    return "default";
+}
+
 void read_scaling(Reader& top, Reader& in, const char* key, ModelConfig& c) {
     RopeScaling& to = c.rope_scaling;
-    const std::string_view type = in.word(in.has("rope_type") ? "rope_type" : "type", "default");
+    const std::string_view type = scaling_type(in, key);
     if (type == "default") return;
-    // Phi-3's first files call it by the name of its paper's authors' code.
-    if (type == "longrope" || (type == "su" && c.model_type == "phi3")) {
+    // Phi-3's first files call it by other names.
+    if (type == "longrope" || (c.model_type == "phi3" && (type == "su" || type == "yarn"))) {
         to.kind = RopeScaling::Kind::longrope;
         Reader& of_original = in.find("original_max_position_embeddings") ? in : top;
         to.original_context = of_original.size("original_max_position_embeddings", max_context, c.context);
@@ -44,13 +58,14 @@ void read_scaling(Reader& top, Reader& in, const char* key, ModelConfig& c) {
 
 }  // namespace
 
-void read_rope(Reader& top, ModelConfig& c, double theta_absent, double share_absent, const char* theta_key,
-               const char* share_key) {
-    c.rope_theta = top.number(theta_key, theta_absent, 1, max_theta);
-    double share = top.number(share_key, share_absent, 0, 1);
+void read_rope(Reader& top, ModelConfig& c, const char* theta_key, const char* share_key) {
+    c.rope_theta = top.number(theta_key, 1, max_theta);
+    double share = top.number(share_key, 1, 0, 1);
     const bool two = c.model_type == "gemma3_text";  // one for layers with a window, one for the others
-    if (two) c.window_rope_theta = top.number("rope_local_base_freq", 10'000, 1, max_theta);
+    if (two) c.window_rope_theta = top.number("rope_local_base_freq", 1, max_theta);
     const char* key = top.find("rope_parameters") ? "rope_parameters" : "rope_scaling";
+    if (const json* old = top.find("rope_scaling"); old && *old != *top.find(key))
+        return top.refuse("has 'rope_scaling' and 'rope_parameters' that differ; they should be the same");
     const json* object = top.find(key);
     if (object && !object->is_object()) return top.refuse("should have an object as " + quote(key));
     if (object && std::ranges::any_of(*object, [](const json& value) { return value.is_object(); })) {
@@ -62,8 +77,7 @@ void read_rope(Reader& top, ModelConfig& c, double theta_absent, double share_ab
         if (windowed && windowed->is_object()) {
             Reader in = top.inside(*windowed);
             c.window_rope_theta = in.number("rope_theta", c.window_rope_theta, 1, max_theta);
-            if (in.word("rope_type", "default") != "default" ||
-                in.number("partial_rotary_factor", 1, 0, 1) != 1)
+            if (scaling_type(in, key) != "default" || in.number("partial_rotary_factor", 1, 0, 1) != 1)
                 in.refuse("scales the rotary positions of layers with a window ('sliding_attention' in " +
                           quote(key) + "), which is not supported");
         }
@@ -85,19 +99,26 @@ void read_rope(Reader& top, ModelConfig& c, double theta_absent, double share_ab
     if (object) read_scaling(top, in, key, c);
 }
 
-// mistral has one window for all layers: 4096 if the key is absent, none if it is null; mixtral and phi3 likewise, but
-// none if it is absent. qwen2 and qwen3 have windows only if use_sliding_window is true, in the layers that layer_types
-// names or from max_window_layers on. gemma2 has them in every second layer, from the first on, and gemma3_text in all
-// but every sixth, unless layer_types or sliding_window_pattern say otherwise. The others have none.
+// How far a query sees in layers with a window that also see what follows, as a number of keys with itself: in
+// transformers, a window of such a Gemma counts it and of Gemma 3 is that of both sides; the others' does not count it.
+Index window_of_both_sides(Reader& in, const ModelConfig& c, Index window) {
+    if (c.model_type == "gemma3_text" && in.flag("use_bidirectional_attention")) window = window / 2 + 1;
+    return in.flag("is_causal", true) ? window : window + 1;
+}
+
+// mistral, mixtral and phi3 have one window for all layers, if any. qwen2 and qwen3 have windows only if
+// use_sliding_window is true, in the layers that layer_types names or from max_window_layers on. gemma2 has them in every
+// second layer, from the first on, and gemma3_text in all but every sixth, unless layer_types or sliding_window_pattern
+// say otherwise. The others have none.
 void read_windows(Reader& in, ModelConfig& c) {
     c.windows.assign(static_cast<std::size_t>(c.layers), 0);
     const std::string_view type = c.model_type;
     const bool qwen = type == "qwen2" || type == "qwen3", gemma3 = type == "gemma3_text",
-               by_layer = qwen || gemma3 || type == "gemma2", at_will = type == "mixtral" || type == "phi3";
-    if (!by_layer && !at_will && type != "mistral") return;
-    if (qwen && !in.flag("use_sliding_window", false)) return;
-    const Index window =
-        in.size("sliding_window", max_context, in.has("sliding_window") || at_will ? 0 : 4096);
+               by_layer = qwen || gemma3 || type == "gemma2";
+    if (!by_layer && type != "mistral" && type != "mixtral" && type != "phi3") return;
+    if (qwen && !in.flag("use_sliding_window")) return;
+    Index window = in.size("sliding_window", max_context, 0);
+    if (window > 0 && !c.causal) window = window_of_both_sides(in, c, window);
     const json* types = by_layer ? in.find("layer_types") : nullptr;
     if (!types) {
         const Index first = qwen ? in.size("max_window_layers", max_layers, 28, 0) : 0;

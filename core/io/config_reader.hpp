@@ -33,7 +33,8 @@ inline std::string shown(const json& value) {
     return value.dump();
 }
 
-// Reads the keys of one object. Only the first error is kept; values read after it are meaningless.
+// Reads the keys of one object; those of a whole configuration have its class's values where the file has none. Only the
+// first error is kept; values read after it are meaningless.
 class Reader {
   public:
     Reader(const json& object, std::string& problem) : object_(object), problem_(problem) {}
@@ -43,8 +44,6 @@ class Reader {
     }
 
     Reader inside(const json& object) const { return Reader(object, problem_); }
-
-    bool has(const char* key) const { return object_.contains(key); }
 
     // Returns null if the key is absent or its value is null.
     const json* find(const char* key) const {
@@ -78,7 +77,12 @@ class Reader {
         return absent;
     }
 
-    bool flag(const char* key, bool absent) {
+    double number(const char* key, double min, double max) {
+        if (!find(key)) refuse("has no " + quote(key));
+        return number(key, min, min, max);
+    }
+
+    bool flag(const char* key, bool absent = false) {
         const json* value = find(key);
         if (!value) return absent;
         const auto* read = value->get_ptr<const bool*>();
@@ -101,7 +105,7 @@ class Reader {
         return out;
     }
 
-    std::string_view word(const char* key, std::string_view absent) {
+    std::string_view word(const char* key, std::string_view absent = "") {
         const json* value = find(key);
         if (!value) return absent;
         const auto* read = value->get_ptr<const std::string*>();
@@ -134,15 +138,14 @@ class Reader {
     std::string& problem_;
 };
 
-Activation read_activation(Reader& in, const char* key, std::string_view absent);
+Activation read_activation(Reader& in, const char* key);
 // Of that name, which stands under this key.
 Activation activation_named(Reader& in, const char* key, std::string_view name);
 
 // transformers 4 writes rope_theta, and rope_scaling with rope_type or type; transformers 5 puts all of it in
-// rope_parameters, of which models whose layers differ have one for each kind. The share is partial_rotary_factor, where
-// the file has no other. Needs the head_dim and the context.
-void read_rope(Reader& in, ModelConfig& c, double theta_absent, double share_absent = 1,
-               const char* theta_key = "rope_theta", const char* share_key = "partial_rotary_factor");
+// rope_parameters, of which models whose layers differ have one for each kind. Needs the head_dim and the context.
+void read_rope(Reader& in, ModelConfig& c, const char* theta_key = "rope_theta",
+               const char* share_key = "partial_rotary_factor");
 
 // Which layers see only a window of keys.
 void read_windows(Reader& in, ModelConfig& c);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "io/config_keys.hpp"
 #include "io/config_reader.hpp"
 #include "io/json.hpp"
 
@@ -27,9 +28,7 @@ Activation activation_named(Reader& in, const char* key, std::string_view name) 
     return {};
 }
 
-Activation read_activation(Reader& in, const char* key, std::string_view absent) {
-    return activation_named(in, key, in.word(key, absent));
-}
+Activation read_activation(Reader& in, const char* key) { return activation_named(in, key, in.word(key)); }
 
 namespace {
 
@@ -61,6 +60,65 @@ constexpr std::array spellings{
     Spelling{"t5", read_t5},
 };
 
+// A value that is not among those that pass asks for what is not computed, or is of a wrong type.
+void check_refused(Reader& in, const KeyRow& row, const json& value) {
+    if (value.is_null() || is_among(row.passes, value.dump())) return;
+    const std::string_view first = row.passes.substr(0, row.passes.find(' '));
+    if (!first.empty() && json::parse(first, nullptr, false).type() != value.type())
+        return in.refuse("should have " + std::string(first) + " as " + quote(row.name) + ", but has " +
+                         shown(value));
+    in.refuse(std::string(row.asks) + " (" + std::string(row.name) + "), which is not supported");
+}
+
+// The keys of the file over those of its class, and what the file has that no class knows.
+struct ReadKeys {
+    json all;
+    std::vector<std::string> unknown;
+};
+ReadKeys read_keys(Reader& in, const json& file, std::string_view type) {
+    const auto* of = std::ranges::find(config_classes(), type, &ConfigClass::model_type).base();
+    ReadKeys keys{json::parse(of->defaults, nullptr, false), {}};
+    const json defaults = keys.all;
+    for (const auto& [key, value] : file.items())
+        if (!value.is_null() || !defaults.contains(key) || none_if_null(key)) keys.all[key] = value;
+    for (const KeyAlias& alias : config_key_aliases()) {
+        const auto other = file.find(alias.name), own = file.find(alias.of);
+        if (!is_among(alias.types, type) || other == file.end() || other->is_null()) continue;
+        if (own != file.end() && !own->is_null() && *own != *other)
+            in.refuse("has " + shown(*own) + " as " + quote(alias.of) + " and " + shown(*other) + " as " +
+                      quote(alias.name) + ", which are two names of one number");
+        keys.all[std::string(alias.of)] = *other;
+    }
+    for (const auto& [key, value] : file.items()) {
+        const bool other_name = std::ranges::any_of(config_key_aliases(), [&](const KeyAlias& alias) {
+            return alias.name == key && is_among(alias.types, type);
+        });
+        if (defaults.contains(key) || other_name) continue;
+        const KeyRow* row = config_key_row(type, key);
+        if (!row)
+            keys.unknown.push_back(key);
+        else if (row->use == KeyUse::refused)
+            check_refused(in, *row, value);
+    }
+    for (const char* scaling : {"rope_scaling", "rope_parameters"})
+        if (const auto place = file.find(scaling); place != file.end() && place->is_object())
+            for (const auto& [key, value] : place->items())
+                if (!rope_key_use(key)) keys.unknown.push_back(std::string(scaling) + "." + key);
+    return keys;
+}
+
+// Where the file has another name of a key, the sentence has it too.
+std::string in_words_of(const json& file, std::string_view type, std::string problem) {
+    for (const KeyAlias& alias : config_key_aliases()) {
+        const std::string own = quote(alias.of);
+        const std::size_t at = problem.find(own);
+        if (is_among(alias.types, type) && file.contains(alias.name) && !file.contains(alias.of) &&
+            at != std::string::npos)
+            problem.replace(at, own.size(), quote(alias.name));
+    }
+    return problem;
+}
+
 void check_sizes(Reader& in, const ModelConfig& c) {
     const auto fits = [&](std::string_view what, Index rows, Index cols) {
         if (auto count = element_count({rows, cols}, sizeof(float)); !count)
@@ -82,43 +140,44 @@ Result<ModelConfig> parse_model_config(std::span<const std::byte> text) {
     if (!tree->is_object()) return Error{"config.json should hold an object, but holds " + shown(*tree)};
 
     std::string problem;
-    Reader in(*tree, problem);
+    Reader file(*tree, problem);
     ModelConfig c;
-    c.model_type = in.word("model_type", "");
+    c.model_type = file.word("model_type");
     const std::string_view type = c.model_type;
     constexpr std::array attention_free{"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"};
+    const auto known = std::ranges::find(spellings, type, &Spelling::type);
     if (type.empty()) {
-        in.refuse("has no 'model_type', so its architecture is unknown");
+        file.refuse("has no 'model_type', so its architecture is unknown");
     } else if (std::ranges::find(attention_free, type) != attention_free.end()) {
-        in.refuse("has model_type " + quote(type) + ", which is not a transformer with attention");
-    } else if (const auto known = std::ranges::find(spellings, type, &Spelling::type);
-               known != spellings.end()) {
-        known->read(in, c);
-    } else {
+        file.refuse("has model_type " + quote(type) + ", which is not a transformer with attention");
+    } else if (known == spellings.end()) {
         std::string names;
         for (const Spelling& each : spellings)
             names += (names.empty()                ? ""
                       : &each == &spellings.back() ? " and "
                                                    : ", ") +
                      std::string(each.type);
-        in.refuse("has model_type " + quote(type) + ", which is not supported yet; the supported ones are " +
-                  names);
+        file.refuse("has model_type " + quote(type) +
+                    ", which is not supported yet; the supported ones are " + names);
     }
     if (!problem.empty()) return Error{std::move(problem)};
 
+    ReadKeys keys = read_keys(file, *tree, type);
+    c.unknown_keys = std::move(keys.unknown);
+    Reader in(keys.all, problem);
+    const auto refusal = [&] { return Error{in_words_of(*tree, type, std::move(problem))}; };
+    if (problem.empty()) known->read(in, c);
+    if (!problem.empty()) return refusal();
+
     c.vocab_size = in.size("vocab_size", max_vocab);
-    c.dtype = in.word(in.has("dtype") ? "dtype" : "torch_dtype", "");
+    c.dtype = in.word(in.find("dtype") ? "dtype" : "torch_dtype");
     c.bos_ids = in.ids("bos_token_id");
-    if (in.find("eos_token_id")) c.eos_ids = in.ids("eos_token_id");
-    if (in.find("quantization_config"))
-        in.refuse("says that the weights are quantised (quantization_config), which is not supported");
-    if (c.decoder_layers == 0 && in.flag("is_encoder_decoder", false))
-        in.refuse("describes an encoder with a decoder (is_encoder_decoder), which is not supported");
+    c.eos_ids = in.ids("eos_token_id");
     if (c.start_id >= c.vocab_size)
         in.refuse("has decoder_start_token_id = " + std::to_string(c.start_id) +
                   ", which is outside the vocabulary of " + std::to_string(c.vocab_size));
     check_sizes(in, c);
-    if (!problem.empty()) return Error{std::move(problem)};
+    if (!problem.empty()) return refusal();
     return c;
 }
 

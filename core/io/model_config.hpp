@@ -57,8 +57,9 @@ struct RopeScaling {
 
 struct ModelConfig {
     Family family = Family::gpt2;
-    std::string model_type;  // as the file has it: "gpt2", "llama", "mistral", …
-    std::string dtype;       // of the published weights, as the file has it; empty: not given
+    std::string model_type;                 // as the file has it: "gpt2", "llama", "mistral", …
+    std::string dtype;                      // of the published weights, as the file has it; empty: not given
+    std::vector<std::string> unknown_keys;  // that the file has, and no reader of the family
 
     Index vocab_size = 0;
     Index layers = 0;  // of the encoder, where there is a decoder
@@ -107,9 +108,10 @@ struct ModelConfig {
     double rope_theta = 0;
     double window_rope_theta = 0;  // of layers with a window, without scaling; 0: as the others
     RopeScaling rope_scaling;
-    std::vector<Index> windows;  // per layer: how many keys a query sees, including itself; 0: all
-    Index buckets = 0;           // of the distances that biases are added for, as in T5; 0: no biases
-    Index most_distance = 0;     // from which on all distances share a bucket
+    // Per layer: how many keys a query sees, including itself; where it also sees keys after it, as many of these. 0: all
+    std::vector<Index> windows;
+    Index buckets = 0;        // of the distances that biases are added for, as in T5; 0: no biases
+    Index most_distance = 0;  // from which on all distances share a bucket
 
     // These ids are as in the file: they may lie outside the vocabulary.
     std::vector<std::int64_t> bos_ids;

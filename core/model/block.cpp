@@ -220,7 +220,8 @@ void project_cross_kv(const Kernels& kernels, const AttentionHalf& half, ConstMa
 
 Mask mask_of(const AttentionHalf& half) {
     const Mask before = half.causal ? Mask::causal() : Mask::everything();
-    return half.window > 0 ? before & Mask::window(half.window - 1, 0) : before;
+    const Index reach = half.window - 1;
+    return half.window > 0 ? before & Mask::window(reach, half.causal ? 0 : reach) : before;
 }
 
 Tensor relative_biases(const RelativeBias& bias, Range offsets) {

@@ -97,7 +97,7 @@ struct AttentionHalf {
     std::optional<std::size_t> rotary;  // which of the Network's; none: Q and K are not turned
     double scale = 1;                   // for the scores
     double softcap = 0;                 // for the scaled scores; 0: none
-    Index window = 0;                   // how many keys a query sees, including itself; 0: all
+    Index window = 0;                   // as ModelConfig's windows
     bool causal = true;
     Linear attention_out;                      // W_O
     std::optional<Norm> attention_added_norm;  // of what attention gives, before it is added

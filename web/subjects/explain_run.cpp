@@ -37,16 +37,22 @@ bool has_own_mask(const TextRun& run, Index attention) {
 }
 
 std::string mask_rule(const AttentionHalf& half, const CellRef& cell) {
-    if (cell.col > cell.row) return "after the query";
+    if (half.causal && cell.col > cell.row) return "after the query";
     if (half.window == 0) return "not after the query";
-    return (cell.row - cell.col < half.window ? "inside" : "outside") +
-           (" the window of " + many(half.window, "key"));
+    return (std::abs(cell.row - cell.col) < half.window ? "inside" : "outside") +
+           (" the window of " + many(half.window, "key")) + (half.causal ? "" : " on either side");
 }
 
 void add_window(Explained& out, const TextRun& run, Index attention, const CellRef& cell,
                 const CellNames& names) {
-    const Index window = run.run->attention(attention).half.window;
+    const AttentionHalf& half = run.run->attention(attention).half;
+    const Index window = half.window;
     if (window == 0) return;
+    if (!half.causal) {
+        out.note = "Window: a query of this layer sees itself and " + many(window - 1, "key") +
+                   " on either side." + (out.note.empty() ? "" : " " + out.note);
+        return;
+    }
     const Index first = std::max<Index>(cell.row - window + 1, 0);
     out.note = "Window: a query of this layer sees " + many(window, "key") + ", itself included. That of " +
                names.query + " reaches back to " + names.key_at(first) + " at position " +

@@ -2,8 +2,8 @@
 // wrong shape: one sentence that names it, or the family's default. Small families always, the goldens of others where
 // they are.
 #include <algorithm>
-#include <set>
 
+#include "io/config_keys.hpp"
 #include "support/shared_data.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
@@ -59,57 +59,27 @@ std::string told_of(const FamilyFiles& checkpoint, const nlohmann::json& config)
 }
 
 bool mentions(const std::string& told, const std::string& key) { return told.find(key) != std::string::npos; }
+bool mentions_key(const std::string& told, const nlohmann::json& config) {
+    for (const auto& [key, value] : config.items())
+        if (mentions(told, key)) return true;
+    return false;
+}
 bool mentions_tensor(const std::string& told) {
     return mentions(told, "layers in 'layer_types'") ||  // which says what the layers' tensors do
            mentions(told, "the weights lack tensor") ||
            (mentions(told, "tensor '") && mentions(told, "by config.json"));
 }
 
-// What no family reads, of what hubs write.
-const std::set<std::string> unread_keys{"architectures",
-                                        "transformers_version",
-                                        "use_cache",
-                                        "initializer_range",
-                                        "initializer_factor",
-                                        "init_std",
-                                        "attention_dropout",
-                                        "attention_probs_dropout_prob",
-                                        "hidden_dropout_prob",
-                                        "hidden_dropout",
-                                        "activation_dropout",
-                                        "classifier_dropout",
-                                        "dropout",
-                                        "dropout_rate",
-                                        "layerdrop",
-                                        "attn_pdrop",
-                                        "embd_pdrop",
-                                        "resid_pdrop",
-                                        "qa_dropout",
-                                        "seq_classif_dropout",
-                                        "gradient_checkpointing",
-                                        "cache_implementation",
-                                        "output_past",
-                                        "prefix",
-                                        "output_router_logits",
-                                        "router_aux_loss_coef",
-                                        "router_jitter_noise",
-                                        "ignore_keys_at_rope_validation",
-                                        "sinusoidal_pos_embds",
-                                        "tie_weights_",
-                                        "rotary",
-                                        "tokenizer_class"};
-
-// Other keys are read where another key, or the family, asks for them.
+// What the list calls harmless, and what is read where another key asks for it.
 bool is_unread(const std::string& type, const std::string& key, const nlohmann::json& config) {
     const bool windows = config.value("use_sliding_window", true),
                grouped = config.value("new_decoder_architecture", false),
                by_layer = config.contains("layer_types");
-    return unread_keys.contains(key) || (key == "pad_token_id" && type != "roberta" && type != "t5") ||
-           (key == "hidden_act" && type.starts_with("gemma")) ||
-           (key == "attention_bias" && type == "phi3") ||
-           (key == "is_decoder" && type != "bert" && type != "roberta") ||
-           (key == "add_cross_attention" && type != "gpt2" && type != "gptj") ||
-           (key == "original_max_position_embeddings" &&
+    const auto* of = std::ranges::find(config_classes(), type, &ConfigClass::model_type).base();
+    const KeyRow* row = config_key_row(type, key);
+    if (!nlohmann::json::parse(of->defaults).contains(key) && row && row->use == KeyUse::harmless)
+        return true;
+    return (key == "original_max_position_embeddings" &&
             !(config.contains("rope_scaling") && config["rope_scaling"].is_object())) ||
            ((key == "num_kv_heads" || key == "num_ln_in_parallel_attn") && !grouped) ||
            (key == "multi_query" && grouped) || (key.ends_with("sliding_window_pattern") && by_layer) ||
@@ -136,8 +106,10 @@ void check_keys(const std::vector<FamilyFiles>& checkpoints) {
             CAPTURE(key);
             auto lacking = config, wrong = config;
             lacking.erase(key);
+            // The class's value may fit what another key says as little as the tensors.
             const std::string without = told_of(checkpoint, lacking);
-            CHECK((without.empty() || mentions(without, key) || mentions_tensor(without)));
+            CHECK((without.empty() || mentions_tensor(without) || mentions_key(without, config) ||
+                   mentions(without, "head_dim") || mentions(without, "_factor'")));
             const bool of_object = value.is_object() || key == "rope_scaling";
             wrong[key] = of_object ? nlohmann::json("x") : nlohmann::json::object();
             const std::string odd = told_of(checkpoint, wrong);
@@ -152,7 +124,7 @@ void check_keys(const std::vector<FamilyFiles>& checkpoints) {
                 CHECK((told_of(checkpoint, wrong).empty() == key.ends_with("_token_id") ||
                        mentions(told_of(checkpoint, wrong), "'" + key + "'")));
             }
-            if (value.is_string() && is_activation(key) && !is_unread(type, key, config)) {
+            if (value.is_string() && is_activation(key) && !config_key_row(type, key)) {
                 wrong[key] = "snake";
                 CHECK_THAT(told_of(checkpoint, wrong),
                            ContainsSubstring("'snake'") && ContainsSubstring("'" + key + "'"));
@@ -272,6 +244,7 @@ TEST_CASE("a kind of rotary position that is not known is refused by name, in ev
         for (const char* key : {"rope_scaling", "rope_parameters"}) {
             CAPTURE(checkpoint.name, key);
             auto config = checkpoint.config;
+            config.erase("rope_scaling");
             config[key] = {{"rope_type", "spiral"}, {"factor", 2}};
             CHECK_THAT(told_of(checkpoint, config),
                        ContainsSubstring("'spiral'") && ContainsSubstring("'" + std::string(key) + "'"));

@@ -37,7 +37,7 @@ TEST_CASE("a T5's keys that are null or missing have their defaults", "[model]")
     for (const std::string& more :
          {std::string(), std::string(R"(, "num_decoder_layers": null, "relative_attention_num_buckets": null,
         "relative_attention_max_distance": null, "feed_forward_proj": null, "layer_norm_epsilon": null,
-        "tie_word_embeddings": null, "decoder_start_token_id": null, "eos_token_id": null)")}) {
+        "tie_word_embeddings": null, "decoder_start_token_id": null)")}) {
         const std::string text = sizes + more + "}";
         const auto config = parse_model_config(as_bytes(text));
         REQUIRE(config);

@@ -206,7 +206,7 @@ TEST_CASE("A config.json that no translator can have is refused with one sentenc
           Wrong{R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2,
                 "n_head": 2})",
                 "not of a T5"},
-          Wrong{R"({"model_type": "t5"})", "has no 'd_model'"},
+          Wrong{R"({"model_type": "t5", "d_model": 0})", "'d_model'"},
           Wrong{
               R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 20,
                 "num_layers": 1, "eos_token_id": 20})",
