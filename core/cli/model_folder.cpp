@@ -60,6 +60,10 @@ Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder
         auto parsed = parse_safetensors_index(*index);
         if (!parsed) return parsed.error();
         names = parsed->files;
+        for (const std::string& name : names)
+            if (!fs::exists(root / name, ignored))
+                return Error{"model.safetensors.index.json names the file " + quote(name, 255) +
+                             ", which is not in the folder"};
         files.index = std::move(*index);
     }
     std::int64_t total = 0;

@@ -4,8 +4,7 @@
 
 namespace attn {
 
-std::string quote(std::string_view text) {
-    constexpr std::size_t limit = 60;
+std::string quote(std::string_view text, std::size_t limit) {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string out = "'";
     for (char c : text.substr(0, limit)) {

@@ -177,17 +177,25 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config) {
         rules.weights, [&](const WeightRule& rule) { return rule.part == part && rule.when(config); });
 }
 
-std::string_view without_prefix(const FamilyRules& rules, std::string_view stored_name) {
+std::string without_prefix(const FamilyRules& rules, std::string_view stored_name) {
+    constexpr std::string_view compiled = "_orig_mod.", parallel = "module.";
+    std::string name(stored_name);
+    for (std::size_t at = 0; (at = name.find(compiled, at)) != std::string::npos;)
+        if (at == 0 || name[at - 1] == '.')
+            name.erase(at, compiled.size());
+        else
+            ++at;
+    if (name.starts_with(parallel)) name.erase(0, parallel.size());
     for (const std::string_view prefix : rules.prefixes)
-        if (stored_name.starts_with(prefix)) return stored_name.substr(prefix.size());
-    return stored_name;
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
+    return name;
 }
 
 bool lies_in_out(const FamilyRules& rules, std::string_view stored_name) {
-    stored_name = without_prefix(rules, stored_name);
+    const std::string name = without_prefix(rules, stored_name);
     return rules.layout == WeightView::Layout::in_out &&
            std::ranges::none_of(rules.weights, [&](const WeightRule& rule) {
-               return is_table(rule.part) && stored_name == std::string(rule.name) + ".weight";
+               return is_table(rule.part) && name == std::string(rule.name) + ".weight";
            });
 }
 

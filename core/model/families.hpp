@@ -95,6 +95,8 @@ struct FamilyRules {
     Norm::Kind norm = Norm::Kind::rms;
     WeightView::Layout layout = WeightView::Layout::out_in;  // of all but embeddings and the head
     std::span<const WeightRule> encoder_weights = {};  // of an encoder–decoder; the others are its decoder's
+    // What else its file may call the token embedding, whole, where it is tied to several.
+    std::span<const std::string_view> embedding_names = {};
     // Of q and k, the rows of each head lie in its file in the pairs that turn: 0, d/2, 1, d/2 + 1, …
     bool paired_rows = false;
 };
@@ -131,8 +133,9 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config);
 // Returns a part's name in a layer, and of an expert.
 std::string name_of(const WeightRule& rule, Index layer, Index expert = 0);
 
-// A tensor's name without the prefix of the family's that it has, if any.
-std::string_view without_prefix(const FamilyRules& rules, std::string_view stored_name);
+// A tensor's name without the prefix of the family's that it has, if any, and without those that torch.compile and
+// DataParallel put before what they wrap.
+std::string without_prefix(const FamilyRules& rules, std::string_view stored_name);
 // Whether a tensor of a file, by the name that it has there, is a matrix that lies [in, out].
 bool lies_in_out(const FamilyRules& rules, std::string_view stored_name);
 

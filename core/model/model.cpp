@@ -7,170 +7,14 @@
 
 #include "io/gguf_model.hpp"
 #include "io/quote.hpp"
-#include "io/safetensors.hpp"
 #include "model/families.hpp"
 #include "model/network.hpp"
+#include "model/stored_model.hpp"
 #include "tensor/blocks.hpp"
 
 namespace attn {
 
 namespace {
-
-struct StoredTensor {
-    std::string name;  // as the file has it
-    const std::string* file;
-    std::string_view dtype_name;
-    std::optional<DType> dtype;
-    Shape shape;
-    std::size_t offset;
-    std::span<const std::byte> bytes;
-    std::optional<DType> rounded_from = {};
-    bool turned = false;
-};
-
-// The key is the name as the family declares it.
-using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;
-
-std::string declared_name(const std::string& name, const FamilyRules& rules) {
-    std::string declared(without_prefix(rules, name));
-    // BERT's first files, which were converted from TensorFlow, call a norm's gain and bias so.
-    for (const auto& [old, now] :
-         {std::pair{"LayerNorm.gamma", "LayerNorm.weight"}, std::pair{"LayerNorm.beta", "LayerNorm.bias"}})
-        if (declared.ends_with(old)) declared.replace(declared.rfind(old), std::string::npos, now);
-    return declared;
-}
-
-// A model as its files have it, before its tensors are looked at.
-struct StoredModel {
-    ModelConfig config;
-    const FamilyRules* rules = nullptr;
-    StoredTensors tensors = {};
-    std::string asked_by = "config.json";  // what asks for tensors and their shapes
-    std::optional<GgufHeader> gguf = {};
-};
-
-Status add_stored(StoredTensors& stored, StoredTensor tensor, const FamilyRules& rules) {
-    const auto [place, added] = stored.try_emplace(declared_name(tensor.name, rules), tensor);
-    if (added) return ok();
-    return Error{"tensor " + quote(place->second.name) + " is in " + quote(*place->second.file) +
-                 " and, as " + quote(tensor.name) + ", in " + quote(*tensor.file)};
-}
-
-Result<StoredTensors> held_tensors(const std::map<std::string, HeldFile>& files, const FamilyRules& rules) {
-    StoredTensors stored;
-    for (const auto& [file, held] : files)
-        for (const HeldTensor& tensor : held.tensors) {
-            const TensorEntry& entry = tensor.entry;
-            StoredTensor found{.name = entry.name,
-                               .file = &file,
-                               .dtype_name = entry.dtype_name,
-                               .dtype = entry.dtype,
-                               .shape = entry.shape,
-                               .offset = static_cast<std::size_t>(held.data_offset + entry.begin),
-                               .bytes = tensor.bytes};
-            if (tensor.dtype == DType::q8_0) {
-                found.dtype = tensor.dtype;
-                found.rounded_from = entry.dtype;
-                found.turned = tensor.turned;
-            }
-            if (auto status = add_stored(stored, std::move(found), rules); !status) return status.error();
-        }
-    return stored;
-}
-
-Result<StoredTensors> read_safetensors_files(const std::map<std::string, Bytes>& files,
-                                             const FamilyRules& rules) {
-    StoredTensors stored;
-    for (const auto& [file, bytes] : files) {
-        auto parsed = parse_safetensors(bytes);
-        if (!parsed) return Error{file + ": " + parsed.error().message};
-        for (const TensorEntry& entry : parsed->header.tensors) {
-            StoredTensor tensor{.name = entry.name,
-                                .file = &file,
-                                .dtype_name = entry.dtype_name,
-                                .dtype = entry.dtype,
-                                .shape = entry.shape,
-                                .offset = static_cast<std::size_t>(parsed->header.data_offset + entry.begin),
-                                .bytes = parsed->bytes(entry)};
-            if (auto status = add_stored(stored, std::move(tensor), rules); !status) return status.error();
-        }
-    }
-    return stored;
-}
-
-// Keeps only the files that the index names; each of them must exist.
-template <class File>
-Status keep_indexed(const SafetensorsIndex& index, std::map<std::string, File>& files) {
-    for (const std::string& file : index.files)
-        if (!files.contains(file))
-            return Error{"model.safetensors.index.json names the file " + quote(file) + ", which is missing"};
-    std::erase_if(files,
-                  [&](const auto& entry) { return !std::ranges::binary_search(index.files, entry.first); });
-    return ok();
-}
-
-Status check_index(const SafetensorsIndex& index, const StoredTensors& stored, const FamilyRules& rules) {
-    for (const auto& [name, file] : index.weight_map) {
-        const auto place = stored.find(declared_name(name, rules));
-        if (place == stored.end() || *place->second.file != file)
-            return Error{"model.safetensors.index.json says that tensor " + quote(name) + " is in " +
-                         quote(file) + ", but it is not there"};
-    }
-    return ok();
-}
-
-Result<StoredModel> read_safetensors_model(std::span<const std::byte> config,
-                                           const std::optional<Bytes>& index_json,
-                                           std::map<std::string, Bytes>& weights,
-                                           std::map<std::string, HeldFile>& held) {
-    StoredModel stored;
-    auto parsed_config = parse_model_config(config);
-    if (!parsed_config) return parsed_config.error();
-    stored.config = *std::move(parsed_config);
-    stored.rules = &family_rules(stored.config.family);
-
-    std::optional<SafetensorsIndex> index;
-    if (index_json) {
-        auto parsed = parse_safetensors_index(*index_json);
-        if (!parsed) return parsed.error();
-        index = std::move(*parsed);
-        auto status = held.empty() ? keep_indexed(*index, weights) : keep_indexed(*index, held);
-        if (!status) return status.error();
-    }
-    if (weights.empty() && held.empty()) return Error{"there is no .safetensors file with the weights"};
-    auto tensors =
-        held.empty() ? read_safetensors_files(weights, *stored.rules) : held_tensors(held, *stored.rules);
-    if (!tensors) return tensors.error();
-    stored.tensors = *std::move(tensors);
-    if (index)
-        if (auto status = check_index(*index, stored.tensors, *stored.rules); !status) return status.error();
-    return stored;
-}
-
-Result<StoredModel> read_gguf_model(const std::map<std::string, Bytes>& files) {
-    for (const auto& [name, bytes] : files)
-        if (!is_gguf_name(name)) return Error{name + " stands beside a GGUF file: give one kind of file"};
-    auto model = gather_gguf(files);
-    if (!model) return model.error();
-    auto config = gguf_model_config(*model);
-    if (!config) return config.error();
-    StoredModel stored{.config = *std::move(config),
-                       .asked_by = "the header of " + *model->files.front().name};
-    stored.rules = &gguf_rules(stored.config);
-    for (const GgufModel::File& file : model->files)
-        for (const GgufTensor& tensor : file.header.tensors) {
-            std::string name(tensor.name);
-            stored.tensors.emplace(name, StoredTensor{.name = name,
-                                                      .file = file.name,
-                                                      .dtype_name = tensor.dtype_name,
-                                                      .dtype = tensor.dtype,
-                                                      .shape = tensor.shape,
-                                                      .offset = static_cast<std::size_t>(tensor.offset),
-                                                      .bytes = GgufModel::Place{&file, &tensor}.bytes()});
-        }
-    stored.gguf = std::move(model->files.front().header);
-    return stored;
-}
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
     std::string text;
@@ -180,6 +24,12 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 
 // A name that the family's table has, and so is told whole, however long.
 std::string quoted_whole(const std::string& name) { return "'" + name + "'"; }
+
+std::vector<std::string> quoted_all(const std::vector<std::string>& words) {
+    std::vector<std::string> quoted;
+    for (const std::string& word : words) quoted.push_back(quote(word));
+    return quoted;
+}
 
 Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                      const std::string& asked_by) {
@@ -262,7 +112,14 @@ void put_back_rows(const Weight& weight, std::span<std::byte> bytes) {
     }
 }
 
-Error missing(const std::vector<DeclaredWeight>& absent, const std::string& asked_by) {
+// Others than a family's own prefix are names of a program that wrapped the model.
+std::string prefixed(const StoredTensors& stored, const std::string& name) {
+    for (const auto& [other, tensor] : stored)
+        if (other.ends_with("." + name)) return quote(tensor.name);
+    return "";
+}
+
+Error missing(const std::vector<DeclaredWeight>& absent, const StoredModel& stored) {
     constexpr std::size_t shown = 3;
     std::vector<std::string> names;
     for (const DeclaredWeight& weight : absent)
@@ -271,7 +128,10 @@ Error missing(const std::vector<DeclaredWeight>& absent, const std::string& aske
     std::string text =
         "the weights lack tensor" + std::string(absent.size() > 1 ? "s " : " ") + joined(names, ", ");
     if (absent.size() > shown) text += " and " + std::to_string(absent.size() - shown) + " more";
-    return Error{text + ", for which " + asked_by + " asks"};
+    text += ", for which " + stored.asked_by + " asks";
+    const std::string other = prefixed(stored.tensors, absent.front().name);
+    return Error{other.empty() ? text
+                               : text + "; there is " + other + ": leave out what stands before the name"};
 }
 
 // Lists the names of stored tensors that are neither declared nor known to be unnecessary.
@@ -311,11 +171,14 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
     auto stored = in_gguf ? read_gguf_model(model->files_)
                           : read_safetensors_model(files.config, files.index, model->files_, model->held_);
     if (!stored) return stored.error();
+    settle_tied(*stored);
     model->config_ = std::move(stored->config);
+    model->notes_ = std::move(stored->notes);
     model->gguf_ = std::move(stored->gguf);
     const FamilyRules& rules = *stored->rules;
 
     const std::vector<DeclaredWeight> declared = declared_weights(rules, model->config_);
+    if (auto status = check_index(*stored, declared); !status) return status.error();
     std::vector<DeclaredWeight> absent;
     for (const DeclaredWeight& weight : declared) {
         const auto place = stored->tensors.find(weight.name);
@@ -328,13 +191,17 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
         check_numbers(*checked, model->notes_);
         model->weights_.push_back(std::move(*checked));
     }
-    if (!absent.empty()) return missing(absent, stored->asked_by);
+    if (!absent.empty()) return missing(absent, *stored);
     for (const Weight& weight : model->weights_)
         if (weight.paired_rows > 0)
             put_back_rows(weight, std::span(model->files_.find(weight.file)->second)
                                       .subspan(weight.offset, weight.bytes.size()));
     if (const auto names = unused(stored->tensors, declared, rules); !names.empty())
         model->notes_.push_back("not used by this architecture: " + joined(names, ", "));
+    if (!model->config_.unknown_keys.empty())
+        model->notes_.push_back(stored->asked_by + " has keys that " + quote(model->config_.model_type) +
+                                " models do not have, so they change nothing: " +
+                                joined(quoted_all(model->config_.unknown_keys), ", "));
     if (model->in_eight_bits())
         model->notes_.push_back("its matrices are held in 8 bits, rounded as they arrived");
     if (model->gguf_)

@@ -44,10 +44,11 @@ constexpr std::array t5_decoder_weights{
     WeightRule{Part::final_norm, "decoder.final_layer_norm"},
     WeightRule{Part::head, "lm_head"},
 };
-// Some files hold the shared embedding once more for each half, and v1.0's biases that cross-attention does not add.
+// v1.0's files hold biases that cross-attention does not add, and some the shared embedding once more for each half.
 constexpr std::array<std::string_view, 3> t5_buffers{
     "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};
+constexpr std::span<const std::string_view> t5_embedding_names = std::span(t5_buffers).first(2);
 
 }  // namespace
 
@@ -56,7 +57,8 @@ const FamilyRules& t5_rules() {
                                        .prefixes = {},
                                        .weights = t5_decoder_weights,
                                        .buffers = t5_buffers,
-                                       .encoder_weights = t5_encoder_weights};
+                                       .encoder_weights = t5_encoder_weights,
+                                       .embedding_names = t5_embedding_names};
     return rules;
 }
 
