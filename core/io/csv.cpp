@@ -106,6 +106,8 @@ std::optional<float> parse_number(std::string_view field, bool comma_is_point) {
     return value;
 }
 
+constexpr std::string_view comment_mark = "# ";
+
 // Tells whether most of these fields are not numbers.
 template <class Fields, class Text>
 bool are_labels(const Fields& fields, bool comma_is_point, Text text) {
@@ -153,12 +155,13 @@ std::size_t CsvReading::advance() {
     if (trimmed(row).empty()) return *size;
     if (pass_ == Pass::separators)
         count_separators(row);
-    else if (status_ = add(split(row, separator_)); !status_)
+    else if (status_ = add(row); !status_)
         pass_ = Pass::done;
     return *size;
 }
 
 void CsvReading::count_separators(std::string_view row) {
+    if (row.starts_with(comment_mark)) return;
     std::array<bool, 4> seen{};
     Quotes quotes;
     for (char c : trimmed(row))
@@ -169,7 +172,40 @@ void CsvReading::count_separators(std::string_view row) {
     for (std::size_t i = 0; i < seen.size(); ++i) rows_with_[i] += seen[i];
 }
 
-Status CsvReading::add(std::vector<std::string> fields) {
+bool CsvReading::has_label(const std::vector<std::string>& fields) const {
+    return fields.size() > 1 && !parse_number(fields.front(), separator_ != ',');
+}
+
+bool CsvReading::has_numbers(const std::vector<std::string>& fields) const {
+    return fields.size() > 1 && std::ranges::all_of(std::span(fields).subspan(1), [&](const auto& field) {
+               return parse_number(field, separator_ != ',').has_value();
+           });
+}
+
+// The labels that the comment holds, if it has as many fields as rows of numbers have beside their own label.
+void CsvReading::take_comment(const std::vector<std::string>& first_numbers) {
+    const bool labelled = has_label(first_numbers);
+    const std::size_t columns = first_numbers.size() - (labelled ? 1 : 0);
+    for (const std::string_view row : {comment_.substr(comment_mark.size()), comment_}) {
+        std::vector<std::string> fields = split(row, separator_);
+        if (fields.size() != columns && fields.size() != first_numbers.size()) continue;
+        corner_is_empty_ = labelled && fields.size() > columns && trimmed(fields.front()).empty();
+        labels_ = std::move(fields);
+        return;
+    }
+}
+
+Status CsvReading::add(std::string_view row) {
+    std::vector<std::string> fields = split(row, separator_);
+    if (row.starts_with(comment_mark)) {
+        if (!begun_) {
+            numbers_ = has_numbers(fields) ? row : std::string_view();
+            if (numbers_.empty()) comment_ = row;
+        }
+        const bool fits =
+            fields_ > 0 ? fields.size() == fields_ : begun_ && fields.size() == labels_.size() + 1;
+        if (!fits || !has_numbers(fields)) return ok();
+    }
     const bool first_row = !std::exchange(begun_, true);
     if (first_row) {
         corner_is_empty_ = fields.size() > 1 && trimmed(fields.front()).empty();
@@ -178,7 +214,17 @@ Status CsvReading::add(std::vector<std::string> fields) {
             labels_ = std::move(fields);
             return ok();
         }
+        std::vector<std::string> before = split(numbers_, separator_);
+        const bool of_a_token = has_label(fields) && has_numbers(before) && before.size() == fields.size();
+        if (!of_a_token && !numbers_.empty()) comment_ = numbers_;
+        if (!comment_.empty()) take_comment(fields);
+        if (of_a_token)
+            if (const Status added = add_numbers(std::move(before)); !added) return added;
     }
+    return add_numbers(std::move(fields));
+}
+
+Status CsvReading::add_numbers(std::vector<std::string> fields) {
     if (fields_ == 0) fields_ = fields.size();
     const bool fits =
         labels_.empty() || fields_ == labels_.size() || (fields_ == labels_.size() + 1 && !corner_is_empty_);

@@ -141,3 +141,40 @@ TEST_CASE("a large table is read in slices", "[csv]") {
     CHECK(matrix->values.shape() == Shape{300, 100});
     CHECK(matrix->values.matrix()(299, 25) == 299.25f);
 }
+
+TEST_CASE("a header that numpy.savetxt wrote names the columns", "[csv]") {
+    const Tensor two({2, 2}, std::vector<float>{0.5f, 0.5f, 1, 0});
+    for (const std::string text :
+         {"# the cat\n0.5 0.5\n1 0\n", "# the,cat\n0.5,0.5\n1,0\n", "# the\tcat\n0.5\t0.5\n1\t0\n",
+          "# made by a script, in July\n# the cat\n0.5 0.5\n1 0\n# the end\n"}) {
+        INFO(text);
+        CHECK(table(text).values == two);
+        CHECK(table(text).column_labels == Labels{"the", "cat"});
+        CHECK(table(text).row_labels.empty());
+    }
+    // What does not fit is a comment.
+    for (const std::string text :
+         {"# attention of layer 0\n0.5 0.5\n1 0\n", "# from the middle layer\n0.5 0.5\n1 0\n"}) {
+        INFO(text);
+        CHECK(table(text).values == two);
+        CHECK(table(text).column_labels.empty());
+    }
+    CHECK(csv_refusal("# the cat\n") == "this table is empty");
+}
+
+TEST_CASE("tokens that begin with # are labels like others", "[csv]") {
+    const Tensor two({2, 2}, std::vector<float>{0.5f, 0.5f, 1, 0});
+    CHECK(table("##s the\n0.5 0.5\n1 0\n").column_labels == Labels{"##s", "the"});
+    CHECK(table("#the,cat\n0.5,0.5\n1,0\n").column_labels == Labels{"#the", "cat"});
+    const CsvMatrix hashed = table("# the\n# 0.5 0.5\nthe 1 0\n");
+    CHECK(hashed.values == two);
+    CHECK(hashed.column_labels == Labels{"#", "the"});
+    CHECK(hashed.row_labels == Labels{"#", "the"});
+    const CsvMatrix alone = table("# 0.5 0.5\nthe 1 0\n");
+    CHECK(alone.values == two);
+    CHECK(alone.row_labels == Labels{"#", "the"});
+    CHECK(table("# 0 1\n0.5 0.5\n1 0\n").column_labels == Labels{"0", "1"});
+    const CsvMatrix quoted = table(",\"# x\",y\n\"# x\",0.5,0.5\ny,1,0\n");
+    CHECK(quoted.values == two);
+    CHECK(quoted.row_labels == Labels{"# x", "y"});
+}
