@@ -117,9 +117,9 @@ void HeadScoring::finish_rows() {
     Sums sums = sums_.empty() ? Sums{} : sums_.back();
     sums.rows += std::ssize(rows_);
     for (const Row& row : rows_) {
+        if (row.sum == 0 || !std::isfinite(row.sum)) continue;
         sums.weights += row.sum;
         for (double HeadScores::* share : shares) sums.scores.*share += row.parts.*share;
-        if (row.allowed == 0) continue;
         ++sums.counted_rows;
         sums.scores.entropy += row.parts.entropy;
         if (row.allowed == 1) continue;
@@ -134,14 +134,14 @@ void HeadScoring::finish_rows() {
 HeadScores HeadScoring::scores() const {
     const Sums sums = sums_.empty() ? Sums{} : sums_.back();
     HeadScores scores = sums.scores;
-    for (double HeadScores::* share : shares)
-        scores.*share = sums.weights == 0 ? 0 : scores.*share / sums.weights;
-    scores.entropy = sums.counted_rows ? scores.entropy / static_cast<double>(sums.counted_rows) : 0;
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    const bool counts = sums.counted_rows > 0;
+    for (double HeadScores::* share : shares) scores.*share = counts ? scores.*share / sums.weights : none;
+    scores.entropy = counts ? scores.entropy / static_cast<double>(sums.counted_rows) : none;
     const bool of_one_text = copies_ && map_->queries() == map_->keys();
     if (!of_one_text) scores.previous_token = scores.current_token = scores.distance = none;
     if (!of_one_text || copies_->by_token.empty()) scores.duplicate_token = scores.induction = none;
-    scores.spread = sums.wide_rows ? scores.spread / static_cast<double>(sums.wide_rows) : 0;
+    scores.spread = sums.wide_rows ? scores.spread / static_cast<double>(sums.wide_rows) : counts ? 0 : none;
     return scores;
 }
 

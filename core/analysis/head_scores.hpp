@@ -11,7 +11,8 @@
 //
 // All scores but the first token, entropy and spread relate queries and keys of one text: they are NaN for a map that
 // is not square or whose keys are of another text, and so are duplicate token and induction without the tokens. A masked
-// weight counts as 0.
+// weight counts as 0. Rows whose weights sum to 0, and those with a weight that is not finite, count for no score; a head
+// of such rows alone has none.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +34,9 @@ struct HeadScores {
     // Σ A · |q − k| / Σ A, in tokens (Vig & Belinkov 2019, arXiv 1906.04284).
     double distance = 0;
 
-    // −Σ w ln w in nats, the mean over the rows that may attend to something.
+    // −Σ w ln w in nats, the mean over the rows that count.
     double entropy = 0;
-    // Entropy / ln(number of keys that the row may attend to), the mean over the rows that may attend to two or more:
+    // Entropy / ln(number of keys that the row may attend to), the mean over those that may attend to two or more:
     // 0 means that one key has it all, 1 that all keys have the same.
     double spread = 0;
 };
@@ -55,7 +56,7 @@ class HeadScoring {
     struct Sums {
         HeadScores scores;
         double weights = 0;
-        Index counted_rows = 0, wide_rows = 0;  // rows that may attend to something; to two keys or more
+        Index counted_rows = 0, wide_rows = 0;  // of those, rows that may attend to two keys or more
         Index rows = 0;
     };
 

@@ -292,7 +292,7 @@ float Record::weigh(Index head, Index query, Index first_key, std::span<float> r
     }
     double entropy = 0;
     for (const float w : row)
-        if (w > 0) entropy -= static_cast<double>(w) * std::log(static_cast<double>(w));
+        if (w > 0 || std::isnan(w)) entropy -= static_cast<double>(w) * std::log(static_cast<double>(w));
     return static_cast<float>(entropy);
 }
 

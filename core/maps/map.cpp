@@ -250,7 +250,7 @@ class FinishedMap final : public Map {
         double entropy = 0;
         for (const float weight : row) {
             const auto w = static_cast<double>(weight);
-            if (weight > 0) entropy -= w * std::log(w);
+            if (weight > 0 || std::isnan(weight)) entropy -= w * std::log(w);
         }
         return entropy;
     }

@@ -76,7 +76,7 @@ class MergedMap final : public Map {
             double entropy = 0;
             for (std::size_t j = 0; j < sums.size(); ++j) {
                 const double mean = sums[j] / static_cast<double>(rows);
-                if (some[j] && mean > 0) entropy -= mean * std::log(mean);
+                if (some[j] && (mean > 0 || std::isnan(mean))) entropy -= mean * std::log(mean);
                 out[j] = some[j] ? static_cast<float>(mean) : masked_cell;
                 sums[j] = 0;
                 some[j] = 0;

@@ -40,8 +40,9 @@ class SinklessMap final : public Map {
             for (Index j = 0; j < out.cols; ++j) {
                 float& cell = out(r, j);
                 if (cell == masked_cell) continue;
-                cell = left > 0 ? cell / left : 0;
-                if (cell > 0) sum -= static_cast<double>(cell) * std::log(static_cast<double>(cell));
+                cell = left <= 0 ? 0 : cell / left;
+                if (cell > 0 || std::isnan(cell))
+                    sum -= static_cast<double>(cell) * std::log(static_cast<double>(cell));
             }
             if (map_ == weights_ && !entropy.empty()) entropy[static_cast<std::size_t>(r)] += sum;
         }

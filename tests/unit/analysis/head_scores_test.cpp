@@ -173,3 +173,47 @@ TEST_CASE("what tokens or a square map would have to say is no number without th
     CHECK(across.entropy > 0);
     CHECK(across.first_token > 0);
 }
+
+TEST_CASE("a row that is not a number takes no score away from the others, and zero rows count for none") {
+    const std::vector<float> good{1,    0,     0,     0, 0.25f, 0.75f, 0,    0,
+                                  0.5f, 0.25f, 0.25f, 0, 0.1f,  0.2f,  0.3f, 0.4f};
+    const auto scored = [](std::vector<float> numbers, Index rows) {
+        const auto owner = std::make_shared<const std::vector<float>>(std::move(numbers));
+        const ArrayView array{DType::f32, false, {rows, 4}, {4, 1}, std::as_bytes(std::span(*owner))};
+        const std::vector<std::int32_t> ids{7, 8, 7, 9};
+        HeadScoring scoring(*finished_map({owner, array}), ids);
+        while (scoring.step()) {
+        }
+        return scoring.scores();
+    };
+    constexpr double HeadScores::* all[] = {&HeadScores::previous_token, &HeadScores::current_token,
+                                            &HeadScores::first_token,    &HeadScores::duplicate_token,
+                                            &HeadScores::induction,      &HeadScores::distance,
+                                            &HeadScores::entropy,        &HeadScores::spread};
+    const HeadScores whole = scored(good, 4);
+    for (const float odd : {std::nanf(""), std::numeric_limits<float>::infinity(), 0.0f}) {
+        CAPTURE(odd);
+        // The second row lies on the keys in such a way that each score moves.
+        std::vector<float> numbers = good;
+        for (std::size_t j = 4; j < 8; ++j) numbers[j] = odd;
+        const HeadScores some = scored(numbers, 4);
+        for (double HeadScores::* score : all) CHECK(std::isfinite(some.*score));
+        CHECK_THAT(some.first_token, WithinAbs((1 + 0.5 + 0.1) / 3, 1e-6));
+        CHECK_THAT(some.entropy,
+                   WithinAbs((whole.entropy * 4 + 0.25 * std::log(0.25) + 0.75 * std::log(0.75)) / 3, 1e-6));
+        const HeadScores none = scored(std::vector<float>(16, odd), 4);
+        for (double HeadScores::* score : all) CHECK(std::isnan(none.*score));
+    }
+}
+
+TEST_CASE("the entropy of a row with a weight that is no number is none") {
+    const auto owner =
+        std::make_shared<const std::vector<float>>(std::vector<float>{0.5f, 0.5f, 0, 1, std::nanf(""), 0});
+    const ArrayView array{DType::f32, false, {2, 3}, {3, 1}, std::as_bytes(std::span(*owner))};
+    const MapPointer map = *finished_map({owner, array});
+    Tensor cells({2, 3});
+    std::vector<double> entropies(2);
+    map->cells({{0, 2}, {0, 3}}, cells.matrix(), entropies);
+    CHECK_THAT(entropies[0], WithinAbs(std::log(2.0), 1e-9));
+    CHECK(std::isnan(entropies[1]));
+}
