@@ -35,7 +35,8 @@ struct Matched {
     Index layers = 1, heads = 1, queries = 0, keys = 0;
     // There are as many as queries and keys, or none; then positions are shown instead.
     std::vector<std::string> query_tokens, key_tokens;
-    std::vector<std::string> notes;  // sentences that say what was left out, and why
+    std::vector<std::string> notes;   // sentences that say what was left out, and why
+    std::vector<std::string> chosen;  // of a batch: "number 1 of 3 along axis 1", counted from 0
 };
 
 struct Choice {

@@ -24,7 +24,12 @@ Status Matcher::choose_elements(PlacedTensor& place, int from, int to) {
                                 shown(place.tensor) + ": which of the " + std::to_string(shape[a]) +
                                     " along its axis " + std::to_string(axis) + " is to be shown?",
                                 choices);
-        if (answer) place.at[a] = std::ranges::find(choices, *answer, &Choice::answer) - choices.begin();
+        if (!answer) continue;
+        place.at[a] = std::ranges::find(choices, *answer, &Choice::answer) - choices.begin();
+        std::string chosen =
+            "number " + *answer + " of " + std::to_string(shape[a]) + " along axis " + std::to_string(axis);
+        if (std::ranges::find(matched_.chosen, chosen) == matched_.chosen.end())
+            matched_.chosen.push_back(std::move(chosen));
     }
     return ok();
 }

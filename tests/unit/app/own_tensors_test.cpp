@@ -423,3 +423,51 @@ TEST_CASE("a selection of another lens does not reach beyond the tensors, nor th
     v.drop({{"attention.npy", weights_npy({1, 1})}});
     CHECK(v.state().selection == Selection{});
 }
+
+TEST_CASE("tokens of white space are shown as a sentence's are", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"attention.npy", weights_npy({4, 4})},
+            {"tokens.json", text_file(R"(["\n", " ", "\u200d", " cat"])")}});
+    REQUIRE(v.open());
+    const std::vector<std::string> shown{"↵", "·", "\\u200D", "·cat"};
+    CHECK(v.open()->query_names() == shown);
+    CHECK(std::ranges::equal(v.open()->key_tokens(), shown));
+}
+
+TEST_CASE("the element of a batch that was chosen is told, is in the link, and comes back with it",
+          "[tensors]") {
+    const Drop files{{"attention.npy", weights_npy({2, 3, 2, 4, 4})}};
+    TensorsVisit v;
+    v.drop(files);
+    REQUIRE(v.own().opening());
+    const Question question = v.own().opening()->questions().front();
+    v.answer(question.id, "2");
+    REQUIRE(v.open());
+    CHECK(v.open()->summary() ==
+          "2 layers × 2 heads · 4 queries × 4 keys · float32 · number 2 of 3 along axis 1");
+    const std::string link = to_fragment(v.state());
+    const float cell = v.cell(0, 0, 1, 2);
+
+    TensorsVisit other;
+    other.visit.open_fragment(link);
+    other.drop(files);
+    REQUIRE(other.open());
+    CHECK(other.open()->summary() == v.open()->summary());
+    CHECK(other.cell(0, 0, 1, 2) == cell);
+    CHECK(to_fragment(other.state()) == link);
+    // Files of other names are asked about afresh.
+    TensorsVisit renamed;
+    renamed.visit.open_fragment(link);
+    renamed.drop({{"other.npy", files.front().second}});
+    CHECK(renamed.own().opening());
+
+    // Another answer is a step that undo takes back.
+    v.own().ask_again();
+    v.work();
+    v.answer(question.id, "0");
+    CHECK(v.cell(0, 0, 1, 2) != cell);
+    v.visit.undo();
+    v.work();
+    CHECK(v.cell(0, 0, 1, 2) == cell);
+    CHECK(to_fragment(v.state()) == link);
+}

@@ -392,6 +392,8 @@ class RandomCommands {
              [](R& r, const State&) -> Command {
                  OpenTensors files;
                  for (Index i = r.below(4); i > 0; --i) files.files.push_back(r.text());
+                 for (Index i = r.below(3); i > 0; --i)
+                     files.answers["element " + std::to_string(i)] = r.text();
                  return files;
              }},
             {"SetTensorRule", 1,

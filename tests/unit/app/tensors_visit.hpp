@@ -55,7 +55,7 @@ inline void put(app::Visit& visit, const Drop& files) {
         REQUIRE(to);
         std::ranges::copy(bytes, *to);
     }
-    own.arrived();
+    own.arrived(app::tensors_of(visit.state()).files, app::tensors_of(visit.state()).answers);
 }
 
 struct TensorsVisit {

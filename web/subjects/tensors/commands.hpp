@@ -6,9 +6,10 @@
 
 namespace attn::app {
 
-// Names the open files and shows them; no names: they are closed.
+// Names the open files, and what was answered about them, and shows them; no names: they are closed.
 struct OpenTensors {
     std::vector<std::string> files = {};
+    decltype(TensorsState::answers) answers = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
@@ -21,5 +22,7 @@ struct SetTensorRule {
 inline constexpr std::size_t tensor_file_limit = 1024;
 // Says whether files may have these names: at most tensor_file_limit names of UTF-8, 1 to 200 bytes each.
 bool are_file_names(const std::vector<std::string>& names);
+// At most 64, of UTF-8, each of at most 200 bytes.
+bool are_answers(const decltype(TensorsState::answers)& answers);
 
 }  // namespace attn::app

@@ -41,6 +41,25 @@ constexpr LinkRow tensors_rows[] = {
          const std::string names = write_names(tensors_of(s).files);
          return names.empty() ? std::nullopt : std::optional(names);
      }},
+    {"tensors.answers", "what was answered about the files: question=answer, separated by commas",
+     [](State& s, const std::string& value) {
+         decltype(TensorsState::answers) answers;
+         if (!fits_into_a_link(value)) return false;
+         for (const std::string& each : read_names(value)) {
+             const std::size_t equals = each.find('=');
+             if (equals == std::string::npos) return false;
+             answers[each.substr(0, equals)] = each.substr(equals + 1);
+         }
+         if (!are_answers(answers)) return false;
+         s.edit<TensorsState>().answers = std::move(answers);
+         return true;
+     },
+     [](const State& s, const State&) -> std::optional<std::string> {
+         std::vector<std::string> each;
+         for (const auto& [question, answer] : tensors_of(s).answers) each.push_back(question + "=" + answer);
+         const std::string answers = write_names(each);
+         return each.empty() || !fits_into_a_link(answers) ? std::nullopt : std::optional(answers);
+     }},
     {"rule", "causal or past, and unscaled",
      [](State& s, const std::string& value) {
          const auto rule = read_rule(value);

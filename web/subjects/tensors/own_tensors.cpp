@@ -38,7 +38,7 @@ Result<std::byte*> OwnTensors::buffer(const std::string& file, std::uint64_t siz
     return intake_.buffer(file, size, bytes);
 }
 
-void OwnTensors::arrived() {
+void OwnTensors::arrived(const std::vector<std::string>& named, const Answers& answers) {
     const std::vector<TensorFile> fresh = intake_.take();
     if (fresh.empty()) return;
     attempts_.clear();
@@ -48,6 +48,8 @@ void OwnTensors::arrived() {
     else if (!tokens || waiting_.empty())
         attempts_.push_back({fresh, {}});
     if (!waiting_.empty()) attempts_.push_back({together(waiting_, fresh), {}});
+    for (Attempt& attempt : attempts_)
+        if (std::ranges::is_permutation(names_of(attempt.files), named)) attempt.answers = answers;
     try_next();
 }
 
@@ -63,9 +65,9 @@ void OwnTensors::answer(const std::string& question, const std::string& answer) 
     settle();
 }
 
-void OwnTensors::ask_again() {
+void OwnTensors::open_with(const Answers& answers) {
     if (!open_) return;
-    attempts_.assign(1, {open_->files(), {}});
+    attempts_.assign(1, {open_->files(), answers});
     try_next();
 }
 

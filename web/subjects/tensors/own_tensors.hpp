@@ -15,7 +15,8 @@ class OwnTensors {
   public:
     // For dropped files, call buffer() for each, then one of the other two.
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
-    void arrived();
+    // The answers are those of a link about files of these names, if one was followed.
+    void arrived(const std::vector<std::string>& named = {}, const Answers& answers = {});
     void discard() { intake_.discard(); }
 
     TensorSet* open() { return open_.get(); }
@@ -28,8 +29,9 @@ class OwnTensors {
     }
 
     void answer(const std::string& question, const std::string& answer);
-    void ask_again();  // discards the answers given for the open tensors
-    void cancel();     // cancels what is being opened, and what waits
+    void ask_again() { open_with({}); }
+    void open_with(const Answers& answers);  // the open tensors, with others than were given about them
+    void cancel();                           // cancels what is being opened, and what waits
     void close() { open_.reset(); }
 
     // Works until until_ms of now_ms(); true while there is more to do.

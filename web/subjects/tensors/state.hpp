@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,7 @@ inline constexpr std::array<const char*, 2> scale_names{"1/√d", "none"};
 
 struct TensorsState {
     std::vector<std::string> files;  // of the open files, or those that a link was made with
+    std::map<std::string, std::string, std::less<>> answers;  // to what they left open, by the questions' ids
     TensorRule rule;
     bool operator==(const TensorsState&) const = default;
 };

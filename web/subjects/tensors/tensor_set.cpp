@@ -12,15 +12,21 @@
 #include "maps/merged.hpp"
 #include "text/byte_level_tokens.hpp"
 #include "text/utf8.hpp"
+#include "text/visible.hpp"
 
 namespace attn::app {
 
 namespace {
 
-std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
-    std::vector<std::string> names;
+// The tokens as a sentence's are shown.
+void make_visible(std::vector<std::string>& tokens) {
     std::string storage;
-    for (const std::string& token : read_byte_level(tokens)) names.emplace_back(well_formed(token, storage));
+    tokens = read_byte_level(tokens);
+    for (std::string& token : tokens) token = visible(well_formed(token, storage));
+}
+
+std::vector<std::string> names_or_positions(const std::vector<std::string>& tokens, Index count) {
+    std::vector<std::string> names = tokens;
     for (Index i = std::ssize(names); i < count; ++i) names.push_back(std::to_string(i));
     return names;
 }
@@ -86,6 +92,8 @@ double OpenTensor::value(Index layer, Index head, Index row, Index column) const
 }
 
 TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(new_version()), version_(serial_) {
+    make_visible(parts_.matched.query_tokens);
+    make_visible(parts_.matched.key_tokens);
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
     if (has_tokens()) {
@@ -130,7 +138,9 @@ std::string TensorSet::summary() const {
         text += " · d_k " + std::to_string(k[3]);
         if (k[1] != heads()) text += " · " + counted(k[1], "head") + " of keys";
     }
-    return text + " · " + std::string(name(dtype));
+    text += " · " + std::string(name(dtype));
+    for (const std::string& chosen : parts_.matched.chosen) text += " · " + chosen;
+    return text;
 }
 
 std::vector<TensorSet::Remark> TensorSet::remarks() const {

@@ -46,7 +46,7 @@ bool TensorsSubject::work(Urgency urgency, double until_ms) {
         visit().perform(OpenSubject{tensors_subject});
     if (own_.take_opened()) {
         const TensorSet& set = *open();
-        visit().perform(OpenTensors{names_of(set.files())});
+        visit().perform(OpenTensors{names_of(set.files()), set.answers()});
         if (state().subject == tensors_subject) fit_selection();
         visit().announce(set.title() + ": " + set.summary() + ".");
     }
@@ -60,6 +60,13 @@ std::uint64_t TensorsSubject::milestones() const {
 
 void TensorsSubject::receive(State& state, const State&, Change how) {
     name_open_files(state, how == Change::replaced);
+    const TensorSet* set = open();
+    if (!set || how == Change::command || tensors_of(state).answers == set->answers()) return;
+    // Links of old say nothing of them.
+    if (tensors_of(state).answers.empty())
+        state.edit<TensorsState>().answers = set->answers();
+    else if (!own_.opening())
+        own_.open_with(tensors_of(state).answers);
 }
 
 // If a link or undo names other files, the open ones are shown.
@@ -71,6 +78,7 @@ void TensorsSubject::name_open_files(State& wanted, bool say) const {
         visit().notice("This link was made with " + listed(files) + ". Drop " +
                        (files.size() == 1 ? "it" : "them") + " onto the page to see the same.");
     wanted.edit<TensorsState>().files = names_of(set->files());
+    wanted.edit<TensorsState>().answers = set->answers();
 }
 
 void TensorsSubject::fit_selection() {

@@ -59,7 +59,7 @@ class TensorsSubject final : public Subject {
             return subject.own_.buffer(file, size);
         }
         bool arrived() override {
-            subject.own_.arrived();
+            subject.own_.arrived(subject.now().files, subject.now().answers);
             return true;
         }
         void discard() override { subject.own_.discard(); }
