@@ -129,6 +129,8 @@ class Resident {
     virtual std::optional<Progress> progress() const { return std::nullopt; }
     // Changes whenever there is something new for the user to see.
     virtual std::uint64_t milestones() const { return 0; }
+    // What it computed and keeps in memory while another is shown.
+    virtual std::int64_t memory_kept() const { return 0; }
 
     // ---- The page around it -------------------------------------------------------------------------------
     // Return the sentence box, while this subject uses it, and the boxes of other texts.

@@ -59,6 +59,7 @@ Result<TrainingRun> TrainingRun::fork(const TrainingRun& from, TrainingPlan plan
     const Checkpoint newest = run.checkpoints_.back();
     const auto losses = from.losses().first(static_cast<std::size_t>(newest.step));
     run.losses_.assign(losses.begin(), losses.end());
+    run.targets_ = from.targets_;
     for (const TrainingPoint& point : from.points_)
         if (point.step < newest.step) run.points_.push_back(point);
     std::erase_if(run.checkpoints_, [&](const Checkpoint& each) { return each.step == newest.step; });
@@ -124,6 +125,7 @@ void TrainingRun::work() {
     if (!done) return fail(done.error());
     if (!*done) return;
     losses_.push_back(static_cast<float>(trainer_->last().loss));
+    targets_ = trainer_->last().targets;
     const std::int64_t step = trainer_->steps_taken();
     Status status = enter_values();
     if (status && (step % point_stride_ == 0 || step == plan_.steps)) status = begin_measuring();
@@ -143,6 +145,14 @@ void TrainingRun::keep_point() {
     checkpoints_.push_back({step, std::make_shared<const std::vector<std::byte>>(trainer_->checkpoint())});
     const std::size_t room = checkpoint_bytes_limit / checkpoints_.back().bytes->size();
     thin(checkpoints_, std::clamp<std::size_t>(room, 2, points_limit), checkpoint_stride_);
+}
+
+std::int64_t TrainingRun::bytes(std::set<const void*>& counted) const {
+    std::int64_t bytes = std::ssize(losses_) * static_cast<std::int64_t>(sizeof(float));
+    for (const Checkpoint& each : checkpoints_)
+        if (counted.insert(each.bytes.get()).second) bytes += std::ssize(*each.bytes);
+    if (trainer_ && !checkpoints_.empty()) bytes += std::ssize(*checkpoints_.back().bytes);
+    return bytes;
 }
 
 void TrainingRun::fail(Error error) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,9 @@ class TrainingRun {
     const TrainingPlan& plan() const { return plan_; }
     const TrainingData& data() const { return *data_; }
 
+    // What it holds in memory: its checkpoints but those that are counted already, and what goes on from the newest.
+    std::int64_t bytes(std::set<const void*>& counted) const;
+
     // Works towards step `target` for about `budget_ms`; true while there is more to do.
     bool advance(std::int64_t target, double budget_ms);
     // Returns the newest step that state_at() can show; after a failure, that of the last good checkpoint.
@@ -47,6 +51,7 @@ class TrainingRun {
     const std::optional<Error>& failure() const { return failure_; }  // the run cannot go on
 
     std::span<const float> losses() const { return losses_; }  // nats per target, one for each step's batch
+    Index targets() const { return targets_; }  // that the newest loss is the mean over; 0: no step was taken
     // Returns at most 256 points in ascending order of steps, at a stride that grows with the run, and the
     // newest one.
     std::span<const TrainingPoint> points() const { return points_; }
@@ -85,6 +90,7 @@ class TrainingRun {
     ParameterLayout layout_;
     std::optional<HeadMeasuring> measuring_;
     std::vector<float> losses_;
+    Index targets_ = 0;
     std::vector<TrainingPoint> points_;
     std::vector<Checkpoint> checkpoints_;
     std::int64_t point_stride_ = 4, checkpoint_stride_ = 4;

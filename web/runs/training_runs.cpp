@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 
 namespace attn::app {
 
@@ -22,7 +23,31 @@ bool TrainingRuns::work(const TrainingState& state, double budget_ms) {
         if (run->failure()) error_ = run->failure();
         if (more) return true;
     }
+    let_go();
     return false;
+}
+
+std::int64_t TrainingRuns::bytes() const {
+    std::set<const void*> counted;
+    std::int64_t bytes = 0;
+    for (const Run& run : runs_) bytes += run->bytes(counted);
+    return bytes;
+}
+
+// Drops runs that are not wanted, the least trained first: a slider on its way asks for many that nobody trains, and they
+// are not worth a finished one, to which undo leads back.
+void TrainingRuns::let_go() {
+    const auto is_wanted = [&](const Run& run) {
+        return run == shown_.run || run == compared_.run || run == prepared_;
+    };
+    while (runs_.size() > kept_limit || bytes() > most_bytes_) {
+        // The wanted count as more than any other; of others that are alike the one wanted longest ago goes.
+        const auto least = std::min_element(runs_.rbegin(), runs_.rend(), [&](const Run& a, const Run& b) {
+            return std::pair(is_wanted(a), a->steps_taken()) < std::pair(is_wanted(b), b->steps_taken());
+        });
+        if (least == runs_.rend() || is_wanted(*least)) return;
+        runs_.erase(std::next(least).base());
+    }
 }
 
 bool TrainingRuns::prepare(const TrainedHere& network, double budget_ms) {
@@ -33,6 +58,7 @@ bool TrainingRuns::prepare(const TrainedHere& network, double budget_ms) {
             prepared_ = *std::move(run);
         else
             error_ = run.error();
+        let_go();
     }
     if (!prepared_ || prepared_->shown_step(network.step) == network.step) return false;
     prepared_->advance(network.step, budget_ms);
@@ -60,6 +86,7 @@ void TrainingRuns::fill(Place& place, const TrainingPlan* plan) {
         place.run = *std::move(run);
     else
         error_ = run.error();
+    let_go();
 }
 
 Result<TrainingRuns::Run> TrainingRuns::run_of(const TrainingPlan& plan) {
@@ -81,13 +108,6 @@ Result<TrainingRuns::Run> TrainingRuns::run_of(const TrainingPlan& plan) {
         run = std::make_shared<TrainingRun>(*std::move(made));
     }
     runs_.push_front(run);
-    // A slider on its way asks for many that nobody trains; they are not worth a finished one, to which undo leads back.
-    if (runs_.size() > kept_limit) {
-        const auto least = std::min_element(runs_.rbegin(), runs_.rend() - 1, [](const Run& a, const Run& b) {
-            return a->steps_taken() < b->steps_taken();
-        });
-        runs_.erase(std::next(least).base());
-    }
     return run;
 }
 

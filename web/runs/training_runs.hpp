@@ -1,4 +1,4 @@
-// Keeps the runs that are wanted, and a few that were wanted before. A run is made when it is first wanted,
+// Keeps the runs that are wanted, and a few that were wanted before, as far as their memory goes. A run is made when it is first wanted,
 // forked from the run that shares most of its beginning.
 #pragma once
 
@@ -22,6 +22,9 @@ struct Handover {
 
 class TrainingRuns {
   public:
+    // From so many bytes on, only runs that are wanted stay.
+    explicit TrainingRuns(std::int64_t most_bytes = 80'000'000) : most_bytes_(most_bytes) {}
+
     std::optional<Handover> handover;
     // While a network is prepared for a handover, the wanted runs pause.
     bool rests = false;
@@ -37,6 +40,8 @@ class TrainingRuns {
     // Returns the run that has reached the network or is getting there; null before prepare(), and if its
     // plan cannot be run.
     const TrainingRun* prepared() const { return prepared_.get(); }
+
+    std::int64_t bytes() const;  // of all runs that are kept
 
     const std::optional<TrainingPlan>& wanted_plan() const { return shown_.plan; }
     // Null until work() has made them, and if none is wanted.
@@ -56,10 +61,12 @@ class TrainingRuns {
     static constexpr std::size_t kept_limit = 4;
 
     void fill(Place& place, const TrainingPlan* plan);
+    void let_go();
     Result<Run> run_of(const TrainingPlan& plan);
     Result<Run> run_to(const TrainedHere& network);
     const TrainingView* view(Place& place, const TrainingState& state);
 
+    std::int64_t most_bytes_;
     std::deque<Run> runs_;  // most recently wanted first
     Place shown_, compared_;
     std::optional<TrainedHere> prepared_for_;

@@ -128,3 +128,34 @@ TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
     CHECK_FALSE(runs.take_error());
     CHECK(runs.shown_view(training_of(s)) != nullptr);
 }
+
+TEST_CASE("runs that are no longer wanted are kept as far as memory goes") {
+    const Threads one(1);
+    const auto with_rate = [](double rate) {
+        State s = with_small_plan();
+        TrainingPlan plan = training_of(s).plan;
+        plan.values.rate = rate;
+        return after(after(s, SetTrainingPlan{plan}), RunTraining{true});
+    };
+    TrainingRuns roomy;
+    finish_run(roomy, with_rate(0.001));
+    const std::int64_t of_one = roomy.bytes();
+    CHECK(of_one > 0);
+    for (const double rate : {0.002, 0.003, 0.004, 0.005}) finish_run(roomy, with_rate(rate));
+    CHECK(roomy.bytes() == 4 * of_one);
+
+    TrainingRuns narrow(of_one * 5 / 2);
+    for (const double rate : {0.001, 0.002, 0.003, 0.004}) {
+        finish_run(narrow, with_rate(rate));
+        CHECK(narrow.bytes() <= of_one * 5 / 2);
+        REQUIRE(narrow.shown());
+        CHECK(narrow.shown()->steps_taken() == 24);
+    }
+    CHECK(narrow.bytes() == 2 * of_one);
+    // One that is shown stays, however much it takes.
+    TrainingRuns none(1);
+    finish_run(none, with_rate(0.001));
+    CHECK(none.shown()->steps_taken() == 24);
+    CHECK(none.bytes() == of_one);
+    CHECK(none.shown()->targets() > 0);
+}

@@ -198,3 +198,21 @@ TEST_CASE("a network of symbols shows its alphabet when it is open, before and w
     CHECK_FALSE(screen.shows("sentence/type"));
     CHECK(screen.shows("sentence/alphabet"));
 }
+
+TEST_CASE("what training keeps is told once its tab is left") {
+    Screen screen({1440, 900});
+    TrainingPlan plan = small(8);
+    plan.d_model = 128;
+    train(screen, plan, 8);
+    const auto told = [&] {
+        screen.settle();
+        return std::ranges::any_of(ui::semantics(), [](const ui::Node& node) {
+            return node.name.find("Training keeps ") != std::string::npos &&
+                   node.name.find(" MB") != std::string::npos;
+        });
+    };
+    CHECK(runs_in(screen.visit).bytes() > 1'000'000);
+    CHECK_FALSE(told());
+    screen.visit.perform(OpenSubject{worked_subject});
+    CHECK(told());
+}

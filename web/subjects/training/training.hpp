@@ -53,6 +53,7 @@ class TrainingSubject final : public Subject {
     void fit_selection() override;
     bool work(Urgency urgency, double until_ms) override;
     std::uint64_t milestones() const override { return naming_.milestones(); }
+    std::int64_t memory_kept() const override { return runs_.bytes(); }
     std::optional<TextBox> text_box() const override;
     void text_typed(Box box, const std::string& text) override;
     std::string probe() const override;
