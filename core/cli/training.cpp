@@ -89,21 +89,21 @@ Status train_to_end(AnyTrainer& trainer, const TrainingSettings& settings, Index
     const Clock::time_point start = Clock::now();
     const std::int64_t first = trainer.steps_taken();
     Clock::time_point told = start, saved = start, measured = start;
-    double loss = 0, outside = 0;  // seconds spent on anything but training
-    std::int64_t since = 0;
+    double loss = 0, outside = 0;  // the sum over targets; seconds spent on anything but training
+    std::int64_t since = 0;        // targets
     while (trainer.steps_taken() < settings.schedule.steps) {
         const auto step = trainer.step();
         if (!step) return step.error();
-        loss += step->loss;
-        ++since;
+        loss += step->loss * static_cast<double>(step->targets);
+        since += step->targets;
         const bool last = trainer.steps_taken() == settings.schedule.steps;
         if (seconds_since(told) >= report_seconds || last) {
             const double speed = static_cast<double>((trainer.steps_taken() - first) * units) /
                                  (seconds_since(start) - outside);
             std::printf(
-                "step %lld  loss %.4f  gradient %.2f  rate %.2e  %.0f %s/s  %.0f s left\n",
+                "step %lld  loss %.4f over %lld targets  gradient %.2f  rate %.2e  %.0f %s/s  %.0f s left\n",
                 static_cast<long long>(trainer.steps_taken()), loss / static_cast<double>(since),
-                step->gradient_norm, step->rate, speed, what,
+                static_cast<long long>(since), step->gradient_norm, step->rate, speed, what,
                 static_cast<double>((settings.schedule.steps - trainer.steps_taken()) * units) / speed);
             std::fflush(stdout);
             told = Clock::now();

@@ -40,7 +40,11 @@ ordered_json scores_json(const TranslationScores& scores) {
     for (const TranslationScores::Head& head : scores.heads)
         heads.push_back(
             {{"layer", head.at.layer}, {"head", head.at.head}, {"aligned", rounded(head.aligned)}});
-    return {{"translation", {{"pairs", scores.pairs}, {"seed", card_seed}, {"right", rounded(scores.right)}}},
+    return {{"translation",
+             {{"pairs", scores.pairs},
+              {"seed", card_seed},
+              {"right", rounded(scores.right)},
+              {"combining", rounded(scores.combining)}}},
             {"heads", heads}};
 }
 
@@ -68,11 +72,13 @@ std::string card_of(const Translator& translator, const TranslationScores& score
     text += "| words aligned as by the grammar, cross head " +
             name(scores.best.at.layer, scores.best.at.head) + " | " + percent(scores.best.aligned) + " |\n\n";
     text +=
-        "The pairs (seed " + std::to_string(card_seed) +
-        ") are in no training batch, and most of them combine words that no batch combines. The likeliest "
-        "token is taken each time. A French word is aligned if the strongest weight of the row that writes "
-        "it "
-        "is on an English word that it comes from; the grammar's own translation is read.";
+        "The pairs (seed " + std::to_string(card_seed) + ") are in no training batch; " +
+        percent(scores.combining) +
+        " of them combine an adjective with a noun, or a noun with a verb, as no pair of any batch does. The "
+        "likeliest token is taken each time. A French word is aligned if the strongest weight of the row "
+        "that "
+        "writes it is on an English word that it comes from, a full stop not counted; the grammar's own "
+        "translation is read.";
     if (!recipe.empty()) text += " Nothing in the loss asked for it.";
     text += "\n\n| cross head | aligned |\n| --- | --- |\n";
     for (const TranslationScores::Head& head : scores.heads)

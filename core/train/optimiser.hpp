@@ -47,9 +47,10 @@ class Optimiser {
 
     struct Step {
         std::int64_t number = 0;   // of the step that was taken, from 0
-        double loss = 0;           // nats per token, over its batch
+        double loss = 0;           // nats, the mean over the targets of its batch
         double gradient_norm = 0;  // before clipping
         double rate = 0;
+        Index targets = 0;  // that the loss is the mean over
     };
     // The gradients are those of one or more threads, which are added up in this order and become 0. If the loss or
     // their sum is not finite, it is an error and no parameter changes.

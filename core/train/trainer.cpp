@@ -110,6 +110,7 @@ Result<bool> Trainer::advance() {
     const auto step = optimiser_.step(loss / static_cast<double>(std::max<Index>(counted, 1)), gradients);
     if (!step) return step.error();
     last_ = *step;
+    last_.targets = counted;
     return true;
 }
 

@@ -116,7 +116,7 @@ std::string_view adverb_word(Adverb adverb) {
 }
 
 void Draw::combine(std::string_view one, std::string_view other) {
-    made_.held_out |=
+    made_.combines |=
         Random(hashed(one) + 3 * hashed(other)).bits() % one_combination_in == 0;  // in this order
 }
 
@@ -439,7 +439,7 @@ Translation Draw::finished() {
     made_.french[0] = capitalised(made_.french[0]);
     // By its words, so that a full stop does not make another sentence of it.
     const std::string words = text_of(made_.english);
-    made_.held_out |= hashed(words) % one_sentence_in == 0 || words == example;
+    made_.held_out = made_.combines || hashed(words) % one_sentence_in == 0 || words == example;
     if (chance(80)) {
         made_.sources.push_back({std::ssize(made_.english)});
         made_.english.emplace_back(".");

@@ -25,6 +25,7 @@ struct Translation {
     std::vector<std::vector<Index>>
         sources;  // of each French piece: the English pieces that it comes from, ascending
     bool held_out = false;
+    bool combines = false;  // words that no pair combines which is not held out
 };
 
 // The same seed gives the same pairs on every platform. A tenth of the pairs, about, is held out, as a function of the

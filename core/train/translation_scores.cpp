@@ -11,7 +11,7 @@ namespace {
 constexpr Index pairs_at_once = 32;
 
 struct Counts {
-    Index right = 0, pieces = 0;
+    Index right = 0, words = 0;
     std::vector<Index> aligned;  // for each head
 };
 
@@ -19,6 +19,11 @@ struct Counts {
 Index strongest(ConstMatrix weights, Index query) {
     const float* row = weights.row(query);
     return std::max_element(row, row + weights.cols) - row;
+}
+
+// How many of the French pieces are words: all but a full stop at the end.
+std::size_t words_of(const Translation& pair) {
+    return pair.sources.size() - (!pair.french.empty() && pair.french.back() == "." ? 1 : 0);
 }
 
 void count_aligned(const EncoderDecoder& network, std::span<const Translation> pairs,
@@ -30,7 +35,7 @@ void count_aligned(const EncoderDecoder& network, std::span<const Translation> p
             const Tensor weights =
                 network.weights(EncoderDecoder::Attention::cross, layer, static_cast<Index>(pair), kept);
             for (Index h = 0; h < network.config().heads; ++h)
-                for (std::size_t i = 0; i < pairs[pair].sources.size(); ++i)
+                for (std::size_t i = 0; i < words_of(pairs[pair]); ++i)
                     counts.aligned[head + static_cast<std::size_t>(h)] += std::ranges::count(
                         pairs[pair].sources[i], strongest(weights.heads().head(h), static_cast<Index>(i)));
         }
@@ -47,7 +52,7 @@ Counts counted(const EncoderDecoder& network, std::span<const float> parameters,
         const auto from = vocabulary.ids(pair.english), to = vocabulary.ids(pair.french);
         read.add(from, to, config.start_id);
         longest = std::max({longest, std::ssize(from), std::ssize(to)});
-        counts.pieces += std::ssize(pair.sources);
+        counts.words += static_cast<Index>(words_of(pair));
     }
     const auto kept = network.activations(longest * std::ssize(pairs), longest);
     network.loss(parameters, read, *kept);
@@ -93,14 +98,16 @@ TranslationScores score_translations(const EncoderDecoder& network, std::span<co
     TranslationScores scores{.pairs = std::ssize(pairs), .heads = {}, .best = {}};
     for (Index layer = 0; layer < network.config().decoder_layers; ++layer)
         for (Index head = 0; head < network.config().heads; ++head) scores.heads.push_back({{layer, head}});
-    double pieces = 0;
+    double words = 0;
     for (const Counts& part : parts) {
         scores.right += static_cast<double>(part.right) / static_cast<double>(pairs.size());
-        pieces += static_cast<double>(part.pieces);
+        words += static_cast<double>(part.words);
         for (std::size_t i = 0; i < scores.heads.size(); ++i)
             scores.heads[i].aligned += static_cast<double>(part.aligned[i]);
     }
-    for (TranslationScores::Head& head : scores.heads) head.aligned /= pieces;
+    for (TranslationScores::Head& head : scores.heads) head.aligned /= words;
+    scores.combining = static_cast<double>(std::ranges::count(pairs, true, &Translation::combines)) /
+                       static_cast<double>(pairs.size());
     if (!scores.heads.empty())
         scores.best = *std::ranges::max_element(scores.heads, {}, &TranslationScores::Head::aligned);
     return scores;

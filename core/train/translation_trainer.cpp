@@ -63,7 +63,9 @@ Result<Optimiser::Step> TranslationTrainer::step() {
         loss += shard.loss;
         gradients.emplace_back(shard.gradients);
     }
-    return optimiser_.step(loss / static_cast<double>(counted), gradients);
+    auto step = optimiser_.step(loss / static_cast<double>(counted), gradients);
+    if (step) step->targets = counted;
+    return step;
 }
 
 Result<TranslationTrainer> TranslationTrainer::resume(std::span<const std::byte> config_json,

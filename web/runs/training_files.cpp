@@ -86,7 +86,8 @@ std::string model_card(const TrainingRun& run, const TrainingView& view, const s
     row("Heads left out", heads_left_out(values));
     if (view.step > 0)
         row("Loss", fixed(static_cast<double>(run.losses()[static_cast<std::size_t>(view.step - 1)]), 4) +
-                        " nats a token, of the last step's sequences");
+                        " nats, the mean over the " + many(run.targets(), "target") +
+                        " of the last step's sequences");
     if (!plan.changes.empty())
         card +=
             "\nLearning rate, sequences, mask and heads left out are those at the end; what was changed "

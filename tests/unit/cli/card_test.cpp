@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "support/files.hpp"
@@ -10,6 +12,7 @@
 #include "unit/cli/program.hpp"
 
 using namespace attn;
+using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 
 namespace {
@@ -85,6 +88,17 @@ TEST_CASE("the translator's card holds what its weights give") {
     const auto right = found["translation"]["right"].get<double>();
     CHECK(std::abs(right - card["translation"]["right"].get<double>()) <= share_bound);
     CHECK(right >= 0.95);
+    // How many pairs combine words as no batch does follows from the grammar alone.
+    CHECK(found["translation"]["combining"] == card["translation"]["combining"]);
+    const auto sentence = [](const std::filesystem::path& model) {
+        std::ifstream file(model / "README.md");
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const std::size_t first = text.find("The pairs (seed");
+        return text.substr(first, text.find("Nothing in the loss") - first);
+    };
+    CHECK_THAT(sentence(committed), ContainsSubstring("% of them combine an adjective with a noun"));
+    CHECK_THAT(sentence(folder.path),
+               ContainsSubstring(sentence(committed).substr(0, sentence(committed).size() - 1)));
     REQUIRE(found["heads"].size() == card["heads"].size());
     double best = 0;
     for (std::size_t i = 0; i < card["heads"].size(); ++i) {

@@ -300,6 +300,7 @@ TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn 
     const Outcome card = run("card " + out + " --recipe " + recipe);
     INFO(card.text);
     REQUIRE(card.code == 0);
+    CHECK_THAT(first.text, ContainsSubstring(" targets  gradient"));
     CHECK_THAT(card.text, ContainsSubstring("held-out pairs | 0.0 % |") && ContainsSubstring("cross head"));
     const auto scores =
         nlohmann::json::parse(std::ifstream(folder.path / "model" / "scores.json"), nullptr, false);
@@ -412,4 +413,16 @@ TEST_CASE("attn trace writes the weights of a T5's three kinds of attention", "[
     const Outcome none = run("trace " + golden("gpt2-f32") + " --ids 1 --decoder-ids 0 --out " + out);
     CHECK(none.code == 1);
     CHECK_THAT(none.text, ContainsSubstring("has no decoder beside an encoder"));
+}
+
+TEST_CASE("attn names a shard that is missing, not where it looked", "[cli]") {
+    const Folder folder;
+    const auto place = folder.path / std::string(60, 'd');
+    std::filesystem::create_directories(place);
+    const std::string shard = "model-" + std::string(80, '0') + "1-of-00002.safetensors";
+    std::ofstream(place / "config.json") << R"({"model_type": "gpt2"})";
+    std::ofstream(place / "model.safetensors.index.json")
+        << nlohmann::json{{"weight_map", {{"wte.weight", shard}}}}.dump();
+    CHECK(run("trace '" + place.string() + "' --ids 1 --out '" + (folder.path / "out").string() + "'").text ==
+          "attn: model.safetensors.index.json names the file '" + shard + "', which is not in the folder\n");
 }

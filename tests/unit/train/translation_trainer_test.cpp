@@ -124,6 +124,7 @@ TEST_CASE("Translations are the likeliest tokens, and the scores count what is r
                                                static_cast<Index>(pair), *kept);
             const ConstMatrix weights = all.heads().head(head.at.head);
             for (std::size_t row = 0; row < pairs[pair].sources.size(); ++row) {
+                if (pairs[pair].french[row] == ".") continue;  // no word
                 Index strongest = 0;
                 for (Index key = 0; key < weights.cols; ++key)
                     if (weights(static_cast<Index>(row), key) > weights(static_cast<Index>(row), strongest))

@@ -97,7 +97,8 @@ void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course,
     losses.push_back(loss_curve(run, false));
     float most = 0.1f;
     for (const float loss : run.losses()) most = std::max(most, loss);
-    drawn("loss", "Loss in nats", std::ceil(most * 10) / 10, std::move(losses), 1, {.stage = Stage::loss},
+    const std::string over = "Loss in nats, mean over " + many(run.targets(), "target") + " a step";
+    drawn("loss", over.c_str(), std::ceil(most * 10) / 10, std::move(losses), 1, {.stage = Stage::loss},
           "%.3f");
 
     const auto both = [&](double HeadPoint::* score) {

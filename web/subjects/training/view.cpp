@@ -85,7 +85,8 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
     ImGui::AlignTextToFramePadding();
     std::string told = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
     if (run && !run->losses().empty())
-        told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3);
+        told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3) + " nats over " +
+                many(run->targets(), "target");
     {
         ui::Type mono(ui::Face::mono, ui::size_small);
         ui::text_item(told);
