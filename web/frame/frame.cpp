@@ -271,7 +271,7 @@ void Frame::draw_sentence(Subject& subject) {
         spoken_height_ = ImGui::GetTextLineHeight() * (!narrow ? 1 : subject.course() ? 3 : 2);
     spoken_width_ = width;
     const auto height = [&](const std::string& of) {
-        return ImGui::CalcTextSize(of.c_str(), nullptr, false, width).y;
+        return ui::text_size(ui::wrapped(of, width)).y;
     };
     // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
     const std::string preview =
