@@ -151,11 +151,13 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     const HeadCount heads = subject.head_count();
     if (heads.all() < 2) return;
     const HeadIndex head = subject.chosen_head();
-    std::string text = head_text(head, heads.layers);
     const NamedHeads* named = subject.named_heads();
     const std::string name = named ? named->name(head) : "";
-    if (const std::string both = text + " · " + name; !name.empty() && ui::text_size(both).x <= room)
-        text = both;
+    const std::string full = head_text(head, heads.layers);
+    // The longest for which there is room.
+    std::string text = "head " + heads.layers.short_head(head);
+    for (const std::string& longer : {full, name.empty() ? full : full + " · " + name})
+        if (ui::text_size(longer).x <= room) text = longer;
     const ImVec2 size = ui::text_size(text);
     if (size.x > room) return;
     const ImVec2 min{right - size.x, middle - size.y / 2}, max{right, middle + size.y / 2};
@@ -270,9 +272,7 @@ void Frame::draw_sentence(Subject& subject) {
     if (spoken_width_ != width)
         spoken_height_ = ImGui::GetTextLineHeight() * (!narrow ? 1 : subject.course() ? 3 : 2);
     spoken_width_ = width;
-    const auto height = [&](const std::string& of) {
-        return ui::text_size(ui::wrapped(of, width)).y;
-    };
+    const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
     // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
     const std::string preview =
         before_.query && !before_.head ? lens_in(visit_).preview(subject, *before_.query) : std::string();

@@ -37,7 +37,8 @@ TEST_CASE("the overview's table is its map, or the vectors of which one is pinne
     CHECK(titles(screen) ==
           std::vector<std::string>{"Weights of tiny, layer 1, head 2", "Q of tiny, layer 1, head 2",
                                    "K of tiny, layer 1, head 2", "V of tiny, layer 1, head 2",
-                                   "Output of tiny, layer 1, head 2", "Scores of the heads of tiny"});
+                                   "Output of tiny, layer 1, head 2",
+                                   "Scores of the heads of tiny, measured on this text"});
     screen.visit.perform(SetMap{{.stage = Stage::scaled}});
     const Table scores = first(screen);
     CHECK(scores.title == "Scaled of tiny, layer 1, head 2");
@@ -110,7 +111,7 @@ TEST_CASE("the curves' table has a row for each measured step, and the chosen he
     CHECK(curves.title == "Loss and heads, by step");
     REQUIRE(curves.values.rows == std::ssize(run.points()));
     CHECK(curves.columns[0] == "loss");
-    CHECK(curves.columns[7] == "1.0 induction");
+    CHECK(curves.columns[7] == "1.0 induction on one random repeat");
     const TrainingPoint& last = run.points().back();
     const Index row = curves.values.rows - 1;
     CHECK(curves.row_labels.back() == "step " + std::to_string(last.step));
