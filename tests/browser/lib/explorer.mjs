@@ -216,7 +216,7 @@ export class Explorer {
     // Answers the landmark once it is there and, by turning the wheel at the edge of the lens, in view.
     async reveal(name) {
         let [rect, lens] = await this.#foundOf(name, 'panel/lens');
-        if (/^(subject|lens|lens-menu|palette|panel|inspector)(\/|$)/.test(name)) {
+        if (/^(subject|lens|lens-menu|guide|settings|head-name|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
         for (let given = 1; ;) {  // points that the lens moves for one of the wheel, as it has done last
