@@ -15,8 +15,10 @@ async function laidOut(explorer, scale) {
         const { clientWidth, clientHeight } = document.getElementById('stage');
         return [clientWidth, clientHeight];
     });
-    await explorer.until('the program to follow', () => explorer.landmarks(), ({ 'panel/status': status }) =>
-        Math.abs(status[2] * scale - stage[0]) < 2 && Math.abs(status[3] * scale - stage[1]) < 2);
+    await explorer.until('the program to follow', () => explorer.landmarks(), (landmarks) => [2, 3].every((side) => {
+        const ends = Object.entries(landmarks).filter(([name]) => name.startsWith('panel/')).map(([, place]) => place[side]);
+        return Math.abs(Math.max(...ends) * scale - stage[side - 2]) < 2;
+    }));
     const beyond = await explorer.page.evaluate(() => [...document.querySelectorAll('header button, header textarea, header h1, canvas')]
         .filter((element) => element.checkVisibility()).filter((element) => {
             const { left, top, right, bottom } = element.getBoundingClientRect();
@@ -109,4 +111,22 @@ test('after Enter in the sentence box the focus is on the stage', { fine: true }
     await page.locator('#sentence').focus();
     await page.keyboard.press('Enter');
     assert.equal(await focused(explorer), 'stage');
+});
+
+test('the button that trains and pauses keeps the focus, and so does a cell whose explanation Escape closes', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.click('weight/1/1');
+    await page.locator('[data-key="weight"] [data-row="1"][data-col="1"]').focus();
+    await page.keyboard.press('Escape');
+    await explorer.untilState('the explanation to be closed', ({ pin }) => !pin);
+    assert.equal(await focused(explorer), 'weight');
+    await explorer.click('subject/training');
+    const go = page.locator('[data-key="training/go"]');
+    await go.focus();
+    await page.keyboard.press('Enter');
+    await explorer.until('the run', () => go.getAttribute('aria-label'), (name) => name === 'Pause');
+    assert.equal(await focused(explorer), 'training/go');
+    await page.keyboard.press('Enter');
+    await explorer.until('the pause', () => go.getAttribute('aria-label'), (name) => name !== 'Pause');
+    assert.equal(await focused(explorer), 'training/go');
 });

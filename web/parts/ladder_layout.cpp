@@ -12,6 +12,7 @@ namespace attn::parts {
 
 namespace {
 
+constexpr float first_sign_width = 20;  // of a line
 constexpr float gap = 8, bars_gap = 20, least_bars_width = 200, most_bars_width = 420;
 
 struct Arrangement {
@@ -79,8 +80,9 @@ LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys
             layout.wraps |= wraps || size.x > width;
             if (wraps) end_line();
             // A sign comes along to the line of its matrix.
-            if (at.x > 0 || *each.rung->sign) at.x += sign;
-            layout.rungs.push_back({&each, metrics, at});
+            const float sign_at = at.x > 0 ? at.x + 4 : 0;
+            at.x += at.x > 0 ? sign : *each.rung->sign ? first_sign_width : 0;
+            layout.rungs.push_back({&each, metrics, at, sign_at});
             tallest = std::max(tallest, size.y);
             right = at.x + std::max(size.x, metrics.label_width + ui::title_width(each.grid));
             at.x += size.x + gap;

@@ -19,7 +19,8 @@ struct RungGrid {
 struct PlacedRung {
     const RungGrid* of;
     ui::GridMetrics metrics;
-    ImVec2 at{};  // points from the ladder's upper left corner
+    ImVec2 at{};     // points from the ladder's upper left corner
+    float sign = 0;  // where the sign before it begins
 };
 
 struct LadderLayout {

@@ -326,14 +326,14 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
         }
     std::optional<ImVec2> refused_at;
     const LadderLayout layout = ladder_layout(to_place, keys.size(), {width, in_view});
-    for (const auto& [of, metrics, offset] : layout.rungs) {
+    for (const auto& [of, metrics, offset, sign] : layout.rungs) {
         const auto& [rung, grid, unarranged] = *of;
         const ImVec2 at{corner.x + offset.x, corner.y + offset.y};
         if (*rung->sign) {
             ui::Type large(ui::Face::regular, 20);
             const float middle = ui::cell_rect(grid, metrics, at, {0, 0}).first.y +
                                  metrics.cell_height * static_cast<float>(rung->values.rows) / 2;
-            const ImVec2 place{at.x + 4 - sign_width(*rung), middle - 14}, size = ui::text_size(rung->sign);
+            const ImVec2 place{corner.x + sign, middle - 14}, size = ui::text_size(rung->sign);
             ui::draw_text(ImGui::GetWindowDrawList(), place, ui::theme().dim, rung->sign);
             ui::landmark("sign/" + grid.name, place, {place.x + size.x, place.y + size.y});
         }
