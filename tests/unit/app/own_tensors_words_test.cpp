@@ -52,7 +52,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
             CHECK(std::ssize(why->operands) == rows.size() * columns.size());
         }
     CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->title == "Weights[\"didn't\", \"animal\"]");
-    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->operands[0].name == "did→anim");
+    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->operands[0].name == "·did→·anim");
     CHECK_FALSE(explained(v.visit, {Stage::weight, 2, 0, false, true}));
     const std::string table = tables_json(std::array{table_in(v.visit)});
     CHECK_THAT(table, ContainsSubstring("Weights between words of attention.npy, layer 1, head 2"));
