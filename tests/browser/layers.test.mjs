@@ -79,7 +79,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     await explorer.untilState('the lens', ({ lens }) => lens === 'layers');
     await agrees(explorer, tiny, 2e-5);
     const { spoken } = await explorer.state();
-    assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ %\), the likeliest .+; .+ adds most \([\d.]+\)\.$/);
+    assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ % at temperature 1\), the likeliest .+; .+ adds most \([\d.]+\)\.$/);
     // What the first line says to try: a cell, then one of its tokens.
     const position = tiny.ids.length - 2;
     await press(explorer, `layers/likeliest/2/${position}`);
