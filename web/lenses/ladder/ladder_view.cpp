@@ -38,7 +38,7 @@ void LadderLens::draw(const Drawing& drawing, Subject& subject) {
     const Ladder* ladder = subject.ladder();
     const auto [queries, keys] = window_of(subject);
     if (!ladder->edits()) {
-        draw_window(drawing, subject, queries, keys);
+        if (ui::settings()) draw_window(drawing, subject, queries, keys);
         ladder = subject.ladder();  // a command may have changed it
         if (!ladder) return;
     }

@@ -71,7 +71,7 @@ void draw_introduction(const WorkedState& worked, const char* how) {
 }  // namespace
 
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
-    const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open;
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open || ui::low_window_now();
     if (!brief)
         draw_introduction(
             now(),
