@@ -167,7 +167,8 @@ TEST_CASE("a RoPE model's own order under its own mask and RoPE is its run") {
     open_order(screen);
     for (const HeadIndex head : {HeadIndex{0, 0}, HeadIndex{1, 1}}) {
         screen.visit.perform(Select{{head.layer, head.head, {}, {}, {}}});
-        change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
+        change(screen,
+               [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
         OrderLens& lens = order_in(screen.visit);
         REQUIRE(lens.content(subject_in(screen.visit)));
         CHECK(lens.content(subject_in(screen.visit))->from() == OrderContent::From::unturned);
@@ -314,7 +315,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
     Screen screen;
     screen.train_some();
     open_order(screen);
-    change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .masked = true}; });
+    change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
     const Index d_v = order_in(screen.visit).content(subject_in(screen.visit))->d_v();
     const auto output = order_why(screen.visit, OrderNumber::before, 3 * d_v);
     REQUIRE(output);

@@ -85,6 +85,10 @@ TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest
             check("knockout/row");
             check("knockout/cut");
             check("knockout/weights");
+            // The strongest edges do not crowd out the query itself.
+            CHECK(screen.shows("knockout/weights/0/0"));
+            for (const char* map : {"knockout/weights", "knockout/estimate"})
+                CHECK(has_column(map, "word59"));
             screen.visit.perform(OpenLens{"geometry"});
             for (const GeometryPart part : {GeometryPart::gauge, GeometryPart::metric}) {
                 GeometryState state;
@@ -107,7 +111,7 @@ TEST_CASE("Order has the chosen token among those in view, unless somebody goes 
         screen.settle();
         return static_cast<OrderLens&>(screen.visit.lens()).content(subject_in(screen.visit))->queries();
     };
-    CHECK(in_view() == Range{0, 12});
+    CHECK(in_view() == Range{18, 30});  // the predicted one
     for (const Index query : {29, 17, 15, 3}) {
         CAPTURE(query);
         screen.visit.perform(Select{{0, 0, query, {}, {}}});

@@ -167,11 +167,15 @@ void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float wi
     }
     const Index in_map =
         fitting(width >= 2 * least_map + ui::column_gap ? (width - ui::column_gap) / 2 : width);
-    // The strongest edges of all are in the map as well, as far as there is room.
+    // The strongest edges of all are in the map as well, in half of the room.
     std::vector<Index> named_queries{query}, named_keys = named;
+    if (attention.one_line()) named_keys.push_back(query);
+    const auto add = [&](std::vector<Index>& to, Index token) {
+        if (std::ranges::find(to, token) == to.end() && std::ssize(to) < in_map / 2) to.push_back(token);
+    };
     for (const EdgeEstimates::Edge& edge : head_cuts()->estimates().strongest()) {
-        named_queries.push_back(edge.query);
-        named_keys.push_back(edge.key);
+        add(named_queries, edge.query);
+        add(named_keys, edge.key);
     }
     const ShownTokens queries{attention.queries(), in_map, query, named_queries},
         keys{attention.keys(), in_map, last_key, named_keys};

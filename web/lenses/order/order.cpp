@@ -73,7 +73,10 @@ void OrderLens::update(Subject& subject) {
     };
     const bool one_line = attention.one_line() && attention.queries() == attention.keys();
     const Selection chosen = subject.chosen();
-    const Range queries = in_view(attention.queries(), o.first, !o.order.empty(), chosen.query);
+    const auto query = chosen.query        ? chosen.query
+                       : attention.trace() ? std::optional(attention.predicted())
+                                           : std::nullopt;
+    const Range queries = in_view(attention.queries(), o.first, !o.order.empty(), query);
     const Seen seen{
         attention.version(), head, queries,
         one_line ? queries : in_view(attention.keys(), o.first_key, !o.key_order.empty(), chosen.key)};
