@@ -167,18 +167,28 @@ void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float wi
     }
     const Index in_map =
         fitting(width >= 2 * least_map + ui::column_gap ? (width - ui::column_gap) / 2 : width);
-    // The strongest edges of all are in the map as well, in half of the room.
-    std::vector<Index> named_queries{query}, named_keys = named;
-    if (attention.one_line()) named_keys.push_back(query);
-    const auto add = [&](std::vector<Index>& to, Index token) {
-        if (std::ranges::find(to, token) == to.end() && std::ssize(to) < in_map / 2) to.push_back(token);
+    // The strongest edges of all are in the map as well, in half of the room, and the key that its rows look at most.
+    std::vector<Index> named_queries{query}, named_keys;
+    const auto add = [&](std::vector<Index>& to, Index token, Index most) {
+        if (token >= 0 && std::ranges::find(to, token) == to.end() && std::ssize(to) < most)
+            to.push_back(token);
     };
-    for (const EdgeEstimates::Edge& edge : head_cuts()->estimates().strongest()) {
-        add(named_queries, edge.query);
-        add(named_keys, edge.key);
+    const auto& strongest = head_cuts()->estimates().strongest();
+    for (const EdgeEstimates::Edge& edge : strongest) add(named_queries, edge.query, in_map / 2);
+    const ShownTokens queries{attention.queries(), in_map, query, named_queries};
+    const HeadIndex head = subject.chosen_head();
+    std::vector<double> looked(static_cast<std::size_t>(attention.keys()));
+    for (const Index row : queries) {
+        const std::vector<float> weights = attention.record(head.layer)->weights(head.head, row);
+        for (std::size_t key = 0; key < looked.size(); ++key)
+            looked[key] += static_cast<double>(weights[key]);
     }
-    const ShownTokens queries{attention.queries(), in_map, query, named_queries},
-        keys{attention.keys(), in_map, last_key, named_keys};
+    for (const Index key : named) add(named_keys, key, in_map);
+    if (attention.one_line()) add(named_keys, query, in_map);
+    add(named_keys, std::ranges::max_element(looked) - looked.begin(), in_map);
+    for (const EdgeEstimates::Edge& edge : strongest)
+        add(named_keys, edge.key, std::max(in_map / 2, Index{5}));
+    const ShownTokens keys{attention.keys(), in_map, last_key, named_keys};
     head_cuts_.job->show(queries);
     const auto map = [&](bool estimates) {
         return [&, estimates](float w) { draw_head_map(drawing, subject, queries, keys, estimates, w); };
