@@ -1,7 +1,8 @@
 // Sizes of the text, panels that fold away, the keys of the whole page, and where the focus goes.
 import assert from 'node:assert/strict';
+import { bundled } from './lib/bundled.mjs';
 import { pinName } from './lib/explorer.mjs';
-import { test } from './lib/suite.mjs';
+import { skip, test } from './lib/suite.mjs';
 
 const scaleOf = (explorer) => explorer.page.evaluate(() => Number(document.documentElement.style.getPropertyValue('--scale')));
 const focused = (explorer) => explorer.page.evaluate(() => {
@@ -129,4 +130,21 @@ test('the button that trains and pauses keeps the focus, and so does a cell whos
     await page.keyboard.press('Enter');
     await explorer.until('the pause', () => go.getAttribute('aria-label'), (name) => name !== 'Pause');
     assert.equal(await focused(explorer), 'training/go');
+});
+
+test('Pause stands where Play was pressed, however far the text has grown', { fine: true, fragment: '' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    const { page } = explorer;
+    await explorer.openModel(bundled.folder, bundled.texts.tired);
+    const { x, y } = await explorer.reveal('next/play');
+    await page.mouse.click(x, y);
+    const tokens = async () => (await explorer.state()).tokens;
+    const before = await tokens();
+    await explorer.until('the text to grow by some lines', tokens, (now) => now > before + 24);
+    await page.mouse.click(x, y);
+    await explorer.until('the pause', async () => (await page.locator('[data-key="next/play"]').getAttribute('aria-label')), (name) => name === 'Play');
+    const { left, top, right, bottom } = await explorer.rect('next/play');
+    assert.ok(left < x && x < right && top < y && y < bottom, JSON.stringify({ left, top, right, bottom, x, y }));
 });
