@@ -171,7 +171,7 @@ test('a map of one\'s own is saved under the names of its queries and keys', own
     const csv = await save(explorer, 'map/save', 'CSV');
     assert.equal(csv.name, 'layer-0-head-1-weight.csv');
     const rows = csv.bytes.toString().trim().split('\r\n');
-    assert.equal(rows[0], ',"a"," b","c,","d","é"');
+    assert.equal(rows[0], ',"a","·b","c,","d","é"');
     assert.deepEqual(rows.slice(1).map((row) => row.split(',')), heads[1].map((row, q) => [`"${q}"`, ...row.map(String)]));
     const { shape, values } = npy((await save(explorer, 'map/save', '.npy')).bytes);
     assert.deepEqual([shape, values], [[3, 5], heads[1].flat()]);
