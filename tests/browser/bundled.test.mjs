@@ -106,8 +106,9 @@ bare('newcomers are told three steps, which step aside for ever when closed', {}
     await explorer.click('start/next');
     await explorer.click('start/back');
     await explorer.click('start/next');
+    await explorer.page.waitForTimeout(600);  // a double click is one step
     await explorer.click('start/next');
-    await explorer.until('the third step to be the last', async () => !await explorer.rect('start/next'));
+    await explorer.until('the third step to be the last', () => explorer.page.locator('[data-key="start/close"]').getAttribute('aria-label'), (label) => label === 'Done');
     await explorer.click('start/close');
     await explorer.until('the steps to go', async () => !await explorer.rect('start'));
     await explorer.page.reload();

@@ -81,7 +81,7 @@ test('a number explains itself, and its operands lead on and back', { fragment: 
     await explorer.untilState('the way back', ({ pin, lens }) => lens === 'tiles' && pin?.[0] === 'number');
 });
 
-test('in a sentence, tiles above the diagonal are skipped, and Play goes to the end and stops', async (explorer) => {
+test('in a sentence, tiles above the diagonal are skipped, and Play goes to the end and stops', { fragment: 'v=1&tiles.size=2,2' }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click('lens/tiles');
     const n = tiny.ids.length;
