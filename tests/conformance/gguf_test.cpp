@@ -136,7 +136,8 @@ TEST_CASE("models in GGUF files compute what their dequantised weights do", "[co
     for (const nlohmann::json& expected : expectations(*folder)) {
         CAPTURE(expected["file"].dump());
         const auto model = loaded(files_of(*folder, expected));
-        CHECK(model->notes().empty());
+        // Two of the files have keys of their own.
+        for (const std::string& note : model->notes()) CHECK(note.find("'odd.") != std::string::npos);
         const auto npz = read_file(*folder / "expect" / expected["npz"].get<std::string>());
         const auto arrays = parse_npz(npz);
         REQUIRE(arrays);

@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::ui {
@@ -77,7 +78,7 @@ void draw_axes(ImDrawList* list, const Area& area) {
         const std::string text = tick_text(columns[i], distance(columns, i));
         const float x = area.x(columns[i]), wide = text_size(text).x;
         list->AddLine({x, floor}, {x, floor + 4}, t.border);
-        const float left = std::clamp(x - wide / 2, area.min.x - 4, area.max.x - wide);
+        const float left = bounded(x - wide / 2, area.min.x - 4, area.max.x - wide);
         if (left < free + 8) continue;
         draw_text(list, {left, floor + 5}, t.dim, text);
         free = left + wide;

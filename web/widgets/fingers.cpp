@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
 
@@ -76,8 +77,8 @@ ImVec2 meant(ImVec2 at) {
         if (node.window != window->ID || !is_target(node)) continue;
         const ImVec2 size{node.max.x - node.min.x, node.max.y - node.min.y};
         if (size.x < 2 || size.y < 2) continue;
-        const ImVec2 on{std::clamp(at.x, node.min.x + 1, node.max.x - 1),
-                        std::clamp(at.y, node.min.y + 1, node.max.y - 1)};
+        const ImVec2 on{bounded(at.x, node.min.x + 1, node.max.x - 1),
+                        bounded(at.y, node.min.y + 1, node.max.y - 1)};
         const ImVec2 off{std::abs(on.x - at.x), std::abs(on.y - at.y)};
         if (off.x <= 1 && off.y <= 1) return at;  // it hits one
         if (off.x > std::max(slack, (finger_size - size.x) / 2) ||

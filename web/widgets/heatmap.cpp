@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/format.hpp"
+#include "widgets/layout.hpp"
 
 namespace attn::ui {
 
@@ -71,7 +72,7 @@ void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_vi
     const float text_y = at.y + top + thick + 4;
     const auto centred = [&](float where, ImU32 ink, std::string_view text) {
         const float w = text_size(text).x;
-        draw_text(list, {std::clamp(where - w / 2, at.x, at.x + width - w), text_y}, ink, text);
+        draw_text(list, {bounded(where - w / 2, at.x, at.x + width - w), text_y}, ink, text);
     };
     if (marked && !std::isinf(*marked)) {
         const float where = x(scale.position(*marked));

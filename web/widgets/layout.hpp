@@ -9,6 +9,9 @@
 
 namespace attn::ui {
 
+// Like std::clamp, but in a picture without room the bounds may cross: then the upper one counts.
+inline float bounded(float value, float low, float high) { return std::min(std::max(value, low), high); }
+
 // In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one is
 // treated as a phone.
 inline constexpr float wide_window = 820;

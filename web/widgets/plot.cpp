@@ -9,6 +9,7 @@
 
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::ui {
@@ -55,7 +56,7 @@ void grid(ImDrawList* list, const Frame& frame) {
     for (const std::int64_t step : {std::int64_t{0}, frame.plot.steps / 2, frame.plot.steps}) {
         const std::string text = (step == 0 ? "step " : "") + std::to_string(step);
         const float wide = text_size(text).x, x = frame.x(step);
-        draw_text(list, {std::clamp(x - wide / 2, frame.min.x, frame.max.x - wide), frame.max.y + 4},
+        draw_text(list, {bounded(x - wide / 2, frame.min.x, frame.max.x - wide), frame.max.y + 4},
                   theme().dim, text);
     }
 }

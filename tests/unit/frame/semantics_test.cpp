@@ -137,6 +137,7 @@ TEST_CASE("tabs, choices, steppers and sliders do what they are asked") {
 TEST_CASE("a control below the edge of the window can be pressed, and is brought into view by the focus") {
     Screen screen({1440, 180});
     screen.draw(3);
+    press(screen, "adjust");
     CHECK(rect("size/n/more").top > rect("panel/lens").bottom);
     press(screen, "generate");
     CHECK(worked_of(screen.visit.state()).origin.kind == Origin::Kind::generated);

@@ -15,6 +15,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/layout.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/semantics.hpp"
 
@@ -87,7 +88,7 @@ void draw_axes(const Square& square, const std::string& across, const std::strin
             const float x = square.point({tick, 0}).x, wide = ui::text_size(text).x;
             list->AddLine({x, bottom}, {x, bottom + 4}, t.border);
             ui::draw_text(
-                list, {std::clamp(x - wide / 2, square.at.x, square.at.x + square.side - wide), bottom + 5},
+                list, {ui::bounded(x - wide / 2, square.at.x, square.at.x + square.side - wide), bottom + 5},
                 t.dim, text);
         }
         for (const double tick : ui::axis_ticks({"", square.box.low[1], square.box.high[1]}, 5)) {
