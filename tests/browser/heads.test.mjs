@@ -110,7 +110,8 @@ test('a link says how heads are shown, and what it cannot mean is said',
         await explorer.dismiss();
         await explorer.drop(tiny.folder);
         await explorer.untilRun('the sentence of the link', ({ tokens }) => tokens === tiny.ids.length);
-        await explorer.visit(`${fragment}&heads=first`);
+        const { fragment: open } = await explorer.state();
+        await explorer.visit(`${open}&heads=first`);
         await explorer.until('the order', () => explorer.linked('heads'), (heads) => heads === 'first');
         assert.deepEqual(await read(explorer), strongestFirst('first'));
     });
