@@ -9,8 +9,8 @@ namespace attn {
 
 void read_row(const WeightView& weight, Index row, std::vector<double>& to) {
     const Index width = weight.layout == WeightView::Layout::out_in ? weight.in : weight.out;
-    static thread_local std::vector<float> stored;
-    stored.resize(static_cast<std::size_t>(width));
+    // Not thread_local: the objects are compiled for threads, and programs without threads have no such storage.
+    std::vector<float> stored(static_cast<std::size_t>(width));
     convert_to_f32(weight.dtype, weight.data, row * width, stored);
     to.assign(stored.begin(), stored.end());
 }

@@ -25,9 +25,9 @@ test('a window, and any n: what is kept is what its formula says', { fragment },
     await explorer.click('masks/preset/window of 16');
     await explorer.until('the window', () => explorer.linked('masks.mask'), (mask) => mask === 'window(15,0)');
     await explorer.click('masks/size/any n');
-    await untilSpoken(explorer, sentence(16 * 64 - 120, 64 * 64));
+    await untilSpoken(explorer, sentence(16 * 1024 - 120, 1024 * 1024));
     await explorer.drag('masks/n', 60);
-    const n = Number(await explorer.until('a larger n', () => explorer.linked('masks.n'), (text) => Number(text) > 64));
+    const n = Number(await explorer.until('a larger n', () => explorer.linked('masks.n'), (text) => Number(text) > 1024));
     await untilSpoken(explorer, sentence(16 * n - 120, n * n));
     // The kernel's tiles of 48 × 64 in which no cell is allowed.
     let tiles = 0, skipped = 0;

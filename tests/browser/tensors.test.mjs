@@ -49,7 +49,7 @@ for (const [what, [files, summary]] of Object.entries(kinds)) {
         near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
         assert.deepEqual(open.remarks.filter((text) => !/^Left out: 'steps'/.test(text)), []);
         const why = await explorer.explain('weight', 4, 1);
-        assert.equal(why.title, 'Weights[".", " cat"]');
+        assert.equal(why.title, 'Weights[".", "·cat"]');
         assert.match(why.note, /^Stored as (big-endian )?\w+ at (byte [\d,]+ of|row 4, column 1 of the table) /);
         assert.deepEqual(await explorer.notices('error'), []);
     });
@@ -61,7 +61,7 @@ test('what a .zip holds opens as if it had been dropped, and one that is broken 
     await opened(explorer, '2 heads · 5 queries × 5 keys · float32');
     await complete(explorer);
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
-    assert.equal((await explorer.explain('weight', 4, 1)).title, 'Weights[".", " cat"]');
+    assert.equal((await explorer.explain('weight', 4, 1)).title, 'Weights[".", "·cat"]');
     await explorer.drop(...written({ 'broken.zip': archive.subarray(0, 100) }));
     await explorer.untilNotice(/^broken\.zip: this zip archive [^\n]+\.$/, 'error');
 });
@@ -165,7 +165,7 @@ test('what names and shapes leave open is asked, and answered by mouse', own, as
         await explorer.click(`ask/${second.questions[0].id}/more`);
     }
     await explorer.click(`ask/${second.questions[0].id}/take`);
-    await opened(explorer, '1 head · 5 queries × 5 keys · float32');
+    await opened(explorer, '1 head · 5 queries × 5 keys · float32 · number 17 of 40 along axis 1');
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'the 17th of the batch');
 });
 
