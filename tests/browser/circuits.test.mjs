@@ -181,7 +181,7 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     await explorer.found('circuits/corpus_told');
     await explorer.settled();
     assert.deepEqual([(await explorer.state()).layer, (await explorer.state()).head], [layer, head]);
-    assert.match(await textOf(explorer), /Placed are 11 tokens of 11/);
+    await explorer.until('the caption', () => textOf(explorer), (text) => /Placed are 11 tokens of 11/.test(text));
     // The second text stands behind the seven tokens of the first.
     const points = Array.from({ length: 11 }, (_, point) => point);
     const queries = await Promise.all(points.map((point) => vector(explorer, 0, point)));
