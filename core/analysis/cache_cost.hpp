@@ -52,8 +52,8 @@ inline Range range_kept(const CacheShape::Layer& layer, Index tokens) {
 double numbers_kept(const CacheShape& shape, Index tokens);
 double cross_numbers_kept(const CacheShape& shape);
 double bytes_kept(const CacheShape& shape, Index tokens, const CachePrecision& precision);
-// Of one head's K and V of these tokens of a text. Groups are those of the text, as decoding fills them, so a window may begin
-// within one.
+// Counts the bytes of one head's K and V for these tokens of a text. Decoding fills groups from the text's beginning, so a
+// window may begin within one.
 double bytes_of_head(Range tokens, Index head_dim, const CachePrecision& precision);
 
 // Operations of a step, which the sum is of.

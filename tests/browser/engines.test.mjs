@@ -20,7 +20,7 @@ const ink = ({ rows }) => rows.join('').replaceAll(' ', '').length;
 // Nothing is cut: the last columns are empty.
 const whole = ({ rows, width, advance }) => advance < width && rows.every((row) => row.slice(-8).trim() === '');
 
-// As Firefox does where it resists fingerprinting.
+// Imitates a Firefox that resists fingerprinting.
 function answerNoise() {
     const noise = (data) => crypto.getRandomValues(new Uint8Array(data.buffer, 0, Math.min(data.length, 65536)));
     const { getImageData } = CanvasRenderingContext2D.prototype;

@@ -2,8 +2,9 @@
 //
 // "#v=1&ex=three-tokens&Q=3x2:1,0,0,1,1,2&mask=causal,0&T=0.5&pin=weight.0.1": keys and values are
 // percent-encoded. Whatever equals the default (or the named example) is left out, and so is a text of more
-// than 32,000 characters; a value of more than 2,000 is packed, as "text~=…". Numbers are written with as few digits as read back to the same bits. A fragment is
-// hostile input: sizes are checked before anything is allocated.
+// than 32,000 characters; a value of more than 2,000 is packed, as "text~=…". Numbers are written with as few
+// digits as read back to the same bits. A fragment is hostile input: sizes are checked before anything is
+// allocated.
 //
 // The keys come from the rows of all subjects and lenses (app/link_rows.hpp). "lens" names a lens, or the
 // subject in links made before subjects had a key of their own.

@@ -336,11 +336,12 @@ void Frame::draw_status(float width) {
     const bool hovers = !hovered_lens_.empty();
     std::string text = hovers ? hovered_lens_ : lens_in(visit_).status(subject_in(visit_));
     const bool roomy = !hovers && width > ui::reading_width;
-    for (const SubjectEntry& entry : subject_list())
-        if (const std::int64_t kept = visit_.subject(entry.key).memory_kept();
-            !hovers && kept >= 1'000'000 && entry.key != visit_.state().subject)
+    for (const SubjectEntry& entry : subject_list()) {
+        if (hovers || entry.key == visit_.state().subject) continue;
+        if (const std::int64_t kept = visit_.subject(entry.key).memory_kept(); kept >= 1'000'000)
             text += std::string("   ") + entry.name + " keeps " + fixed(static_cast<double>(kept) / 1e6, 1) +
                     " MB";
+    }
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();

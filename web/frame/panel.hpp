@@ -16,7 +16,7 @@ namespace attn::app {
 
 inline constexpr float status_height = 28;
 
-// As those hear it who do not see it.
+// Names a panel for screen readers.
 inline std::string panel_name(std::string_view name) {
     return name == "rail"        ? "Lenses"
            : name == "tabs"      ? "Subjects"

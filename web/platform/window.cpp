@@ -81,7 +81,7 @@ EM_JS(void, do_without_gamepads, (), {
     removeEventListener("gamepaddisconnected", GLFW.onGamepadDisconnected, true);
     GLFW.refreshJoysticks = function(){};
 });
-// That of events; emscripten_get_now() counts from another moment where there are threads.
+// Reads the clock of events; emscripten_get_now() counts from another moment where there are threads.
 EM_JS(double, event_clock, (), { return performance.now(); });
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 

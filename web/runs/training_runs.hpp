@@ -1,5 +1,5 @@
-// Keeps the runs that are wanted, and a few that were wanted before, as far as their memory goes. A run is made when it is first wanted,
-// forked from the run that shares most of its beginning.
+// Keeps the runs that are wanted, and a few that were wanted before, as far as their memory goes. A run is made when it is
+// first wanted, forked from the run that shares most of its beginning.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct Handover {
 
 class TrainingRuns {
   public:
-    // From so many bytes on, only runs that are wanted stay.
+    // Above this many bytes, only runs that are wanted stay.
     explicit TrainingRuns(std::int64_t most_bytes = 80'000'000) : most_bytes_(most_bytes) {}
 
     std::optional<Handover> handover;

@@ -13,7 +13,7 @@ namespace attn::app {
 class ShownTokens {
   public:
     ShownTokens() = default;
-    // Of so many tokens, `room` at most: those wanted, the most important first (the chosen one, the strongest, those that a
+    // Chooses at most `room` of `all` tokens: those wanted, the most important first (the chosen one, the strongest, those that a
     // sentence names; what is no token is passed over), then the newest up to `last`, then those after it.
     ShownTokens(Index all, Index room, Index last, std::span<const Index> wanted) : all_(all) {
         room = std::clamp(room, Index{1}, std::max(all, Index{1}));

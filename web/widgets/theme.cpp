@@ -235,7 +235,7 @@ namespace {
 
 std::optional<CutText> cut_text;
 
-// As as_drawn(); a text that has to be changed is kept in `room`.
+// Does what as_drawn() does without a copy; `room` keeps a text that has to be changed.
 std::string_view drawn_in(std::string_view text, std::string& room) {
     if (has_joined_runs(text)) text = room = with_joined_runs(text);
     return text;

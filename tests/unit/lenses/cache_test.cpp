@@ -91,7 +91,7 @@ TEST_CASE("Cache is there for a sentence and for a network in training, in all i
             INFO(part);
             CHECK(screen.shows(part));
         }
-        // Of 6 tokens in groups of 2 none waits; the text of a network in training may have one more.
+        // None of 6 tokens in groups of 2 waits; the text of a network in training may have one more.
         const Index waiting = subject_in(screen.visit).attention()->queries() % 2;
         CHECK(cache_says(screen).starts_with(waiting ? "In 4 bits, the newest token in 16, the cache takes "
                                                      : "In 4 bits, the cache takes "));

@@ -64,7 +64,7 @@ test('expressions that take without giving back are right or refused', () => {
     refused({ pre_tokenizer: split('(?>a+)b'), model: words('a') }, '(?>a+)b');
 });
 
-// As they stand in the files of DeepSeek V3, GPT-4o, Llama 3, Phi-4, Bloom and StarCoder 2.
+// These stand in the files of DeepSeek V3, GPT-4o, Llama 3, Phi-4, Bloom and StarCoder 2.
 test('published expressions are taken', () => {
     const expressions = [
         String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_${'`'}{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
