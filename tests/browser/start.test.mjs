@@ -1,6 +1,6 @@
 // Loading the page, and what it says where it cannot run.
 import assert from 'node:assert/strict';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 test('it loads, draws and waits', { each: true }, async (explorer) => {
     const { subject, lens, fragment } = await explorer.state();
@@ -52,4 +52,21 @@ test('a link opens with the introduction for those who have never been here', { 
     await explorer.page.goto('about:blank');
     await explorer.open(explorer.variant);
     assert.ok(!await explorer.rect('start'), 'closed, it stays away');
+});
+
+test('on a phone, the introduction stands below the first picture', {
+    newcomer: true, context: phone,
+}, async (explorer) => {
+    const steps = [];
+    for (let step = 0; step < 3; ++step) {
+        await explorer.settled();
+        const next = await explorer.rect('start/next');
+        const picture = await explorer.page.locator('#semantics [role=grid]').first().boundingBox();
+        assert.ok(next && picture && picture.y < 420 && picture.y < next.top && next.bottom < 844, JSON.stringify({ next, picture }));
+        steps.push([next.x, next.y]);
+        await explorer.tap('start/next');
+    }
+    assert.deepEqual(steps[2], steps[0], 'Next stays under the finger');
+    await explorer.tap('start/close');
+    await explorer.until('it to be closed', async () => !await explorer.rect('start'));
 });

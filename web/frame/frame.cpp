@@ -251,7 +251,6 @@ void Frame::draw_lens() {
     const Drawing drawing{visit_, before_, now_, deadline};
     Subject& subject = subject_in(visit_);
     draw_sentence(subject);
-    if (ui::narrow_window()) draw_start();
     const bool brief = subject_of(visit_.state()).lens != drawn_lens_ && !lens_of(visit_.state()).compares;
     if (!subject.draw_controls(drawing, brief)) return;
     // A button may have led elsewhere.
@@ -286,9 +285,8 @@ void Frame::draw_sentence(Subject& subject) {
 
 void Frame::draw_start() {
     Selection told = subject_in(visit_).chosen();
-    const bool beside = !ui::narrow_window();  // where nothing is below it
-    if (beside && before_.query && !before_.head) told.query = before_.query;
-    if (start_.draw(visit_, told)) visit_.page().remember("start", "done");
+    if (before_.query && !before_.head) told.query = before_.query;
+    if (start_.draw_card(visit_, told)) visit_.page().remember("start", "done");
 }
 
 // Says what is missing, with a button that leads there.

@@ -15,6 +15,7 @@
 namespace attn::app {
 
 inline constexpr float status_height = 28;
+inline constexpr ImVec2 sheet_inset{16, 10};  // of what opens at the bottom of a phone's window
 
 // Names a panel for screen readers.
 inline std::string panel_name(std::string_view name) {
@@ -24,6 +25,7 @@ inline std::string panel_name(std::string_view name) {
            : name == "lens"      ? "Lens"
            : name == "inspector" ? "Explanation"
            : name == "status"    ? "Status"
+           : name == "start"     ? "Introduction"
                                  : std::string(name);
 }
 

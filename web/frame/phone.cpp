@@ -19,8 +19,8 @@ constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, lo
 
 }  // namespace
 
-// Draws the layout for phones: subjects as tabs, lenses behind one button, the inspector as a sheet at the bottom. A phone
-// held sideways has all of the former in one row, no status line, and the sheet at its right.
+// Draws the layout for phones: subjects as tabs, lenses behind one button, and a sheet at the bottom for the inspector, or else
+// for the introduction. A phone held sideways has all of the former in one row, no status line, and the sheet at its right.
 void Frame::draw_narrow(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
@@ -33,10 +33,13 @@ void Frame::draw_narrow(const Rect& window) {
     const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
                 top = low ? row_height : 2 * row_height, bottom = at.y + size.y - (low ? 0 : status_height);
     const float sheet_width = std::min(most_sheet_width, std::floor(size.x * low_sheet_share));
-    const Rect sheet = !explains_ ? Rect{{at.x, bottom}, {0, 0}}
+    const auto step = explains_ ? std::nullopt : start_.step(visit_, subject_in(visit_).chosen());
+    const float sheet_height = explains_ ? std::floor(size.y * sheet_share)
+                               : step ? std::min(Start::panel_height(*step, size.x), std::floor(size.y / 2))
+                                      : 0;
+    const Rect sheet = sheet_height == 0 ? Rect{{at.x, bottom}, {0, 0}}
                        : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
-                             : Rect{{at.x, bottom - std::floor(size.y * sheet_share)},
-                                    {size.x, std::floor(size.y * sheet_share)}};
+                             : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
     panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
     panel("lenses", {low ? at.x + tabs : at.x, at.y + top - row_height},
           {low ? size.x - tabs : size.x, row_height}, t.surface, {14, 3},
@@ -48,6 +51,10 @@ void Frame::draw_narrow(const Rect& window) {
                         steady_.keep();
                     });
     if (explains_) draw_sheet(sheet);
+    if (step)
+        scrolling_panel("start", sheet.at, sheet.size, t.accent_soft, sheet_inset, [&] {
+            if (start_.draw_panel(*step)) visit_.page().remember("start", "done");
+        });
     if (!low)
         panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
               [&] { draw_status(size.x - 14); });
@@ -64,7 +71,7 @@ void Frame::draw_narrow(const Rect& window) {
 void Frame::draw_sheet(const Rect& sheet) {
     const ImVec2 at = sheet.at, end{at.x + sheet.size.x, at.y + sheet.size.y};
     bool closes = false;
-    panel("inspector", at, sheet.size, ui::theme().surface, {16, 10}, [&] {
+    panel("inspector", at, sheet.size, ui::theme().surface, sheet_inset, [&] {
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         const float width = ImGui::GetContentRegionAvail().x;
         ImGui::SetCursorScreenPos({corner.x + width - close_size, corner.y});

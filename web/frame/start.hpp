@@ -30,11 +30,18 @@ class Start {
         open_ = true;
         step_ = 0;
     }
-    // Draws at the cursor; draws nothing when it is closed or there is nothing to tell. Returns true when it has just
-    // been closed for good.
-    bool draw(const Visit& visit, const Selection& selection);
+    // The step to be drawn: none when it is closed or there is nothing to tell.
+    std::optional<StartStep> step(const Visit& visit, const Selection& selection) const;
+    // Returns the height of a panel of this width that holds a step.
+    static float panel_height(const StartStep& step, float width);
+    // Draws a card at the cursor, as high as the highest step needs. Returns true when it has just been closed for good.
+    bool draw_card(const Visit& visit, const Selection& selection);
+    // Draws a step into a panel of its own, with its buttons at the panel's end. Returns the same.
+    bool draw_panel(const StartStep& step);
 
   private:
+    bool draw_buttons();
+
     bool open_ = false;
     std::size_t step_ = 0;
 };

@@ -1,7 +1,9 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "frame/panel.hpp"
 #include "frame/start.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -10,8 +12,20 @@ namespace attn::app {
 
 namespace {
 
+constexpr float count_size = 12;
+constexpr std::size_t step_count = 3;
+
 float height_of(const std::string& text) {
     return ui::text_size(ui::wrapped(text, ImGui::GetContentRegionAvail().x)).y;
+}
+
+void draw_title(std::size_t number, const StartStep& step) {
+    {
+        const ui::Type small(ui::Face::semibold, count_size);
+        ui::text_item("NEW TO ATTENTION?   " + std::to_string(number + 1) + " OF " +
+                      std::to_string(step_count));
+    }
+    ui::section(step.title.c_str());
 }
 
 // The second press of a double click. Who means one step does not want two.
@@ -22,42 +36,71 @@ bool pressed_again() {
 
 }  // namespace
 
-bool Start::draw(const Visit& visit, const Selection& selection) {
+std::optional<StartStep> Start::step(const Visit& visit, const Selection& selection) const {
+    if (!open_) return std::nullopt;
+    const auto steps = start_steps(visit, selection);
+    return steps ? std::optional((*steps)[step_]) : std::nullopt;
+}
+
+float Start::panel_height(const StartStep& step, float width) {
+    const float gap = ImGui::GetStyle().ItemSpacing.y,
+                inside = width - 2 * sheet_inset.x - ImGui::GetStyle().ScrollbarSize;
+    float height = 2 * sheet_inset.y + ImGui::GetFrameHeight() + 3 * gap;
+    {
+        const ui::Type small(ui::Face::semibold, count_size);
+        height += ImGui::GetTextLineHeight();
+    }
+    {
+        const ui::Type title(ui::Face::semibold, ui::size_title);
+        height += ImGui::GetTextLineHeight();
+    }
+    return std::ceil(height + ui::text_size(ui::wrapped(step.text, inside)).y);
+}
+
+bool Start::draw_card(const Visit& visit, const Selection& selection) {
     if (!open_) return false;
     const auto steps = start_steps(visit, selection);
     if (!steps) return false;
-    const ui::Theme& t = ui::theme();
-    const StartStep& step = (*steps)[step_];
-    bool closed = false;
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, t.accent_soft);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, ui::theme().accent_soft);
     ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 8);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {14, 12});
     ImGui::BeginChild("start", {0, 0}, ImGuiChildFlags_AutoResizeY | ImGuiChildFlags_AlwaysUseWindowPadding,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    {
-        ui::Type small(ui::Face::semibold, 12);
-        ui::text_item("NEW TO ATTENTION?   " + std::to_string(step_ + 1) + " OF 3");
-    }
-    ui::section(step.title.c_str());
+    draw_title(step_, (*steps)[step_]);
     // The buttons stay where they are from step to step.
     float height = 0;
     for (const StartStep& each : *steps) height = std::max(height, height_of(each.text));
     const float top = ImGui::GetCursorPosY();
-    ui::wrapped_text(step.text, FLT_MAX, ui::Role::status);
+    ui::wrapped_text((*steps)[step_].text, FLT_MAX, ui::Role::status);
     ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + height + ImGui::GetStyle().ItemSpacing.y));
     ImGui::Dummy({0, 2});
-    const bool last = step_ + 1 == steps->size(), again = pressed_again();
-    const std::size_t now = step_;
-    if (ui::button("start/back", "Back", now > 0) && !again) --step_;
-    ImGui::SameLine(0, 6);
-    if (ui::button("start/next", "Next", !last) && !again) ++step_;
-    ImGui::SameLine(0, 6);
-    if (ui::button("start/close", last ? "Done" : "Close") && !again) closed = true;
+    const bool closed = draw_buttons();
     ImGui::EndChild();
     ui::landmark_item("start");
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor();
     ImGui::Dummy({0, 8});
+    return closed;
+}
+
+bool Start::draw_panel(const StartStep& step) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_title(step_, step);
+    ui::wrapped_text(step.text, FLT_MAX, ui::Role::status);
+    const bool closed = draw_buttons();
+    ui::landmark("start", at, ImGui::GetItemRectMax());
+    return closed;
+}
+
+bool Start::draw_buttons() {
+    const bool last = step_ + 1 == step_count, again = pressed_again();
+    const std::size_t now = step_;
+    bool closed = false;
+    if (ui::button("start/back", "Back", now > 0) && !again) --step_;
+    ImGui::SameLine(0, 6);
+    if (ui::button("start/next", "Next", !last) && !again) ++step_;
+    ImGui::SameLine(0, 6);
+    if (ui::button("start/close", last ? "Done" : "Close") && !again) closed = true;
     if (closed) open_ = false;
     return closed;
 }
