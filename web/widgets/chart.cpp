@@ -209,12 +209,15 @@ struct Legend {
         ImVec2 min, max;
     };
     std::vector<Entry> entries;
-    float height = 0;
+    float height = 0, extra = 0;  // `extra`: by how much its rows are higher for fingers
 };
 
 Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const ChartCurve> curves) {
     Type mono(Face::mono, 12);
     Legend legend;
+    // Values at the mark are pressed.
+    const float row =
+        area.chart.marked && narrow_window() ? std::max(finger_size, legend_height) : legend_height;
     ImVec2 to = at;
     for (std::size_t c = 0; c < curves.size(); ++c) {
         const ChartCurve& curve = curves[c];
@@ -223,20 +226,21 @@ Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const Chart
         if (area.chart.marked && !is_upright(curve)) entry.point = nearest(area, curve, *area.chart.marked);
         if (entry.point) entry.text += " " + number_text(curve.y[*entry.point]);
         const float wide = text_size(entry.text).x + 16;
-        if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + legend_height};
+        if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + row};
         entry.min = to;
-        entry.max = {std::min(to.x + wide, at.x + width), to.y + legend_height};
+        entry.max = {std::min(to.x + wide, at.x + width), to.y + row};
         legend.entries.push_back(std::move(entry));
         to.x += wide + 14;
     }
-    legend.height = to.y + legend_height - at.y;
+    legend.height = to.y + row - at.y;
+    legend.extra = legend.height * (1 - legend_height / row);
     return legend;
 }
 
 void draw_legend(ImDrawList* list, const Legend& legend, float width, std::span<const ChartCurve> curves) {
     Type mono(Face::mono, 12);
     for (const Legend::Entry& entry : legend.entries) {
-        const ImVec2 at = entry.min;
+        const ImVec2 at{entry.min.x, std::floor((entry.min.y + entry.max.y - legend_height) / 2)};
         list->AddRectFilled({at.x, at.y + 6}, {at.x + 10, at.y + 9}, curves[entry.curve].colour, 1.5f);
         draw_text_within(list, {at.x + 14, at.y}, width - 14, theme().dim, entry.text);
     }
@@ -347,8 +351,9 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
         {at.x + tick_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
     const Legend legend = legend_of(area, {at.x, at.y + title_height}, width, curves);
     area.min.y += y_title_height + legend.height;
+    area.max.y += legend.extra;
     ImGui::PushID(chart.name.c_str());
-    ImGui::InvisibleButton("chart", {width, height});
+    ImGui::InvisibleButton("chart", {width, height + legend.extra});
     ImGui::PopID();
     const bool held = ui::held(), hovered = ImGui::IsItemHovered(), released = ImGui::IsItemDeactivated();
     landmark("chart/" + chart.name, area.min, area.max);
