@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "subjects/explain.hpp"
@@ -13,6 +15,11 @@ namespace attn::app {
 class ShownTokens {
   public:
     ShownTokens() = default;
+    // Shows these, which are ascending.
+    ShownTokens(Index all, std::vector<Index> tokens) : all_(all), tokens_(std::move(tokens)) {}
+    ShownTokens(Index all, Range tokens) : all_(all), tokens_(static_cast<std::size_t>(tokens.size())) {
+        std::iota(tokens_.begin(), tokens_.end(), tokens.begin);
+    }
     // Chooses at most `room` of `all` tokens: those wanted, the most important first (the chosen one, the strongest, those that a
     // sentence names; what is no token is passed over), then the newest up to `last`, then those after it.
     ShownTokens(Index all, Index room, Index last, std::span<const Index> wanted) : all_(all) {

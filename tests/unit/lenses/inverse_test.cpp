@@ -371,7 +371,14 @@ TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a N
                            .explain(screen.subject(), {{}, cell_of(InverseNumber::weight, query, key)})
                            ->f32) -
                    0.4) < 1e-4);
-    CHECK(screen.shows("inverse/weight/" + std::to_string(query) + "/" + std::to_string(key)));
+    const ShownTokens keys = screen.lens().keys_shown(screen.change());
+    const std::vector<float> row = screen.change().record().weights(screen.change().head(), query);
+    const Index strongest = std::ranges::max_element(row) - row.begin();
+    REQUIRE(keys.size() < n);
+    CHECK(keys.holds(key));
+    CHECK(keys.holds(strongest));
+    CHECK(screen.shows("inverse/weight/" + std::to_string(query % inverse_queries_shown) + "/" +
+                       std::to_string(keys.place(strongest))));
     CHECK(screen.change().all_moved());
     CHECK(screen.shows("inverse/do"));
     CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);

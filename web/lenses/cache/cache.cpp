@@ -236,9 +236,9 @@ std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     return shown_->eviction(of.layer, kv_head(of))->score(key);
 }
 
-// Where not all fit, the newest that the chosen query sees and, of a quarter of the room at least, those that it loses most
-// on.
-std::vector<Index> CacheLens::keys_shown(Subject& subject, Index fit) const {
+// Where not all fit: the chosen key, the strongest, in a quarter of the room at least those that the query loses most on, and
+// the newest that it sees.
+ShownTokens CacheLens::keys_shown(Subject& subject, Index fit) const {
     const Index at = query(subject);
     const HeadIndex of = head(subject);
     std::vector<Index> seen, gone;
@@ -249,10 +249,13 @@ std::vector<Index> CacheLens::keys_shown(Subject& subject, Index fit) const {
                       [&](Index key) { return weights[static_cast<std::size_t>(key)]; });
     const Index of_gone = std::min(std::ssize(gone), std::max(fit - std::ssize(seen), fit / 4));
     gone.resize(static_cast<std::size_t>(of_gone));
-    seen.resize(static_cast<std::size_t>(std::min(std::ssize(seen), fit - of_gone)));
-    seen.insert(seen.end(), gone.begin(), gone.end());
-    std::ranges::sort(seen);
-    return seen;
+    const auto own = std::span(weights).first(static_cast<std::size_t>(at) + 1);
+    std::vector<Index> wanted{at, subject.chosen().key.value_or(at),
+                              std::ranges::max_element(own) - own.begin()};
+    std::erase_if(wanted, [&](Index key) { return key > at; });
+    wanted.insert(wanted.end(), gone.begin(), gone.end());
+    wanted.insert(wanted.end(), seen.begin(), seen.end());
+    return {at + 1, fit, at, wanted};
 }
 
 double CacheLens::value_at(Subject& subject, Index row, Index column) const {

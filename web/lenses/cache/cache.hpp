@@ -15,6 +15,7 @@
 #include "lenses/cache/state.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
+#include "subjects/shown_tokens.hpp"
 #include "subjects/vocabulary.hpp"
 #include "widgets/map_view.hpp"
 
@@ -106,7 +107,7 @@ class CacheLens final : public Lens {
     double value_at(Subject& subject, Index row, Index column) const;  // NaN where there is none
     Range codes_shown(Subject& subject) const;                         // tokens
     std::optional<double> score_of(Subject& subject, Index key) const;
-    std::vector<Index> keys_shown(Subject& subject, Index fit) const;
+    ShownTokens keys_shown(Subject& subject, Index fit) const;
     Index changed_tokens() const;  // at how many queries the likeliest token is another
     Index farthest() const;        // the query with the largest divergence
     double mean_loss(bool before) const;

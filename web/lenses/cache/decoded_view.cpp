@@ -191,15 +191,15 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     const Index at = query(subject);
     const HeadIndex of = head(subject);
     const auto fit = std::clamp<Index>(static_cast<Index>((width - names_width) / least_cell), 4, most_keys);
-    const std::vector<Index> keys = keys_shown(subject, fit);
+    const ShownTokens keys = keys_shown(subject, fit);
     const Record& before = trace_->layers()[static_cast<std::size_t>(of.layer)].attention;
     const std::vector<float> weights = before.weights(of.head, at);
     const bool scored =
         std::ranges::any_of(keys, [&](Index key) { return score_of(subject, key).has_value(); });
-    Matrix values(2, std::ssize(keys)), scores(1, std::ssize(keys));
+    Matrix values(2, keys.size()), scores(1, keys.size());
     std::vector<std::string> columns;
     for (Index c = 0; c < values.cols; ++c) {
-        const Index key = keys[static_cast<std::size_t>(c)];
+        const Index key = keys[c];
         columns.push_back(cache_view::short_name(words.key_names(), key));
         values.at(0, c) = static_cast<double>(weights[static_cast<std::size_t>(key)]);
         values.at(1, c) =
@@ -212,15 +212,15 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     ui::MatrixGrid grid;
     grid.name = "cache/row";
     grid.title = "Weights of " + query_in_words(words, at);
-    grid.notation = std::ssize(keys) <= at ? "the keys that are left, and those it loses most on"
-                                           : "struck out: gone from the cache";
+    grid.notation = keys.size() <= at ? "the keys that are left, and those it loses most on"
+                                      : "struck out: gone from the cache";
     grid.row_labels = rows;
     grid.column_labels = columns;
     grid.row_axis = "weight";
     grid.column_axis = "key";
     grid.most = 1;
     const auto weight_cell = [&](ui::CellAt cell) {
-        const Index key = keys[static_cast<std::size_t>(cell.second)];
+        const Index key = keys[cell.second];
         return own_cell((cell.first == 0 ? cache_rows::whole : cache_rows::weight) + at, key);
     };
     cache_view::draw_grid(grid, values, width, weight_cell, drawing);
@@ -237,10 +237,7 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     decides.column_axis = "key";
     cache_view::draw_grid(
         decides, scores, width,
-        [&](ui::CellAt cell) {
-            return own_cell(cache_rows::score, keys[static_cast<std::size_t>(cell.second)]);
-        },
-        drawing);
+        [&](ui::CellAt cell) { return own_cell(cache_rows::score, keys[cell.second]); }, drawing);
 }
 
 // ---- Bits -------------------------------------------------------------------------------------------------

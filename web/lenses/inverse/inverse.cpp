@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
@@ -187,10 +188,18 @@ Range InverseLens::queries_shown(const Record& record) const {
     return page_of(chosen_query(record), record.queries(), inverse_queries_shown);
 }
 
-Range InverseLens::keys_shown(const Record& record) const {
-    const Selection& s = state().selection;
-    const Index last = record.keys() - 1;
-    return page_of(std::min(s.key.value_or(chosen_query(record)), last), record.keys(), inverse_keys_shown);
+ShownTokens InverseLens::keys_shown(const HeadChange& change) const {
+    const Record& record = change.record();
+    const Index query = chosen_query(record), last = record.keys() - 1;
+    const Range page =
+        page_of(std::min(state().selection.key.value_or(query), last), record.keys(), inverse_keys_shown);
+    std::set<Index> keys;
+    for (Index key = page.begin; key < page.end; ++key) keys.insert(key);
+    for (const CellWish& each : change.wishes())
+        if (each.query == query) keys.insert(each.key);
+    const std::vector<float> row = record.weights(change.head(), query);
+    if (!row.empty()) keys.insert(std::ranges::max_element(row) - row.begin());
+    return {record.keys(), std::vector<Index>(keys.begin(), keys.end())};
 }
 
 // ---- What it does -----------------------------------------------------------------------------------------
@@ -284,16 +293,15 @@ std::vector<CellWish> InverseLens::pattern_as_wishes(const HeadChange& change) c
 // ---- What it shows ----------------------------------------------------------------------------------------
 
 Matrix InverseLens::weights_shown(const HeadChange& change, bool after) const {
-    const Range queries = queries_shown(change.record()), keys = keys_shown(change.record());
+    const Range queries = queries_shown(change.record());
+    const ShownTokens keys = keys_shown(change);
     Matrix matrix(queries.size(), keys.size());
-    std::vector<float> row(static_cast<std::size_t>(keys.size()));
     for (Index r = 0; r < queries.size(); ++r) {
         const std::vector<double>* moved = after ? change.after(queries.begin + r) : nullptr;
-        change.record().stage(Stage::weight, change.head(), {queries.begin + r, queries.begin + r + 1}, keys,
-                              row);
+        const std::vector<float> row = change.record().weights(change.head(), queries.begin + r);
         for (Index c = 0; c < keys.size(); ++c)
-            matrix.at(r, c) = moved ? (*moved)[static_cast<std::size_t>(keys.begin + c)]
-                                    : static_cast<double>(row[static_cast<std::size_t>(c)]);
+            matrix.at(r, c) = moved ? (*moved)[static_cast<std::size_t>(keys[c])]
+                                    : static_cast<double>(row[static_cast<std::size_t>(keys[c])]);
     }
     return matrix;
 }
@@ -305,18 +313,19 @@ InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadC
     const auto projections = change.of_projection() && change.x()->cols <= inverse_inputs_shown
                                  ? edited_projections(subject, state())
                                  : std::nullopt;
-    MovedMatrix moved{Stage::k, InverseNumber::k, keys_shown(record), {}, {}};
+    MovedMatrix moved{Stage::k, InverseNumber::k, keys_shown(change), {}, {}};
     if (projections) {
         moved.stage = info(change.of()).stage, moved.number = InverseNumber::w,
-        moved.rows = {0, change.x()->cols};
+        moved.rows = {change.x()->cols, Range{0, change.x()->cols}};
     } else if (change.of() == ChangeOf::q || change.of() == ChangeOf::w_q) {
-        moved.stage = Stage::q, moved.number = InverseNumber::q, moved.rows = queries_shown(record);
         const Index only = change.wished_rows().front();
-        if (change.wished_rows().size() == 1) moved.rows = {only, only + 1};
+        moved.stage = Stage::q, moved.number = InverseNumber::q;
+        moved.rows = {record.queries(),
+                      change.wished_rows().size() == 1 ? Range{only, only + 1} : queries_shown(record)};
     }
     moved.values = projections ? matrix_before(subject, change, moved) : Matrix(moved.rows.size(), d);
     for (Index r = 0; r < moved.rows.size(); ++r) {
-        const Index row = moved.rows.begin + r;
+        const Index row = moved.rows[r];
         moved.row_names.push_back(projections               ? std::to_string(row)
                                   : moved.stage == Stage::q ? label_at(attention.query_names(), row)
                                                             : label_at(attention.key_names(), row));
@@ -334,8 +343,9 @@ InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadC
 Matrix InverseLens::matrix_before(Subject& subject, const HeadChange& change,
                                   const MovedMatrix& moved) const {
     const Record& record = change.record();
-    if (moved.stage == Stage::q) return rows_of(record.q(), change.head(), moved.rows);
-    if (moved.stage == Stage::k) return rows_of(record.k(), record.kv_head(change.head()), moved.rows);
+    if (moved.stage == Stage::q) return rows_of(record.q(), change.head(), moved.rows.tokens());
+    if (moved.stage == Stage::k)
+        return rows_of(record.k(), record.kv_head(change.head()), moved.rows.tokens());
     const auto projections = edited_projections(subject, state());
     return moved.stage == Stage::w_q ? projections->w_q : projections->w_k;
 }
@@ -346,8 +356,7 @@ std::optional<InverseLens::MovedMatrix> InverseLens::change_matrix(Subject& subj
     if (moved.stage != info(change.of()).stage) return std::nullopt;
     moved.number = InverseNumber::change;
     for (Index r = 0; r < moved.rows.size(); ++r)
-        for (Index c = 0; c < moved.values.cols; ++c)
-            moved.values.at(r, c) = change.change(moved.rows.begin + r, c);
+        for (Index c = 0; c < moved.values.cols; ++c) moved.values.at(r, c) = change.change(moved.rows[r], c);
     return moved;
 }
 
@@ -357,9 +366,9 @@ bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
     const Attention* attention = subject.attention();
     const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
     if (!record || cell.stage != Stage::weight) return false;
-    const Range queries = queries_shown(*record), keys = keys_shown(*record);
-    return cell.row >= queries.begin && cell.row < queries.end && cell.col >= keys.begin &&
-           cell.col < keys.end;
+    const Range queries = queries_shown(*record);
+    return cell.row >= queries.begin && cell.row < queries.end &&
+           (!change_ || keys_shown(*change_).holds(cell.col));
 }
 
 }  // namespace attn::app

@@ -11,6 +11,7 @@
 #include "lenses/inverse/state.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/projections.hpp"
+#include "subjects/shown_tokens.hpp"
 #include "widgets/typing.hpp"
 
 namespace attn::ui {
@@ -74,9 +75,10 @@ class InverseLens final : public Lens {
     std::optional<Deed> take_pattern();
     // The pattern as wishes for the chosen head: its painted cells share most of each row, as far as the head sees them.
     std::vector<CellWish> pattern_as_wishes(const HeadChange& change) const;
-    // The pages of the chosen row and key.
+    // The page of the chosen row.
     Range queries_shown(const Record& record) const;
-    Range keys_shown(const Record& record) const;
+    // The page of the chosen key, with the keys of wishes and the strongest of the chosen row.
+    ShownTokens keys_shown(const HeadChange& change) const;
     // What q and k are made of by W_Q and W_K, and what turns them after that; nothing where it is not at hand or where a
     // norm comes between.
     struct Inputs {
@@ -129,7 +131,7 @@ class InverseLens final : public Lens {
     struct MovedMatrix {
         Stage stage;
         InverseNumber number;
-        Range rows;
+        ShownTokens rows;
         std::vector<std::string> row_names;
         Matrix values;
     };
@@ -150,7 +152,8 @@ class InverseLens final : public Lens {
     void draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change);
     void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
     void forget(Index query, Index key) const;
-    void type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed);
+    void type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed,
+                   const ShownTokens& queries, const ShownTokens& keys);
     void draw_found(const Drawing& drawing, Subject& subject);
     void draw_deed(const Drawing& drawing, Subject& subject);
     void draw_told(Subject& subject, const HeadChange& change) const;

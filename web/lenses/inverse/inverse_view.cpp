@@ -26,12 +26,6 @@ constexpr double per_point = 0.005, per_notch = 0.02;  // of a weight, for dragg
 
 double as_wish(double weight) { return std::clamp(std::round(weight * 1000) / 1000, least_wish, most_wish); }
 
-std::vector<std::string> shown_names(std::span<const std::string> names, Range range) {
-    std::vector<std::string> labels;
-    for (Index i = range.begin; i < range.end; ++i) labels.push_back(label_at(names, i));
-    return labels;
-}
-
 bool begins_weight(ImWchar c) { return (c >= '0' && c <= '9') || c == '.'; }
 
 }  // namespace
@@ -154,7 +148,8 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
 }
 
 // Digits that are typed where the keyboard is become a wish.
-void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed) {
+void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed,
+                            const ShownTokens& queries, const ShownTokens& keys) {
     const auto heard = std::exchange(heard_, std::nullopt);
     if (typed_) {
         typed_->typing.gather();
@@ -167,8 +162,8 @@ void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, 
         typed_ = Typed{cell->row, cell->col, ui::Typing()};
         typed_->typing.gather();
     }
-    const ui::CellAt at{typed_->query - grid.first.first, typed_->key - grid.first.second};
-    if (!grid.values->holds(at.first, at.second)) return typed_.reset();
+    if (!queries.holds(typed_->query) || !keys.holds(typed_->key)) return typed_.reset();
+    const ui::CellAt at{queries.place(typed_->query), keys.place(typed_->key)};
     const auto [min, max] = ui::cell_rect(grid, placed.metrics, placed.at, at);
     ui::Type mono(ui::Face::mono, ui::size_small);
     ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
@@ -190,9 +185,9 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
                                ui::Lines& lines) {
     const Attention& attention = *subject.attention();
     const Record& record = change.record();
-    const Range queries = queries_shown(record), keys = keys_shown(record);
-    const std::vector<std::string> rows = shown_names(attention.query_names(), queries),
-                                   columns = shown_names(attention.key_names(), keys);
+    const ShownTokens queries(record.queries(), queries_shown(record)), keys = keys_shown(change);
+    const std::vector<std::string> rows = queries.labels(attention.query_names()),
+                                   columns = keys.labels(attention.key_names());
     const bool moved = change_->found();
     const Matrix now = weights_shown(change, false), then = moved ? weights_shown(change, true) : Matrix();
     // Both have the same colours.
@@ -203,12 +198,11 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
     grid.name = "inverse/now";
     grid.title = "Weights";
     grid.notation = change.wishes().empty() ? "drag one, or type" : "outlined: wished";
-    grid.first = {queries.begin, keys.begin};
     grid.values = &now;
     Matrix wished = now;
     for (const auto& [query, key, weight] : change.wishes())
-        if (wished.holds(query - queries.begin, key - keys.begin))
-            wished.at(query - queries.begin, key - keys.begin) = weight;
+        if (queries.holds(query) && keys.holds(key))
+            wished.at(queries.place(query), keys.place(key)) = weight;
     grid.before = &wished;
     grid.row_labels = rows;
     grid.column_labels = columns;
@@ -218,13 +212,12 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
     grid.decimals = 3;
     grid.most = static_cast<float>(most);
     grid.allowed = [&](Index r, Index c) {
-        return record.spec().mask.allows(change.head(), queries.begin + r, keys.begin + c);
+        return record.spec().mask.allows(change.head(), queries[r], keys[c]);
     };
-    grid.lit_row = chosen_query(record) - queries.begin;
-    const auto here = [](Index row, Index col) { return CellRef{Stage::weight, row, col}; };
-    const Placed placed = draw_grid(drawing, grid, lines, here);
+    grid.lit_row = queries.place(chosen_query(record));
+    const auto of = [&](ui::CellAt at) { return CellRef{Stage::weight, queries[at.first], keys[at.second]}; };
+    const Placed placed = draw_grid(drawing, grid, lines, of);
     const ui::GridReply& reply = placed.reply;
-    const auto of = [&](ui::CellAt at) { return here(at.first + queries.begin, at.second + keys.begin); };
     if (reply.heard) heard_ = of(*reply.heard);
     if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
     if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
@@ -239,13 +232,12 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
         move(*reply.hovered,
              per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
                                        static_cast<double>(reply.wheel)));
-    type_into(drawing, grid, placed);
+    type_into(drawing, grid, placed, queries, keys);
     if (!moved) return;
     ui::MatrixGrid after;
     after.name = "inverse/weight";
     after.title = "With the change";
     after.notation = "outlined: moved";
-    after.first = grid.first;
     after.values = &then;
     after.before = &now;
     after.row_labels = rows;
@@ -256,8 +248,9 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
     after.most = grid.most;
     after.allowed = grid.allowed;
     after.lit_row = grid.lit_row;
-    draw_grid(drawing, after, lines,
-              [](Index row, Index col) { return cell_of(InverseNumber::weight, row, col); });
+    draw_grid(drawing, after, lines, [&](ui::CellAt at) {
+        return cell_of(InverseNumber::weight, queries[at.first], keys[at.second]);
+    });
 }
 
 // What changes: by how much, and with it.
@@ -270,7 +263,6 @@ void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const 
         ui::MatrixGrid grid;
         grid.name = name;
         grid.title = std::move(title);
-        grid.first = {moved.rows.begin, 0};
         grid.values = &values;
         grid.row_labels = moved.row_names;
         grid.row_axis = of_w ? "in" : moved.stage == Stage::q ? "query" : "key";
@@ -280,23 +272,23 @@ void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const 
         draw_grid(drawing, grid, lines, cell);
     };
     draw("inverse/before", of, matrix_before(subject, change, moved),
-         [&](Index row, Index col) { return CellRef{moved.stage, row, col}; });
+         [&](ui::CellAt at) { return CellRef{moved.stage, moved.rows[at.first], at.second}; });
     if (const auto by = change_matrix(subject, change))
         draw("inverse/change", "Change of " + of, by->values,
-             [](Index row, Index col) { return cell_of(InverseNumber::change, row, col); });
+             [&](ui::CellAt at) { return cell_of(InverseNumber::change, moved.rows[at.first], at.second); });
     draw("inverse/moved", of + " with the change", moved.values,
-         [&](Index row, Index col) { return cell_of(moved.number, row, col); });
+         [&](ui::CellAt at) { return cell_of(moved.number, moved.rows[at.first], at.second); });
 }
 
 // The weights of the row, before and after.
 void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width) {
     const Attention& attention = *subject.attention();
-    const Range keys = keys_shown(change.record());
+    const ShownTokens keys = keys_shown(change);
     const Chosen& row = chosen(subject, change);
     const std::vector<double>* after = change.after(row.query);
     ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
         then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
-    for (Index j = keys.begin; j < keys.end; ++j) {
+    for (const Index j : keys) {
         const std::string name = label_at(attention.key_names(), j);
         for (auto [curve, weight] :
              {std::pair(&now, row.now.at(j).weight),
@@ -307,14 +299,14 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadC
         }
     }
     const std::array curves{now, then};
-    const ui::Chart chart{
-        .name = "inverse-row",
-        .title = "The row of " + query_in_words(attention, row.query),
-        .x = {"key", static_cast<double>(keys.begin) - 0.5, static_cast<double>(keys.end) - 0.5, false, true},
-        .y = {"weight", 0, 1}};
+    const ui::Chart chart{.name = "inverse-row",
+                          .title = "The row of " + query_in_words(attention, row.query),
+                          .x = {"key", static_cast<double>(keys[0]) - 0.5,
+                                static_cast<double>(keys[keys.size() - 1]) + 0.5, false, true},
+                          .y = {"weight", 0, 1}};
     const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
     if (!reply.over) return;
-    const Index key = keys.begin + static_cast<Index>(reply.over->point);
+    const Index key = keys[static_cast<Index>(reply.over->point)];
     const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
                                                 : cell_of(InverseNumber::weight, row.query, key);
     drawing.now.cell = cell;

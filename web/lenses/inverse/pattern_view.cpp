@@ -149,7 +149,7 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
     grid.row_axis = "query";
     grid.column_axis = "key";
     const auto at = [](InverseNumber number) {
-        return [number](Index row, Index col) { return cell_of(number, row, col); };
+        return [number](ui::CellAt place) { return cell_of(number, place.first, place.second); };
     };
     const Placed placed = draw_grid(drawing, grid, lines, at(InverseNumber::target));
     if (const FittedPattern* shown = fitted()) {

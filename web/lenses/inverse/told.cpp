@@ -141,19 +141,14 @@ std::vector<Table> InverseLens::tables(Subject& subject) {
     const HeadChange* now = change(subject);
     if (!now) return tables;
     const Attention& attention = *subject.attention();
-    const Range queries = queries_shown(now->record()), keys = keys_shown(now->record());
-    const auto names = [](const std::vector<std::string>& all, Range range) {
-        std::vector<std::string> some;
-        for (Index i = range.begin; i < range.end; ++i) some.push_back(label_at(all, i));
-        return some;
-    };
     const auto numbers = [](Index count) {
         std::vector<std::string> all;
         for (Index i = 0; i < count; ++i) all.push_back(std::to_string(i));
         return all;
     };
-    const std::vector<std::string> rows = names(attention.query_names(), queries),
-                                   columns = names(attention.key_names(), keys);
+    const std::vector<std::string> rows = ShownTokens(now->record().queries(), queries_shown(now->record()))
+                                              .labels(attention.query_names()),
+                                   columns = keys_shown(*now).labels(attention.key_names());
     tables.push_back({"Weights", columns, rows, weights_shown(*now, false)});
     if (now->found()) {
         tables.push_back({"Weights with the change", columns, rows, weights_shown(*now, true)});

@@ -14,6 +14,7 @@
 #include "analysis/logit_lens.hpp"
 #include "analysis/rollout.hpp"
 #include "lenses/lens.hpp"
+#include "subjects/shown_tokens.hpp"
 #include "subjects/vocabulary.hpp"
 
 namespace attn::app {
@@ -141,9 +142,9 @@ class LayersLens final : public Lens {
     void draw_parts(const Drawing& drawing, Subject& subject, float width);
     void draw_heads(const Drawing& drawing, Subject& subject, float width);
     void draw_tokens(const Drawing& drawing, Subject& subject, float width);
-    std::vector<Index> tokens_shown(Index tokens, bool encoded, Index fit) const;
+    ShownTokens tokens_shown(Index tokens, bool encoded, Index fit, std::optional<Index> chosen) const;
     struct TokenRow {
-        std::vector<Index> tokens;
+        ShownTokens tokens;
         std::vector<std::string> words;
         std::string position;
         bool encoded = false;

@@ -146,12 +146,12 @@ void LayersLens::draw_heads(const Drawing& drawing, Subject&, float width) {
 
 // ---- Which tokens it came from ----------------------------------------------------------------------------
 
-// Those that matter most to any of the measures, in the order of the text, where not all fit.
-std::vector<Index> LayersLens::tokens_shown(Index tokens, bool encoded, Index fit) const {
-    std::vector<Index> shown = by_importance(tokens, encoded);
-    shown.resize(static_cast<std::size_t>(std::clamp(fit, Index{1}, tokens)));
-    std::ranges::sort(shown);
-    return shown;
+// The chosen one and those that matter most to any of the measures, where not all fit.
+ShownTokens LayersLens::tokens_shown(Index tokens, bool encoded, Index fit,
+                                     std::optional<Index> chosen) const {
+    std::vector<Index> wanted = by_importance(tokens, encoded);
+    if (chosen) wanted.insert(wanted.begin(), *chosen);
+    return {tokens, fit, tokens - 1, wanted};
 }
 
 void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, TokenMeasure measure,
@@ -165,9 +165,9 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
     const auto which = static_cast<std::size_t>(measure);
     const bool exact = measure == TokenMeasure::exact;
     const TokenShares* shares = exact ? falls_so_far() : measured(measure);
-    Matrix values(1, std::ssize(row.tokens));
+    Matrix values(1, row.tokens.size());
     for (Index c = 0; c < values.cols; ++c) {
-        const auto token = static_cast<std::size_t>(row.tokens[static_cast<std::size_t>(c)]);
+        const auto token = static_cast<std::size_t>(row.tokens[c]);
         values.at(0, c) = shares ? (row.encoded ? shares->encoded : shares->own)[token] : NAN;
     }
     const double progress = exact ? (taken_out_ ? static_cast<double>(taken_out_->progress()) : 0)
@@ -188,25 +188,22 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
     const Index first =
         (row.encoded ? layers_rows::encoded : layers_rows::tokens) + static_cast<Index>(measure);
     layers_view::draw_grid(
-        grid, width,
-        [&](ui::CellAt at) {
-            return std::optional(own_cell(first, row.tokens[static_cast<std::size_t>(at.second)]));
-        },
+        grid, width, [&](ui::CellAt at) { return std::optional(own_cell(first, row.tokens[at.second])); },
         drawing);
 }
 
 void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float width) {
     const auto rows = [&](const Attention& text, bool encoded) {
         const auto fit = static_cast<Index>((width - layers_view::names_width) / number_width);
-        TokenRow row{tokens_shown(text.queries(), encoded, std::min(fit, most_tokens)),
+        TokenRow row{tokens_shown(text.queries(), encoded, std::min(fit, most_tokens), subject.chosen().key),
                      {},
                      layers_view::shortened(label_at(stream_text(subject).query_names(), this->row())),
                      encoded};
         for (const Index token : row.tokens)
             row.words.push_back(layers_view::shortened(label_at(text.query_names(), token)));
-        if (std::ssize(row.tokens) < text.queries())
-            ui::caption(("The " + std::to_string(row.tokens.size()) + " of " + many(text.queries(), "token") +
-                         " that matter most; the table has more.")
+        if (!row.tokens.are_all())
+            ui::caption((std::to_string(row.tokens.size()) + " of " + many(text.queries(), "token") +
+                         ": the chosen one and those that matter most. The table has all.")
                             .c_str());
         for (Index i = 0; i < token_measure_count; ++i) {
             const auto measure = static_cast<TokenMeasure>(i);

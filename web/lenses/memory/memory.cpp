@@ -295,9 +295,13 @@ std::vector<Index> MemoryLens::keys_shown(Index most) {
         ranked_ = {paths_made_, path_->looked_at(), std::move(keys)};
     }
     const auto count = std::min(most, std::ssize(ranked_.keys));
-    std::vector<Index> chosen(ranked_.keys.begin(), ranked_.keys.begin() + count);
-    std::ranges::sort(chosen);
-    return chosen;
+    std::vector<Index> shown(ranked_.keys.begin(), ranked_.keys.begin() + count);
+    const auto chosen = std::ranges::find(patterns_->keys, state().selection.key.value_or(-1));
+    if (const Index j = chosen - patterns_->keys.begin();
+        chosen != patterns_->keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
+        shown.back() = j;
+    std::ranges::sort(shown);
+    return shown;
 }
 
 std::optional<double> MemoryLens::off_attention() {

@@ -96,7 +96,7 @@ class MemoryLens final : public Lens {
     std::string key_name(Subject& subject, Index key) const;
     // The steps in the grids: the first ones and the last.
     std::vector<Index> steps_shown() const;
-    std::vector<Index> keys_shown(Index most);  // those that ever weigh most
+    std::vector<Index> keys_shown(Index most);  // the chosen one and those that ever weigh most
     // The largest difference of the first step's weights from the head's own; nothing from another start or at another β.
     std::optional<double> off_attention();
     std::vector<Table> modern_tables(Subject& subject) const;

@@ -247,8 +247,8 @@ void MemoryLens::draw_weights(const Drawing& drawing, Subject& subject, float wi
     grid.name = "memory/weight";
     grid.title = "Weights of each step";
     grid.notation = values.cols < patterns_->count()
-                        ? "softmax(β K ξ), the " + std::to_string(values.cols) + " largest of " +
-                              with_commas(patterns_->count()) + " keys"
+                        ? "softmax(β K ξ), the chosen key and the largest, " + std::to_string(values.cols) +
+                              " of " + with_commas(patterns_->count()) + " keys"
                         : "softmax(β K ξ)";
     grid.values = &values;
     grid.row_labels = rows;

@@ -134,24 +134,27 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
                    : cell_of(ScaleNumber::weight, column_of(key, r));
     };
     bars.clear();
-    const std::size_t count = std::min(shown.keys.size(), scale_keys_shown);
+    // The strongest, and the chosen one of a head's row.
+    std::vector<Index> keys;
     double rest = 0;
-    for (std::size_t i = 0; i < shown.keys.size(); ++i) {
-        const Index key = shown.keys[i];
+    for (const Index key : shown.keys) {
         const float weight = rule.weights[static_cast<std::size_t>(key)];
-        if (i < count)
-            bars.push_back({shown.names[static_cast<std::size_t>(key)], weight,
-                            fixed(static_cast<double>(weight), 4), lit(weight_cell(key)), false});
-        else
+        const bool chosen = row_->from.source.record && key == drawing.selection().key;
+        if (keys.size() >= scale_keys_shown && !chosen) {
             rest += static_cast<double>(weight);
+            continue;
+        }
+        keys.push_back(key);
+        bars.push_back({shown.names[static_cast<std::size_t>(key)], weight,
+                        fixed(static_cast<double>(weight), 4), lit(weight_cell(key)), false});
     }
-    if (count < shown.keys.size())
-        bars.push_back({std::to_string(shown.keys.size() - count) + " more", static_cast<float>(rest),
+    if (keys.size() < shown.keys.size())
+        bars.push_back({std::to_string(shown.keys.size() - keys.size()) + " more", static_cast<float>(rest),
                         fixed(rest, 4), false, true});
     ImGui::Dummy({0, 2});
     const auto over = ui::bar_list("scale/row/" + number, rule.name + ", weights", width, bars, 1, scale);
-    if (!over || *over >= std::ssize(shown.keys) || *over >= static_cast<Index>(count)) return;
-    const Index key = shown.keys[static_cast<std::size_t>(*over)];
+    if (!over || *over >= std::ssize(keys)) return;
+    const Index key = keys[static_cast<std::size_t>(*over)];
     if (row_->from.source.record) drawing.point(shown.row.query, key);
     answer_bar(over, weight_cell(key));
 }
