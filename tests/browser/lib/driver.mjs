@@ -148,9 +148,13 @@ export class Driver {
             if (!await box.isVisible() || !await box.isEnabled()) {
                 return 'no box to write into';
             }
-            await box.fill(text, { timeout: 2000 });
-            await box.press('Enter', { timeout: 2000 });
-            return `write ${JSON.stringify(text)}`;
+            // What was done before may still be on its way to another subject, which has no box.
+            const wrote = await box.fill(text, { timeout: 2000 }).then(() => true, () => false);
+            if (!wrote && await box.isVisible()) {
+                throw new Error('The sentence box takes no text.');
+            }
+            await (wrote && box.press('Enter', { timeout: 2000 }).catch(() => {}));
+            return wrote ? `write ${JSON.stringify(text)}` : 'the box has gone';
         }],
         [8, async () => {
             const button = this.one(buttons);
