@@ -24,8 +24,7 @@ struct ChangedVisit {
         REQUIRE(family != small_families.end());
         model = small_model(*family);
         const ModelFiles files = files_of(*family);
-        load_files(visit, "tiny",
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        load_files(visit, "tiny", as_opened(files));
         show("words", changed_ids);
     }
     void show(const std::string& text, const std::vector<std::int32_t>& of) {

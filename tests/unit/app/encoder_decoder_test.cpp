@@ -206,8 +206,7 @@ TEST_CASE("what is written waits in the State for an encoder–decoder, and goes
     visit.start("v=1&subject=sentence&text=what%20is%20read&written=what%20is%20written&model=own");
     const auto open = [&](const std::string& name, const SmallFamily& family) {
         const ModelFiles files = files_of(family);
-        load_files(visit, name,
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        load_files(visit, name, as_opened(files));
     };
     CHECK(sentence_of(visit.state()).written == "what is written");
     open("gpt2", small_families.front());

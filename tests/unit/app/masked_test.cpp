@@ -47,8 +47,7 @@ struct Opened {
         model = small_model(*family);
         page.special = special;
         const ModelFiles files = files_of(*family);
-        load_files(visit, "tiny",
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        load_files(visit, "tiny", as_opened(files));
     }
 };
 

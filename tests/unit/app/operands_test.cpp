@@ -150,8 +150,7 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
         FakePage page;
         Visit visit(page);
         const ModelFiles files = files_of(family);
-        open_files(visit,
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        open_files(visit, as_opened(files));
         REQUIRE(sentence_in(visit).run());
         Walk walk{sentence_in(visit)};
         for (const Stage stage :
@@ -420,8 +419,7 @@ TEST_CASE("a component is after its rotary position where it turns, and no other
         FakePage page;
         Visit visit(page);
         const ModelFiles files = files_of(family);
-        open_files(visit,
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        open_files(visit, as_opened(files));
         REQUIRE(sentence_in(visit).run());
         const ModelConfig& config = sentence_in(visit).model()->config();
         partly += config.rotary_dim > 0 && config.rotary_dim < config.head_dim;

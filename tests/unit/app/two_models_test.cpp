@@ -148,7 +148,7 @@ namespace {
 
 Files files_for_page(const SmallFamily& family, std::uint64_t seed) {
     const ModelFiles files = files_of(family, seed);
-    return {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}};
+    return as_opened(files);
 }
 
 std::shared_ptr<const Model> with_other_weights(const SmallFamily& family) {

@@ -10,6 +10,7 @@
 
 #include "app/visit.hpp"
 #include "lenses/lens.hpp"
+#include "model/model.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/tensors/tensors.hpp"
@@ -178,6 +179,11 @@ inline app::Files golden_model(const std::string& model) {
     for (const char* file : {"config.json", "model.safetensors"})
         files[file] = read_file(source_dir() / "tests/golden/model" / model / file);
     return files;
+}
+
+// The files of a model with one file of weights, as a person opens them.
+inline app::Files as_opened(const ModelFiles& files) {
+    return {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}};
 }
 
 inline void load_tiny_model(app::Visit& visit) { load_files(visit, "tiny", golden_model("gpt2-f32")); }

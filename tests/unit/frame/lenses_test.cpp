@@ -107,8 +107,7 @@ TEST_CASE("every lens shows the heads of every family, or says what is missing")
         const std::size_t share = test::sanitized ? (differs ? 6 : 18) : differs ? 1 : 4;
         const ModelFiles files = files_of(family);
         Screen screen;
-        load_files(screen.visit, "tiny",
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        load_files(screen.visit, "tiny", as_opened(files));
         screen.write_words(6);
         screen.visit.perform(Select{{1, 1, 4, {}, {}}});
         ++family_number;

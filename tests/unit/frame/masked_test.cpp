@@ -18,8 +18,7 @@ void open_bert(Screen& screen) {
     screen.page.piece = [](std::int32_t id) {
         return id == 3 ? std::string("[SEP]") : id == 4 ? std::string("[MASK]") : "w" + std::to_string(id);
     };
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
 }
 
 void write(Screen& screen, const std::vector<std::int32_t>& ids, const std::string& text) {
@@ -97,8 +96,7 @@ TEST_CASE("a token's experts stand beside the heads, and each leads to its weigh
     Screen screen({1440, 1400});
     const auto mixtral = std::ranges::find(small_families, std::string_view("mixtral"), &SmallFamily::name);
     const ModelFiles files = files_of(*mixtral);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     write(screen, {2, 7, 8, 3}, "w7 w8");
     screen.visit.perform(Select{{1, 0, 2, {}, {}}});
     screen.settle();

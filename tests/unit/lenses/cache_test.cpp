@@ -47,8 +47,7 @@ constexpr CacheState in_bits(Index bits, Index prompt = 3) {
 void open_cached(Screen& screen, const char* name, Index words = 9) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(words);
 }
 

@@ -37,8 +37,7 @@ void show_circuits(Screen& screen, const CircuitsState& shown = {}) {
 void open_circuits(Screen& screen, const char* name) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(6);
 }
 

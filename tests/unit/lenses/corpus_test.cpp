@@ -19,8 +19,7 @@ namespace {
 void open_many(Screen& screen, const char* name) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
     screen.write_words(6);
 }

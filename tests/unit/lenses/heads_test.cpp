@@ -39,8 +39,7 @@ constexpr const char* four_heads =
 
 void open_heads_of(Screen& screen, const SmallFamily& family) {
     const ModelFiles files = files_of(family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(6);
 }
 const SmallFamily& family_called(const char* name) {

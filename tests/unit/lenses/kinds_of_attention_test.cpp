@@ -227,8 +227,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
         return files_of(*std::ranges::find(all, std::string_view(name), &SmallFamily::name));
     };
     const auto opened = [](SmallScreen& screen, const ModelFiles& files, Index layer) {
-        load_files(screen.visit, "other",
-                   {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+        load_files(screen.visit, "other", as_opened(files));
         for (const Box box : {Box::first, Box::second})
             screen.visit.tokens({box, box == Box::first ? "what is read" : "what is written", written_ids,
                                  std::vector<std::string>(5, "·w"), 5});
@@ -314,8 +313,7 @@ TEST_CASE(
             const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
             REQUIRE(family != small_families.end());
             const ModelFiles files = files_of(*family);
-            load_files(screen.visit, "normed",
-                       {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+            load_files(screen.visit, "normed", as_opened(files));
             screen.visit.tokens({Box::first, "what is read", ids, std::vector<std::string>(6, "·w"), 6});
             screen.settle();
         }

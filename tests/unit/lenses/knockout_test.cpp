@@ -38,8 +38,7 @@ void show_knockout(Screen& screen, const KnockoutState& shown = {}) {
 void open_knocked(Screen& screen, const char* name) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(6);
 }
 

@@ -28,8 +28,7 @@ void open_layers(Screen& screen) {
 void open_family(Screen& screen, const char* name, Index words = 6) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(words);
 }
 

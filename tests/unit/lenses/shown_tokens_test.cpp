@@ -35,8 +35,7 @@ bool has_column(const std::string& grid, const std::string& name) {
 void open_long(Screen& screen, Index words) {
     const auto family = std::ranges::find(small_families, std::string_view("falcon"), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny",
-               {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}});
+    load_files(screen.visit, "tiny", as_opened(files));
     screen.write_words(words);
 }
 
