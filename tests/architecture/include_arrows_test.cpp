@@ -100,6 +100,9 @@ std::vector<std::string> complaints(const std::string& file, const std::string& 
     }
     if (text.find("__EMSCRIPTEN__") != std::string::npos && !lies_in(file, "web/platform"))
         found.push_back(file + " asks for __EMSCRIPTEN__");
+    // Objects are compiled for threads, and programs without threads link them too: they have no such storage.
+    static const std::regex thread_storage(R"(\bthread_local\s+\w)");
+    if (std::regex_search(text, thread_storage)) found.push_back(file + " keeps thread_local storage");
     // Only there are letters joined that join.
     static const std::regex bare(
         R"(ImGui::(Text(Unformatted|Colored|Disabled|Wrapped)?|CalcTextSize)\(|AddText\()");
@@ -163,6 +166,11 @@ TEST_CASE("an arrow the other way is found") {
     }));
     INFO(file << " includes " << header);
     CHECK(complaints(file, "#pragma once\n#include <vector>\n  #  include " + header + "\n").size() == 1);
+}
+
+TEST_CASE("storage of a thread is found, and a comment on it is none") {
+    CHECK(complaints("core/model/a.cpp", "static thread_local std::vector<float> row;\n").size() == 1);
+    CHECK(complaints("core/model/a.cpp", "// Not thread_local: see above.\n").empty());
 }
 
 TEST_CASE("the arrows of the house are allowed") {
