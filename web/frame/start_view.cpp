@@ -12,7 +12,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float count_size = 12;
+constexpr float count_size = 12, above_buttons = 2;
 constexpr std::size_t step_count = 3;
 
 float height_of(const std::string& text) {
@@ -45,7 +45,7 @@ std::optional<StartStep> Start::step(const Visit& visit, const Selection& select
 float Start::panel_height(const StartStep& step, float width) {
     const float gap = ImGui::GetStyle().ItemSpacing.y,
                 inside = width - 2 * sheet_inset.x - ImGui::GetStyle().ScrollbarSize;
-    float height = 2 * sheet_inset.y + ImGui::GetFrameHeight() + 3 * gap;
+    float height = 2 * sheet_inset.y + ImGui::GetFrameHeight() + above_buttons + 4 * gap;
     {
         const ui::Type small(ui::Face::semibold, count_size);
         height += ImGui::GetTextLineHeight();
@@ -73,7 +73,7 @@ bool Start::draw_card(const Visit& visit, const Selection& selection) {
     const float top = ImGui::GetCursorPosY();
     ui::wrapped_text((*steps)[step_].text, FLT_MAX, ui::Role::status);
     ImGui::SetCursorPosY(std::max(ImGui::GetCursorPosY(), top + height + ImGui::GetStyle().ItemSpacing.y));
-    ImGui::Dummy({0, 2});
+    ImGui::Dummy({0, above_buttons});
     const bool closed = draw_buttons();
     ImGui::EndChild();
     ui::landmark_item("start");
@@ -87,6 +87,7 @@ bool Start::draw_panel(const StartStep& step) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     draw_title(step_, step);
     ui::wrapped_text(step.text, FLT_MAX, ui::Role::status);
+    ImGui::Dummy({0, above_buttons});
     const bool closed = draw_buttons();
     ui::landmark("start", at, ImGui::GetItemRectMax());
     return closed;

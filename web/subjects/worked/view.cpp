@@ -18,6 +18,8 @@ namespace attn::app {
 
 namespace {
 
+constexpr float adjust_width = 92, adjust_gap = 8;
+
 // Draws a control with its label on the left.
 void group(auto&& draw) {
     ImGui::BeginGroup();
@@ -81,14 +83,14 @@ bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
     ImGui::Dummy({0, 2});
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
     const ui::TightLabels tight;
-    preset_menu();
     // If there is little room, the picture comes first and the settings are folded away.
-    const bool folds = brief || narrow;
+    const bool folds = brief || narrow, beside = folds && ui::narrow_window();
+    preset_menu(beside ? ImGui::GetContentRegionAvail().x - adjust_width - adjust_gap : 0);
     if (folds) {
-        ui::next_control(ui::need::many_choices);
-        if (ui::button("adjust", unfolded_ ? "Fewer settings" : "Adjust mask, scale, sizes …",
-                       {"Fewer settings", "Adjust mask, scale, sizes …"}))
-            unfolded_ = !unfolded_;
+        beside ? ImGui::SameLine(0, adjust_gap) : ui::next_control(ui::need::many_choices);
+        const char *more = beside ? "Adjust …" : "Adjust mask, scale, sizes …",
+                   *fewer = beside ? "Fewer" : "Fewer settings";
+        if (ui::button("adjust", unfolded_ ? fewer : more, {fewer, more})) unfolded_ = !unfolded_;
     }
     if (!folds || unfolded_) settings();
     ImGui::PopStyleVar();
@@ -108,10 +110,12 @@ void WorkedSubject::settings() {
     sizes();
 }
 
-void WorkedSubject::preset_menu() {
+// A width leaves the label out.
+void WorkedSubject::preset_menu(float width) {
     group([&] {
-        ui::label("Example");
-        ImGui::SetNextItemWidth(std::min(ui::wide_menu_width, ImGui::GetContentRegionAvail().x));
+        if (width == 0) ui::label("Example");
+        ImGui::SetNextItemWidth(
+            std::min(ui::wide_menu_width, width > 0 ? width : ImGui::GetContentRegionAvail().x));
         if (!ui::begin_list("preset", "Example", title_of(info(now().preset)).c_str())) return;
         for (const PresetInfo& each : presets())
             if (ui::list_option(("preset/" + std::string(each.letter)).c_str(), title_of(each).c_str(),

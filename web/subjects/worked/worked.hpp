@@ -53,7 +53,7 @@ class WorkedSubject final : public Subject {
     const WorkedState& now() const { return state().of<WorkedState>(); }
     void rerun();
     // These are defined in view.cpp.
-    void preset_menu();
+    void preset_menu(float width);
     void source_choice();
     void generator();
     void mask_choice();
