@@ -33,8 +33,10 @@ nlohmann::json finite_or_text(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// Returns [stage, row, column, whether it is of the second sentence, whether it is between words].
+// Returns [stage, row, column, whether it is of the second sentence, whether it is between words], or of a lens [its name
+// in links].
 nlohmann::json of(const app::CellRef& cell) {
+    if (cell.own.kind) return {app::write_cell(cell)};
     return {info(cell.stage).key, cell.row, cell.col, static_cast<int>(cell.second),
             static_cast<int>(cell.words)};
 }
@@ -99,13 +101,13 @@ EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
     return answer(rows);
 }
 
-// Returns what the inspector says about a cell.
-EMSCRIPTEN_KEEPALIVE const char* probe_explain(const char* stage, int row, int col, int second, int words) {
-    const auto found = stage_by_key(stage);
-    if (!found) return answer(nullptr);
-    const app::Selection& s = visit().state().selection;
-    const auto why = app::lens_in(visit()).explain(
-        app::subject_in(visit()), {{s.layer, s.head}, {*found, row, col, second != 0, words != 0}});
+// Returns what the inspector says about a cell, which is named as in links.
+EMSCRIPTEN_KEEPALIVE const char* probe_explain(const char* name) {
+    const app::State& state = visit().state();
+    const auto cell = app::read_cell(name, state.lens);
+    if (!cell) return answer(nullptr);
+    const app::Selection& s = state.selection;
+    const auto why = app::lens_in(visit()).explain(app::subject_in(visit()), {{s.layer, s.head}, *cell});
     if (!why) return answer(nullptr);
     nlohmann::json operands = nlohmann::json::array();
     for (const auto& o : why->operands) operands.push_back({o.left, o.right, o.product});

@@ -109,9 +109,9 @@ test('Softmax: a model’s head, query by query, and what stands in softmax’s 
     near((await told(explorer, own.head, 1)).f32, sum(shares) / shares.length, 1e-4, 'the share of a head');
     // A weight leads to its score, and Back returns.
     await press(explorer, 'softmax/weight/0/0');
-    const { pin } = await explorer.untilState('the weight', (state) => state.pin?.[0] === 'number' && state.pin[1] === own.weight);
+    const { pin } = await explorer.untilState('the weight', (state) => state.pin?.[0] === 'softmax.weight.softmax.0');
     await explorer.click('inspector/step/0');
-    await explorer.untilState('the score', (state) => state.pin?.[0] !== 'number' && state.lens !== 'softmax');
+    await explorer.untilState('the score', (state) => !state.pin?.[0].startsWith('softmax') && state.lens !== 'softmax');
     await explorer.click('inspector/back');
     await explorer.untilState('the weight again', (state) => state.lens === 'softmax' && JSON.stringify(state.pin) === JSON.stringify(pin));
 });

@@ -38,6 +38,9 @@ struct LensEntry {
     LinkRows links;
     std::unique_ptr<Resident> (*make)(Visit&);
     bool reads_second = false;  // takes numbers from something else, if the subject has it
+    CellKinds cells = {};       // the kinds of its own numbers
+    // What an older link means by a row and a column of its numbers; null: it had none.
+    std::optional<CellRef> (*packed_cell)(Index row, Index col) = nullptr;
 };
 
 std::span<const SubjectEntry> subject_list();  // not empty

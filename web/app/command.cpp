@@ -1,5 +1,6 @@
 #include "app/command.hpp"
 
+#include <algorithm>
 #include <span>
 
 #include "app/catalogue.hpp"
@@ -104,6 +105,9 @@ bool may_pin(const State& state, const CellRef& cell) {
     // The first key is left out of weights and of what is made of them.
     if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
     if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
+    if (cell.own.kind)
+        return std::ranges::find(lens_of(state).cells, cell.own.kind) != lens_of(state).cells.end() &&
+               cell.own.is_within();
     // What row and column mean is the lens's own affair, and so is where they end.
     return !cell.second && !cell.words && cell.row >= 0 && cell.col >= 0;
 }

@@ -39,39 +39,6 @@ std::optional<std::string> write_index(const std::optional<Index>& index) {
     return index ? std::optional(std::to_string(*index)) : std::nullopt;
 }
 
-// Writes "weight.0.1" for a cell of a matrix, "weight.0.1.second" for one of a second text, "weight.0.1.words" for
-// one between words, and "weight.0.1.nosink" where the first key is left out.
-std::string write_pin(const CellRef& cell) {
-    return std::string(cell.stage == Stage::raw ? "scores" : info(cell.stage).key) + "." +
-           std::to_string(cell.row) + "." + std::to_string(cell.col) +
-           (cell.second  ? ".second"
-            : cell.words ? ".words"
-                         : "") +
-           (cell.sink == Sink::shown ? "" : "." + std::string(sink_key(cell.sink)));
-}
-
-std::optional<CellRef> read_pin(std::string_view text) {
-    const auto parts = split(text, '.');
-    if (parts.size() < 3) return std::nullopt;
-    const auto stage = stage_by_key(parts[0]);
-    const auto row = read_integer<Index>(parts[1]), col = read_integer<Index>(parts[2]);
-    if (!stage || !row || !col) return std::nullopt;
-    CellRef cell{*stage, *row, *col};
-    for (const auto& part : std::span(parts).subspan(3)) {
-        if (part == "second" && !cell.second && !cell.words)
-            cell.second = true;
-        else if (part == "words" && !cell.second && !cell.words)
-            cell.words = true;
-        else if (part == sink_key(Sink::hidden) && cell.sink == Sink::shown)
-            cell.sink = Sink::hidden;
-        else if (part == sink_key(Sink::renormalised) && cell.sink == Sink::shown)
-            cell.sink = Sink::renormalised;
-        else
-            return std::nullopt;
-    }
-    return cell;
-}
-
 // Writes "sentence,4.7.13.11.,weight.13.11:tensors,0.2...": layer, head, query, key and counterpart, and the pinned cell.
 std::string write_others(const OtherChoices& others) {
     std::string text;
@@ -81,7 +48,7 @@ std::string write_others(const OtherChoices& others) {
         text.append(text.empty() ? "" : ":").append(subject).append(",");
         text += std::to_string(s.layer) + "." + std::to_string(s.head) + "." + number(s.query) + "." +
                 number(s.key) + "." + number(s.counterpart);
-        if (choice.pin) text += "," + write_pin(*choice.pin);
+        if (choice.pin) text += "," + write_cell(*choice.pin);
     }
     return text;
 }
@@ -98,7 +65,7 @@ std::optional<Chosen> read_chosen_there(std::span<const std::string_view> parts)
     if (!read[0] || !read[1]) return std::nullopt;
     Chosen choice{{*read[0], *read[1], read[2], read[3], read[4]}, {}};
     if (parts.size() == 1) return choice;
-    choice.pin = read_pin(parts[1]);
+    choice.pin = read_cell(parts[1], {});
     return choice.pin && choice.pin->stage != Stage::lens ? std::optional(choice) : std::nullopt;
 }
 
@@ -155,10 +122,10 @@ constexpr LinkRow shared_rows[] = {
      [](const State& s, const State&) { return unless_initial(s.of<OtherChoices>(), write_others); }},
     {"pin", "a cell of this example, as weight.0.1",
      [](State& s, const std::string& value) {
-         const auto cell = read_pin(value);
+         const auto cell = read_cell(value, s.lens);
          return cell && take(s, Pin{cell});
      },
-     [](const State& s, const State&) { return s.pin ? std::optional(write_pin(*s.pin)) : std::nullopt; }},
+     [](const State& s, const State&) { return s.pin ? std::optional(write_cell(*s.pin)) : std::nullopt; }},
 };
 
 // ---- Reading ----------------------------------------------------------------------------------------------

@@ -13,8 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attention/stage.hpp"
-#include "maps/sink.hpp"
+#include "app/cell.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn::app {
@@ -31,17 +30,6 @@ struct Selection {
     std::optional<Index> counterpart = {};
     void forget_tokens() { query = key = counterpart = std::nullopt; }
     bool operator==(const Selection&) const = default;
-};
-
-// Names a number of the chosen layer and head; attention/stage.hpp says what its row and column are.
-struct CellRef {
-    Stage stage = Stage::weight;
-    Index row = 0;
-    Index col = 0;
-    bool second = false;      // the cell belongs to what the subject is compared with
-    bool words = false;       // row and column count words, not tokens
-    Sink sink = Sink::shown;  // of a weight or a contribution
-    bool operator==(const CellRef&) const = default;
 };
 
 struct Chosen {

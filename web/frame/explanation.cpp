@@ -21,7 +21,7 @@ namespace {
 
 // Says which number stands in a place, for those who do not see where it leads.
 std::string place_told(const Attention* attention, const CellPlace& place) {
-    const auto [stage, row, col, second, words, sink] = place.cell;
+    const auto& [stage, row, col, second, words, sink, own] = place.cell;
     const auto named = [&](const std::vector<std::string>& names, Index i) {
         return i < std::ssize(names) ? curly_quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
     };

@@ -6,7 +6,9 @@
 // what it remembers between frames.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,29 @@ struct Missing {
     std::optional<Offer> offer = {};
     bool comes = false;  // by itself, before long
 };
+
+// A kind of numbers of a lens, and what explains one of them.
+template <class L>
+struct LensNumber {
+    const CellKind* kind;
+    std::optional<Explained> (L::*explain)(Subject& subject, const LensCell& cell);
+};
+template <class L, std::size_t n>
+CellKinds kinds_of(const std::array<LensNumber<L>, n>& numbers) {
+    static const std::vector<const CellKind*> kinds = [&] {
+        std::vector<const CellKind*> all;
+        for (const LensNumber<L>& each : numbers) all.push_back(each.kind);
+        return all;
+    }();
+    return kinds;
+}
+template <class L, std::size_t n>
+std::optional<Explained> explain_by(const std::array<LensNumber<L>, n>& numbers, L& lens, Subject& subject,
+                                    const LensCell& cell) {
+    for (const LensNumber<L>& each : numbers)
+        if (each.kind == cell.kind && cell.is_within()) return (lens.*each.explain)(subject, cell);
+    return std::nullopt;
+}
 
 class Lens : public Resident {
   public:

@@ -97,7 +97,9 @@ export class Explorer {
     logits() { return this.ask('logits', 'sentence'); }
     training() { return this.ask('subject', 'training'); }
     tensors() { return this.ask('subject', 'tensors'); }
-    explain(name, row, column, { second = 0, words = 0 } = {}) { return this.ask('explain', stages[name], row, column, second, words); }
+    explain(name, row, column, { second = 0, words = 0 } = {}) {
+        return this.ask('explain', `${stages[name]}.${row}.${column}${second ? '.second' : words ? '.words' : ''}`);
+    }
 
     // The rows are doubles; "-inf" and its like become the numbers they are.
     async matrix(name) {

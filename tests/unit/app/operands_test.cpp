@@ -44,7 +44,7 @@ struct Walk {
     std::map<Key, std::optional<Told>> told = {};  // most numbers are operands of many others
 
     static Key key(const CellPlace& place) {
-        const auto& [stage, row, col, second, words, sink] = place.cell;
+        const auto& [stage, row, col, second, words, sink, own] = place.cell;
         return {static_cast<int>(stage), place.head.layer, place.head.head, row, col, second, words,
                 static_cast<int>(sink)};
     }

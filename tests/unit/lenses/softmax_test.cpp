@@ -18,8 +18,7 @@ using namespace attn::test;
 namespace {
 
 double number(const Visit& visit, GibbsNumber which, GibbsPlace place = GibbsPlace::dial) {
-    const auto found =
-        why(visit, own(softmax_rows::number + static_cast<Index>(which), static_cast<Index>(place)));
+    const auto found = why(visit, softmax_cells::gibbs(which, place));
     REQUIRE(found);
     return found->f64;
 }
@@ -103,7 +102,7 @@ TEST_CASE("its temperature, what it shows and its pin are in the link and in und
           screen.visit.state());
     CHECK(screen.shows("softmax/output/6/3"));
     screen.click("softmax/output/2/1");
-    CHECK(screen.visit.state().pin == own(softmax_rows::output + 2, 1));
+    CHECK(screen.visit.state().pin == softmax_cells::output(2, 1));
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
     for (int step = 0; step < 3; ++step) screen.visit.undo();  // the cell, the outputs, infinity
     CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{.temperature = 0});
@@ -127,22 +126,21 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
             screen.settle();
             std::vector<CellRef> cells;
             for (Index i = 0; i < gibbs_number_count; ++i) {
-                for (Index place = 0; place < gibbs_place_count; ++place) cells.push_back(own(i, place));
-                cells.push_back(own(softmax_rows::curve + i, temperature_origin - 7));
+                for (Index place = 0; place < gibbs_place_count; ++place)
+                    cells.push_back(softmax_cells::gibbs(i, place));
+                cells.push_back(softmax_cells::curve(i, temperature_origin - 7));
             }
             for (Index map = 0; map < static_cast<Index>(score_map_count); ++map) {
                 for (const Index col : {0, 1, 2}) {
-                    cells.push_back(own(softmax_rows::weight + map, col));
-                    cells.push_back(own(softmax_rows::output + map, col));
+                    cells.push_back(softmax_cells::weight(map, col));
+                    cells.push_back(softmax_cells::output(map, col));
                 }
-                cells.push_back(own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::sum)));
-                cells.push_back(own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::support)));
-                if (t > 0)
-                    cells.push_back(
-                        own(softmax_rows::measure + map, static_cast<Index>(MapMeasure::difference)));
+                cells.push_back(softmax_cells::measure(map, MapMeasure::sum));
+                cells.push_back(softmax_cells::measure(map, MapMeasure::support));
+                if (t > 0) cells.push_back(softmax_cells::measure(map, MapMeasure::difference));
             }
-            cells.push_back(own(softmax_rows::query, 1));
-            cells.push_back(own(softmax_rows::head, 0));
+            cells.push_back(softmax_cells::query(1));
+            cells.push_back(softmax_cells::head(0, 0));
             for (const CellRef& cell : cells) {
                 INFO(subject << " at " << t << ", row " << cell.row << ", column " << cell.col);
                 const auto found = why(screen.visit, cell);
@@ -158,9 +156,9 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-15));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());
             }
-            CHECK_FALSE(why(screen.visit, own(softmax_rows::weight, 1000)));
-            CHECK_FALSE(why(screen.visit, own(7, 0)));
-            CHECK_FALSE(why(screen.visit, own(softmax_rows::head + 9, 0)));
+            CHECK_FALSE(why(screen.visit, softmax_cells::weight(0, 1000)));
+            CHECK_FALSE(why(screen.visit, softmax_cells::gibbs(7, 0)));
+            CHECK_FALSE(why(screen.visit, softmax_cells::head(9, 0)));
         }
 }
 
@@ -173,12 +171,12 @@ TEST_CASE("at T = 1 softmax and its output are the run’s own, on every query")
         screen.visit.perform(Select{{1, 2, query, {}, {}}});
         screen.settle();
         for (Index key = 0; key <= query; ++key)
-            CHECK(why(screen.visit, own(softmax_rows::weight, key))->f32 ==
+            CHECK(why(screen.visit, softmax_cells::weight(0, key))->f32 ==
                   Catch::Approx(static_cast<double>(record.cell(Stage::weight, 2, query, key))).margin(1e-6));
-        CHECK(why(screen.visit, own(softmax_rows::output, 1))->f32 ==
+        CHECK(why(screen.visit, softmax_cells::output(0, 1))->f32 ==
               Catch::Approx(static_cast<double>(record.output().heads().head(2)(query, 1))).margin(1e-5));
-        CHECK(why(screen.visit, own(softmax_rows::weight, 0))->masked == false);
-        if (query + 1 < record.keys()) CHECK(why(screen.visit, own(softmax_rows::weight, query + 1))->masked);
+        CHECK(why(screen.visit, softmax_cells::weight(0, 0))->masked == false);
+        if (query + 1 < record.keys()) CHECK(why(screen.visit, softmax_cells::weight(0, query + 1))->masked);
     }
 }
 
@@ -204,18 +202,18 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     screen.click("softmax/head/1/2");
     CHECK(screen.visit.state().selection.layer == 1);
     CHECK(screen.visit.state().selection.head == 2);
-    CHECK(screen.visit.state().pin == own(softmax_rows::head + 1, 2));
+    CHECK(screen.visit.state().pin == softmax_cells::head(1, 2));
     // A weight leads to the score it was made of, and Back returns to it.
     screen.settle();
     screen.click("softmax/weight/0/1");
-    CHECK(screen.visit.state().pin == own(softmax_rows::weight, 1));
+    CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
     screen.click("inspector/step/0");
     REQUIRE(screen.visit.state().pin);
     CHECK(screen.visit.state().pin->stage == Stage::scaled);
     CHECK(screen.visit.state().lens != "softmax");
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "softmax");
-    CHECK(screen.visit.state().pin == own(softmax_rows::weight, 1));
+    CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
 }
 
 TEST_CASE("a row without keys, an infinite score and finished weights are said in one sentence") {
@@ -243,7 +241,7 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     // Given scores have no q and k, of which linear attention is made.
     CHECK(screen.shows("softmax/weight/5/0"));
     CHECK_FALSE(screen.shows("softmax/weight/6/0"));
-    CHECK_FALSE(why(screen.visit, own(softmax_rows::weight + 6, 0)));
+    CHECK_FALSE(why(screen.visit, softmax_cells::weight(6, 0)));
 
     const auto dropped = [](TensorsVisit& tensors, const Drop& files) {
         tensors.visit.perform(OpenSubject{tensors_subject});
@@ -267,12 +265,12 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     infected.visit.perform(Select{{0, 0, 3, {}, {}}});
     CHECK(spoken(infected.visit) ==
           "A score of this row is not a number, so it has no energy. Choose another query.");
-    CHECK_FALSE(why(infected.visit, own(0, 1)));
+    CHECK_FALSE(why(infected.visit, softmax_cells::gibbs(0, 1)));
     // Without values there are no outputs to compare.
     infected.visit.perform(Select{{0, 0, 2, {}, {}}});
     CHECK(lens_in(infected.visit).tables(subject_in(infected.visit)).size() == 3);
-    CHECK(why(infected.visit, own(softmax_rows::weight + 2, 0)));
-    CHECK_FALSE(why(infected.visit, own(softmax_rows::output, 0)));
+    CHECK(why(infected.visit, softmax_cells::weight(2, 0)));
+    CHECK_FALSE(why(infected.visit, softmax_cells::output(0, 0)));
 }
 
 TEST_CASE("a row of 16,384 keys is worked through in slices of a few milliseconds, and says the same") {

@@ -60,43 +60,35 @@ std::optional<Explained> SoftmaxLens::explain(Subject& subject, const CellPlace&
     if (!row_.record) return std::nullopt;
     if (!kept_ || kept_->row != row_ || kept_->temperature != temperature() || kept_->cell != place.cell ||
         !kept_->why)
-        kept_ = Kept{row_, temperature(), place.cell, explain_own(subject, place.cell)};
+        kept_ = Kept{row_, temperature(), place.cell,
+                     explain_by(declared, *this, subject, place.cell.own)};
     return kept_->why;
 }
 
-std::optional<Explained> SoftmaxLens::explain_own(Subject& subject, const CellRef& cell) {
-    const auto offset = [&](Index first, std::size_t count) {
-        const Index i = cell.row - first;
-        return i >= 0 && i < static_cast<Index>(count) ? std::optional(i) : std::nullopt;
-    };
-    if (cell.row >= softmax_rows::head)
-        return explain_head(subject, {cell.row - softmax_rows::head, cell.col});
-    if (cell.row == softmax_rows::query) {
-        if (cell.col >= row_.record->queries()) return std::nullopt;
-        return explain_number(subject, GibbsNumber::keys, temperature(), cell.col);
-    }
-    if (!curves_) return std::nullopt;
-    if (const auto number = offset(softmax_rows::number, gibbs_number_count)) {
-        if (cell.col >= gibbs_place_count) return std::nullopt;
-        const auto here = gibbs_at(static_cast<GibbsPlace>(cell.col));
-        return here
-                   ? explain_number(subject, static_cast<GibbsNumber>(*number), here->temperature, row_.query)
-                   : std::nullopt;
-    }
-    if (const auto number = offset(softmax_rows::curve, gibbs_number_count))
-        return explain_number(subject, static_cast<GibbsNumber>(*number), curve_temperature(cell.col),
-                              row_.query);
-    if (const auto map = offset(softmax_rows::weight, score_map_count))
-        return explain_weight(subject, static_cast<ScoreMap>(*map), cell.col);
-    if (const auto map = offset(softmax_rows::measure, score_map_count); map && cell.col < map_measure_count)
-        return explain_measure(subject, static_cast<ScoreMap>(*map), static_cast<MapMeasure>(cell.col));
-    if (const auto map = offset(softmax_rows::output, score_map_count))
-        return explain_output(subject, static_cast<ScoreMap>(*map), cell.col);
-    return std::nullopt;
-}
+const std::array<LensNumber<SoftmaxLens>, 7> SoftmaxLens::declared{{
+    {&softmax_cells::gibbs, &SoftmaxLens::explain_gibbs},
+    {&softmax_cells::curve, &SoftmaxLens::explain_curve},
+    {&softmax_cells::weight, &SoftmaxLens::explain_weight},
+    {&softmax_cells::measure, &SoftmaxLens::explain_measure},
+    {&softmax_cells::output, &SoftmaxLens::explain_output},
+    {&softmax_cells::query, &SoftmaxLens::explain_query},
+    {&softmax_cells::head, &SoftmaxLens::explain_head},
+}};
 
-CellPlace SoftmaxLens::place_of(Index row, Index col) const {
-    return Places{row_.head}(Stage::lens, row, col);
+CellKinds softmax_numbers() { return kinds_of(SoftmaxLens::declared); }
+
+std::optional<CellRef> packed_softmax_cell(Index row, Index col) {
+    using namespace softmax_cells;
+    const auto within = [&](Index first, const CellKind& kind) -> std::optional<CellRef> {
+        const CellRef cell = kind(row - first, col);
+        return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    };
+    if (row >= 60) return head(row - 60, col);
+    if (row == 50) return query(col);
+    if (row >= 40) return within(40, curve);
+    if (row >= 30) return within(30, output);
+    if (row >= 20) return within(20, measure);
+    return row >= 10 ? within(10, weight) : within(0, gibbs);
 }
 
 const EnergyLevels& SoftmaxLens::exact_levels(Subject& subject) {
@@ -106,7 +98,7 @@ const EnergyLevels& SoftmaxLens::exact_levels(Subject& subject) {
 }
 
 const RowMaps* SoftmaxLens::exact_maps(Subject& subject, ScoreMap map) {
-    if (!maps_->row(map)) return nullptr;
+    if (!maps_ || !maps_->row(map)) return nullptr;
     const EnergyLevels& levels = exact_levels(subject);
     if (!exact_->maps || exact_->temperature != temperature()) {
         exact_->temperature = temperature();
@@ -119,6 +111,23 @@ const RowMaps* SoftmaxLens::exact_maps(Subject& subject, ScoreMap map) {
 }
 
 // ---- The Gibbs distribution -------------------------------------------------------------------------------
+
+std::optional<Explained> SoftmaxLens::explain_gibbs(Subject& subject, const LensCell& cell) {
+    const auto here = gibbs_at(static_cast<GibbsPlace>(cell.at[1]));
+    if (!here) return std::nullopt;
+    return explain_number(subject, static_cast<GibbsNumber>(cell.at[0]), here->temperature, row_.query);
+}
+
+std::optional<Explained> SoftmaxLens::explain_curve(Subject& subject, const LensCell& cell) {
+    if (!curves_) return std::nullopt;
+    return explain_number(subject, static_cast<GibbsNumber>(cell.at[0]), curve_temperature(cell.at[1]),
+                          row_.query);
+}
+
+std::optional<Explained> SoftmaxLens::explain_query(Subject& subject, const LensCell& cell) {
+    if (cell.at[0] >= row_.record->queries()) return std::nullopt;
+    return explain_number(subject, GibbsNumber::keys, temperature(), cell.at[0]);
+}
 
 std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumber number, double t,
                                                      Index query) {
@@ -145,7 +154,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
     const auto operand = [&](Index key, double left, double right, bool of_score) {
         out.operands.push_back(
             {in_quotes(label_at(attention.key_names(), key)), left, right, left * right,
-             dialled ? std::optional(place_of(softmax_rows::weight, key)) : std::nullopt,
+             dialled ? std::optional(place_of(softmax_cells::weight(ScoreMap::softmax, key))) : std::nullopt,
              of_score ? std::optional(places(score_stage(attention), query, key)) : std::nullopt});
     };
     const auto each = [&](auto&& right, bool of_score = false) {
@@ -232,13 +241,15 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
         if (static_cast<GibbsNumber>(other) != number)
             note_step(out, symbol_of(static_cast<GibbsNumber>(other)), "",
                       gibbs_number(now, static_cast<GibbsNumber>(other)), false,
-                      place_of(softmax_rows::number + other, static_cast<Index>(GibbsPlace::dial)));
+                      place_of(softmax_cells::gibbs(other, GibbsPlace::dial)));
     return out;
 }
 
 // ---- The maps ---------------------------------------------------------------------------------------------
 
-std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap map, Index key) {
+std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, const LensCell& cell) {
+    const auto map = static_cast<ScoreMap>(cell.at[0]);
+    const Index key = cell.at[1];
     const RowMaps* exact = exact_maps(subject, map);
     const auto j = static_cast<std::size_t>(key);
     if (!exact || key >= row_.record->keys()) return std::nullopt;
@@ -328,19 +339,20 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, ScoreMap 
     return out;
 }
 
-std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap map, MapMeasure measure) {
+std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, const LensCell& cell) {
+    const auto map = static_cast<ScoreMap>(cell.at[0]);
+    const auto measure = static_cast<MapMeasure>(cell.at[1]);
     const RowMaps* exact = exact_maps(subject, map);
     if (!exact) return std::nullopt;
     const EnergyLevels& levels = exact_levels(subject);
     const Attention& attention = *subject.attention();
     const MappedRow &run = *maps_->row(map), &mapped = *exact->row(map);
-    const Index row = softmax_rows::weight + static_cast<Index>(map);
     Explained out;
     out.provenance = head_text(row_.head, attention.numbering()) + " · " + temperature_text(temperature());
     out.note = info(map).meaning;
     const auto add = [&](Index key, double left) {
         out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), left, 1, left,
-                                place_of(row, key), std::nullopt});
+                                place_of(softmax_cells::weight(map, key)), std::nullopt});
     };
     if (measure == MapMeasure::difference) {
         const auto difference = maps_->difference(map), f64 = exact->difference(map);
@@ -360,7 +372,7 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
             terms.push_back({static_cast<Index>(b), d, d});
         }
         const auto at = [&](ScoreMap of) -> PlaceOf {
-            return [this, of](Index b) { return place_of(softmax_rows::output + static_cast<Index>(of), b); };
+            return [this, of](Index b) { return place_of(softmax_cells::output(of, b)); };
         };
         add_terms(out, terms, at(map), at(ScoreMap::softmax), {"d", "d"});
         note_step(out, "‖o − o_softmax‖", "√" + four(off), std::sqrt(off));
@@ -388,7 +400,9 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, ScoreMap
     return out;
 }
 
-std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap map, Index component) {
+std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, const LensCell& cell) {
+    const auto map = static_cast<ScoreMap>(cell.at[0]);
+    const Index component = cell.at[1];
     const RowMaps* exact = exact_maps(subject, map);
     const auto b = static_cast<std::size_t>(component);
     if (!exact || b >= maps_->output(map).size()) return std::nullopt;
@@ -411,7 +425,7 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap 
         if (std::isinf(levels.above[static_cast<std::size_t>(key)])) continue;
         const double value = weight == 0 ? 0 : static_cast<double>(v(key, component));
         out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), weight, value,
-                                weight * value, place_of(softmax_rows::weight + static_cast<Index>(map), key),
+                                weight * value, place_of(softmax_cells::weight(map, key)),
                                 places(Stage::v, key, component)});
     }
     out.left_name = "weights";
@@ -422,7 +436,8 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, ScoreMap 
 
 // ---- A head -----------------------------------------------------------------------------------------------
 
-std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, HeadIndex head) {
+std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, const LensCell& cell) {
+    const HeadIndex head{cell.at[0], cell.at[1]};
     const Attention& attention = *subject.attention();
     if (head.layer >= attention.layers() || head.head >= attention.heads()) return std::nullopt;
     const auto record = attention.record(head.layer);
@@ -453,7 +468,7 @@ std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, HeadIndex h
         const double share = 1 / (static_cast<double>(row.seen) * count);
         out.operands.push_back(
             {in_quotes(label_at(attention.query_names(), row.query)), effective, share, effective * share,
-             chosen ? std::optional(place_of(softmax_rows::query, row.query)) : std::nullopt, std::nullopt});
+             chosen ? std::optional(place_of(softmax_cells::query(row.query))) : std::nullopt, std::nullopt});
         out.f64 += effective * share;
     }
     out.left_name = "keys";

@@ -2,9 +2,11 @@
 // softmax's place; and how many keys each head uses of those that it may see.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lenses/lens.hpp"
@@ -41,16 +43,28 @@ inline constexpr Index gibbs_place_count = 4;
 enum class MapMeasure { sum, support, difference };
 inline constexpr Index map_measure_count = 3;
 
-// The rows of the lens's own cells, Stage::lens.
-namespace softmax_rows {
-inline constexpr Index number = 0;    // + GibbsNumber; the column is a GibbsPlace
-inline constexpr Index weight = 10;   // + ScoreMap; the column is a key
-inline constexpr Index measure = 20;  // + ScoreMap; the column is a MapMeasure
-inline constexpr Index output = 30;   // + ScoreMap; the column is a component
-inline constexpr Index curve = 40;    // + GibbsNumber; the column is the number of a point
-inline constexpr Index query = 50;    // the column is a query of the chosen head
-inline constexpr Index head = 60;     // + layer; the column is a head
-}  // namespace softmax_rows
+// The lens's own numbers.
+namespace softmax_cells {
+inline constexpr std::array<std::string_view, gibbs_number_count> gibbs_words{"energy", "entropy", "keys",
+                                                                              "free_energy", "heat_capacity"};
+inline constexpr std::array<std::string_view, gibbs_place_count> place_words{"zero", "dial", "peak",
+                                                                             "infinity"};
+inline constexpr std::array<std::string_view, map_measure_count> measure_words{"sum", "support",
+                                                                               "difference"};
+inline constexpr std::array<std::string_view, score_map_count> map_words{
+    "softmax", "softmax_one", "sparsemax", "entmax", "sigmoid", "relu_squared", "linear"};
+inline constexpr CellAxis gibbs_axis{"number", gibbs_words}, map_axis{"map", map_words};
+
+inline constexpr CellKind gibbs{"gibbs", {gibbs_axis, {"temperature", place_words}}};
+inline constexpr CellKind curve{"curve", {gibbs_axis, {"point"}}};  // curve_temperature(point)
+inline constexpr CellKind weight{"weight", {map_axis, {"key"}}};
+inline constexpr CellKind measure{"measure", {map_axis, {"measure", measure_words}}};
+inline constexpr CellKind output{"output", {map_axis, {"component"}}};
+inline constexpr CellKind query{"query", {CellAxis{"query"}}};  // effective keys, of the chosen head
+inline constexpr CellKind head{"head", {CellAxis{"layer"}, {"head"}}};
+}  // namespace softmax_cells
+CellKinds softmax_numbers();
+std::optional<CellRef> packed_softmax_cell(Index row, Index col);
 
 class SoftmaxLens final : public Lens {
   public:
@@ -95,17 +109,21 @@ class SoftmaxLens final : public Lens {
     std::optional<Gibbs> gibbs_at(GibbsPlace place) const;
     std::string query_name(Subject& subject) const;
 
-    std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
+    friend CellKinds softmax_numbers();
+    static const std::array<LensNumber<SoftmaxLens>, 7> declared;
+    std::optional<Explained> explain_gibbs(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_curve(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_query(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_measure(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_output(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_head(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_number(Subject& subject, GibbsNumber number, double temperature,
                                             Index query);
-    std::optional<Explained> explain_weight(Subject& subject, ScoreMap map, Index key);
-    std::optional<Explained> explain_measure(Subject& subject, ScoreMap map, MapMeasure measure);
-    std::optional<Explained> explain_output(Subject& subject, ScoreMap map, Index component);
-    std::optional<Explained> explain_head(Subject& subject, HeadIndex head);
     const EnergyLevels& exact_levels(Subject& subject);
     // Holds softmax and this map; null where the run has no such map.
     const RowMaps* exact_maps(Subject& subject, ScoreMap map);
-    CellPlace place_of(Index row, Index col) const;
+    CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_numbers(const Drawing& drawing, float width);

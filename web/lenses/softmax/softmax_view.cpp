@@ -67,22 +67,22 @@ std::vector<Index> best_keys(const EnergyLevels& levels, Index count) {
     return keys;
 }
 
-// Draws the grid at the cursor, and answers what is done to its cells.
-std::optional<ui::CellAt> draw_grid(const ui::MatrixGrid& grid, float width, auto&& cell_of,
+// Draws the grid at the cursor, and answers what is done to its cells; cell_of(place) says which number stands there.
+std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width, auto&& cell_of,
                                     const Drawing& drawing) {
+    const auto& pin = drawing.state().pin;
+    for (Index r = 0; pin && r < grid.values->rows; ++r)
+        for (Index c = 0; c < grid.values->cols; ++c)
+            if (cell_of(ui::CellAt{r, c}) == *pin) grid.pinned = ui::CellAt{r, c};
     const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
     ImGui::SetCursorScreenPos(at);
     ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (reply.hovered)
-        if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
-    if (!reply.clicked) return std::nullopt;
-    if (const auto cell = cell_of(*reply.clicked)) parts::pin(drawing, *cell);
+    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
+    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
     return reply.clicked;
 }
-
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
 }  // namespace
 
@@ -163,13 +163,9 @@ void SoftmaxLens::draw_numbers(const Drawing& drawing, float width) {
     grid.values = &values;
     grid.row_labels = rows;
     grid.column_labels = columns;
-    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        return own_cell(softmax_rows::number + at.first,
-                        static_cast<Index>(places[static_cast<std::size_t>(at.second)]));
+    const auto cell_of = [&](ui::CellAt at) {
+        return softmax_cells::gibbs(at.first, places[static_cast<std::size_t>(at.second)]);
     };
-    if (const auto& pin = state().pin; pin && pin->stage == Stage::lens && pin->row < gibbs_number_count)
-        for (std::size_t c = 0; c < places.size(); ++c)
-            if (static_cast<Index>(places[c]) == pin->col) grid.pinned = {pin->row, static_cast<Index>(c)};
     draw_grid(grid, width, cell_of, drawing);
     const double t = temperature();
     const std::string closing = t == 0 || std::isinf(t)
@@ -201,12 +197,12 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
         }
         if (!reply.over || reply.over->curve >= numbers.size()) return;
         // Points of the curve have a number; the dial's are those of the table.
-        const Index number = static_cast<Index>(numbers.begin()[reply.over->curve]);
+        const GibbsNumber number = numbers.begin()[reply.over->curve];
         const double there = curves[reply.over->curve].x[reply.over->point];
-        CellRef cell = own_cell(softmax_rows::number + number, static_cast<Index>(GibbsPlace::dial));
+        CellRef cell = softmax_cells::gibbs(number, GibbsPlace::dial);
         const auto point = std::ranges::find(points, there, &Gibbs::temperature);
         if (point != points.end())
-            cell = own_cell(softmax_rows::curve + number, curves_->first() + (point - points.begin()));
+            cell = softmax_cells::curve(number, curves_->first() + (point - points.begin()));
         drawing.now.cell = cell;
         if (reply.clicked) parts::pin(drawing, cell);
     };
@@ -283,7 +279,7 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
         if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
             parts::choose_tokens(drawing, query, drawing.selection().key);
     if (!reply.over || reply.over->curve != 0) return;
-    const CellRef cell = own_cell(softmax_rows::query, rows[reply.over->point].query);
+    const CellRef cell = softmax_cells::query(rows[reply.over->point].query);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -347,30 +343,15 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
                !std::isinf(
                    curves_->levels().above[static_cast<std::size_t>(shown[static_cast<std::size_t>(c)])]);
     };
-    const Index first = outputs ? softmax_rows::output : softmax_rows::weight;
-    const auto& pin = state().pin;
-    const auto pinned_in = [&](Index first_row, auto&& column_of) -> std::optional<ui::CellAt> {
-        if (!pin || pin->stage != Stage::lens) return std::nullopt;
-        const auto row = std::ranges::find(maps, pin->row - first_row,
-                                           [](ScoreMap map) { return static_cast<Index>(map); });
-        const std::optional<Index> col = column_of(pin->col);
-        if (row == maps.end() || !col) return std::nullopt;
-        return ui::CellAt{row - maps.begin(), *col};
-    };
-    grid.pinned = pinned_in(first, [&](Index col) -> std::optional<Index> {
-        const auto found = std::ranges::find(shown, col);
-        return found == shown.end() ? std::nullopt : std::optional<Index>(found - shown.begin());
-    });
-    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        return own_cell(first + static_cast<Index>(map_at(at.first)),
-                        shown[static_cast<std::size_t>(at.second)]);
+    const CellKind& kind = outputs ? softmax_cells::output : softmax_cells::weight;
+    const auto cell_of = [&](ui::CellAt at) {
+        return kind(map_at(at.first), shown[static_cast<std::size_t>(at.second)]);
     };
     ImGui::BeginGroup();
     draw_grid(grid, room, cell_of, drawing);
     ImGui::EndGroup();
-    if (!outputs && drawing.now.cell && drawing.now.cell->stage == Stage::lens &&
-        drawing.now.cell->row >= softmax_rows::weight && drawing.now.cell->row < softmax_rows::measure)
-        drawing.point(row_.query, drawing.now.cell->col);
+    if (drawing.now.cell && drawing.now.cell->is(softmax_cells::weight))
+        drawing.point(row_.query, drawing.now.cell->own.at[1]);
 
     if (beside) ImGui::SameLine(0, ui::column_gap);
     ui::MatrixGrid measures;
@@ -395,15 +376,10 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
     measures.values = &numbers;
     measures.row_labels = names;
     measures.column_labels = heads;
-    measures.pinned = pinned_in(
-        softmax_rows::measure, [&](Index col) { return col < measured ? std::optional(col) : std::nullopt; });
     ImGui::BeginGroup();
     draw_grid(
         measures, beside ? measures_width : width,
-        [&](ui::CellAt at) -> std::optional<CellRef> {
-            return own_cell(softmax_rows::measure + static_cast<Index>(map_at(at.first)), at.second);
-        },
-        drawing);
+        [&](ui::CellAt at) { return softmax_cells::measure(map_at(at.first), at.second); }, drawing);
     ImGui::EndGroup();
     if (!with_vectors_) ui::caption("Linear attention is made of q and k, and here the scores were given.");
     if (temperature() == 0 && curves_->levels().highest > 0)
@@ -439,12 +415,8 @@ void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention,
     grid.column_axis = "head";
     grid.lit_row = row_.head.layer;
     grid.lit_column = row_.head.head;
-    if (const auto& pin = state().pin; pin && pin->stage == Stage::lens && pin->row >= softmax_rows::head)
-        grid.pinned = {pin->row - softmax_rows::head, pin->col};
     const auto clicked = draw_grid(
-        grid, width,
-        [&](ui::CellAt at) { return std::optional(own_cell(softmax_rows::head + at.first, at.second)); },
-        drawing);
+        grid, width, [&](ui::CellAt at) { return softmax_cells::head(at.first, at.second); }, drawing);
     if (clicked) parts::choose_head(drawing, {clicked->first, clicked->second});
 }
 

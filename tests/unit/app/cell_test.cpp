@@ -1,0 +1,77 @@
+// Tests that links name cells, and that they mean what they meant.
+#include "app/cell.hpp"
+
+#include <catch_amalgamated.hpp>
+
+#include "app/catalogue.hpp"
+#include "app/link.hpp"
+#include "lenses/softmax/softmax.hpp"
+#include "unit/app/support.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+TEST_CASE("every kind of numbers of a lens has a name of its own, and its cells come back from their names") {
+    for (const LensEntry& lens : lens_list())
+        for (const CellKind* kind : lens.cells) {
+            INFO(lens.key << "." << kind->name);
+            CHECK(std::ranges::count(lens.cells, kind->name, &CellKind::name) == 1);
+            for (const Index far : {0, 1, 123'456'789}) {
+                LensCell cell{kind};
+                for (std::size_t i = 0; i < kind->rank(); ++i) {
+                    const auto& words = kind->axes[i].words;
+                    cell.at[i] = words.empty() ? far : std::min(far, std::ssize(words) - 1);
+                }
+                const CellRef ref{.stage = Stage::lens, .own = cell};
+                const std::string text = write_cell(ref);
+                INFO(text);
+                CHECK(read_cell(text, {}) == ref);
+                State state = default_state();
+                state.lens = lens.key;
+                state = after(state, Pin{ref});
+                CHECK(parse_fragment(to_fragment(state)).state == state);
+            }
+        }
+}
+
+TEST_CASE("a number of another lens cannot be pinned, nor one beyond the words of its axis") {
+    State state = default_state();
+    const CellRef cell = softmax_cells::weight(ScoreMap::sparsemax, 3);
+    CHECK_FALSE(app::apply(state, Pin{cell}));
+    state.lens = "softmax";
+    CHECK(after(state, Pin{cell}).pin == cell);
+    CHECK_FALSE(app::apply(state, Pin{softmax_cells::weight(static_cast<Index>(score_map_count), 0)}));
+    CHECK_FALSE(app::apply(state, Pin{softmax_cells::weight(0, -1)}));
+}
+
+TEST_CASE("links name cells, and older links are read as before") {
+    const auto [lens, old, name] = GENERATE(table<std::string, std::string, std::string>({
+        {"softmax", "number.12.3", "softmax.weight.sparsemax.3"},
+        {"softmax", "number.0.1", "softmax.gibbs.energy.dial"},
+        {"softmax", "number.22.2", "softmax.measure.sparsemax.difference"},
+        {"softmax", "number.36.7", "softmax.output.linear.7"},
+        {"softmax", "number.44.1993", "softmax.curve.heat_capacity.1993"},
+        {"softmax", "number.50.9", "softmax.query.9"},
+        {"softmax", "number.63.5", "softmax.head.3.5"},
+        {"ladder", "weight.2.1.nosink", "weight.2.1.nosink"},
+        {"ladder", "scores.2.1", "scores.2.1"},
+        {"gradient", "gradient.2.1.second", "gradient.2.1.second"},
+    }));
+    INFO(lens << " " << old);
+    const auto cell = read_cell(old, lens);
+    REQUIRE(cell);
+    CHECK(write_cell(*cell) == name);
+    CHECK(read_cell(name, {}) == cell);
+}
+
+TEST_CASE("what is no name of a cell is refused") {
+    for (const char* text :
+         {"", "softmax", "softmax.weight", "softmax.weight.sparsemax", "softmax.weight.nothing.1",
+          "softmax.weight.sparsemax.-1", "softmax.weight.sparsemax.1.2", "softmax.nothing.1",
+          "nothing.weight.softmax.1", "weight.1", "weight.x.1", "softmax.weight.0.1",
+          "softmax.query.99999999999999999999", "weight.1.2.second.words"})
+        CHECK_FALSE(read_cell(text, "softmax"));
+    CHECK_FALSE(read_cell("number.9.0", "softmax"));
+    CHECK_FALSE(read_cell("number.12.3.second", "softmax"));
+}

@@ -1,0 +1,77 @@
+// Names the numbers on the page. One belongs to a run: a stage of a head, and its row and column. Another belongs to a lens,
+// which declares each kind of its numbers once, with the axes along which they are counted.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "attention/stage.hpp"
+#include "maps/sink.hpp"
+#include "tensor/tensor.hpp"
+
+namespace attn::app {
+
+struct CellRef;
+
+// An axis counts from 0: over these words, or over any whole numbers.
+struct CellAxis {
+    std::string_view name;
+    std::span<const std::string_view> words = {};
+    bool holds(Index at) const { return at >= 0 && (words.empty() || at < std::ssize(words)); }
+};
+
+// A kind of numbers of one lens; a constant with its address as identity. kind(a, b) is the cell at these indices.
+struct CellKind {
+    std::string_view name;  // in links, after the lens's key: "weight"
+    std::array<CellAxis, 3> axes = {};
+
+    constexpr std::size_t rank() const {
+        std::size_t count = 0;
+        while (count < axes.size() && !axes[count].name.empty()) ++count;
+        return count;
+    }
+    template <class... At>
+    constexpr CellRef operator()(At... at) const;
+};
+using CellKinds = std::span<const CellKind* const>;
+
+struct LensCell {
+    const CellKind* kind = nullptr;  // null: of no lens
+    std::array<Index, 3> at = {};
+    bool operator==(const LensCell&) const = default;
+    bool is_within() const {
+        for (std::size_t i = 0; i < at.size(); ++i)
+            if (i < kind->rank() ? !kind->axes[i].holds(at[i]) : at[i] != 0) return false;
+        return true;
+    }
+};
+
+// A number of the chosen layer and head (attention/stage.hpp says what its row and column are), or of the open lens.
+struct CellRef {
+    Stage stage = Stage::weight;
+    Index row = 0;
+    Index col = 0;
+    bool second = false;      // the cell belongs to what the subject is compared with
+    bool words = false;       // row and column count words, not tokens
+    Sink sink = Sink::shown;  // of a weight or a contribution
+    LensCell own = {};        // with Stage::lens
+    bool operator==(const CellRef&) const = default;
+    bool is(const CellKind& kind) const { return own.kind == &kind; }
+};
+
+template <class... At>
+constexpr CellRef CellKind::operator()(At... at) const {
+    static_assert(sizeof...(At) <= 3);
+    return {.stage = Stage::lens, .own = {this, {static_cast<Index>(at)...}}};
+}
+
+// Writes a cell as links spell it: "weight.0.1", "weight.0.1.second", "weight.0.1.words", "weight.0.1.nosink", or with the
+// key of its lens "softmax.weight.sparsemax.3".
+std::string write_cell(const CellRef& cell);
+// Reads it; `lens` is the key of the open lens, whose numbers had no names in older links: "number.12.3".
+std::optional<CellRef> read_cell(std::string_view text, std::string_view lens);
+
+}  // namespace attn::app
