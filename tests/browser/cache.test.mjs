@@ -177,7 +177,7 @@ test('Cache with the keyboard alone: every control has the focus and answers', a
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
-    await explorer.untilState('the head', ({ pin, head }) => pin?.[0] === 'number' && pin[1] === own.heads && head === 1);
+    await explorer.untilState('the head', ({ pin, head }) => pin?.[0] === 'cache.head.0.1' && head === 1);
     await explorer.enter('radio', 'bits');
     await explorer.until('the part', () => explorer.linked('cache.part'), (part) => part === 'bits');
     await explorer.enter('radio', '8');

@@ -21,7 +21,6 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 CacheLens& cache_in(const Screen& screen) { return static_cast<CacheLens&>(screen.visit.lens()); }
-constexpr CellRef cache_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 std::optional<Explained> told_of_cache(const Screen& screen, const CellRef& cell) {
     Subject& subject = subject_in(screen.visit);
     return lens_in(screen.visit).explain(subject, {subject.chosen_head(), cell});
@@ -52,7 +51,7 @@ void open_cached(Screen& screen, const char* name, Index words = 9) {
 }
 
 void check_why(const Screen& screen, const CellRef& cell, double value, double tolerance = 1e-12) {
-    CAPTURE(cell.row, cell.col);
+    CAPTURE(write_cell(cell));
     const auto found = told_of_cache(screen, cell);
     REQUIRE(found);
     CHECK_FALSE(found->title.empty());
@@ -121,7 +120,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
         Screen screen;
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 3});
         show_cache(screen);
-        CHECK_THAT(told_of_cache(screen, cache_cell(cache_rows::bytes, 4))->note,
+        CHECK_THAT(told_of_cache(screen, cache_cells::bytes(0, 4))->note,
                    ContainsSubstring("Cross-attention"));
         const CacheState wanted = evicting(EvictionPolicy::sinks, 2);
         show_cache(screen, wanted);
@@ -134,8 +133,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
             REQUIRE(cache_in(screen).decoding());
             const HeadIndex head = cache_in(screen).head(subject_in(screen.visit));
             CHECK(head == HeadIndex{std::min<Index>(trace->attention(layer).place.layer, 1), 1});
-            check_why(screen, cache_cell(cache_rows::lost, 4), cache_in(screen).decoding()->lost(head, 4),
-                      1e-5);
+            check_why(screen, cache_cells::lost_weight(4), cache_in(screen).decoding()->lost(head, 4), 1e-5);
         }
     }
 }
@@ -157,23 +155,22 @@ TEST_CASE("what Cache says of the cost is what the shape of the model gives") {
         CHECK(cost.written == 6);
         CHECK(cost.steps() == 7);
         for (const Index tokens : {0, 4, 11}) {
-            check_why(screen, cache_cell(cache_rows::bytes, tokens), bytes_kept(shape, tokens, {}));
-            check_why(screen, cache_cell(cache_rows::against, tokens), bytes_kept(other, tokens, {8, 2}));
+            check_why(screen, cache_cells::bytes(0, tokens), bytes_kept(shape, tokens, {}));
+            check_why(screen, cache_cells::bytes(1, tokens), bytes_kept(other, tokens, {8, 2}));
         }
-        check_why(screen, cache_cell(cache_rows::operations, 0), step_cost(shape, {0, 5}).total());
-        check_why(screen, cache_cell(cache_rows::operations, 6), step_cost(shape, {10, 11}).total());
-        check_why(screen, cache_cell(cache_rows::recomputed, 6), step_cost(shape, {0, 11}).total());
+        check_why(screen, cache_cells::operations(0, 0), step_cost(shape, {0, 5}).total());
+        check_why(screen, cache_cells::operations(0, 6), step_cost(shape, {10, 11}).total());
+        check_why(screen, cache_cells::operations(1, 6), step_cost(shape, {0, 11}).total());
         const std::vector<Index> offered = lens.kv_heads_offered(subject);
         CHECK(offered.front() == model->config().heads);
         CHECK(offered.back() == 1);
         for (Index r = 0; r < std::ssize(offered); ++r)
-            check_why(screen, cache_cell(cache_rows::variant + r, 3),
+            check_why(screen, cache_cells::variant(r, 3),
                       bytes_kept(with_window(with_kv_heads(shape, offered[static_cast<std::size_t>(r)]), 3),
                                  11, {4, 2}));
         for (const CellRef& none :
-             {cache_cell(cache_rows::operations, 7), cache_cell(cache_rows::time, 0),
-              cache_cell(cache_rows::variant + 9, 0), cache_cell(cache_rows::variant, 4),
-              cache_cell(cache_rows::divergence, 3)})
+             {cache_cells::operations(0, 7), cache_cells::time(), cache_cells::variant(9, 0),
+              cache_cells::variant(0, 4), cache_cells::divergence(3)})
             CHECK_FALSE(told_of_cache(screen, none));
         const auto tables = lens_in(screen.visit).tables(subject);
         REQUIRE(tables.size() == 2);
@@ -199,7 +196,7 @@ TEST_CASE("a whole pass and a step of decoding are timed in this page") {
     CHECK(cache_in(screen).race()->done());
     CHECK(cache_in(screen).race()->passes() >= 1);
     CHECK(screen.shows("cache/measured"));
-    check_why(screen, cache_cell(cache_rows::time, 0), cache_in(screen).race()->ratio());
+    check_why(screen, cache_cells::time(), cache_in(screen).race()->ratio());
 }
 
 TEST_CASE("every number of what is decoded explains itself, and is what a decoding of its own gives") {
@@ -222,21 +219,20 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
             while (own.step()) continue;
             for (Index query = state.prompt; query < 9; ++query) {
                 CAPTURE(query);
-                check_why(screen, cache_cell(cache_rows::divergence, query), own.at(query).divergence);
-                check_why(screen, cache_cell(cache_rows::moved, query), own.moved({1, 1}, query));
+                check_why(screen, cache_cells::divergence(query), own.at(query).divergence);
+                check_why(screen, cache_cells::output_error(query), own.moved({1, 1}, query));
                 if (query < 8)
-                    check_why(screen, cache_cell(cache_rows::loss, query),
+                    check_why(screen, cache_cells::loss(query),
                               own.at(query).loss - own.at(query).loss_before);
                 // Recomputed in double from the weights as they are.
-                if (evicts)
-                    check_why(screen, cache_cell(cache_rows::lost, query), own.lost({1, 1}, query), 1e-5);
+                if (evicts) check_why(screen, cache_cells::lost_weight(query), own.lost({1, 1}, query), 1e-5);
             }
-            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::loss, 8)));
-            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::divergence, state.prompt - 1)));
-            check_why(screen, cache_cell(cache_rows::choice, 0), own.at(7).choices.front().after);
-            check_why(screen, cache_cell(cache_rows::heads, 1),
+            CHECK_FALSE(told_of_cache(screen, cache_cells::loss(8)));
+            CHECK_FALSE(told_of_cache(screen, cache_cells::divergence(state.prompt - 1)));
+            check_why(screen, cache_cells::probability(0), own.at(7).choices.front().after);
+            check_why(screen, cache_cells::head(0, 1),
                       evicts ? own.mean_lost({0, 1}) : own.mean_moved({0, 1}));
-            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::heads + 9, 0)));
+            CHECK_FALSE(told_of_cache(screen, cache_cells::head(9, 0)));
             if (!evicts) {
                 const HeadIndex head{1, 1};
                 const Index kv = cache_in(screen).kv_head(head);
@@ -246,38 +242,38 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
                     round_keys(state.rounding, rows(k.heads().head(kv), {begin, begin + group}));
                     round_values(state.rounding, rows(v.heads().head(kv), {begin, begin + group}));
                 }
-                check_why(screen, cache_cell(cache_rows::key + 3, 2),
-                          static_cast<double>(k.heads().head(kv)(3, 2)), 1e-6);
-                check_why(screen, cache_cell(cache_rows::value + 3, 2),
-                          static_cast<double>(v.heads().head(kv)(3, 2)), 1e-6);
+                check_why(screen, cache_cells::key(3, 2), static_cast<double>(k.heads().head(kv)(3, 2)),
+                          1e-6);
+                check_why(screen, cache_cells::value(3, 2), static_cast<double>(v.heads().head(kv)(3, 2)),
+                          1e-6);
                 // The ninth waits for its group.
-                CHECK(static_cast<bool>(told_of_cache(screen, cache_cell(cache_rows::key + 8, 0))) ==
+                CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::key(8, 0))) ==
                       (state.rounding.bits == 16));
-                CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::weight + 7, 0)));
+                CHECK_FALSE(told_of_cache(screen, cache_cells::weight(7, 0)));
                 continue;
             }
             REQUIRE(cache_in(screen).kept_head());
             const KeptHead& kept = *cache_in(screen).kept_head();
             double sum = 0;
             for (Index key = 0; key <= 7; ++key) {
-                const auto why = told_of_cache(screen, cache_cell(cache_rows::weight + 7, key));
+                const auto why = told_of_cache(screen, cache_cells::weight(7, key));
                 REQUIRE(why);
                 CHECK(why->masked == !kept.sees(7, key));
                 CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-6));
                 sum += why->f64;
             }
             CHECK(sum == Catch::Approx(1));
-            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::weight + 9, 0)));
-            CHECK_FALSE(told_of_cache(screen, cache_cell(cache_rows::key, 0)));
+            CHECK_FALSE(told_of_cache(screen, cache_cells::weight(9, 0)));
+            CHECK_FALSE(told_of_cache(screen, cache_cells::key(0, 0)));
             const bool scored = state.eviction.policy >= EvictionPolicy::heavy_hitters;
-            CHECK(static_cast<bool>(told_of_cache(screen, cache_cell(cache_rows::score, 0))) == scored);
+            CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::score(0))) == scored);
             if (state.eviction.policy != EvictionPolicy::heavy_hitters) continue;
             // A key that is still there has the sum that the policy goes by.
             for (Index key = 0; key < 7; ++key) {
                 double given = 0;
                 for (Index query = key; query < 7; ++query)
                     if (kept.sees(query, key)) given += kept.given(query, key);
-                check_why(screen, cache_cell(cache_rows::score, key), given, 1e-6);
+                check_why(screen, cache_cells::score(key), given, 1e-6);
             }
         }
     }
@@ -347,7 +343,7 @@ TEST_CASE("a changed run is decoded under its changes, but not one whose query i
         screen.settle();
         const Record& run = decoded()->trace()->layers()[0].attention;
         for (Index key = 0; key <= last; ++key) {
-            const auto told = told_of_cache(screen, cache_cell(cache_rows::weight + last, key));
+            const auto told = told_of_cache(screen, cache_cells::weight(last, key));
             REQUIRE(told);
             CHECK(std::abs(told->f64 - static_cast<double>(run.cell(Stage::weight, head.head, last, key))) <
                   1e-6);
@@ -419,7 +415,7 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     screen.draw(3);
     CHECK(screen.visit.state().selection.layer == 0);
     CHECK(screen.visit.state().selection.head == 1);
-    CHECK(screen.visit.state().pin == cache_cell(cache_rows::heads, 1));
+    CHECK(screen.visit.state().pin == cache_cells::head(0, 1));
     screen.click("cache/preset/window");
     CHECK(screen.visit.state().lens == "cache");
     CHECK(sentence_of(screen.visit.state()).text == cache_story);

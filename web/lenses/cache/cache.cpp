@@ -258,19 +258,8 @@ ShownTokens CacheLens::keys_shown(Subject& subject, Index fit) const {
     return {at + 1, fit, at, wanted};
 }
 
-double CacheLens::value_at(Subject& subject, Index row, Index column) const {
-    if (!shown_) return NAN;
-    const HeadIndex of = head(subject);
-    switch (row) {
-        case cache_rows::divergence: return shown_->at(column).divergence;
-        case cache_rows::loss: return shown_->at(column).loss - shown_->at(column).loss_before;
-        case cache_rows::lost: return shown_->lost(of, column);
-        case cache_rows::moved: return shown_->moved(of, column);
-        case cache_rows::score: return score_of(subject, column).value_or(NAN);
-        default: break;
-    }
-    const HeadIndex at{row - cache_rows::heads, column};
-    return evicts() ? shown_->mean_lost(at) : shown_->mean_moved(at);
+double CacheLens::mean_of(const HeadIndex& head) const {
+    return evicts() ? shown_->mean_lost(head) : shown_->mean_moved(head);
 }
 
 }  // namespace attn::app

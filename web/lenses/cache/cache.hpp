@@ -2,9 +2,11 @@
 // keeps fewer bits or fewer keys. The last two are decoded with the model, token by token.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,23 +23,32 @@
 
 namespace attn::app {
 
-// The rows of the lens's own cells, Stage::lens.
-namespace cache_rows {
-inline constexpr Index bytes = 0;    // of the model's own cache; the column is how many tokens were read
-inline constexpr Index against = 1;  // of the cache that it is compared with, likewise
-// Operations of a step, the prompt's being step 0; and those of the same step if nothing were kept.
-inline constexpr Index operations = 2, recomputed = 3;
-inline constexpr Index time = 4;  // column 0: of a whole pass over that of a step, as measured
-// Of a decoded query, which is the column. The weight lost and the output moved are those of the chosen head.
-inline constexpr Index divergence = 5, loss = 6, lost = 7, moved = 8;
-inline constexpr Index score = 9;      // of a key, which is the column, before the chosen query
-inline constexpr Index choice = 10;    // the column counts the chosen query's likeliest tokens
-inline constexpr Index variant = 100;  // + place among kv_heads_offered; the column is a place in cache_bits
-inline constexpr Index heads = 1000;   // + layer of the decoder; the column is a head: its mean
-inline constexpr Index key = 10'000'000, value = 20'000'000;  // + token; the column is a channel: its code
-// + query; the column is a key: with the cache, and in the run as it is.
-inline constexpr Index weight = 30'000'000, whole = 40'000'000;
-}  // namespace cache_rows
+// The lens's own numbers.
+namespace cache_cells {
+inline constexpr std::array<std::string_view, 2> whose_words{"model", "compared"},
+    reading_words{"cached", "recomputed"};
+inline constexpr std::array<std::string_view, 4> bits_words{"32", "16", "8", "4"};  // of cache_bits
+
+inline constexpr CellKind bytes{"bytes", {CellAxis{"cache", whose_words}, {"tokens"}}};
+// Step 0 reads the prompt.
+inline constexpr CellKind operations{"operations", {CellAxis{"reading", reading_words}, {"step"}}};
+// The bytes with another number of heads, which is a place among kv_heads_offered.
+inline constexpr CellKind variant{"variant", {CellAxis{"place"}, {"bits", bits_words}}};
+inline constexpr CellKind time{"time"};  // of a whole pass over that of a step, as measured
+inline constexpr CellKind divergence{"divergence", {CellAxis{"query"}}};
+inline constexpr CellKind loss{"loss", {CellAxis{"query"}}};                  // how far it rises
+inline constexpr CellKind lost_weight{"lost_weight", {CellAxis{"query"}}};    // of the chosen head
+inline constexpr CellKind output_error{"output_error", {CellAxis{"query"}}};  // likewise
+inline constexpr CellKind head{"head", {CellAxis{"layer"}, {"head"}}};  // the mean of either over the queries
+inline constexpr CellKind score{"score", {CellAxis{"key"}}};            // before the chosen query
+inline constexpr CellKind probability{"probability", {CellAxis{"rank"}}};  // after it
+inline constexpr CellKind key{"key", {CellAxis{"token"}, {"component"}}};
+inline constexpr CellKind value{"value", {CellAxis{"token"}, {"component"}}};
+inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind full_weight{"full_weight", {CellAxis{"query"}, {"key"}}};  // with nothing evicted
+}  // namespace cache_cells
+CellKinds cache_numbers();
+std::optional<CellRef> packed_cache_cell(Index row, Index col);
 
 class CacheLens final : public Lens {
   public:
@@ -51,7 +62,7 @@ class CacheLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
     // What is computed of the cost.
     struct Cost {
@@ -104,8 +115,9 @@ class CacheLens final : public Lens {
     bool evicts() const { return shown_ && std::holds_alternative<EvictionRule>(shown_->rule()); }
     const EvictionRule& eviction() const { return std::get<EvictionRule>(shown_->rule()); }
     const CacheRounding& rounding() const { return std::get<CacheRounding>(shown_->rule()); }
-    double value_at(Subject& subject, Index row, Index column) const;  // NaN where there is none
-    Range codes_shown(Subject& subject) const;                         // tokens
+    bool is_decoded(Index query) const { return query >= shown_->prompt() && query < shown_->tokens(); }
+    double mean_of(const HeadIndex& head) const;  // of the weight lost or the output's error
+    Range codes_shown(Subject& subject) const;    // tokens
     std::optional<double> score_of(Subject& subject, Index key) const;
     ShownTokens keys_shown(Subject& subject, Index fit) const;
     Index changed_tokens() const;  // at how many queries the likeliest token is another
@@ -120,19 +132,25 @@ class CacheLens final : public Lens {
     std::vector<Table> decoded_tables(Subject& subject) const;
 
     Explained begin(Subject& subject, std::string title) const;
-    std::optional<Explained> explain_bytes(Subject& subject, const CacheShape& shape,
-                                           const CachePrecision& precision, Index tokens) const;
-    std::optional<Explained> explain_operations(Subject& subject, Index step, bool recomputed) const;
-    std::optional<Explained> explain_time(Subject& subject) const;
-    std::optional<Explained> explain_divergence(Subject& subject, Index query) const;
-    std::optional<Explained> explain_choice(Subject& subject, Index place) const;
-    std::optional<Explained> explain_loss(Subject& subject, Index query) const;
-    std::optional<Explained> explain_lost(Subject& subject, Index query) const;
-    std::optional<Explained> explain_moved(Subject& subject, Index query) const;
-    std::optional<Explained> explain_head(Subject& subject, const HeadIndex& head) const;
-    std::optional<Explained> explain_score(Subject& subject, Index key) const;
-    std::optional<Explained> explain_weight(Subject& subject, Index query, Index key) const;
-    std::optional<Explained> explain_code(Subject& subject, bool of_keys, Index token, Index channel) const;
+    friend CellKinds cache_numbers();
+    static const std::array<LensNumber<CacheLens>, 15> declared;
+    static constexpr std::ptrdiff_t cost_kinds = 4;  // the first of them
+    std::optional<Explained> explain_bytes(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_operations(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_variant(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_time(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_divergence(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_loss(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_lost_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_output_error(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_head(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_score(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_code(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_full_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> bytes_after(Subject& subject, const CacheShape& shape,
+                                         const CachePrecision& precision, Index tokens) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_presets();

@@ -18,8 +18,6 @@
 
 namespace attn::app {
 
-using cache_view::own_cell;
-
 namespace {
 
 constexpr float cost_chart_height = 250, time_name_width = 130;
@@ -82,9 +80,8 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
         set(next);
     }
     if (reply.over) {
-        const Index row = reply.over->curve == 0 ? cache_rows::bytes : cache_rows::against;
-        point(drawing, own_cell(row, static_cast<Index>(curves[reply.over->curve].x[reply.over->point])),
-              reply.clicked);
+        const auto [curve, at] = *reply.over;
+        point(drawing, cache_cells::bytes(curve, curves[curve].x[at]), reply.clicked);
     }
 }
 
@@ -110,9 +107,8 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
         .marked = {}};
     const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
     if (!reply.over) return;
-    const Index row = reply.over->curve == 0 ? cache_rows::operations : cache_rows::recomputed;
-    point(drawing, own_cell(row, static_cast<Index>(curves[reply.over->curve].x[reply.over->point])),
-          reply.clicked);
+    const auto [curve, at] = *reply.over;
+    point(drawing, cache_cells::operations(curve, curves[curve].x[at]), reply.clicked);
 }
 
 void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Cost& all, float width) {
@@ -149,7 +145,7 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Co
     grid.row_axis = "KV heads";
     grid.column_axis = "kept in";
     grid.lit_column = std::ranges::find(cache_bits, now().bits) - cache_bits.begin();
-    const auto cell_of = [&](ui::CellAt at) { return own_cell(cache_rows::variant + at.first, at.second); };
+    const auto cell_of = [&](ui::CellAt at) { return cache_cells::variant(at.first, at.second); };
     if (const auto clicked = cache_view::draw_grid(grid, values, width, cell_of, drawing)) {
         CacheState next = now();
         const Index heads = offered[static_cast<std::size_t>(clicked->first)];
@@ -197,7 +193,7 @@ void CacheLens::draw_race(const Drawing& drawing, float width) {
     const auto most = static_cast<float>(std::max(race_->whole_ms(), race_->step_ms()));
     if (ui::bar_list("cache/times", "The time of a pass and of a step", width, bars, most,
                      ui::sequential_scale(most), time_name_width))
-        point(drawing, own_cell(cache_rows::time, 0), ui::clicked());
+        point(drawing, cache_cells::time(), ui::clicked());
     ui::caption(("In this page, the last of " + many(trace_->tokens(), "token") + " takes " +
                  fixed(race_->ratio(), 1) + " times less with a cache than all of them again.")
                     .c_str());

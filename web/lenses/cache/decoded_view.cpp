@@ -19,8 +19,6 @@
 
 namespace attn::app {
 
-using cache_view::own_cell;
-
 namespace {
 
 constexpr float step_chart_height = 190, map_height = 430, names_width = 90, least_cell = 36, code_cell = 30;
@@ -54,9 +52,7 @@ void CacheLens::draw_divergence(const Drawing& drawing, Subject& subject, float 
         go(drawing, subject,
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),
            ui::gesture());
-    if (reply.over)
-        point(drawing, own_cell(cache_rows::divergence, static_cast<Index>(curve.x[reply.over->point])),
-              reply.clicked);
+    if (reply.over) point(drawing, cache_cells::divergence(curve.x[reply.over->point]), reply.clicked);
 }
 
 // With fewer keys the weight that the chosen head loses, with fewer bits the loss.
@@ -92,9 +88,7 @@ void CacheLens::draw_second_curve(const Drawing& drawing, Subject& subject, floa
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),
            ui::gesture());
     if (reply.over)
-        point(drawing,
-              own_cell(keys ? cache_rows::lost : cache_rows::loss,
-                       static_cast<Index>(after.x[reply.over->point])),
+        point(drawing, (keys ? cache_cells::lost_weight : cache_cells::loss)(after.x[reply.over->point]),
               reply.clicked);
 }
 
@@ -115,7 +109,7 @@ void CacheLens::draw_choices(const Drawing& drawing, Subject& subject, float wid
                         each.id == step.likeliest, false});
     }
     const auto over = ui::bar_list("cache/choices", title, width, bars, most, ui::sequential_scale(1), 100);
-    if (over) point(drawing, own_cell(cache_rows::choice, *over), ui::clicked());
+    if (over) point(drawing, cache_cells::probability(*over), ui::clicked());
 }
 
 void CacheLens::draw_heads(const Drawing& drawing, Subject& subject, float width) {
@@ -126,7 +120,7 @@ void CacheLens::draw_heads(const Drawing& drawing, Subject& subject, float width
     for (Index l = 0; l < layers; ++l) {
         const HeadIndex in_run = run_cell(subject, {l, 0}, Stage::weight, 0, 0).head;
         rows.push_back(subject.attention()->numbering().name(in_run.layer));
-        for (Index h = 0; h < heads; ++h) values.at(l, h) = value_at(subject, cache_rows::heads + l, h);
+        for (Index h = 0; h < heads; ++h) values.at(l, h) = mean_of({l, h});
     }
     ui::MatrixGrid grid;
     grid.name = "cache/heads";
@@ -140,7 +134,7 @@ void CacheLens::draw_heads(const Drawing& drawing, Subject& subject, float width
     const HeadIndex chosen = head(subject);
     grid.lit_row = chosen.layer;
     grid.lit_column = chosen.head;
-    const auto cell_of = [&](ui::CellAt at) { return own_cell(cache_rows::heads + at.first, at.second); };
+    const auto cell_of = [&](ui::CellAt at) { return cache_cells::head(at.first, at.second); };
     if (const auto clicked = cache_view::draw_grid(grid, values, width, cell_of, drawing))
         parts::choose_head(drawing,
                            run_cell(subject, {clicked->first, clicked->second}, Stage::weight, 0, 0).head);
@@ -165,11 +159,10 @@ void CacheLens::draw_kept(const Drawing& drawing, Subject& subject, float width)
                            .high = 1};
     picture.query = query(subject);
     const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
-        const Index row = cell ? cell->row - cache_rows::weight : -1;
-        if (!cell || cell->stage != Stage::lens || row < 0 || row >= shown_->tokens() ||
-            cell->col >= shown_->tokens())
+        if (!cell || !cell->is(cache_cells::weight) ||
+            std::max(cell->own.at[0], cell->own.at[1]) >= shown_->tokens())
             return std::nullopt;
-        return ui::MapCell{row, cell->col};
+        return ui::MapCell{cell->own.at[0], cell->own.at[1]};
     };
     picture.pointed = cell_of(drawing.pointed.cell);
     picture.pinned = cell_of(drawing.state().pin);
@@ -177,7 +170,7 @@ void CacheLens::draw_kept(const Drawing& drawing, Subject& subject, float width)
     if (touch.more) drawing.visit.continue_with([this] { return view_.step(); });
     if (!touch.over) return;
     const auto [row, key] = *touch.over;
-    const CellRef cell = own_cell(cache_rows::weight + row, key);
+    const CellRef cell = cache_cells::weight(row, key);
     drawing.now.cell = cell;
     clicks_.answer(drawing, touch, [&, at = row] {
         parts::pin(drawing, cell);
@@ -206,7 +199,7 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
             kept_head()->sees(at, key)
                 ? static_cast<double>(kept_head()->record().cell(Stage::weight, of.head, at, key))
                 : NAN;
-        scores.at(0, c) = value_at(subject, cache_rows::score, key);
+        scores.at(0, c) = score_of(subject, key).value_or(NAN);
     }
     const std::vector<std::string> rows{"as it is", "with the cache"}, score_row{"score"};
     ui::MatrixGrid grid;
@@ -221,7 +214,7 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     grid.most = 1;
     const auto weight_cell = [&](ui::CellAt cell) {
         const Index key = keys[cell.second];
-        return own_cell((cell.first == 0 ? cache_rows::whole : cache_rows::weight) + at, key);
+        return (cell.first == 0 ? cache_cells::full_weight : cache_cells::weight)(at, key);
     };
     cache_view::draw_grid(grid, values, width, weight_cell, drawing);
     if (!scored) return;
@@ -236,8 +229,8 @@ void CacheLens::draw_row(const Drawing& drawing, Subject& subject, float width) 
     decides.row_axis = "score";
     decides.column_axis = "key";
     cache_view::draw_grid(
-        decides, scores, width,
-        [&](ui::CellAt cell) { return own_cell(cache_rows::score, keys[cell.second]); }, drawing);
+        decides, scores, width, [&](ui::CellAt cell) { return cache_cells::score(keys[cell.second]); },
+        drawing);
 }
 
 // ---- Bits -------------------------------------------------------------------------------------------------
@@ -287,10 +280,10 @@ void CacheLens::draw_codes(const Drawing& drawing, Subject& subject, bool of_key
     grid.column_labels = columns;
     grid.row_axis = "token";
     grid.column_axis = "channel";
-    const Index first = of_keys ? cache_rows::key : cache_rows::value;
+    const CellKind& kind = of_keys ? cache_cells::key : cache_cells::value;
     cache_view::draw_grid(
-        grid, values, width,
-        [&](ui::CellAt at) { return own_cell(first + tokens.begin + at.first, at.second); }, drawing);
+        grid, values, width, [&](ui::CellAt at) { return kind(tokens.begin + at.first, at.second); },
+        drawing);
     if (!of_keys && channels < numbers.cols)
         ui::caption(
             ("Shown are " + std::to_string(channels) + " of " + many(numbers.cols, "channel") + ".").c_str());

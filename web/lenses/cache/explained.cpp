@@ -20,52 +20,58 @@ void add_step(Explained& out, std::string name, std::string arithmetic, double v
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
 }
 
-CellPlace own_place(const HeadIndex& head, Index row, Index col) {
-    return {head, {.stage = Stage::lens, .row = row, .col = col}};
-}
-
 }  // namespace
 
 std::optional<Explained> CacheLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
-    const auto [row, col] = std::pair(place.cell.row, place.cell.col);
-    if (now().part == CachePart::cost) {
-        const Cost all = cost(subject);
-        if (row == cache_rows::bytes) return explain_bytes(subject, all.own, all.own_kept, col);
-        if (row == cache_rows::against) return explain_bytes(subject, all.other, all.other_kept, col);
-        if (row == cache_rows::operations || row == cache_rows::recomputed)
-            return explain_operations(subject, col, row == cache_rows::recomputed);
-        if (row == cache_rows::time) return col == 0 ? explain_time(subject) : std::nullopt;
-        const std::vector<Index> offered = kv_heads_offered(subject);
-        const Index which = row - cache_rows::variant;
-        if (which < 0 || which >= std::ssize(offered) || col >= std::ssize(cache_bits)) return std::nullopt;
-        const CachePrecision precision{cache_bits[static_cast<std::size_t>(col)], now().rounding.group};
-        return explain_bytes(subject, variant(subject, offered[static_cast<std::size_t>(which)]), precision,
-                             all.after(all.written));
-    }
-    if (!shown_) return std::nullopt;
-    const auto is_decoded = [&](Index query) {
-        return query >= shown_->prompt() && query < shown_->tokens();
-    };
-    if (row >= cache_rows::whole)
-        return subject.explain_at(
-            run_cell(subject, head(subject), Stage::weight, row - cache_rows::whole, col));
-    if (row >= cache_rows::weight) return explain_weight(subject, row - cache_rows::weight, col);
-    if (row >= cache_rows::value) return explain_code(subject, false, row - cache_rows::value, col);
-    if (row >= cache_rows::key) return explain_code(subject, true, row - cache_rows::key, col);
-    if (row >= cache_rows::heads) return explain_head(subject, {row - cache_rows::heads, col});
-    if (row == cache_rows::score) return explain_score(subject, col);
-    if (row == cache_rows::choice) return explain_choice(subject, col);
-    if (!is_decoded(col)) return std::nullopt;
-    if (row == cache_rows::divergence) return explain_divergence(subject, col);
-    if (row == cache_rows::loss) return explain_loss(subject, col);
-    if (row == cache_rows::lost) return explain_lost(subject, col);
-    return row == cache_rows::moved ? explain_moved(subject, col) : std::nullopt;
+    const LensCell& cell = place.cell.own;
+    const bool of_cost =
+        std::ranges::find(declared, cell.kind, &LensNumber<CacheLens>::kind) < declared.begin() + cost_kinds;
+    if (of_cost != (now().part == CachePart::cost) || (!of_cost && !shown_)) return std::nullopt;
+    return explain_by(declared, *this, subject, cell);
 }
 
-std::optional<Explained> CacheLens::explain_divergence(Subject& subject, Index query) const {
+const std::array<LensNumber<CacheLens>, 15> CacheLens::declared{{
+    {&cache_cells::bytes, &CacheLens::explain_bytes},
+    {&cache_cells::operations, &CacheLens::explain_operations},
+    {&cache_cells::variant, &CacheLens::explain_variant},
+    {&cache_cells::time, &CacheLens::explain_time},
+    {&cache_cells::divergence, &CacheLens::explain_divergence},
+    {&cache_cells::loss, &CacheLens::explain_loss},
+    {&cache_cells::lost_weight, &CacheLens::explain_lost_weight},
+    {&cache_cells::output_error, &CacheLens::explain_output_error},
+    {&cache_cells::head, &CacheLens::explain_head},
+    {&cache_cells::score, &CacheLens::explain_score},
+    {&cache_cells::probability, &CacheLens::explain_probability},
+    {&cache_cells::key, &CacheLens::explain_code},
+    {&cache_cells::value, &CacheLens::explain_code},
+    {&cache_cells::weight, &CacheLens::explain_weight},
+    {&cache_cells::full_weight, &CacheLens::explain_full_weight},
+}};
+
+CellKinds cache_numbers() { return kinds_of(CacheLens::declared); }
+
+std::optional<CellRef> packed_cache_cell(Index row, Index col) {
+    using namespace cache_cells;
+    constexpr Index million = 1'000'000;
+    if (row >= 40 * million) return full_weight(row - 40 * million, col);
+    if (row >= 30 * million) return weight(row - 30 * million, col);
+    if (row >= 20 * million) return value(row - 20 * million, col);
+    if (row >= 10 * million) return key(row - 10 * million, col);
+    if (row >= 1000) return head(row - 1000, col);
+    if (row >= 100) return col < 4 ? std::optional(variant(row - 100, col)) : std::nullopt;
+    if (row == 4) return col == 0 ? std::optional(time()) : std::nullopt;
+    if (row == 2 || row == 3) return operations(row - 2, col);
+    if (row < 2) return bytes(row, col);
+    static constexpr std::array kinds{&divergence, &loss, &lost_weight, &output_error, &score, &probability};
+    return row < 11 ? std::optional((*kinds[static_cast<std::size_t>(row - 5)])(col)) : std::nullopt;
+}
+
+std::optional<Explained> CacheLens::explain_divergence(Subject& subject, const LensCell& cell) {
+    const Index query = cell.at[0];
+    if (!is_decoded(query)) return std::nullopt;
     const CachedDecoding::Step& step = shown_->at(query);
     Explained out =
         begin(subject, "How far the next token moves after " + query_in_words(text(subject), query));
@@ -88,11 +94,11 @@ std::optional<Explained> CacheLens::explain_divergence(Subject& subject, Index q
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_choice(Subject& subject, Index place) const {
+std::optional<Explained> CacheLens::explain_probability(Subject& subject, const LensCell& cell) {
     const Index at = query(subject);
     const std::vector<CachedDecoding::Choice>& choices = shown_->at(at).choices;
-    if (place >= std::ssize(choices)) return std::nullopt;
-    const CachedDecoding::Choice& each = choices[static_cast<std::size_t>(place)];
+    if (cell.at[0] >= std::ssize(choices)) return std::nullopt;
+    const CachedDecoding::Choice& each = choices[static_cast<std::size_t>(cell.at[0])];
     Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, each.id) + " after " +
                                        query_in_words(text(subject), at) + ", " + at_temperature);
     out.recomputed = false;
@@ -105,7 +111,9 @@ std::optional<Explained> CacheLens::explain_choice(Subject& subject, Index place
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_loss(Subject& subject, Index query) const {
+std::optional<Explained> CacheLens::explain_loss(Subject& subject, const LensCell& cell) {
+    const Index query = cell.at[0];
+    if (!is_decoded(query)) return std::nullopt;
     const CachedDecoding::Step& step = shown_->at(query);
     if (!std::isfinite(step.loss)) return std::nullopt;
     Explained out = begin(subject, "Loss after " + query_in_words(text(subject), query));
@@ -121,9 +129,10 @@ std::optional<Explained> CacheLens::explain_loss(Subject& subject, Index query) 
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_lost(Subject& subject, Index query) const {
+std::optional<Explained> CacheLens::explain_lost_weight(Subject& subject, const LensCell& cell) {
+    const Index query = cell.at[0];
     const HeadIndex of = head(subject);
-    if (!evicts()) return std::nullopt;
+    if (!evicts() || !is_decoded(query)) return std::nullopt;
     const Attention& words = text(subject);
     const Record& before = trace_->layers()[static_cast<std::size_t>(of.layer)].attention;
     const std::span<const Index> gone = shown_->gone(of.layer, kv_head(of));
@@ -147,7 +156,9 @@ std::optional<Explained> CacheLens::explain_lost(Subject& subject, Index query) 
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_moved(Subject& subject, Index query) const {
+std::optional<Explained> CacheLens::explain_output_error(Subject& subject, const LensCell& cell) {
+    const Index query = cell.at[0];
+    if (!is_decoded(query)) return std::nullopt;
     const HeadIndex of = head(subject);
     Explained out =
         begin(subject, "How far the head’s output moves at " + query_in_words(text(subject), query));
@@ -162,7 +173,8 @@ std::optional<Explained> CacheLens::explain_moved(Subject& subject, Index query)
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_head(Subject& subject, const HeadIndex& of) const {
+std::optional<Explained> CacheLens::explain_head(Subject& subject, const LensCell& cell) {
+    const HeadIndex of{cell.at[0], cell.at[1]};
     if (of.layer >= std::ssize(trace_->layers()) || of.head >= trace_->model()->config().heads)
         return std::nullopt;
     const std::string name =
@@ -170,7 +182,7 @@ std::optional<Explained> CacheLens::explain_head(Subject& subject, const HeadInd
     Explained out = begin(subject, (evicts() ? "Weight that " : "How far the output moves of ") + name +
                                        (evicts() ? " loses" : ""));
     out.recomputed = false;
-    out.f64 = evicts() ? shown_->mean_lost(of) : shown_->mean_moved(of);
+    out.f64 = mean_of(of);
     out.f32 = single(out.f64);
     out.formula =
         evicts() ? "mean over the steps of the weight lost" : "mean over the steps of ‖o′ − o‖ / ‖o‖";
@@ -186,8 +198,8 @@ std::optional<Explained> CacheLens::explain_head(Subject& subject, const HeadInd
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_score(Subject& subject, Index key) const {
-    const Index at = query(subject);
+std::optional<Explained> CacheLens::explain_score(Subject& subject, const LensCell& cell) {
+    const Index at = query(subject), key = cell.at[0];
     if (!evicts() || !score_of(subject, key)) return std::nullopt;
     const Attention& words = text(subject);
     const HeadIndex of = head(subject);
@@ -210,14 +222,9 @@ std::optional<Explained> CacheLens::explain_score(Subject& subject, Index key) c
         for (Index i = key; i < at; ++i) {
             if (!kept_head()->sees(i, key)) break;
             const double given = kept_head()->given(i, key);
-            out.operands.push_back(
-                {label_at(words.query_names(), i),
-                 given,
-                 1,
-                 given,
-                 {},
-                 {},
-                 own_place(run_cell(subject, of, Stage::weight, 0, 0).head, cache_rows::weight + i, key)});
+            const CellPlace at_weight{run_cell(subject, of, Stage::weight, i, key).head,
+                                      cache_cells::weight(i, key)};
+            out.operands.push_back({label_at(words.query_names(), i), given, 1, given, {}, {}, at_weight});
         }
         add_line(out, "score", "dot(weights, counted)", out.f64);
     }
@@ -228,7 +235,12 @@ std::optional<Explained> CacheLens::explain_score(Subject& subject, Index key) c
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_weight(Subject& subject, Index query, Index key) const {
+std::optional<Explained> CacheLens::explain_full_weight(Subject& subject, const LensCell& cell) {
+    return subject.explain_at(run_cell(subject, head(subject), Stage::weight, cell.at[0], cell.at[1]));
+}
+
+std::optional<Explained> CacheLens::explain_weight(Subject& subject, const LensCell& pair) {
+    const Index query = pair.at[0], key = pair.at[1];
     if (!evicts() || !kept_head() || query >= shown_->tokens() || key >= shown_->tokens())
         return std::nullopt;
     const Attention& words = text(subject);
@@ -267,8 +279,9 @@ std::optional<Explained> CacheLens::explain_weight(Subject& subject, Index query
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_code(Subject& subject, bool of_keys, Index token,
-                                                 Index channel) const {
+std::optional<Explained> CacheLens::explain_code(Subject& subject, const LensCell& cell) {
+    const bool of_keys = cell.kind == &cache_cells::key;
+    const Index token = cell.at[0], channel = cell.at[1];
     if (evicts()) return std::nullopt;
     const HeadIndex of = head(subject);
     const CacheRounding& to = rounding();

@@ -26,9 +26,24 @@ Explained CacheLens::begin(Subject& subject, std::string title) const {
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheShape& shape,
-                                                  const CachePrecision& precision, Index tokens) const {
-    if (tokens < 0 || tokens > cache_most_tokens) return std::nullopt;
+std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const LensCell& cell) {
+    const Cost all = cost(subject);
+    const bool own = cell.at[0] == 0;
+    return bytes_after(subject, own ? all.own : all.other, own ? all.own_kept : all.other_kept, cell.at[1]);
+}
+
+std::optional<Explained> CacheLens::explain_variant(Subject& subject, const LensCell& cell) {
+    const Cost all = cost(subject);
+    const std::vector<Index> offered = kv_heads_offered(subject);
+    if (cell.at[0] >= std::ssize(offered)) return std::nullopt;
+    return bytes_after(subject, variant(subject, offered[static_cast<std::size_t>(cell.at[0])]),
+                       {cache_bits[static_cast<std::size_t>(cell.at[1])], now().rounding.group},
+                       all.after(all.written));
+}
+
+std::optional<Explained> CacheLens::bytes_after(Subject& subject, const CacheShape& shape,
+                                                const CachePrecision& precision, Index tokens) const {
+    if (tokens > cache_most_tokens) return std::nullopt;
     const CacheShape::Layer& first = shape.layers.front();
     Explained out = begin(subject, "Bytes kept after " + many(tokens, "token"));
     out.provenance = "counted from the shape of " + subject.attention()->title();
@@ -71,7 +86,9 @@ std::optional<Explained> CacheLens::explain_bytes(Subject& subject, const CacheS
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_operations(Subject& subject, Index step, bool recomputed) const {
+std::optional<Explained> CacheLens::explain_operations(Subject& subject, const LensCell& cell) {
+    const bool recomputed = cell.at[0] == 1;
+    const Index step = cell.at[1];
     const Cost all = cost(subject);
     if (step >= all.steps()) return std::nullopt;
     const Index after = all.after(step);
@@ -103,7 +120,7 @@ std::optional<Explained> CacheLens::explain_operations(Subject& subject, Index s
     return out;
 }
 
-std::optional<Explained> CacheLens::explain_time(Subject& subject) const {
+std::optional<Explained> CacheLens::explain_time(Subject& subject, const LensCell&) {
     if (!race_ || !race_->done()) return std::nullopt;
     const auto ms = [](double time) { return rounded(time, 3) + " ms"; };
     Explained out = begin(subject, "A whole pass, in steps of decoding");

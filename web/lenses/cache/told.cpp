@@ -119,8 +119,8 @@ std::vector<Table> CacheLens::cost_tables(Subject& subject) const {
 
 std::vector<Table> CacheLens::decoded_tables(Subject& subject) const {
     const Attention& words = text(subject);
-    const Index count = std::min(shown_->decoded().size(), table_row_limit),
-                own = evicts() ? cache_rows::lost : cache_rows::moved;
+    const HeadIndex of = head(subject);
+    const Index count = std::min(shown_->decoded().size(), table_row_limit);
     Table steps{"Each decoded step",
                 {"KL", "loss as it is", "loss", evicts() ? "weight lost" : "output moved"},
                 {},
@@ -128,7 +128,8 @@ std::vector<Table> CacheLens::decoded_tables(Subject& subject) const {
     for (Index i = 0; i < count; ++i) {
         const Index at = shown_->prompt() + i;
         const CachedDecoding::Step& step = shown_->at(at);
-        const std::array values{step.divergence, step.loss_before, step.loss, value_at(subject, own, at)};
+        const std::array values{step.divergence, step.loss_before, step.loss,
+                                evicts() ? shown_->lost(of, at) : shown_->moved(of, at)};
         steps.row_labels.push_back(label_at(words.query_names(), at));
         for (std::size_t c = 0; c < values.size(); ++c) steps.values.at(i, static_cast<Index>(c)) = values[c];
     }
@@ -140,16 +141,15 @@ std::vector<Table> CacheLens::decoded_tables(Subject& subject) const {
     for (Index h = 0; h < heads; ++h) of_heads.columns.push_back("h" + std::to_string(h));
     for (Index l = 0; l < layers; ++l) {
         of_heads.row_labels.push_back("layer " + std::to_string(l));
-        for (Index h = 0; h < heads; ++h)
-            of_heads.values.at(l, h) = value_at(subject, cache_rows::heads + l, h);
+        for (Index h = 0; h < heads; ++h) of_heads.values.at(l, h) = mean_of({l, h});
     }
     std::vector<Table> all;
     all.push_back(std::move(steps));
     all.push_back(std::move(of_heads));
     if (!kept_head()) return all;
     const std::string name = "Weights of " + head_name(subject) + " with the cache";
-    all.push_back(table_of(name, *kept_head()->map(head(subject).head), words.query_names(),
-                           words.key_names(), Stage::weight));
+    all.push_back(
+        table_of(name, *kept_head()->map(of.head), words.query_names(), words.key_names(), Stage::weight));
     return all;
 }
 

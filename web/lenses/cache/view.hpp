@@ -12,8 +12,6 @@
 
 namespace attn::app::cache_view {
 
-inline CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 // Draws the grid of these values at the cursor, across this width at most; NaN where there is none. A click pins its cell,
 // and is answered.
 std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, float width,
