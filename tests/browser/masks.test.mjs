@@ -5,11 +5,11 @@ import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 
 const fragment = 'v=1&lens=masks';
-const first = 900000;  // columns of the lens's numbers: web/lenses/masks/masks.hpp
+const first = 900000;  // columns of the lens's numbers in older links: packed_masks_cell
 const columns = { count: first, lostOfAll: first + 1, lostOfOwn: first + 2, probability: first + 3, empty: first + 100 };
 const single = 2e-6;  // sums of weights in f32, which are 1 at most
 
-const number = (explorer, row, column) => explorer.ask('explain', 'number', row, column, 0, 0);
+const number = (explorer, row, column) => explorer.explain('number', row, column);
 const cells = (n, allows) => Array.from({ length: n }, (_, q) => Array.from({ length: n }, (__, k) => Number(allows(q, k)))).flat();
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 
@@ -113,7 +113,7 @@ test('what rows of the example lose is what its weights say, and a click on a ce
         assert.equal(operands.length, 2);
     }
     await explorer.click('masks/map/1/2');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number' && pin[1] === 1 && pin[2] === 2);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'masks.mask.1.2');
     assert.match((await number(explorer, 1, 2)).title, /^Mask\["sat", "mat"\]$/);
 });
 

@@ -144,7 +144,7 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
         CHECK(run.predicted() == last);
         const Tensor expected = (*under)->logits({last, last + 1});
         CHECK(std::ranges::equal(run.after(), expected.values()));
-        const auto why = screen.why({.stage = Stage::lens, .row = 7, .col = mask_cell::probability});
+        const auto why = screen.why(masks_cells::probability(7));
         REQUIRE(why);
         CHECK(why->f64 == Catch::Approx(run.chances_after()[7]).epsilon(1e-12));
     }

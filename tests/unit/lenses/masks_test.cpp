@@ -9,6 +9,7 @@
 #include "support/this_build.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -25,11 +26,6 @@ void open(Screen& screen, const MasksState& state = {}) {
     screen.settle();
 }
 std::string masks_spoken(Screen& screen) { return masks_in(screen).spoken(subject_in(screen.visit)); }
-std::optional<Explained> explained_here(Screen& screen, Index row, Index col) {
-    const Selection& s = screen.visit.state().selection;
-    return masks_in(screen).explain(subject_in(screen.visit),
-                                    {{s.layer, s.head}, {.stage = Stage::lens, .row = row, .col = col}});
-}
 
 }  // namespace
 
@@ -301,19 +297,19 @@ TEST_CASE("what a mask shows explains itself") {
     open(screen, {.mask = Mask::window(1, 0)});
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
 
-    const auto hidden = explained_here(screen, 4, 1);
+    const auto hidden = why(screen.visit, masks_cells::mask(4, 1));
     REQUIRE(hidden);
     CHECK(hidden->f64 == 0);
     CHECK(hidden->title == "Mask[\"word4\", \"word1\"]");
     CHECK(hidden->steps.back().value == fixed(static_cast<double>(record.cell(Stage::weight, 2, 4, 1)), 4));
-    CHECK(explained_here(screen, 4, 3)->f64 == 1);
-    CHECK_FALSE(explained_here(screen, 6, 0));
+    CHECK(why(screen.visit, masks_cells::mask(4, 3))->f64 == 1);
+    CHECK_FALSE(why(screen.visit, masks_cells::mask(6, 0)));
 
-    const auto kept = explained_here(screen, static_cast<Index>(MaskNumber::kept), mask_cell::count);
+    const auto kept = why(screen.visit, masks_cells::share(MaskNumber::kept));
     REQUIRE(kept);
     CHECK(kept->f64 == 11.0 / 36);
-    CHECK_FALSE(explained_here(screen, static_cast<Index>(MaskNumber::time), mask_cell::count));
-    CHECK_FALSE(explained_here(screen, 77, mask_cell::count));
+    CHECK_FALSE(why(screen.visit, masks_cells::share(MaskNumber::time)));
+    CHECK_FALSE(why(screen.visit, masks_cells::share(77)));
 
     // The reference: softmax in double over all keys.
     auto free_spec = record.spec();
@@ -327,8 +323,8 @@ TEST_CASE("what a mask shows explains itself") {
             all += row_chain(*whole, 2, query).at(key).weight;
             own += row_chain(record, 2, query).at(key).weight;
         }
-        const auto of_all = explained_here(screen, query, mask_cell::lost_of_all),
-                   of_own = explained_here(screen, query, mask_cell::lost_of_own);
+        const auto of_all = why(screen.visit, masks_cells::hidden_weight(LostOf::all, query)),
+                   of_own = why(screen.visit, masks_cells::hidden_weight(LostOf::own, query));
         REQUIRE(of_all);
         REQUIRE(of_own);
         CHECK(of_all->f64 == Catch::Approx(all).margin(1e-12));
@@ -350,18 +346,17 @@ TEST_CASE("a query without a key, by four conventions") {
     CHECK(example.without_key);
     CHECK(example.query == 0);
     CHECK(screen.shows("masks/empty/2/0"));
-    const auto weight = [&](EmptyRow convention, Index place) {
-        return explained_here(
-            screen, 0, mask_cell::empty + static_cast<Index>(convention) * mask_cell::empty_columns + place);
+    const auto weight = [&](EmptyRow convention, Index key) {
+        return why(screen.visit, masks_cells::empty_row(convention, 0, key));
     };
     CHECK(weight(EmptyRow::zeros, 3)->f64 == 0);
     CHECK(weight(EmptyRow::uniform, 3)->f64 == 1.0 / 6);
     CHECK(std::isnan(weight(EmptyRow::nan, 3)->f64));
     CHECK(weight(EmptyRow::sink, 3)->f64 == 0);
-    CHECK(weight(EmptyRow::sink, mask_cell::empty_columns - 1)->f64 == 1);
+    CHECK(why(screen.visit, masks_cells::sink(EmptyRow::sink, 0))->f64 == 1);
     CHECK_FALSE(weight(EmptyRow::sink, 7));
     screen.click("masks/empty/1/2");
-    CHECK(screen.visit.state().pin->stage == Stage::lens);
+    CHECK(screen.visit.state().pin == masks_cells::empty_row(EmptyRow::uniform, 0, 2));
 }
 
 TEST_CASE("the four conventions start from scores that are given, without the mask") {
@@ -379,17 +374,16 @@ TEST_CASE("the four conventions start from scores that are given, without the ma
     };
     const double earlier = std::exp(capped(1)), own = std::exp(capped(2));
     REQUIRE(std::abs(earlier - own) > 0.01);
-    const auto why = [&](EmptyRow convention, Index place) {
-        return explained_here(
-            screen, 2, mask_cell::empty + static_cast<Index>(convention) * mask_cell::empty_columns + place);
+    const auto weight = [&](EmptyRow convention, Index key) {
+        return why(screen.visit, masks_cells::empty_row(convention, 2, key));
     };
     for (const EmptyRow convention : {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan}) {
         // The scores lie in the Record as f32.
-        CHECK(why(convention, 0)->f64 == 0);
-        CHECK(why(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
+        CHECK(weight(convention, 0)->f64 == 0);
+        CHECK(weight(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
     }
-    CHECK(why(EmptyRow::sink, 2)->f64 == Catch::Approx(own / (1 + earlier + own)).epsilon(1e-6));
-    const Explained zeros = *why(EmptyRow::zeros, 0);
+    CHECK(weight(EmptyRow::sink, 2)->f64 == Catch::Approx(own / (1 + earlier + own)).epsilon(1e-6));
+    const Explained zeros = *weight(EmptyRow::zeros, 0);
     const auto& step = zeros.steps[0];
     CHECK(step.value == fixed(capped(0), 4));
     CHECK(subject_in(screen.visit).explain_at(*step.at)->f64 == Catch::Approx(capped(0)).epsilon(1e-6));
@@ -409,11 +403,11 @@ TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
     REQUIRE(run.done());
     CHECK(run.moved() > 0);
     CHECK(run.moved() <= 1);
-    const auto why = explained_here(screen, run.tokens()[0], mask_cell::probability);
-    REQUIRE(why);
-    CHECK(why->f64 ==
+    const auto told = why(screen.visit, masks_cells::probability(run.tokens()[0]));
+    REQUIRE(told);
+    CHECK(told->f64 ==
           Catch::Approx(probabilities_of(run.after())[static_cast<std::size_t>(run.tokens()[0])]));
-    CHECK(why->f32 == Catch::Approx(why->f64).epsilon(1e-5));
+    CHECK(told->f32 == Catch::Approx(told->f64).epsilon(1e-5));
 }
 
 TEST_CASE("the race of the kernel ends, and its time explains itself") {
@@ -424,7 +418,7 @@ TEST_CASE("the race of the kernel ends, and its time explains itself") {
     screen.settle();
     REQUIRE(masks_in(screen).race());
     CHECK(masks_in(screen).race()->done());
-    const auto time = explained_here(screen, static_cast<Index>(MaskNumber::time), mask_cell::count);
+    const auto time = why(screen.visit, masks_cells::share(MaskNumber::time));
     REQUIRE(time);
     CHECK(time->f32 == masks_in(screen).race()->ratio());
 }

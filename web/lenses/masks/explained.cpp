@@ -30,38 +30,53 @@ Explained of_number(std::string title, double value) {
 
 std::optional<Explained> MasksLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    const CellRef& cell = place.cell;
-    const Looked& looked = look(subject);
-    if (cell.col < mask_cell::first) {
-        if (cell.row >= looked.queries || cell.col >= looked.keys) return std::nullopt;
-        return explain_cell(cell);
-    }
-    if (cell.col == mask_cell::count) return explain_count(static_cast<MaskNumber>(cell.row));
-    if (cell.col == mask_cell::probability) return explain_probability(subject, cell);
-    if (cell.row >= looked.queries) return std::nullopt;
-    if (cell.col >= mask_cell::empty) return explain_empty(cell);
-    return explain_lost({looked.head, cell});
+    look(subject);
+    return explain_by(declared, *this, subject, place.cell.own);
 }
 
-Explained MasksLens::explain_cell(const CellRef& cell) const {
+const std::array<LensNumber<MasksLens>, 6> MasksLens::declared{{
+    {&masks_cells::mask, &MasksLens::explain_mask},
+    {&masks_cells::share, &MasksLens::explain_share},
+    {&masks_cells::hidden_weight, &MasksLens::explain_hidden_weight},
+    {&masks_cells::probability, &MasksLens::explain_probability},
+    {&masks_cells::empty_row, &MasksLens::explain_empty_row},
+    {&masks_cells::sink, &MasksLens::explain_empty_row},
+}};
+
+CellKinds masks_numbers() { return kinds_of(MasksLens::declared); }
+
+std::optional<CellRef> packed_masks_cell(Index row, Index col) {
+    using namespace masks_cells;
+    if (col < 900'000) return mask(row, col);
+    if (col == 900'000 && row < std::ssize(share_words)) return share(row);
+    if (col == 900'001 || col == 900'002) return hidden_weight(col - 900'001, row);
+    if (col == 900'003) return probability(row);
+    const Index convention = (col - 900'100) / 16, place = (col - 900'100) % 16;
+    if (col < 900'100 || convention >= empty_row_count) return std::nullopt;
+    if (place == 15) return sink(convention, row);
+    return empty_row(convention, row, place);  // of a text of at most eight tokens, all of which were shown
+}
+
+std::optional<Explained> MasksLens::explain_mask(Subject&, const LensCell& cell) {
     const Looked& looked = *looked_;
+    const Index query = cell.at[0], key = cell.at[1];
+    if (query >= looked.queries || key >= looked.keys) return std::nullopt;
     const Index head = looked.head.head;
-    const bool allowed = looked.mask.allows(head, cell.row, cell.col);
+    const bool allowed = looked.mask.allows(head, query, key);
     const auto seen = [](bool yes) { return std::string(yes ? "seen" : "hidden"); };
-    Explained out =
-        of_number("Mask[" + query_name(cell.row) + ", " + key_name(cell.col) + "]", allowed ? 1 : 0);
+    Explained out = of_number("Mask[" + query_name(query) + ", " + key_name(key) + "]", allowed ? 1 : 0);
     out.provenance = "computed from the expression";
     out.formula = looked.mask.text().substr(0, 200);
-    out.steps.push_back({"distance", "key − query",
-                         std::to_string(cell.col) + " − " + std::to_string(cell.row) + " = " +
-                             std::to_string(cell.col - cell.row)});
+    out.steps.push_back(
+        {"distance", "key − query",
+         std::to_string(key) + " − " + std::to_string(query) + " = " + std::to_string(key - query)});
     const MaskTerms terms = terms_of(looked.mask);
     for (const Mask& term : terms.terms) {
         std::string numbers;
         for (const TermNumber& number : numbers_of(term))
             numbers +=
                 (numbers.empty() ? "" : ", ") + std::string(number.name) + " " + std::to_string(number.value);
-        out.steps.push_back({name_of(term), numbers, seen(term.allows(head, cell.row, cell.col))});
+        out.steps.push_back({name_of(term), numbers, seen(term.allows(head, query, key))});
     }
     out.steps.push_back({"mask",
                          terms.terms.size() < 2    ? ""
@@ -71,24 +86,24 @@ Explained MasksLens::explain_cell(const CellRef& cell) const {
     const auto tile = [](Index at, Index side, Index n) {
         return Range{at / side * side, std::min(n, (at / side + 1) * side)};
     };
-    const Range queries = tile(cell.row, attention_tile_queries, looked.queries),
-                keys = tile(cell.col, attention_tile_keys, looked.keys);
+    const Range queries = tile(query, attention_tile_queries, looked.queries),
+                keys = tile(key, attention_tile_keys, looked.keys);
     const Coverage coverage = looked.mask.tile(head, queries, keys);
     out.steps.push_back({"kernel tile", between(queries) + " × " + between(keys),
                          coverage == Coverage::none  ? "skipped"
                          : coverage == Coverage::all ? "computed whole"
                                                      : "computed, then cut"});
     if (lost_of_own_ && lost_of_own_->done()) {
-        const float weight = lost_of_own_->weights().cell(cell.row, cell.col);
+        const float weight = lost_of_own_->weights().cell(query, key);
         const double own = weight == masked_cell ? 0 : static_cast<double>(weight);
         out.steps.push_back({"weight", "of this head as it is", fixed(own, 4), false,
-                             CellPlace{looked.head, {Stage::weight, cell.row, cell.col}}});
+                             CellPlace{looked.head, {Stage::weight, query, key}}});
     }
     add_line(out, "allowed", allowed ? "1" : "0", out.f64);
     return out;
 }
 
-std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
+std::optional<Explained> MasksLens::explain_share(Subject&, const LensCell& cell) {
     const MaskCounts& counts = counting_->counts();
     if (!counting_->done()) return std::nullopt;
     const auto share = [](const char* title, std::int64_t part, std::int64_t of, const char* name,
@@ -103,7 +118,7 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
                  out.f64);
         return out;
     };
-    switch (number) {
+    switch (static_cast<MaskNumber>(cell.at[0])) {
         case MaskNumber::kept: {
             Explained out = share("Cells that the mask keeps", counts.kept_cells, counts.cells(), "kept",
                                   "queries × keys");
@@ -157,14 +172,13 @@ std::optional<Explained> MasksLens::explain_count(MaskNumber number) const {
     return std::nullopt;
 }
 
-std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
-    const Index code = cell.col - mask_cell::empty, place = code % mask_cell::empty_columns;
-    if (code / mask_cell::empty_columns >= empty_row_count) return std::nullopt;
-    const auto convention = static_cast<EmptyRow>(code / mask_cell::empty_columns);
+std::optional<Explained> MasksLens::explain_empty_row(Subject&, const LensCell& cell) {
+    const auto convention = static_cast<EmptyRow>(cell.at[0]);
+    const Index query = cell.at[1], key = cell.at[2];
+    const bool of_sink = cell.kind == &masks_cells::sink;
+    if (query >= looked_->queries || key >= looked_->keys) return std::nullopt;
     const EmptyExample& example = empty_example();
-    const bool of_sink = place + 1 == mask_cell::empty_columns;
-    if (example.query != cell.row || (!of_sink && place >= example.shown.size())) return std::nullopt;
-    const Index key = of_sink ? 0 : example.shown[place];
+    if (example.query != query) return std::nullopt;
     const std::vector<float> scores(example.scores.begin(), example.scores.end());
     const auto narrow = weights_under<float>(convention, scores, example.allowed);
     const RowWeights<double>& wide = example.rows[static_cast<std::size_t>(convention)];
@@ -188,7 +202,7 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
         if (record_) {
             const AttentionSpec& spec = record_->spec();
             const bool plain = spec.bias.empty() && spec.softcap == 0 && !spec.edits;
-            of_head = {looked_->head, {plain ? Stage::scaled : Stage::masked, cell.row, key}};
+            of_head = {looked_->head, {plain ? Stage::scaled : Stage::masked, query, key}};
         }
         out.steps.push_back(
             {"score", allowed ? "seen" : "hidden by the mask", fixed(example.scores[at], 4), false, of_head});
@@ -225,12 +239,11 @@ std::optional<Explained> MasksLens::explain_empty(const CellRef& cell) {
     return out;
 }
 
-std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
-    const Index query = place.cell.row, head = place.head.head;
-    const bool of_all = place.cell.col == mask_cell::lost_of_all;
+std::optional<Explained> MasksLens::explain_hidden_weight(Subject&, const LensCell& cell) {
+    const Index query = cell.at[1], head = looked_->head.head;
+    const bool of_all = static_cast<LostOf>(cell.at[0]) == LostOf::all;
     const auto& losses = of_all ? lost_of_all_ : lost_of_own_;
-    if (!losses || !losses->done() || (!of_all && place.cell.col != mask_cell::lost_of_own))
-        return std::nullopt;
+    if (query >= looked_->queries || !losses || !losses->done()) return std::nullopt;
     Explained out;
     out.title = "Weight that " + query_name(query) + " loses";
     out.provenance = of_all ? "of the weights without any mask" : "of this head's weights as they are";
@@ -245,7 +258,7 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
         if (of_all) spec.mask = {};
         if (const auto under = record_->prepare_under(std::move(spec))) row = row_chain(*under, head, query);
     }
-    const Places places{place.head};
+    const Places places{looked_->head};
     for (Index key = 0; key < looked_->keys; ++key) {
         if (looked_->mask.allows(head, query, key)) continue;
         const float stored = row ? 0 : losses->weights().cell(query, key);
@@ -268,12 +281,12 @@ std::optional<Explained> MasksLens::explain_lost(const CellPlace& place) const {
     return out;
 }
 
-std::optional<Explained> MasksLens::explain_probability(Subject& subject, const CellRef& cell) const {
+std::optional<Explained> MasksLens::explain_probability(Subject& subject, const LensCell& cell) {
     const MaskedRun& run = masked_run_;
     const Attention* attention = subject.attention();
-    if (!run.done() || cell.row >= std::ssize(run.after()) || !attention || !attention->trace())
+    if (!run.done() || cell.at[0] >= std::ssize(run.after()) || !attention || !attention->trace())
         return std::nullopt;
-    const auto id = static_cast<std::size_t>(cell.row);
+    const auto id = static_cast<std::size_t>(cell.at[0]);
     const double before = run.chances_before()[id], after = run.chances_after()[id];
     const std::vector<std::string> names = subject.token_texts(std::array{static_cast<std::int32_t>(id)});
     Explained out;
@@ -293,7 +306,7 @@ std::optional<Explained> MasksLens::explain_probability(Subject& subject, const 
     out.steps.push_back({"logit", "as it is", fixed(static_cast<double>(run.before()[id]), 4)});
     out.steps.push_back(
         {"probability", "as it is", fixed(before, 4), false,
-         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.predicted(), .col = cell.row}}});
+         CellPlace{looked_->head, {.stage = Stage::logit, .row = run.predicted(), .col = cell.at[0]}}});
     add_line(out, "probability", "exp(" + in_expression(logit) + " - " + in_expression(log_sum) + ")", after);
     return out;
 }

@@ -53,18 +53,28 @@ std::span<const MaskPreset> mask_atoms();
 // as the stroke is long, whatever the map's size.
 std::vector<MapWindow> stroke_squares(ui::MapCell from, ui::MapCell to, Index side);
 
-// Cells of Stage::lens. A cell of the mask has its query as row and its key as column; every other number has a column
-// of its own from `first` on.
-namespace mask_cell {
-inline constexpr Index first = 900'000;
-inline constexpr Index count = first;            // of row MaskNumber
-inline constexpr Index lost_of_all = first + 1;  // of a query: of its weights without any mask
-inline constexpr Index lost_of_own = first + 2;  // of its weights as they are
-inline constexpr Index probability = first + 3;  // of the token with this id, next or in the predicted place
-inline constexpr Index empty = first + 100;  // + convention · empty_columns + key that is shown: of a query
-inline constexpr Index empty_columns = 16;
-}  // namespace mask_cell
 enum class MaskNumber { kept, skipped, multiply_adds, without_key, time };
+enum class LostOf { all, own };  // a query's weights without any mask, and as they are
+
+// The lens's own numbers.
+namespace masks_cells {
+inline constexpr std::array<std::string_view, 5> share_words{"kept_cells", "skipped_tiles", "multiply_adds",
+                                                             "empty_rows", "kernel_time"};
+inline constexpr std::array<std::string_view, 2> lost_words{"unmasked", "own"};
+inline constexpr std::array<std::string_view, empty_row_count> convention_words{"zeros", "uniform", "nan",
+                                                                                "sink"};
+inline constexpr CellAxis query_axis{"query"}, key_axis{"key"},
+    convention_axis{"convention", convention_words};
+
+inline constexpr CellKind mask{"mask", {query_axis, key_axis}};
+inline constexpr CellKind share{"share", {CellAxis{"of", share_words}}};
+inline constexpr CellKind hidden_weight{"hidden_weight", {CellAxis{"of", lost_words}, query_axis}};
+inline constexpr CellKind probability{"probability", {CellAxis{"token"}}};  // next or in the predicted place
+inline constexpr CellKind empty_row{"empty_row", {convention_axis, query_axis, key_axis}};  // weights
+inline constexpr CellKind sink{"sink", {convention_axis, query_axis}};
+}  // namespace masks_cells
+CellKinds masks_numbers();
+std::optional<CellRef> packed_masks_cell(Index row, Index col);
 
 class MasksLens final : public Lens {
   public:
@@ -143,11 +153,13 @@ class MasksLens final : public Lens {
     void paint(const ui::MapTouch& touch);
     void point(const Drawing& drawing, const CellRef& cell, bool clicked);
 
-    Explained explain_cell(const CellRef& cell) const;
-    std::optional<Explained> explain_count(MaskNumber number) const;
-    std::optional<Explained> explain_empty(const CellRef& cell);
-    std::optional<Explained> explain_lost(const CellPlace& place) const;
-    std::optional<Explained> explain_probability(Subject& subject, const CellRef& cell) const;
+    friend CellKinds masks_numbers();
+    static const std::array<LensNumber<MasksLens>, 6> declared;
+    std::optional<Explained> explain_mask(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_share(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_hidden_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_empty_row(Subject& subject, const LensCell& cell);
 
     std::optional<Looked> looked_;
     std::shared_ptr<const Record> record_;  // of the subject, where its size is used and it has vectors

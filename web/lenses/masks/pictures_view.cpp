@@ -25,8 +25,6 @@ namespace {
 constexpr float map_height = 460, chart_height = 230, most_chart_width = 720, bar_name_width = 120;
 constexpr Index points_shown = 512;
 
-CellRef lens_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 // "1.23 million": a large count in few letters.
 std::string in_short(std::int64_t n) {
     const auto value = static_cast<double>(n);
@@ -59,10 +57,10 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
         if (picture.key && *picture.key >= looked_->keys) picture.key.reset();
     }
     const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
-        if (!cell || cell->stage != Stage::lens || cell->row >= looked_->queries ||
-            cell->col >= looked_->keys)
-            return std::nullopt;
-        return ui::MapCell{cell->row, cell->col};
+        if (!cell || !cell->is(masks_cells::mask)) return std::nullopt;
+        const Index query = cell->own.at[0], key = cell->own.at[1];
+        if (query >= looked_->queries || key >= looked_->keys) return std::nullopt;
+        return ui::MapCell{query, key};
     };
     if (stroke_) {
         picture.painted = stroke_->squares;
@@ -82,13 +80,14 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
         paint(touch);
     }
     if (!touch.over) return;
-    const CellRef cell = lens_cell(touch.over->query, touch.over->key);
+    const auto [query, key] = *touch.over;
+    const CellRef cell = masks_cells::mask(query, key);
     drawing.now.cell = cell;
-    if (of_subject()) drawing.point(cell.row, cell.col);
+    if (of_subject()) drawing.point(query, key);
     if (view_.painting) return;
     clicks_.answer(drawing, touch, [&] {
         parts::pin(drawing, cell);
-        if (of_subject()) parts::choose_tokens(drawing, cell.row, cell.col);
+        if (of_subject()) parts::choose_tokens(drawing, query, key);
     });
 }
 
@@ -152,7 +151,7 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
     if (!counting_->done()) return ui::caption("Counting.");
     const auto over = ui::bar_list("masks/counts", "What it leaves", width, bars, 1, ui::sequential_scale(1),
                                    bar_name_width);
-    if (over) point(drawing, lens_cell(*over, mask_cell::count), ui::clicked());
+    if (over) point(drawing, masks_cells::share(*over), ui::clicked());
     ui::landmark_item("masks/counted");
 }
 
@@ -183,8 +182,8 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     grid.row_axis = "convention";
     grid.column_axis = "key";
     const auto cell_of = [&](ui::CellAt at) {
-        const Index place = at.second == shown ? mask_cell::empty_columns - 1 : at.second;
-        return lens_cell(example.query, mask_cell::empty + at.first * mask_cell::empty_columns + place);
+        return at.second == shown ? masks_cells::sink(at.first, example.query)
+                                  : masks_cells::empty_row(at.first, example.query, example.shown[at.second]);
     };
     for (Index r = 0; r < weights.rows; ++r)
         for (Index c = 0; c < weights.cols; ++c)
@@ -207,8 +206,8 @@ void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
 void MasksLens::draw_losses(const Drawing& drawing, float width) {
     if (!lost_of_own_) return;
     std::vector<ui::ChartCurve> curves;
-    std::vector<Index> columns;
-    const auto add = [&](const std::optional<RowLosses>& losses, const char* name, Index column) {
+    std::vector<LostOf> drawn;
+    const auto add = [&](const std::optional<RowLosses>& losses, const char* name, LostOf of) {
         if (!losses || !losses->done()) return;
         ui::ChartCurve curve{
             .name = name, .colour = ui::series_colour(curves.size()), .dashed = !curves.empty()};
@@ -228,10 +227,10 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
             curve.band_high.push_back(std::ranges::max(part));
         }
         curves.push_back(std::move(curve));
-        columns.push_back(column);
+        drawn.push_back(of);
     };
-    add(lost_of_all_, "of the weights without any mask", mask_cell::lost_of_all);
-    add(lost_of_own_, "of this head as it is", mask_cell::lost_of_own);
+    add(lost_of_all_, "of the weights without any mask", LostOf::all);
+    add(lost_of_own_, "of this head as it is", LostOf::own);
     if (curves.empty()) return ui::caption("Adding up what each query loses.");
     ImGui::Dummy({0, 6});
     const auto last = static_cast<double>(std::max<Index>(looked_->queries - 1, 1));
@@ -257,7 +256,7 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
                              drawing.selection().key);
     if (!reply.over) return;
     const auto at = static_cast<Index>(curves[reply.over->curve].x[reply.over->point]);
-    point(drawing, lens_cell(at, columns[reply.over->curve]), reply.clicked);
+    point(drawing, masks_cells::hidden_weight(drawn[reply.over->curve], at), reply.clicked);
     drawing.point(at, std::nullopt);
 }
 
@@ -294,8 +293,7 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
         ui::caption(title);
         const auto over = ui::bar_list(name, title, wide, bars, most, ui::sequential_scale(1));
         if (over)
-            point(drawing,
-                  lens_cell(masked_run_.tokens()[static_cast<std::size_t>(*over)], mask_cell::probability),
+            point(drawing, masks_cells::probability(masked_run_.tokens()[static_cast<std::size_t>(*over)]),
                   ui::clicked());
     };
     const bool two = width >= ui::two_columns;
