@@ -35,7 +35,7 @@ test('Knock-out: a logit falls by what the model loses with the head switched of
     const weights = tiny.attention[1][0][row];
     near((await told(explorer, own.look + 1, 0)).f64, Math.max(...weights), 2e-5, 'the strongest weight of the row');
     await press(explorer, 'knockout/fall/1/0');
-    await explorer.untilState('the head', ({ layer, head, pin }) => layer === 1 && head === 0 && pin?.[1] === own.fall + 1);
+    await explorer.untilState('the head', ({ layer, head, pin }) => layer === 1 && head === 0 && pin?.[0] === 'knockout.head_ablation.1.0');
     const { fragment } = await explorer.state();
     await press(explorer, 'knockout/off');
     await changed(explorer, true);
@@ -98,7 +98,7 @@ test('Knock-out with the keyboard alone: every control has the focus and answers
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin, head }) => pin?.[0] === 'number' && pin[1] === own.fall && head === 1);
+    await explorer.untilState('the pin', ({ pin, head }) => pin?.[0] === 'knockout.head_ablation.0.1' && head === 1);
     await explorer.enter('radio', 'edges');
     await explorer.until('the edges', () => explorer.linked('knockout.part'), (part) => part === 'edges');
     await explorer.enter('radio', 'patching');

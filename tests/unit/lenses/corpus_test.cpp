@@ -179,7 +179,7 @@ TEST_CASE(
     open_many(screen, "gpt2");
     screen.visit.perform(OpenLens{"knockout"});
     screen.settle();
-    screen.visit.perform(Pin{own(knockout_rows::fall + 1, 1)});
+    screen.visit.perform(Pin{knockout_cells::head_ablation(1, 1)});
     screen.draw(3);
     screen.click("change/mean");
     screen.settle();
@@ -201,7 +201,7 @@ TEST_CASE(
     screen.visit.perform(DropChange{});
     screen.visit.perform(SetKnockout{{.part = KnockoutPart::edges}});
     screen.settle();
-    screen.visit.perform(Pin{own(knockout_rows::cut, 2)});
+    screen.visit.perform(Pin{knockout_cells::edge_ablation(2)});
     screen.draw(3);
     screen.click("change/zero");
     screen.settle();

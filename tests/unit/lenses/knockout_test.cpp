@@ -14,14 +14,12 @@
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
+using namespace attn::app::knockout_cells;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
 KnockoutLens& knockout_in(const Visit& visit) { return static_cast<KnockoutLens&>(visit.lens()); }
-constexpr CellRef knockout_cell(Index row, Index col) {
-    return {.stage = Stage::lens, .row = row, .col = col};
-}
 std::optional<Explained> told_of_knockout(const Visit& visit, const CellRef& cell) {
     Subject& subject = subject_in(visit);
     return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
@@ -289,7 +287,7 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     open_knocked(screen, "gpt2");
     add_twin(screen);
     const auto check = [&](const CellRef& cell) {
-        CAPTURE(cell.row, cell.col);
+        CAPTURE(write_cell(cell));
         const auto found = told_of_knockout(screen.visit, cell);
         REQUIRE(found);
         CHECK_FALSE(found->title.empty());
@@ -302,30 +300,25 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     };
     for (const Removal removal : {Removal::zero, Removal::mean, Removal::twin}) {
         show_knockout(screen, {.removal = removal});
-        for (const Index row : {knockout_rows::fall, knockout_rows::direct, knockout_rows::look})
-            check(knockout_cell(row + 1, 1));
-        check(knockout_cell(knockout_rows::direct, 2));
-        for (const CellRef& cell :
-             {knockout_cell(knockout_rows::fall + 2, 0), knockout_cell(knockout_rows::fall, 2),
-              knockout_cell(knockout_rows::direct, 3), knockout_cell(knockout_rows::cut, 0),
-              knockout_cell(knockout_rows::patch, 0), knockout_cell(knockout_rows::estimate + 1, 0)})
+        for (const CellKind* kind : {&head_ablation, &direct_effect, &max_weight}) check((*kind)(1, 1));
+        check(direct_effect(0, 2));
+        for (const CellRef& cell : {head_ablation(2, 0), head_ablation(0, 2), direct_effect(0, 3),
+                                    edge_ablation(0), patching(0, 0), edge_estimate(1, 0)})
             CHECK_FALSE(told_of_knockout(screen.visit, cell));
     }
     show_knockout(screen, {.part = KnockoutPart::edges});
     for (const Index key : {0, 3}) {
-        check(knockout_cell(knockout_rows::cut, key));
-        check(knockout_cell(knockout_rows::strongest, key));
-        check(knockout_cell(knockout_rows::estimate + 4, key));
+        check(edge_ablation(key));
+        check(strongest_edge(key));
+        check(edge_estimate(4, key));
     }
-    for (const CellRef& cell :
-         {knockout_cell(knockout_rows::cut, 6), knockout_cell(knockout_rows::strongest, 100),
-          knockout_cell(knockout_rows::estimate + 2, 4), knockout_cell(knockout_rows::estimate + 6, 0),
-          knockout_cell(knockout_rows::strongest + 1, 0), knockout_cell(knockout_rows::fall, 0)})
+    for (const CellRef& cell : {edge_ablation(6), strongest_edge(100), edge_estimate(2, 4),
+                                edge_estimate(6, 0), head_ablation(0, 0)})
         CHECK_FALSE(told_of_knockout(screen.visit, cell));
     show_knockout(screen, {.part = KnockoutPart::patching});
-    check(knockout_cell(knockout_rows::patch + 1, 5));
-    CHECK_FALSE(told_of_knockout(screen.visit, knockout_cell(knockout_rows::patch + 2, 5)));
-    CHECK_FALSE(told_of_knockout(screen.visit, knockout_cell(knockout_rows::patch, 6)));
+    check(patching(1, 5));
+    CHECK_FALSE(told_of_knockout(screen.visit, patching(2, 5)));
+    CHECK_FALSE(told_of_knockout(screen.visit, patching(0, 6)));
 }
 
 TEST_CASE("what Knock-out asks is in the link and in undo, and what cannot be asked is refused") {
@@ -410,7 +403,7 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     screen.click("knockout/fall/1/2");
     CHECK(screen.visit.state().selection.layer == 1);
     CHECK(screen.visit.state().selection.head == 2);
-    CHECK(screen.visit.state().pin == knockout_cell(knockout_rows::fall + 1, 2));
+    CHECK(screen.visit.state().pin == head_ablation(1, 2));
     screen.settle();
     const double without =
         knockout_in(screen.visit).removals()->value() - *knockout_in(screen.visit).removals()->fall({1, 2});

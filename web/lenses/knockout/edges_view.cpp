@@ -49,7 +49,7 @@ void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, const Show
             const Index key = keys[c];
             const bool sees = std::ranges::binary_search(seen, key);
             values.at(0, c) = !sees ? NAN
-                              : cut ? value_at(knockout_rows::cut, key)
+                              : cut ? value_at(knockout_cells::edge_ablation(key))
                                     : static_cast<double>(weights[static_cast<std::size_t>(key)]);
         }
         ui::MatrixGrid grid;
@@ -65,7 +65,7 @@ void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, const Show
         grid.is_signed = cut;
         const auto cell_of = [&](ui::CellAt at) {
             const Index key = keys[at.second];
-            return cut ? CellRef{.stage = Stage::lens, .row = knockout_rows::cut, .col = key}
+            return cut ? knockout_cells::edge_ablation(key)
                        : CellRef{.stage = Stage::weight, .row = query, .col = key};
         };
         if (const auto clicked = knockout_view::draw_grid(grid, values, width, cell_of, drawing))
@@ -107,7 +107,7 @@ void KnockoutLens::draw_head_map(const Drawing& drawing, Subject& subject, const
     grid.is_signed = estimates;
     const auto cell_of = [&](ui::CellAt at) {
         const Index query = queries[at.first], key = keys[at.second];
-        return estimates ? CellRef{.stage = Stage::lens, .row = knockout_rows::estimate + query, .col = key}
+        return estimates ? knockout_cells::edge_estimate(query, key)
                          : CellRef{.stage = Stage::weight, .row = query, .col = key};
     };
     if (const auto clicked = knockout_view::draw_grid(grid, values, width, cell_of, drawing))
@@ -149,7 +149,7 @@ void KnockoutLens::draw_strongest(const Drawing& drawing, Subject& subject, floa
     const auto over = ui::bar_list("knockout/strongest", "The strongest edges of the head", width, bars,
                                    largest, ui::diverging_scale(largest), edge_name_width);
     if (!over) return;
-    const CellRef cell{.stage = Stage::lens, .row = knockout_rows::strongest, .col = *over};
+    const CellRef cell = knockout_cells::strongest_edge(*over);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (ui::clicked()) parts::pin(drawing, cell);
@@ -216,7 +216,7 @@ void KnockoutLens::draw_patching(const Drawing& drawing, Subject& subject, float
         rows.push_back(attention.numbering().name(layer));
         for (Index token = tokens.begin; token < tokens.end; ++token)
             values.at(layer - layers.begin, token - tokens.begin) =
-                value_at(knockout_rows::patch + layer, token);
+                value_at(knockout_cells::patching(layer, token));
     }
     const std::vector<std::string> columns = knockout_view::column_names(patched.query_names(), tokens);
     ui::MatrixGrid grid;
@@ -230,9 +230,7 @@ void KnockoutLens::draw_patching(const Drawing& drawing, Subject& subject, float
     grid.column_axis = "token";
     grid.is_signed = true;
     const auto cell_of = [&](ui::CellAt at) {
-        return CellRef{.stage = Stage::lens,
-                       .row = knockout_rows::patch + layers.begin + at.first,
-                       .col = tokens.begin + at.second};
+        return knockout_cells::patching(layers.begin + at.first, tokens.begin + at.second);
     };
     knockout_view::draw_grid(grid, values, width, cell_of, drawing);
     ui::caption((target_name(subject) + " is " + fixed(patches()->value(), 3) +

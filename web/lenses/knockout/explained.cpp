@@ -29,29 +29,30 @@ std::optional<Explained> KnockoutLens::explain(Subject& subject, const CellPlace
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
     if (!refused().empty()) return std::nullopt;
-    const auto [row, col] = std::pair(place.cell.row, place.cell.col);
-    const KnockoutPart part = now().part;
-    if (row >= knockout_rows::cut) {
-        if (part != KnockoutPart::edges) return std::nullopt;
-        if (row == knockout_rows::cut) return explain_cut(subject, col);
-        if (row == knockout_rows::strongest) return explain_strongest(subject, static_cast<std::size_t>(col));
-        return row >= knockout_rows::estimate ? explain_estimate(subject, row - knockout_rows::estimate, col)
-                                              : std::nullopt;
-    }
-    if (row >= knockout_rows::patch) {
-        if (part != KnockoutPart::patching) return std::nullopt;
-        return explain_patch(subject, row - knockout_rows::patch, col);
-    }
-    const Index attention = row % knockout_rows::direct, last = removals() ? removals()->heads() : 0;
-    const bool of_direct = row - attention == knockout_rows::direct;
-    if (part != KnockoutPart::heads || attention >= removals()->attentions() || col > last ||
-        (col == last && !of_direct))
-        return std::nullopt;
-    if (of_direct) return explain_direct(subject, attention, col);
-    const HeadIndex head{attention, col};
-    if (row < knockout_rows::direct) return explain_head(subject, head);
-    const auto looks = look(head);
-    return looks ? subject.explain_at(weight_at(head, looks_of_->query, looks->key)) : std::nullopt;
+    return explain_by(declared, *this, subject, place.cell.own);
+}
+
+const std::array<LensNumber<KnockoutLens>, 7> KnockoutLens::declared{{
+    {&knockout_cells::head_ablation, &KnockoutLens::explain_head},
+    {&knockout_cells::direct_effect, &KnockoutLens::explain_direct},
+    {&knockout_cells::max_weight, &KnockoutLens::explain_weight},
+    {&knockout_cells::patching, &KnockoutLens::explain_patch},
+    {&knockout_cells::edge_ablation, &KnockoutLens::explain_cut},
+    {&knockout_cells::strongest_edge, &KnockoutLens::explain_strongest},
+    {&knockout_cells::edge_estimate, &KnockoutLens::explain_estimate},
+}};
+
+CellKinds knockout_numbers() { return kinds_of(KnockoutLens::declared); }
+
+std::optional<CellRef> packed_knockout_cell(Index row, Index col) {
+    using namespace knockout_cells;
+    if (row >= 10'000) return edge_estimate(row - 10'000, col);
+    if (row > 4001) return std::nullopt;
+    if (row == 4001) return strongest_edge(col);
+    if (row == 4000) return edge_ablation(col);
+    if (row >= 3000) return patching(row - 3000, col);
+    if (row >= 2000) return max_weight(row - 2000, col);
+    return row >= 1000 ? direct_effect(row - 1000, col) : head_ablation(row, col);
 }
 
 Explained KnockoutLens::begin(Subject& subject, std::string title) const {
@@ -77,7 +78,11 @@ Explained KnockoutLens::explain_runs(Subject& subject, std::string title, const 
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const HeadIndex& head) const {
+std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const LensCell& cell) {
+    const HeadIndex head{cell.at[0], cell.at[1]};
+    if (now().part != KnockoutPart::heads || head.layer >= removals()->attentions() ||
+        head.head >= removals()->heads())
+        return std::nullopt;
     const auto fall = removals()->fall(head);
     if (!fall) return std::nullopt;
     static constexpr std::array notes{
@@ -92,7 +97,11 @@ std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const Head
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, Index attention, Index column) const {
+std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, const LensCell& cell) {
+    const Index attention = cell.at[0], column = cell.at[1];
+    if (now().part != KnockoutPart::heads || attention >= removals()->attentions() ||
+        column > removals()->heads())
+        return std::nullopt;
     const bool of_mlp = column == removals()->heads();
     const auto adds = of_mlp ? removals()->direct_of_mlp(attention) : removals()->direct({attention, column});
     if (!adds) return std::nullopt;
@@ -117,7 +126,18 @@ std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, Index at
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, Index key) const {
+std::optional<Explained> KnockoutLens::explain_weight(Subject& subject, const LensCell& cell) {
+    const HeadIndex head{cell.at[0], cell.at[1]};
+    if (now().part != KnockoutPart::heads || head.layer >= removals()->attentions() ||
+        head.head >= removals()->heads())
+        return std::nullopt;
+    const auto looks = look(head);
+    return looks ? subject.explain_at(weight_at(head, looks_of_->query, looks->key)) : std::nullopt;
+}
+
+std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, const LensCell& cell) {
+    if (now().part != KnockoutPart::edges) return std::nullopt;
+    const Index key = cell.at[0];
     const auto fall = cuts()->fall(key);
     if (!fall) return std::nullopt;
     const Attention& attention = *subject.attention();
@@ -134,8 +154,10 @@ std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, Index key) 
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_strongest(Subject& subject, std::size_t place) const {
-    if (!head_cuts() || place >= head_cuts()->exact().size()) return std::nullopt;
+std::optional<Explained> KnockoutLens::explain_strongest(Subject& subject, const LensCell& cell) {
+    const auto place = static_cast<std::size_t>(cell.at[0]);
+    if (now().part != KnockoutPart::edges || !head_cuts() || place >= head_cuts()->exact().size())
+        return std::nullopt;
     const EdgeEstimates::Edge& edge = head_cuts()->estimates().strongest()[place];
     const Attention& attention = *subject.attention();
     const double exact = head_cuts()->exact()[place];
@@ -143,18 +165,17 @@ std::optional<Explained> KnockoutLens::explain_strongest(Subject& subject, std::
         subject,
         "If " + query_in_words(attention, edge.query) + " does not see " + key_in_words(attention, edge.key),
         "run without the edge", cuts()->value(), exact, true);
-    const CellPlace estimate{
-        subject.chosen_head(),
-        {.stage = Stage::lens, .row = knockout_rows::estimate + edge.query, .col = edge.key}};
+    const CellPlace estimate{subject.chosen_head(), knockout_cells::edge_estimate(edge.query, edge.key)};
     note_step(out, "estimate", "to first order", -edge.effect, false, estimate);
     note_step(out, "off by", "", -edge.effect + exact);
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_estimate(Subject& subject, Index query, Index key) const {
+std::optional<Explained> KnockoutLens::explain_estimate(Subject& subject, const LensCell& cell) {
+    const Index query = cell.at[0], key = cell.at[1];
     const Attention& attention = *subject.attention();
-    if (!head_cuts() || !head_cuts()->estimates().at_head() || query >= attention.queries() ||
-        key >= attention.keys())
+    if (now().part != KnockoutPart::edges || !head_cuts() || !head_cuts()->estimates().at_head() ||
+        query >= attention.queries() || key >= attention.keys())
         return std::nullopt;
     const auto known = head_cuts()->row(query);
     const EdgeTerms terms =
@@ -180,7 +201,9 @@ std::optional<Explained> KnockoutLens::explain_estimate(Subject& subject, Index 
     return out;
 }
 
-std::optional<Explained> KnockoutLens::explain_patch(Subject& subject, Index attention, Index token) const {
+std::optional<Explained> KnockoutLens::explain_patch(Subject& subject, const LensCell& cell) {
+    if (now().part != KnockoutPart::patching) return std::nullopt;
+    const Index attention = cell.at[0], token = cell.at[1];
     const Patches& all = *patches();
     const auto within = [](Index i, Range range) { return i >= range.begin && i < range.end; };
     if (!within(attention, all.attentions()) || !within(token, all.tokens())) return std::nullopt;

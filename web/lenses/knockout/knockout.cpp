@@ -327,22 +327,20 @@ std::optional<float> KnockoutLens::share_done() const {
     return patches_.job ? std::optional(patches_.job->progress()) : std::nullopt;
 }
 
-double KnockoutLens::value_at(Index row, Index column) const {
+double KnockoutLens::value_at(const CellRef& cell) const {
+    using namespace knockout_cells;
     const auto number = [](const std::optional<double>& value) { return value.value_or(NAN); };
-    if (row >= knockout_rows::cut) return cuts() ? number(cuts()->fall(column)) : NAN;
-    if (row >= knockout_rows::patch)
-        return patches() ? number(patches()->moved(row - knockout_rows::patch, column)) : NAN;
-    if (row >= knockout_rows::look) {
-        const auto looks = look({row - knockout_rows::look, column});
+    const auto [first, second, third] = cell.own.at;
+    if (cell.is(edge_ablation)) return cuts() ? number(cuts()->fall(first)) : NAN;
+    if (cell.is(patching)) return patches() ? number(patches()->moved(first, second)) : NAN;
+    if (cell.is(max_weight)) {
+        const auto looks = look({first, second});
         return looks ? looks->weight : NAN;
     }
     if (!removals()) return NAN;
-    if (row >= knockout_rows::direct) {
-        const Index attention = row - knockout_rows::direct;
-        return number(column == removals()->heads() ? removals()->direct_of_mlp(attention)
-                                                    : removals()->direct({attention, column}));
-    }
-    return number(removals()->fall({row, column}));
+    if (cell.is(head_ablation)) return number(removals()->fall({first, second}));
+    return number(second == removals()->heads() ? removals()->direct_of_mlp(first)
+                                                : removals()->direct({first, second}));
 }
 
 }  // namespace attn::app

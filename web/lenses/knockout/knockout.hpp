@@ -51,16 +51,19 @@ inline constexpr std::array<KnockoutPreset, 2> knockout_presets{{
      "apple moon river king apple moon river"},
 }};
 
-// The rows of the lens's own cells, Stage::lens.
-namespace knockout_rows {
-inline constexpr Index fall = 0;           // + attention; the column is a head
-inline constexpr Index direct = 1000;      // + attention; the column is a head, behind them the MLP
-inline constexpr Index look = 2000;        // + attention; the column is a head
-inline constexpr Index patch = 3000;       // + attention; the column is a token
-inline constexpr Index cut = 4000;         // of the chosen query; the column is a key
-inline constexpr Index strongest = 4001;   // the column counts the strongest edges
-inline constexpr Index estimate = 10'000;  // + query; the column is a key
-}  // namespace knockout_rows
+// The lens's own numbers.
+namespace knockout_cells {
+inline constexpr CellKind head_ablation{"head_ablation", {CellAxis{"layer"}, {"head"}}};
+inline constexpr CellKind direct_effect{"direct_effect",
+                                        {CellAxis{"layer"}, {"part"}}};             // behind heads the MLP
+inline constexpr CellKind max_weight{"max_weight", {CellAxis{"layer"}, {"head"}}};  // of the chosen query
+inline constexpr CellKind patching{"patching", {CellAxis{"layer"}, {"token"}}};
+inline constexpr CellKind edge_ablation{"edge_ablation", {CellAxis{"key"}}};  // of the chosen query
+inline constexpr CellKind strongest_edge{"strongest_edge", {CellAxis{"rank"}}};
+inline constexpr CellKind edge_estimate{"edge_estimate", {CellAxis{"query"}, {"key"}}};
+}  // namespace knockout_cells
+CellKinds knockout_numbers();
+std::optional<CellRef> packed_knockout_cell(Index row, Index col);
 
 class KnockoutLens final : public Lens {
   public:
@@ -74,7 +77,7 @@ class KnockoutLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
     // What is measured of the part that is shown; null where that cannot be, of the others what they were last.
     const std::optional<KnockoutTarget>& target() const { return target_; }
@@ -161,20 +164,23 @@ class KnockoutLens final : public Lens {
     // The chosen key, the one that the chosen query looks at most, and the one that costs most; −1: there is none.
     std::vector<Index> keys_named(Subject& subject) const;
     std::string patching_spoken(Subject& subject) const;
-    Table table_of_heads(Subject& subject, Index first_row) const;
+    Table table_of_heads(Subject& subject, const CellKind& kind) const;
     // A number of the part that is shown, as a matrix has it: NaN where there is none.
-    double value_at(Index row, Index column) const;
+    double value_at(const CellRef& cell) const;
 
+    friend CellKinds knockout_numbers();
+    static const std::array<LensNumber<KnockoutLens>, 7> declared;
+    std::optional<Explained> explain_head(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_direct(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_patch(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_cut(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_strongest(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_estimate(Subject& subject, const LensCell& cell);
     Explained begin(Subject& subject, std::string title) const;
     // A difference of the target in two runs.
     Explained explain_runs(Subject& subject, std::string title, const char* other, double value, double moved,
                            bool falls) const;
-    std::optional<Explained> explain_head(Subject& subject, const HeadIndex& head) const;
-    std::optional<Explained> explain_direct(Subject& subject, Index attention, Index column) const;
-    std::optional<Explained> explain_cut(Subject& subject, Index key) const;
-    std::optional<Explained> explain_strongest(Subject& subject, std::size_t place) const;
-    std::optional<Explained> explain_estimate(Subject& subject, Index query, Index key) const;
-    std::optional<Explained> explain_patch(Subject& subject, Index attention, Index token) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_presets();
@@ -183,7 +189,7 @@ class KnockoutLens final : public Lens {
     void draw_part_controls(Subject& subject, KnockoutState& next);
     void draw_heads(const Drawing& drawing, Subject& subject);
     void draw_agreement(const Drawing& drawing, Subject& subject, float width) const;
-    void draw_head_grid(const Drawing& drawing, Subject& subject, Index first_row, float width) const;
+    void draw_head_grid(const Drawing& drawing, Subject& subject, const CellKind& kind, float width) const;
     void draw_edges(const Drawing& drawing, Subject& subject, float width);
     void draw_row(const Drawing& drawing, Subject& subject, const ShownTokens& keys, float width);
     void draw_head_map(const Drawing& drawing, Subject& subject, const ShownTokens& queries,

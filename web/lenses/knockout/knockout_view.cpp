@@ -220,10 +220,10 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
 
 // ---- Heads ------------------------------------------------------------------------------------------------
 
-void KnockoutLens::draw_head_grid(const Drawing& drawing, Subject& subject, Index first_row,
+void KnockoutLens::draw_head_grid(const Drawing& drawing, Subject& subject, const CellKind& kind,
                                   float width) const {
-    const Table table = table_of_heads(subject, first_row);
-    const bool looks = first_row == knockout_rows::look, falls = first_row == knockout_rows::fall;
+    const Table table = table_of_heads(subject, kind);
+    const bool looks = &kind == &knockout_cells::max_weight, falls = &kind == &knockout_cells::head_ablation;
     ui::MatrixGrid grid;
     grid.name = falls ? "knockout/fall" : looks ? "knockout/look" : "knockout/direct";
     grid.title = falls ? "Falls without it" : looks ? "Strongest weight" : "Adds directly";
@@ -239,9 +239,7 @@ void KnockoutLens::draw_head_grid(const Drawing& drawing, Subject& subject, Inde
     const HeadIndex chosen = subject.chosen_head();
     grid.lit_row = chosen.layer;
     grid.lit_column = chosen.head;
-    const auto cell_of = [&](ui::CellAt at) {
-        return CellRef{.stage = Stage::lens, .row = first_row + at.first, .col = at.second};
-    };
+    const auto cell_of = [&](ui::CellAt at) { return kind(at.first, at.second); };
     const auto clicked = knockout_view::draw_grid(grid, table.values, width, cell_of, drawing);
     if (clicked && clicked->second < removals()->heads())
         parts::choose_head(drawing, {clicked->first, clicked->second});
@@ -276,7 +274,7 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
     ui::landmark_item("knockout/agreement");
     if (!reply.over) return;
     const HeadIndex head = heads[reply.over->point];
-    const CellRef cell{.stage = Stage::lens, .row = knockout_rows::fall + head.layer, .col = head.head};
+    const CellRef cell = knockout_cells::head_ablation(head.layer, head.head);
     drawing.now.cell = cell;
     if (!reply.clicked) return;
     parts::pin(drawing, cell);
@@ -284,11 +282,11 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
 }
 
 void KnockoutLens::draw_heads(const Drawing& drawing, Subject& subject) {
-    const auto grid = [&](Index first_row) {
-        return [&, first_row](float width) { draw_head_grid(drawing, subject, first_row, width); };
+    const auto grid = [&](const CellKind& kind) {
+        return [&](float width) { draw_head_grid(drawing, subject, kind, width); };
     };
-    ui::columns("knockout/heads", least_head_grid, ui::column_gap, grid(knockout_rows::fall),
-                grid(knockout_rows::direct), grid(knockout_rows::look),
+    ui::columns("knockout/heads", least_head_grid, ui::column_gap, grid(knockout_cells::head_ablation),
+                grid(knockout_cells::direct_effect), grid(knockout_cells::max_weight),
                 [&](float width) { draw_agreement(drawing, subject, width); });
 }
 

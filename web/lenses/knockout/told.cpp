@@ -197,10 +197,10 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
 
 // ---- Tables -----------------------------------------------------------------------------------------------
 
-Table KnockoutLens::table_of_heads(Subject& subject, Index first_row) const {
+Table KnockoutLens::table_of_heads(Subject& subject, const CellKind& kind) const {
     const HeadRemovals& all = *removals();
-    const bool with_mlp = first_row == knockout_rows::direct;
-    Table table{first_row == knockout_rows::fall
+    const bool with_mlp = &kind == &knockout_cells::direct_effect;
+    Table table{&kind == &knockout_cells::head_ablation
                     ? "How far " + target_name(subject) + " falls without each head"
                 : with_mlp ? "What each adds directly"
                            : "Strongest weight of the chosen row",
@@ -212,7 +212,7 @@ Table KnockoutLens::table_of_heads(Subject& subject, Index first_row) const {
     for (Index layer = 0; layer < all.attentions(); ++layer) {
         table.row_labels.push_back(subject.attention()->numbering().name(layer));
         for (Index column = 0; column < table.values.cols; ++column)
-            table.values.at(layer, column) = value_at(first_row + layer, column);
+            table.values.at(layer, column) = value_at(kind(layer, column));
     }
     return table;
 }
@@ -224,8 +224,9 @@ std::vector<Table> KnockoutLens::tables(Subject& subject) {
     const Attention& attention = *subject.attention();
     switch (now().part) {
         case KnockoutPart::heads:
-            for (const Index first : {knockout_rows::fall, knockout_rows::direct, knockout_rows::look})
-                all.push_back(table_of_heads(subject, first));
+            for (const CellKind* kind : {&knockout_cells::head_ablation, &knockout_cells::direct_effect,
+                                         &knockout_cells::max_weight})
+                all.push_back(table_of_heads(subject, *kind));
             break;
         case KnockoutPart::edges: {
             const std::vector<Index>& keys = cuts()->keys();
@@ -237,7 +238,7 @@ std::vector<Table> KnockoutLens::tables(Subject& subject) {
             for (Index i = 0; i < cut.values.rows; ++i) {
                 const Index key = keys[static_cast<std::size_t>(i)];
                 cut.row_labels.push_back(label_at(attention.key_names(), key));
-                cut.values.at(i, 0) = value_at(knockout_rows::cut, key);
+                cut.values.at(i, 0) = value_at(knockout_cells::edge_ablation(key));
             }
             all.push_back(std::move(cut));
             if (!head_cuts() || !head_cuts()->estimates().done()) break;
@@ -267,7 +268,7 @@ std::vector<Table> KnockoutLens::tables(Subject& subject) {
                 table.row_labels.push_back(attention.numbering().name(layer));
                 for (Index token = tokens.begin; token < tokens.end; ++token)
                     table.values.at(layer - layers.begin, token - tokens.begin) =
-                        value_at(knockout_rows::patch + layer, token);
+                        value_at(knockout_cells::patching(layer, token));
             }
             all.push_back(std::move(table));
             break;
