@@ -12,7 +12,7 @@ const exact = 1e-8, single = 1e-5;
 
 // As web/lenses/gradient/slopes.hpp lists them.
 const slopes = ['output', 'weight', 'masked', 'raw', 'q', 'k', 'v', 'x', 'w_q', 'w_k', 'w_v', 'jacobian'];
-const slope = (explorer, of, row, col) => explorer.ask('explain', 'number', row, slopes.indexOf(of) + slopes.length * col, 0, 0);
+const slope = (explorer, of, row, col) => explorer.explain('number', row, slopes.indexOf(of) + slopes.length * col);
 
 // Compares the gradient with the slope of `loss`, a function of the inputs, at every number of one of them.
 async function agrees(explorer, loss, inputs, of, rows = inputs[of].keys()) {
@@ -55,10 +55,9 @@ test('a step along the gradient raises the component that it is asked for, as it
 
 test('a slope explains itself, is found again by moving what it belongs to, and leads on and back', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
     await explorer.hover('gradient/dS/2/1');
-    const cell = `number,2,${slopes.indexOf('masked') + slopes.length},0,0`;
-    await explorer.untilState('the inspector to show it', ({ shown }) => shown?.join() === cell);
+    await explorer.untilState('the inspector to show it', ({ shown }) => shown?.[0] === 'gradient.derivative.score.2.1');
     await explorer.click('gradient/dQ/2/3');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number');
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'gradient.derivative.query.2.3');
     const pinned = (await explorer.state()).fragment;
     await explorer.page.mouse.move(2, 2);
     await explorer.click('inspector/operand/0/right');
@@ -68,7 +67,7 @@ test('a slope explains itself, is found again by moving what it belongs to, and 
     await explorer.press('Escape');
     await explorer.untilState('nothing to be pinned', ({ pin }) => !pin);
     await explorer.visit(pinned);
-    await explorer.untilState('what was pinned', ({ pin }) => pin?.[0] === 'number');
+    await explorer.untilState('what was pinned', ({ pin }) => pin?.[0] === 'gradient.derivative.query.2.3');
 });
 
 test('on tensors with a causal mask: the gradient of a distance', { fragment: 'v=1&subject=tensors&lens=gradient&rule=causal&query=2&gradient.loss=value,1' }, async (explorer) => {
@@ -144,7 +143,7 @@ test('with the keyboard alone: in a sentence another query is asked, and a slope
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin }) => pin?.join() === `number,0,${slopes.indexOf('k') + slopes.length},0,0`);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'gradient.derivative.key.0.1');
     const { f32, f64, operands } = await slope(explorer, 'k', 0, 1);
     near([f32], [f64], single, 'in f32');
     near([operands[0][2]], [f64], 1e-15, 'its operands');

@@ -83,6 +83,8 @@ TEST_CASE("links name cells, and older links are read as before") {
         {"knockout", "number.4000.6", "knockout.edge_ablation.6"},
         {"knockout", "number.4001.6", "knockout.strongest_edge.6"},
         {"knockout", "number.10007.3", "knockout.edge_estimate.7.3"},
+        {"gradient", "number.2.38", "gradient.derivative.score.2.3"},
+        {"gradient", "number.1.23", "gradient.derivative.jacobian.1.1"},
         {"ladder", "weight.2.1.nosink", "weight.2.1.nosink"},
         {"ladder", "scores.2.1", "scores.2.1"},
         {"gradient", "gradient.2.1.second", "gradient.2.1.second"},

@@ -31,24 +31,13 @@ struct GradientScreen : Screen {
         return *all;
     }
     Explained explained(Slope slope, Index row, Index col) const {
-        const auto why = lens().explain(subject(), {{}, cell_of(slope, row, col)});
+        const auto why = lens().explain(subject(), {{}, gradient_cells::derivative(slope, row, col)});
         REQUIRE(why);
         return *why;
     }
 };
 
 }  // namespace
-
-TEST_CASE("a cell of a gradient is found again from its reference") {
-    for (Index i = 0; i < slope_count; ++i)
-        for (const Index col : {0, 1, 511, 16'383}) {
-            const auto [slope, row, at] = slope_of(cell_of(static_cast<Slope>(i), 7, col));
-            CHECK(slope == static_cast<Slope>(i));
-            CHECK(row == 7);
-            CHECK(at == col);
-            CHECK(cell_of(slope, 16'383, col).col < position_limit);
-        }
-}
 
 TEST_CASE("every gradient of the example is the slope found by moving what it belongs to") {
     GradientScreen screen;
@@ -104,8 +93,9 @@ TEST_CASE("every gradient explains itself: its operands and its lines come to it
                 if (!why.operands.empty()) CHECK(std::abs(sum - why.f64) < 1e-12);
             }
     }
-    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(Slope::weight, 0, 3)}));
-    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(Slope::k, 3, 0)}));
+    CHECK_FALSE(
+        screen.lens().explain(screen.subject(), {{}, gradient_cells::derivative(Slope::weight, 0, 3)}));
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, gradient_cells::derivative(Slope::k, 3, 0)}));
 }
 
 TEST_CASE("a small step changes the loss by what its slope says, and is one step of undo") {

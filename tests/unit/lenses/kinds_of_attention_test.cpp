@@ -332,7 +332,7 @@ TEST_CASE(
         CHECK(rows == slopes->record().keys() + crosses);
         for (const Slope slope : {Slope::x, Slope::w_q, Slope::w_k, Slope::w_v})
             for (const Index row : {Index{0}, slope == Slope::x ? rows - 1 : Index{3}}) {
-                const auto why = screen.why(cell_of(slope, row, 2));
+                const auto why = screen.why(gradient_cells::derivative(slope, row, 2));
                 REQUIRE(why);
                 CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
                 CHECK(why->f32 == Catch::Approx(why->f64).epsilon(1e-4).margin(1e-5));

@@ -19,7 +19,9 @@ struct Around {
 
     const RowPass<double>& pass() const { return slopes.f64(); }
     std::size_t key() const { return static_cast<std::size_t>(cell.col); }
-    CellPlace at(Slope slope, Index col) const { return {head, cell_of(slope, slopes.query(), col)}; }
+    CellPlace at(Slope slope, Index col) const {
+        return {head, gradient_cells::derivative(slope, slopes.query(), col)};
+    }
     CellPlace at(Stage stage, Index col) const { return {head, {stage, slopes.query(), col}}; }
     void step(std::string name, std::string arithmetic, double value, std::optional<CellPlace> place = {},
               bool current = false) const {
@@ -169,16 +171,26 @@ const char* formula_of(Slope slope, bool to_value) {
 
 std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    const Slopes* all = slopes(subject);
-    const SlopeCell cell = slope_of(place.cell);
-    if (!all || place.cell.second || !all->holds(cell.slope, cell.row, cell.col)) return std::nullopt;
+    if (!slopes(subject)) return std::nullopt;
     const std::size_t differences = logit_.differences().size();
     if (!kept_ || kept_->shown != *shown_ || kept_->cell != place.cell || kept_->differences != differences)
-        kept_ = Kept{*shown_, place.cell, differences, explain_slope(subject, *all, cell)};
+        kept_ = Kept{*shown_, place.cell, differences, explain_by(declared, *this, subject, place.cell.own)};
     return kept_->why;
 }
 
-Explained GradientLens::explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const {
+const std::array<LensNumber<GradientLens>, 1> GradientLens::declared{
+    {{&gradient_cells::derivative, &GradientLens::explain_derivative}}};
+
+CellKinds gradient_numbers() { return kinds_of(GradientLens::declared); }
+
+std::optional<CellRef> packed_gradient_cell(Index row, Index col) {
+    return gradient_cells::derivative(col % 12, row, col / 12);
+}
+
+std::optional<Explained> GradientLens::explain_derivative(Subject& subject, const LensCell& number) {
+    const SlopeCell cell{static_cast<Slope>(number.at[0]), number.at[1], number.at[2]};
+    const Slopes& slopes = *slopes_;
+    if (!slopes.holds(cell.slope, cell.row, cell.col)) return std::nullopt;
     const Attention& attention = *subject.attention();
     Explained out;
     const std::string row = cell.slope <= Slope::q      ? label_at(attention.query_names(), cell.row)

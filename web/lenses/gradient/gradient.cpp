@@ -420,10 +420,7 @@ bool GradientLens::shows(Subject& subject, const CellRef& cell) const {
     if (cell.second || cell.words || cell.sink != Sink::shown) return false;
     const Slopes* all = slopes(subject);
     if (!all) return false;
-    if (cell.stage == Stage::lens) {
-        const auto [slope, row, col] = slope_of(cell);
-        return all->holds(slope, row, col);
-    }
+    if (cell.own.kind) return all->holds(static_cast<Slope>(cell.own.at[0]), cell.own.at[1], cell.own.at[2]);
     const ShownTokens keys = keys_shown(*all);
     const auto in_view = [&](Index key) { return keys.holds(key); };
     if (cell.stage == Stage::k || cell.stage == Stage::v) return in_view(cell.row);
@@ -444,8 +441,8 @@ std::vector<Table> GradientLens::tables(Subject& subject) {
             names.push_back(of_keys ? input_name(attention, *all, i) : std::to_string(i));
         return names;
     };
-    const auto wanted =
-        state().pin && state().pin->stage == Stage::lens ? slope_of(*state().pin).slope : Slope::masked;
+    const auto& pin = state().pin;
+    const Slope wanted = pin && pin->own.kind ? static_cast<Slope>(pin->own.at[0]) : Slope::masked;
     for (Index i = 0; i < slope_count; ++i) {
         const auto slope = static_cast<Slope>(i);
         if (!all->has(slope)) continue;

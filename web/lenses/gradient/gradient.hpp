@@ -2,6 +2,7 @@
 // or of a logit that a model makes of it, and shows, for every number on the way, how much it would help to raise it.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ struct StepAlong {
 };
 
 LinkRows gradient_links();
+CellKinds gradient_numbers();
+std::optional<CellRef> packed_gradient_cell(Index row, Index col);
 
 class GradientLens final : public Lens {
   public:
@@ -95,7 +98,9 @@ class GradientLens final : public Lens {
     std::optional<Projections> projections_of(Subject& subject, Index query) const;
     std::optional<Projections> projections_of(const Trace& trace, HeadIndex head, Index query) const;
     std::optional<LogitLoss> logit_loss() const;  // nothing if no token is likely
-    Explained explain_slope(Subject& subject, const Slopes& slopes, const SlopeCell& cell) const;
+    friend CellKinds gradient_numbers();
+    static const std::array<LensNumber<GradientLens>, 1> declared;
+    std::optional<Explained> explain_derivative(Subject& subject, const LensCell& cell);
     bool check_some(const Slopes& slopes);  // true while there is more
     void draw_controls(const Drawing& drawing, Subject& subject, const ChosenRow& row);
     void draw_tokens(Subject& subject, GradientState& next);

@@ -324,9 +324,10 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         // Rows of X in cross-attention are of two texts, so its numbers lead to their slopes.
         const bool two = slope == Slope::x && slopes.projections()->crosses;
         const auto above_cell = placed(slope, [=](Index row, Index col) {
-            return two ? cell_of(slope, row, col) : CellRef{stage, row, col};
+            return two ? gradient_cells::derivative(slope, row, col) : CellRef{stage, row, col};
         });
-        const auto below_cell = placed(slope, [=](Index row, Index col) { return cell_of(slope, row, col); });
+        const auto below_cell =
+            placed(slope, [=](Index row, Index col) { return gradient_cells::derivative(slope, row, col); });
         pin_of(above, above_cell);
         pin_of(below, below_cell);
         const float room = std::min(width, most_grid_width);
@@ -385,8 +386,9 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
     grid.is_signed = true;
     grid.decimals = 3;
     label_grid(grid, Slope::jacobian);
-    const auto cell =
-        placed(Slope::jacobian, [](Index row, Index col) { return cell_of(Slope::jacobian, row, col); });
+    const auto cell = placed(Slope::jacobian, [](Index row, Index col) {
+        return gradient_cells::derivative(Slope::jacobian, row, col);
+    });
     pin_of(grid, cell);
     const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(width, most_grid_width));
     answer(ui::draw_matrix_grid(grid, metrics, lines.place(ui::grid_size(grid, metrics))), cell);

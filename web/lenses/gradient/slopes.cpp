@@ -29,13 +29,6 @@ bool of_projections(Slope slope) { return slope >= Slope::x && slope <= Slope::w
 
 const SlopeInfo& info(Slope slope) { return slope_table[static_cast<std::size_t>(slope)]; }
 
-CellRef cell_of(Slope slope, Index row, Index col) {
-    return {.stage = Stage::lens, .row = row, .col = static_cast<Index>(slope) + slope_count * col};
-}
-SlopeCell slope_of(const CellRef& cell) {
-    return {static_cast<Slope>(cell.col % slope_count), cell.row, cell.col / slope_count};
-}
-
 Slopes::Slopes(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss, bool scores_given,
                std::optional<Projections> projections)
     : record_(std::move(record)),
@@ -278,6 +271,7 @@ double Slopes::value(Slope slope, Index row, Index col) const { return sum(f64()
 float Slopes::single(Slope slope, Index row, Index col) const { return sum(f32(), slope, row, col); }
 
 std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
+    using gradient_cells::derivative;
     const Record& r = *record_;
     const ConstMatrix q = r.q().heads().head(head_), k = r.k().heads().head(r.kv_head(head_)),
                       v = r.v().heads().head(r.kv_head(head_));
@@ -289,7 +283,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
     // Where a slope by a vector stands that is neither normalised nor turned, nor changed.
     const auto before = [&](Slope of, Index token, Index a) {
         const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
-        return as_shown && kept(of, token, a) == 1 ? std::optional(cell_of(of, token, a)) : std::nullopt;
+        return as_shown && kept(of, token, a) == 1 ? std::optional(derivative(of, token, a)) : std::nullopt;
     };
     const auto x_at = [&](Index of, Index component) {
         const bool encoded = projections_->crosses && of < r.keys();
@@ -300,8 +294,9 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
     // The slope by a component of the output, before what was changed there.
     const auto summed = [&](Index b) { return f64().d_summed[static_cast<std::size_t>(b)]; };
     const auto summed_at = [&](Index b) {
-        return summed(b) == own(Slope::output, query_, b) ? std::optional(cell_of(Slope::output, query_, b))
-                                                          : std::nullopt;
+        return summed(b) == own(Slope::output, query_, b)
+                   ? std::optional(derivative(Slope::output, query_, b))
+                   : std::nullopt;
     };
     switch (slope) {
         case Slope::weight:
@@ -311,11 +306,11 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
                 add(j, own(Slope::raw, query_, j), static_cast<double>(k(j, col)),
-                    cell_of(Slope::raw, query_, j), CellRef{Stage::k, j, col});
+                    derivative(Slope::raw, query_, j), CellRef{Stage::k, j, col});
             break;
         case Slope::k:
             add(col, own(Slope::raw, query_, row), static_cast<double>(q(query_, col)),
-                cell_of(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
+                derivative(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
             break;
         case Slope::v:
             add(col, f64().weight[static_cast<std::size_t>(row)], summed(col),
@@ -323,7 +318,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
             // The value that is aimed at moves towards the output.
             if (loss_.target == row)
                 add(col, -1, own(Slope::output, query_, col), std::nullopt,
-                    cell_of(Slope::output, query_, col));
+                    derivative(Slope::output, query_, col));
             break;
         case Slope::w_q:
             add(query_, x(query_row(), row), projected<double>(Slope::q, query_, col), x_at(query_row(), row),

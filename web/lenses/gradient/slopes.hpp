@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/row_gradient.hpp"
+#include "app/cell.hpp"
 #include "app/explained.hpp"
 #include "app/matrix.hpp"
 #include "subjects/projections.hpp"
@@ -32,13 +33,18 @@ constexpr bool rows_are_keys(Slope slope) {
 }
 constexpr bool columns_are_keys(Slope slope) { return is_of_pairs(slope) || slope == Slope::jacobian; }
 
-// A gradient's number as a cell of the lens: all rows and columns fit into one.
-CellRef cell_of(Slope slope, Index row, Index col);
+// The lens's own numbers.
+namespace gradient_cells {
+inline constexpr std::array<std::string_view, slope_count> slope_words{
+    "output", "weight", "score", "raw_score", "query", "key",
+    "value",  "input",  "w_q",   "w_k",       "w_v",   "jacobian"};
+inline constexpr CellKind derivative{"derivative", {CellAxis{"of", slope_words}, {"row"}, {"column"}}};
+}  // namespace gradient_cells
+
 struct SlopeCell {
     Slope slope;
     Index row, col;
 };
-SlopeCell slope_of(const CellRef& cell);
 
 // One factor pair of a gradient: the index it is summed over, both factors, and where each stands.
 struct SlopeTerm {
