@@ -215,6 +215,7 @@ Result<std::variant<Matched, std::vector<Question>>> Matcher::run() {
     if (Status status = sort_by_role(); !status) return status.error();
     const auto subject = choose_subject();
     if (!subject) return subject.error();
+    lacks_ = false;
     if (*subject) {
         const Status status = (*subject)->weights.empty() ? place_qkv(**subject) : place_weights(**subject);
         if (!status) return status.error();
@@ -225,8 +226,12 @@ Result<std::variant<Matched, std::vector<Question>>> Matcher::run() {
     return Match(std::move(matched_));
 }
 
-Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers) {
-    return Matcher(found, answers).run();
+Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers,
+                                                           bool* lacks) {
+    Matcher matcher(found, answers);
+    auto result = matcher.run();
+    if (lacks) *lacks = !result && matcher.lacks();
+    return result;
 }
 
 }  // namespace attn

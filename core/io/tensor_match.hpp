@@ -53,7 +53,9 @@ struct Question {
 using Answers =
     std::map<std::string, std::string, std::less<>>;  // keyed by the question's id; others are ignored
 
-// The answers may lead to further questions.
-Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers);
+// The answers may lead to further questions. Where it fails, `lacks` says whether further files may be what is missing; files
+// that are wrong by themselves lack nothing.
+Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers,
+                                                           bool* lacks = nullptr);
 
 }  // namespace attn

@@ -35,6 +35,8 @@ class Matcher {
     Matcher(const FoundFiles& found, const Answers& answers) : found_(found), answers_(answers) {}
 
     Result<std::variant<Matched, std::vector<Question>>> run();
+    // Says whether a run that failed may have missed a tensor that is in another file.
+    bool lacks() const { return lacks_ && found_.notes.empty(); }
 
   private:
     // Returns the answer if it is among these choices; otherwise adds the question.
@@ -77,6 +79,7 @@ class Matcher {
     Matched matched_;
     std::set<const FoundTokens*> used_tokens_;
     std::vector<Question> questions_;
+    bool lacks_ = true;
 };
 
 }  // namespace attn

@@ -116,11 +116,8 @@ void TensorOpening::answer(const std::string& question, const std::string& answe
 
 void TensorOpening::match_found() {
     questions_.clear();
-    auto result = match(found_, answers_);
-    if (!result) {
-        lacks_something_ = true;
-        return fail(result.error());
-    }
+    auto result = match(found_, answers_, &lacks_something_);
+    if (!result) return fail(result.error());
     if (auto* questions = std::get_if<std::vector<Question>>(&*result)) {
         questions_ = std::move(*questions);
         phase_ = Phase::asking;
