@@ -110,7 +110,7 @@ export class Models {
      * @param {Ticket} ticket
      */
     async #opened(entries, { site, ...named }, ticket) {
-        this.#notices.over();
+        this.#notices.renew();
         try {
             const { model, waiting } = await this.#gathered.add(entries);
             this.#notices.pending('files', waiting ?? null, () => this.#gathered.forget());

@@ -98,6 +98,9 @@ export const notices = {
         });
     },
 
+    /** Something is tried anew: what stood against it before goes at once. */
+    renew: () => only('error'),
+
     /**
      * Says what stays open until it is settled. There is one sentence for each matter; null ends it, and dismissing it
      * calls `forget`.

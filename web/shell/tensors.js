@@ -58,7 +58,7 @@ export class Tensors {
             notices.info('Other tensors are being read: wait for them, or cancel them first.');
             return;
         }
-        this.#notices.over();
+        this.#notices.renew();
         const own = entries.filter((entry) => !isModelPart(nameOf(entry)));
         const used = (own.length ? own : entries).filter((entry) => tensors.test(nameOf(entry)) || tokens.test(nameOf(entry)));
         const ignored = entries.filter((entry) => !used.includes(entry)).map(nameOf).filter((name) => !name.startsWith('.'));
