@@ -31,15 +31,17 @@ Selection chosen_with(Selection selection, const CellPlace& place) {
 void Frame::go_to(std::string_view lens, const Selection& selection, const CellRef& cell) {
     Subject& subject = subject_in(visit_);
     const auto shows = [&](std::string_view key) { return lens_in(visit_, key).shows(subject, cell); };
-    std::vector<Command> commands{Select{selection}, Pin{cell}};
     if (!shows(lens))
         for (const LensEntry& entry : lens_list())
             if (shows(entry.key)) {
                 lens = entry.key;
                 break;
             }
-    for (Command& each : lens_in(visit_, lens).reveal(subject, cell)) commands.push_back(std::move(each));
+    // A number of a lens can be pinned only there.
+    std::vector<Command> commands{Select{selection}};
     if (lens != visit_.state().lens) commands.push_back(OpenLens{lens});
+    commands.push_back(Pin{cell});
+    for (Command& each : lens_in(visit_, lens).reveal(subject, cell)) commands.push_back(std::move(each));
     if (commands.size() > 2) return visit_.perform(Together{std::move(commands)});
     for (const Command& command : commands) visit_.perform(command, ui::gesture());
 }
