@@ -2,6 +2,8 @@
 
 export const touch = matchMedia('(pointer: coarse)').matches;
 
+const slop = 10;  // CSS pixels that a tap may move
+
 /** @typedef {(key: string, text: string, entered: boolean) => void} Give */
 
 class Field {
@@ -77,6 +79,8 @@ export class Fields {
     #give;
     /** @type {Map<string, Field>} */
     #all = new Map();
+    /** @type {Touch | undefined} */
+    #began;
 
     /**
      * @param {HTMLInputElement} find is the field of the palette.
@@ -89,6 +93,21 @@ export class Fields {
         this.#give = give;
         find.placeholder = 'Find a lens, a head, a token …';
         this.#add('palette', find, true);
+        document.addEventListener('touchstart', ({ touches: [finger] }) => { this.#began = finger; }, { passive: true });
+        document.addEventListener('touchend', ({ changedTouches: [finger] }) => this.#tapped(finger));
+    }
+
+    /** @param {Touch} finger */
+    #tapped({ clientX: x, clientY: y }) {
+        if (!this.#began || Math.hypot(x - this.#began.clientX, y - this.#began.clientY) > slop) {
+            return;
+        }
+        for (const { input } of this.#all.values()) {
+            const { left, top, right, bottom } = input.getBoundingClientRect();
+            if (!input.hidden && input !== this.#find && x >= left && x <= right && y >= top && y <= bottom) {
+                input.focus();
+            }
+        }
     }
 
     /**

@@ -116,14 +116,19 @@ void scroll_by_fingers() {
     const auto scroll = std::exchange(state.said.scroll, {});
     if (!scroll) return;
     if (scroll->begins) {
-        ImGuiWindow* window = scrolling_window(scroll->from, scroll->to.y - scroll->from.y);
-        state.window = window ? window->ID : 0;
-        state.at = window ? window->Scroll.y : 0;
-        state.moved = window != nullptr;
+        const ImGuiWindow* found = scrolling_window(scroll->from, scroll->to.y - scroll->from.y);
+        state.window = found ? found->ID : 0;
+        state.at = found ? found->Scroll.y : 0;
+        state.moved = found != nullptr;
     }
-    if (ImGuiWindow* window = ImGui::FindWindowByID(state.window); window && scroll->by != 0) {
-        state.at = std::clamp(state.at - scroll->by, 0.0f, window->ScrollMax.y);
+    ImGuiWindow* window = ImGui::FindWindowByID(state.window);
+    if (window && scroll->by != 0) {
+        const float wanted = state.at - scroll->by;
+        state.at = std::clamp(wanted, 0.0f, window->ScrollMax.y);
         ImGui::SetScrollY(window, std::round(state.at));
+        if (wanted != state.at) state.arbiter.halt();
+    } else if (!window) {
+        state.arbiter.halt();
     }
     if (scroll->ends && !state.moved) state.swipe = Swipe{scroll->from, scroll->to};
 }

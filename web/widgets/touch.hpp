@@ -49,6 +49,9 @@ class TouchArbiter {
     // Call once a frame. `any_way` says that what lies under a resting finger takes drags in any direction.
     Said take(double ms, bool any_way = false);
 
+    // What glides has come to an end.
+    void halt() { speed_ = 0; }
+
     bool scrolls() const { return act_ == Act::scrolls || gliding(); }
     bool gliding() const { return speed_ != 0; }
     bool needs_frames() const { return act_ == Act::waits || gliding(); }
