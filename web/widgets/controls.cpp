@@ -11,6 +11,7 @@
 
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/wording.hpp"
 
@@ -130,6 +131,23 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
     return chosen;
 }
 
+namespace {
+
+// Gives the options of a list the height that fingers need.
+class OptionRoom {
+  public:
+    OptionRoom() {
+        const ImVec2 spacing = ImGui::GetStyle().ItemSpacing;
+        const float room = by_touch() ? finger_size - ImGui::GetTextLineHeight() : spacing.y;
+        ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {spacing.x, std::max(spacing.y, room)});
+    }
+    OptionRoom(const OptionRoom&) = delete;
+    OptionRoom& operator=(const OptionRoom&) = delete;
+    ~OptionRoom() { ImGui::PopStyleVar(); }
+};
+
+}  // namespace
+
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items) {
     std::optional<int> chosen;
     ImGui::PushID(name);
@@ -142,13 +160,16 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     node_opens(ImGui::IsPopupOpen("menu"));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginPopup("menu")) {
-        const SemanticGroup group(Role::menu, std::string(name) + "/menu", label);
-        for (int i = 0; i < static_cast<int>(items.size()); ++i) {
-            const char* shown = items[static_cast<std::size_t>(i)];
-            const std::string item = std::string(name) + "/" + shown;
-            if (ImGui::Selectable(as_drawn(shown).c_str())) chosen = i;
-            landmark_item(item);
-            semantic_item(Role::menuitem, item, shown);
+        {
+            const OptionRoom room;
+            const SemanticGroup group(Role::menu, std::string(name) + "/menu", label);
+            for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+                const char* shown = items[static_cast<std::size_t>(i)];
+                const std::string item = std::string(name) + "/" + shown;
+                if (ImGui::Selectable(as_drawn(shown).c_str())) chosen = i;
+                landmark_item(item);
+                semantic_item(Role::menuitem, item, shown);
+            }
         }
         ImGui::EndPopup();
     }
@@ -174,6 +195,7 @@ bool begin_list(const char* name, const char* label, const char* shown) {
 }
 
 bool list_option(const char* name, const char* label, bool on, bool enabled) {
+    const OptionRoom room;
     const bool chosen =
         ImGui::Selectable(as_drawn(label).c_str(), on, enabled ? 0 : ImGuiSelectableFlags_Disabled);
     landmark_item(name);
