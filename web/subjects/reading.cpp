@@ -72,7 +72,8 @@ std::optional<Reading> read_row(const Attention& attention, Index layer, Index h
         const double share = shares[static_cast<std::size_t>(order[i])];
         if (share <= 0) break;
         const bool itself = attention.one_line() && order[i] == asking;
-        reading.looks.push_back({itself ? "itself" : keys.name(order[i]), share});
+        const Index tokens = keys.tokens.empty() ? 1 : keys.words.of(order[i]).size();
+        reading.looks.push_back({itself ? "itself" : keys.name(order[i]), share, tokens});
     }
     return reading;
 }
@@ -81,7 +82,8 @@ std::string looks_at(const Reading& reading) {
     const auto& looks = reading.looks;
     if (looks.empty()) return "may look at nothing";
     const auto with_share = [](const Reading::Look& look) {
-        return look.at + " (" + percent(look.share) + ")";
+        const std::string together = look.tokens > 1 ? many(look.tokens, "token") + ", " : "";
+        return look.at + " (" + together + percent(look.share) + ")";
     };
     if (looks[0].share >= dominant || looks.size() == 1) return "looks at " + with_share(looks[0]);
     if (looks[0].share < notable)

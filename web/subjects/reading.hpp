@@ -12,8 +12,9 @@ namespace attn::app {
 // The query's row of weights, [keys]; the tokens of a word count together.
 struct Reading {
     struct Look {
-        std::string at;  // "“animal”", "itself", "key 3"
-        double share;    // of the row
+        std::string at;    // "“animal”", "itself", "key 3"
+        double share;      // of the row
+        Index tokens = 1;  // of the word, whose shares are added
     };
     Index query = 0;
     std::string asks;         // "Reading “It”", "At query 5"
