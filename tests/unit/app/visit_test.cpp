@@ -115,7 +115,7 @@ TEST_CASE("generation ends where the context does") {
     CHECK_FALSE(sentence_in(visit).playing());
     CHECK(page.appended.size() == 1);
     REQUIRE(page.notices.size() == 1);
-    CHECK(page.notices[0] == "The context of 18 tokens is full.");
+    CHECK(page.notices[0] == "The context of 18 tokens is full: shorten the text to go on.");
     // A text longer than the context is reported, even if the tokens shown stay the same.
     visit.tokens({Box::first, "19", ids, std::vector<std::string>(18, "a"), 19});
     REQUIRE(page.notices.size() == 2);

@@ -93,12 +93,18 @@ void SentenceSubject::play(bool on) {
     play_wanted_ = awaits_tokens_ = played_ = true;
 }
 
+Status SentenceSubject::may_generate() const {
+    const Index context = model_->config().context;
+    if (std::ssize(sentence_.last_ids()) < context) return ok();
+    return Error{"The context of " + std::to_string(context) + " tokens is full: shorten the text to go on."};
+}
+
 void SentenceSubject::generate() {
     if (!run() || awaits_tokens_ || !(step_wanted_ || (playing_ && is_shown()))) return;
     step_wanted_ = false;
-    if (const Index context = model_->config().context; std::ssize(sentence_.last_ids()) >= context) {
+    if (const Status possible = may_generate(); !possible) {
         playing_ = false;
-        return visit().notice("The context of " + std::to_string(context) + " tokens is full.");
+        return visit().notice(possible.error().message);
     }
     // The sampler continues while the text is what it made; any edit starts a new one.
     if (!sampler_ || sampled_ids_ != sentence_.last_ids() || !(next_for_ == sampler_for_)) {

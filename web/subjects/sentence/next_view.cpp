@@ -19,14 +19,21 @@ namespace {
 constexpr std::size_t tokens_shown = 6;
 
 void buttons(SentenceSubject& subject) {
-    if (ui::button("next/step", "Step", !subject.playing())) subject.generate_step();
-    ui::tooltip(subject.writes_another() ? "Draw one token and append it to what is written"
-                                         : "Draw one token and append it to the text");
-    ImGui::SameLine();
-    if (ui::button("next/play", subject.playing() ? "Pause" : "Play", {"Play", "Pause"}))
+    const Status possible = subject.may_generate();
+    if (ui::button("next/step", "Step",
+                   possible && subject.playing() ? Error{"Pause first to go step by step."} : possible))
+        subject.generate_step();
+    if (possible)
+        ui::tooltip(subject.writes_another() ? "Draw one token and append it to what is written"
+                                             : "Draw one token and append it to the text");
+    ui::next_control(ui::need::button);
+    if (ui::button("next/play", subject.playing() ? "Pause" : "Play", {"Play", "Pause"},
+                   subject.playing() ? ok() : possible))
         subject.play(!subject.playing());
-    ui::tooltip(subject.writes_another() ? "Continue until the model ends its text; from there, begin anew"
-                                         : "Continue until paused, or until the model's context is full");
+    if (possible)
+        ui::tooltip(subject.writes_another()
+                        ? "Continue until the model ends its text; from there, begin anew"
+                        : "Continue until paused, or until the model's context is full");
 }
 
 std::string told(const Candidate& c) {
@@ -37,7 +44,8 @@ std::string told(const Candidate& c) {
 }  // namespace
 
 std::string SentenceSubject::prediction_title() const {
-    if (continues_text()) return "Next token";
+    if (continues_text())
+        return is_cut() ? "Next token after the first " + std::to_string(run()->tokens()) : "Next token";
     const std::vector<Index> masks = masked();
     if (masks.empty()) return "In place of " + curly_quoted(label_at(run()->pieces, run()->predicted()));
     if (masks.size() == 1) return "In place of the mask";
@@ -99,11 +107,12 @@ std::string SentenceSubject::sampling_told() const {
     const std::string first = curly_quoted(Vocabulary::bare(next_.pieces.front()));
     const Index all = run()->logits.size();
     if (s.temperature == 0) return "Step and Play take the likeliest token, " + first + ".";
+    const std::string drawn = percent(next_.drawn.front()),
+                      own = percent(next_.candidates.front().probability);
     if (s.temperature == 1 && next_.kept == all) return "Step and Play draw with these probabilities.";
     return "Step and Play draw from " + (next_.kept == all ? "all" : with_commas(next_.kept) + " of") + " " +
            with_commas(all) + " tokens at temperature " + shortest(s.temperature) + ": " + first + " with " +
-           percent(next_.drawn.front()) + " instead of " + percent(next_.candidates.front().probability) +
-           ".";
+           drawn + (drawn == own ? ", as without these settings." : " instead of " + own + ".");
 }
 
 // The likeliest tokens of both runs that are compared, where both have read their texts.

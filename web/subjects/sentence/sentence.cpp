@@ -463,6 +463,7 @@ void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written)
     if (!model) return;
     const std::string name = name_of_model(job);
     const Index context = model->config().context;
+    if (&job == &sentence_) total_tokens_ = text.total;
     if (text.total > context)
         visit().notice("The text has " + std::to_string(text.total) + " tokens; " + name + " reads " +
                        std::to_string(context) + ", so the first " + std::to_string(context) + " are shown.");

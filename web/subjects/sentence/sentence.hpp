@@ -75,7 +75,8 @@ class SentenceSubject final : public Subject, private Translating {
     // The word that mask_word() would mask: the chosen one or, where nothing is masked, that of the predicted token.
     // Nothing if that is a special token, or if the model has no mask.
     std::optional<Index> maskable_word() const;
-    void mask_word();  // by a mask for each of its tokens
+    void mask_word();             // by a mask for each of its tokens
+    Status may_generate() const;  // one token more, or why not
     void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
     // What is generated until it ends is one step of undo.
     // A decoder that has come to its end begins anew.
@@ -230,6 +231,8 @@ class SentenceSubject final : public Subject, private Translating {
     void forward_finished();
     void choose_wanted();
     std::string tokens_told() const;
+    // The text has more tokens than the model reads.
+    bool is_cut() const { return !writes_another() && total_tokens_ > run()->tokens(); }
     std::string layers_told() const;
     void select(const Selection& selection);
     void refresh_next();
@@ -324,6 +327,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Sampler> sampler_;
     SamplingState sampler_for_;
     std::vector<std::int32_t> sampled_ids_;  // of the text that it made
+    Index total_tokens_ = 0;  // of the whole first text, which may be more than the model reads
     bool step_wanted_ = false, playing_ = false;
     bool played_ = false;          // the undo step of what is being generated has begun
     std::uint64_t run_frame_ = 0;  // the frame before the run was complete

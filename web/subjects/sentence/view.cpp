@@ -155,7 +155,8 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
     ui::caption(
         compares ? "The same words are highlighted in both sentences. Click a word to keep it, a head to see "
                    "its maps."
-        : narrow ? "Tap a word to see what it attends to. Tap a thumbnail to switch heads. Tap a cell to see "
+        : narrow ? "Click a word to see what it attends to. Click a thumbnail to switch heads. Click a cell "
+                   "to see "
                    "where its number comes from."
                  : "Hover over a word to see what it attends to. Click a thumbnail to switch heads. "
                    "Ctrl + scroll zooms the map.");

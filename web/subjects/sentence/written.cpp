@@ -78,6 +78,7 @@ std::optional<Offer> SentenceSubject::offer_translation() const {
 
 // "14 tokens"; "8 tokens read, 7 written".
 std::string SentenceSubject::tokens_told() const {
+    if (is_cut()) return std::to_string(run()->tokens()) + " of " + many(total_tokens_, "token");
     if (!writes_another()) return many(run()->tokens(), "token");
     return many(run()->run->encoder()->tokens(), "token") + " read, " + std::to_string(run()->tokens()) +
            " written";
