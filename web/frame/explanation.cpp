@@ -127,6 +127,7 @@ void Frame::draw_explanation() {
             *why_, operands_, cell == pin, !trail_.empty(),
             [&](const CellPlace& place) { return place_told(subject.attention(), place); }, draw_change);
         if (reply.copied) ImGui::SetClipboardText(copied(*why_, *reply.copied).c_str());
+        if (reply.unpinned) return visit_.perform(Pin{std::nullopt});
         if (reply.back) return go_back();
         if (reply.followed) follow(*cell, *reply.followed);
         return;

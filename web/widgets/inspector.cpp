@@ -228,7 +228,10 @@ InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, 
         wrapped_text(why.title, FLT_MAX, Role::heading);
     }
     landmark_item("inspector/title");
-    line(Face::regular, size_small, theme().dim, why.provenance + (pinned ? " · pinned" : ""));
+    line(Face::regular, size_small, theme().dim,
+         why.provenance + (!pinned      ? ""
+                           : by_touch() ? " · pinned"
+                                        : " · pinned, Esc unpins it"));
     value(why);
     draw_change();
     if (!why.formula.empty()) line(Face::mono, size_small, theme().text, why.formula);
@@ -238,6 +241,10 @@ InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, 
     ImGui::Dummy({0, 6});
     if (const auto dialect = menu("inspector/copy", "Copy as", app::dialect_names))
         reply.copied = static_cast<app::Dialect>(*dialect);
+    if (pinned) {
+        ImGui::SameLine(0, 8);
+        reply.unpinned = button("inspector/unpin", "Unpin");
+    }
     return reply;
 }
 

@@ -13,7 +13,7 @@ namespace attn::ui {
 
 struct InspectorReply {
     std::optional<app::CellPlace> followed;  // an operand that was clicked
-    bool back = false;
+    bool back = false, unpinned = false;
     std::optional<app::Dialect> copied;
 };
 

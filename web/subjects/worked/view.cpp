@@ -31,6 +31,17 @@ std::string title_of(const PresetInfo& preset) {
     return std::string(preset.letter) + "   " + std::string(preset.title);
 }
 
+// A copy of a head, random numbers and numbers that were entered are no example.
+std::string title_of(const WorkedState& worked) {
+    switch (worked.origin.kind) {
+        case Origin::Kind::generated: return "Random numbers, seed " + std::to_string(worked.origin.seed);
+        case Origin::Kind::entered: return "Your numbers";
+        case Origin::Kind::taken: return "Copy of " + worked.origin.from;
+        case Origin::Kind::preset: break;
+    }
+    return title_of(info(worked.preset));
+}
+
 // Says what the marks in the corners of cells mean.
 void legend() {
     const ui::Type small(ui::Face::regular, ui::size_small);
@@ -116,10 +127,10 @@ void WorkedSubject::preset_menu(float width) {
         if (width == 0) ui::label("Example");
         ImGui::SetNextItemWidth(
             std::min(ui::wide_menu_width, width > 0 ? width : ImGui::GetContentRegionAvail().x));
-        if (!ui::begin_list("preset", "Example", title_of(info(now().preset)).c_str())) return;
+        if (!ui::begin_list("preset", "Example", title_of(now()).c_str())) return;
         for (const PresetInfo& each : presets())
             if (ui::list_option(("preset/" + std::string(each.letter)).c_str(), title_of(each).c_str(),
-                                each.id == now().preset))
+                                now().origin.kind == Origin::Kind::preset && each.id == now().preset))
                 visit().perform(OpenPreset{each.id});
         ui::end_list();
     });
