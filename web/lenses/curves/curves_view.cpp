@@ -97,9 +97,8 @@ void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course,
     losses.push_back(loss_curve(run, false));
     float most = 0.1f;
     for (const float loss : run.losses()) most = std::max(most, loss);
-    const std::string over = "Loss in nats, mean over " + many(run.targets(), "target") + " a step";
-    drawn("loss", over.c_str(), std::ceil(most * 10) / 10, std::move(losses), 1, {.stage = Stage::loss},
-          "%.3f");
+    drawn("loss", "Loss in nats, the mean over each step’s targets", std::ceil(most * 10) / 10,
+          std::move(losses), 1, {.stage = Stage::loss}, "%.3f");
 
     const auto both = [&](double HeadPoint::* score) {
         std::vector<ui::Curve> lines = head_curves(run, score, false);

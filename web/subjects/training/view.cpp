@@ -84,7 +84,9 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
     ui::next_control(ui::need::many_choices);
     ImGui::AlignTextToFramePadding();
     std::string told = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
-    if (run && !run->losses().empty())
+    if (behind)
+        told += "   step " + std::to_string(*now().step) + " is shown";
+    else if (run && !run->losses().empty())
         told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3) + " nats over " +
                 many(run->targets(), "target");
     {
