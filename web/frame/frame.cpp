@@ -58,6 +58,8 @@ void Frame::draw(std::size_t heap_bytes) {
     if (std::max(heap_bytes, heap_bytes_) - std::min(heap_bytes, heap_bytes_) >= 100'000)
         heap_bytes_ = heap_bytes;
     // Escape belongs to what had the keyboard as the frame began. The route of a shortcut would be a frame late.
+    // It also lifts the ring of arrow keys; Dear ImGui would put it around the panel.
+    if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::SetNavCursorVisible(false);
     const bool escaped = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::IsAnyItemActive() &&
                          !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
     visit_.begin_frame();

@@ -317,6 +317,15 @@ EMSCRIPTEN_KEEPALIVE void explorer_scale(double scale) { set_scale(static_cast<f
 
 EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
 
+// A press on no window closes pop-ups.
+EMSCRIPTEN_KEEPALIVE void explorer_pressed_elsewhere() {
+    ImGuiIO& io = ImGui::GetIO();
+    io.AddMousePosEvent(-FLT_MAX, -FLT_MAX);
+    io.AddMouseButtonEvent(ImGuiMouseButton_Left, true);
+    io.AddMouseButtonEvent(ImGuiMouseButton_Left, false);
+    wake();
+}
+
 EMSCRIPTEN_KEEPALIVE void explorer_sentence(int box, const char* text) {
     visit().text_typed(static_cast<app::Box>(box), text);
     wake();

@@ -35,7 +35,30 @@ export class Clipboard {
         } catch {
             this.#waiting = text;
             this.stage.focus();
-            this.notices.info('Press Ctrl+C (⌘C) to copy it: this browser lets only a key press write the clipboard.');
+            if (document.execCommand('copy')) {  // which is heard below
+                return;
+            }
+            if (matchMedia('(pointer: coarse)').matches) {
+                this.#waiting = '';
+                this.#hand(text);
+            } else {
+                this.notices.info('Press Ctrl+C (⌘C) to copy it: this browser lets only a key press write the clipboard.');
+            }
+        }
+    }
+
+    /**
+     * A phone has no key to copy with.
+     *
+     * @param {string} text
+     */
+    #hand(text) {
+        if ('share' in navigator) {
+            this.notices.offer('copy', 'This browser does not let the page write the clipboard.', 'Share it', () => {
+                navigator.share({ text }).catch(() => {});
+            });
+        } else {
+            this.notices.pending('copy', `Hold a finger on this to copy it: ${text}`);
         }
     }
 

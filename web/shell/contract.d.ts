@@ -55,6 +55,8 @@ export interface Exports {
 
     /** The program looks whether there is something to draw. */
     _explorer_wake(): void;
+    /** The page was pressed beside the canvas: lists that are open there close. */
+    _explorer_pressed_elsewhere(): void;
 
     /** The person has changed the text; its tokens follow where a model is open. */
     _explorer_sentence(box: number, text: Text): void;

@@ -125,6 +125,7 @@ function open(entries, opener = isArchive(entries) ? archives : areTensors(entri
     }
 }
 
+element('bar').addEventListener('pointerdown', () => program?.pressedElsewhere());
 element('keys-close').addEventListener('click', () => element('keys-dialog').close());
 
 attachDrop({ overlay: element('drop'), onFiles: (entries) => open(entries), onError: (reason) => notices.error(reasonOf(reason)) });

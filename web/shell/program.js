@@ -127,6 +127,8 @@ export class Program {
 
     wake() { this.#call('_explorer_wake'); }
 
+    pressedElsewhere() { this.#call('_explorer_pressed_elsewhere'); }
+
     /**
      * @param {number} box
      * @param {string} text

@@ -12,6 +12,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
 #include "widgets/semantics.hpp"
+#include "widgets/wording.hpp"
 
 namespace attn::ui {
 
@@ -82,7 +83,7 @@ struct Painter {
         }
         {
             Type small(Face::regular, size_notation);
-            draw_text(list, {left, at.y + matrix_title_height}, t.dim, grid.notation);
+            draw_text(list, {left, at.y + matrix_title_height}, t.dim, for_pointer(grid.notation));
         }
         Type mono(Face::mono, size_small);
         const std::string shape = shape_of(grid);

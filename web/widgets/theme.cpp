@@ -277,6 +277,8 @@ std::string wrapped(std::string_view text, float width) {
     float so_far = 0;
     for (std::size_t line = 0, blank = 0, at = 0; at <= lines.size(); ++at) {
         if (at < lines.size() && lines[at] != ' ' && lines[at] != '\n') continue;
+        if (at + 1 < lines.size() && lines[at] == ' ' && lines[at + 1] == '%')
+            continue;  // stays with its number
         so_far += width_of(std::max(line, blank), at);
         if (blank > line && std::floor(so_far + 0.99999f) > width) {
             lines[blank] = '\n';

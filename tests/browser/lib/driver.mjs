@@ -269,9 +269,11 @@ export class Driver {
             }
             throw new Error(`the page does not sleep: ${await where()}`);
         }
+        const { fragment } = await this.explorer.ask('state');
         const before = await this.explorer.landmarks();
         await this.page.evaluate(() => explorer._probe_draw_again());
-        if (!await asleep() || await this.explorer.ask('busy')) {
+        // What plays by itself, tile by tile, may have gone on.
+        if (!await asleep() || await this.explorer.ask('busy') || (await this.explorer.ask('state')).fragment !== fragment) {
             return;
         }
         const after = await this.explorer.landmarks();

@@ -355,7 +355,8 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
     ui::caption(
         narrow
-            ? "Tap a word of either line to see its arcs. Press Play to watch the second line being written."
+            ? "Click a word of either line to see its arcs. Press Play to watch the second line being "
+              "written."
             : "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch "
               "the second line being written.");
     draw_controls(drawing, subject, heads);
