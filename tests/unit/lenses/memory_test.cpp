@@ -18,16 +18,14 @@ using namespace attn::test;
 
 namespace {
 
-constexpr CellRef memory_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 MemoryLens& memory_in(const Visit& visit) { return static_cast<MemoryLens&>(visit.lens("memory")); }
 std::optional<Explained> told_of_memory(const Visit& visit, const CellRef& cell) {
     const Selection& s = visit.state().selection;
     return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
 }
-double memory_number(const Visit& visit, Index row, Index col) {
-    INFO("row " << row << ", column " << col);
-    const auto found = told_of_memory(visit, memory_cell(row, col));
+double memory_number(const Visit& visit, const CellRef& cell) {
+    INFO(write_cell(cell));
+    const auto found = told_of_memory(visit, cell);
     REQUIRE(found);
     return found->f64;
 }
@@ -113,12 +111,12 @@ TEST_CASE(
             const double energy =
                 -std::log(sum) / b + square / 2 + std::log(static_cast<double>(n)) / b + largest / 2;
             // A few units of 1e-16 of a score of β |k| |ξ|, up to 200 here.
-            CHECK(memory_number(screen.visit, memory_rows::energy, t) ==
+            CHECK(memory_number(screen.visit, memory_cells::energy(t)) ==
                   Catch::Approx(energy).epsilon(1e-9).margin(1e-9));
             if (t == steps) break;
             for (Index j = 0; j < n; ++j) {
                 const double weight = weights[static_cast<std::size_t>(j)] / sum;
-                CHECK(memory_number(screen.visit, memory_rows::weight + t + 1, j) ==
+                CHECK(memory_number(screen.visit, memory_cells::weight(t + 1, j)) ==
                       Catch::Approx(weight).margin(1e-10));
                 for (Index a = 0; a < d; ++a)
                     next[static_cast<std::size_t>(a)] += weight * static_cast<double>(k(j, a));
@@ -127,17 +125,17 @@ TEST_CASE(
             for (Index a = 0; a < d; ++a) {
                 const auto i = static_cast<std::size_t>(a);
                 moved += (next[i] - state[i]) * (next[i] - state[i]);
-                CHECK(memory_number(screen.visit, memory_rows::state + t + 1, a) ==
+                CHECK(memory_number(screen.visit, memory_cells::state(t + 1, a)) ==
                       Catch::Approx(next[i]).margin(1e-10));
             }
-            CHECK(memory_number(screen.visit, memory_rows::moved, t + 1) ==
+            CHECK(memory_number(screen.visit, memory_cells::update_norm(t + 1)) ==
                   Catch::Approx(std::sqrt(moved)).margin(1e-9));
             state = next;
         }
         if (!beta)
             for (Index j = 0; j < n; ++j)
                 CHECK(
-                    memory_number(screen.visit, memory_rows::weight + 1, j) ==
+                    memory_number(screen.visit, memory_cells::weight(1, j)) ==
                     Catch::Approx(static_cast<double>(record.cell(Stage::weight, 0, last, j))).margin(1e-6));
     }
 }
@@ -249,28 +247,27 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
                 const Index steps = memory_in(screen.visit).path()->steps();
                 REQUIRE(steps >= 1);
                 for (const Index t : {Index{0}, Index{1}, steps}) {
-                    cells.push_back(memory_cell(memory_rows::energy, t));
-                    cells.push_back(memory_cell(memory_rows::state + t, 1));
+                    cells.push_back(memory_cells::energy(t));
+                    cells.push_back(memory_cells::state(t, 1));
                     if (t == 0) continue;
-                    cells.push_back(memory_cell(memory_rows::moved, t));
-                    cells.push_back(memory_cell(memory_rows::effective, t));
-                    cells.push_back(memory_cell(memory_rows::weight + t, 0));
+                    cells.push_back(memory_cells::update_norm(t));
+                    cells.push_back(memory_cells::effective_keys(t));
+                    cells.push_back(memory_cells::weight(t, 0));
                 }
                 for (const Index query : {0, 2}) {
-                    cells.push_back(memory_cell(memory_rows::first, query));
-                    cells.push_back(memory_cell(memory_rows::all, query));
+                    cells.push_back(memory_cells::distance(0, query));
+                    cells.push_back(memory_cells::distance(1, query));
                 }
             } else {
-                for (const Index i : {0, 1}) cells.push_back(memory_cell(memory_rows::field, i));
-                cells.push_back(memory_cell(memory_rows::flip, 0));
+                for (const Index i : {0, 1}) cells.push_back(memory_cells::local_field(i));
+                cells.push_back(memory_cells::classical_energy(0));
                 for (const Index load : {0, 14}) {
-                    cells.push_back(memory_cell(memory_rows::capacity, load));
-                    cells.push_back(memory_cell(memory_rows::capacity + 1, load));
+                    cells.push_back(memory_cells::capacity(0, load));
+                    cells.push_back(memory_cells::capacity(1, load));
                 }
             }
             for (const CellRef& cell : cells) {
-                INFO(subject << ", β " << memory.beta.value_or(0) << ", row " << cell.row << ", column "
-                             << cell.col);
+                INFO(subject << ", β " << memory.beta.value_or(0) << ", " << write_cell(cell));
                 const auto found = told_of_memory(screen.visit, cell);
                 REQUIRE(found);
                 CHECK_FALSE(found->title.empty());
@@ -283,11 +280,10 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-12));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());
             }
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cell(memory_rows::weight, 0)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cell(memory_rows::weight + 1, 1000)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cell(memory_rows::energy, 5000)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cell(memory_rows::field, 5000)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cell(900'000, 0)));
+            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::weight(0, 0)));
+            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::weight(1, 1000)));
+            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::energy(5000)));
+            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::local_field(5000)));
         }
 }
 
@@ -295,22 +291,22 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     Screen screen;
     screen.open_sentence();
     open_memory(screen);
-    const auto weight = told_of_memory(screen.visit, memory_cell(memory_rows::weight + 1, 1));
+    const auto weight = told_of_memory(screen.visit, memory_cells::weight(1, 1));
     REQUIRE(weight);
     REQUIRE(weight->operands.front().left_at);
     CHECK(weight->operands.front().left_at->cell.stage == Stage::k);
     CHECK(weight->operands.front().right_at->cell.stage == Stage::q);
-    const auto later = told_of_memory(screen.visit, memory_cell(memory_rows::weight + 2, 1));
+    const auto later = told_of_memory(screen.visit, memory_cells::weight(2, 1));
     REQUIRE(later);
-    CHECK(later->operands.front().right_at->cell == memory_cell(memory_rows::state + 1, 0));
-    screen.visit.perform(Pin{memory_cell(memory_rows::weight + 1, 1)});
+    CHECK(later->operands.front().right_at->cell == memory_cells::state(1, 0));
+    screen.visit.perform(Pin{memory_cells::weight(1, 1)});
     screen.settle();
     screen.click("inspector/step/5");
     REQUIRE(screen.visit.state().pin);
     CHECK(screen.visit.state().pin->stage == Stage::weight);
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "memory");
-    CHECK(screen.visit.state().pin == memory_cell(memory_rows::weight + 1, 1));
+    CHECK(screen.visit.state().pin == memory_cells::weight(1, 1));
 }
 
 TEST_CASE("rows without keys, numbers that are not finite and finished weights are said in one sentence") {
@@ -323,7 +319,7 @@ TEST_CASE("rows without keys, numbers that are not finite and finished weights a
           "The mask hides every key from “cat”, so nothing is stored and its output is 0. Choose another "
           "query.");
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
-    CHECK_FALSE(told_of_memory(screen.visit, memory_cell(0, 0)));
+    CHECK_FALSE(told_of_memory(screen.visit, memory_cells::energy(0)));
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .of_keys = true}});
     screen.settle();
     CHECK(screen.shows("memory/refused"));
@@ -356,7 +352,7 @@ TEST_CASE("rows without keys, numbers that are not finite and finished weights a
     CHECK(memory_says(infected.visit).starts_with("At β = 0.5, "));
     infected.visit.perform(Select{{0, 0, 3, {}, {}}});
     CHECK(memory_says(infected.visit) == "A number of this query is not finite. Choose another query.");
-    CHECK_FALSE(told_of_memory(infected.visit, memory_cell(0, 0)));
+    CHECK_FALSE(told_of_memory(infected.visit, memory_cells::energy(0)));
     k.matrix()(1, 0) = HUGE_VALF;
     dropped(infinite, {{"q.npy", normal_npy({6, 4}, 1)}, {"k.npy", write_npy({6, 4}, k.values())}});
     infinite.visit.perform(SetTensorRule{{}});
@@ -383,7 +379,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it where too many 
     CHECK(memory_says(screen.visit).ends_with("so the pattern is lost."));
     // A bit at rest agrees with its field.
     for (Index i = 0; i < 100; ++i) {
-        const auto field = told_of_memory(screen.visit, memory_cell(memory_rows::field, i));
+        const auto field = told_of_memory(screen.visit, memory_cells::local_field(i));
         REQUIRE(field);
         CHECK(field->f64 * lens_in(screen.visit).tables(subject_in(screen.visit))[0].values.at(i, 2) >= 0);
     }

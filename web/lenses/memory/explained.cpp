@@ -51,48 +51,55 @@ std::optional<Explained> MemoryLens::explain(Subject& subject, const CellPlace& 
     if (!subject.attention()) return std::nullopt;
     update(subject);
     if (!kept_ || kept_->cell != place.cell || !kept_->why)
-        kept_ = Kept{place.cell, explain_own(subject, place.cell)};
+        kept_ = Kept{place.cell, explain_by(declared, *this, subject, place.cell.own)};
     return kept_->why;
 }
 
-std::optional<Explained> MemoryLens::explain_own(Subject& subject, const CellRef& cell) {
-    using namespace memory_rows;
-    if (now().network == MemoryNetwork::classical) {
-        if (!recall_) return std::nullopt;
-        if (cell.row == flip) return explain_flip(cell.col);
-        if (cell.row == field) return explain_field(cell.col);
-        if (cell.row == capacity || cell.row == capacity + 1)
-            return explain_capacity(static_cast<CapacityTrials::Network>(cell.row - capacity), cell.col);
-        return std::nullopt;
+const std::array<LensNumber<MemoryLens>, 9> MemoryLens::declared{{
+    {&memory_cells::energy, &MemoryLens::explain_energy},
+    {&memory_cells::update_norm, &MemoryLens::explain_moved},
+    {&memory_cells::effective_keys, &MemoryLens::explain_effective},
+    {&memory_cells::weight, &MemoryLens::explain_weight},
+    {&memory_cells::state, &MemoryLens::explain_state},
+    {&memory_cells::distance, &MemoryLens::explain_query},
+    {&memory_cells::classical_energy, &MemoryLens::explain_flip},
+    {&memory_cells::local_field, &MemoryLens::explain_field},
+    {&memory_cells::capacity, &MemoryLens::explain_capacity},
+}};
+
+CellKinds memory_numbers() { return kinds_of(MemoryLens::declared); }
+
+std::optional<CellRef> packed_memory_cell(Index row, Index col) {
+    using namespace memory_cells;
+    if (row >= 20'000) return state(row - 20'000, col);
+    if (row > 10'000) return weight(row - 10'000, col);
+    switch (row) {
+        case 0: return energy(col);
+        case 1: return update_norm(col);
+        case 2: return effective_keys(col);
+        case 3:
+        case 4: return distance(row - 3, col);
+        case 5: return classical_energy(col);
+        case 6: return local_field(col);
+        case 7:
+        case 8: return capacity(row - 7, col);
+        default: return std::nullopt;
     }
-    if (!path_ || path_->looked_at() == 0) return std::nullopt;
-    const Index steps = path_->looked_at() - 1;
-    if (cell.row == energy || cell.row == moved || cell.row == effective) {
-        if (cell.col > steps || (cell.row != energy && cell.col == 0)) return std::nullopt;
-        return cell.row == energy  ? explain_energy(subject, cell.col)
-               : cell.row == moved ? explain_moved(cell.col)
-                                   : explain_effective(subject, cell.col);
-    }
-    if (cell.row == first || cell.row == all) return explain_query(subject, cell.col, cell.row == all);
-    if (cell.row > weight && cell.row <= weight + steps)
-        return explain_weight(subject, cell.row - weight, cell.col);
-    if (cell.row >= memory_rows::state && cell.row <= memory_rows::state + steps &&
-        cell.col < patterns_->components)
-        return explain_state(subject, cell.row - memory_rows::state, cell.col);
-    return std::nullopt;
 }
 
-CellPlace MemoryLens::place_of(Index row, Index col) const {
-    return Places{row_.head}(Stage::lens, row, col);
+bool MemoryLens::has_step(Index step) const {
+    return now().network == MemoryNetwork::modern && path_ && step < path_->looked_at();
 }
 
 // The start's components are those of q.
 std::optional<CellPlace> MemoryLens::state_place(Index step, Index component) const {
     if (step == 0 && !now().start) return Places{row_.head}(Stage::q, row_.query, component);
-    return place_of(memory_rows::state + step, component);
+    return place_of(memory_cells::state(step, component));
 }
 
-std::optional<Explained> MemoryLens::explain_energy(Subject& subject, Index step) const {
+std::optional<Explained> MemoryLens::explain_energy(Subject& subject, const LensCell& cell) {
+    const Index step = cell.at[0];
+    if (!has_step(step)) return std::nullopt;
     const auto& state = path_->points()[static_cast<std::size_t>(step)].state;
     const HopfieldLook<double> look = in_double(*patterns_, *beta_, state);
     double square = 0;
@@ -114,7 +121,7 @@ std::optional<Explained> MemoryLens::explain_energy(Subject& subject, Index step
         const double factor = look.weights[static_cast<std::size_t>(j)] * look.sum;
         out.operands.push_back({in_quotes(label_at(subject.attention()->key_names(), key)), factor, 1, factor,
                                 step < path_->steps()
-                                    ? std::optional(place_of(memory_rows::weight + step + 1, key))
+                                    ? std::optional(place_of(memory_cells::weight(step + 1, key)))
                                     : std::nullopt,
                                 std::nullopt});
     }
@@ -140,7 +147,9 @@ std::optional<Explained> MemoryLens::explain_energy(Subject& subject, Index step
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_weight(Subject& subject, Index step, Index key) const {
+std::optional<Explained> MemoryLens::explain_weight(Subject& subject, const LensCell& cell) {
+    const Index step = cell.at[0], key = cell.at[1];
+    if (step == 0 || !has_step(step)) return std::nullopt;
     const auto found = std::ranges::lower_bound(patterns_->keys, key);
     if (found == patterns_->keys.end() || *found != key) return std::nullopt;
     const auto j = static_cast<std::size_t>(found - patterns_->keys.begin());
@@ -185,7 +194,9 @@ std::optional<Explained> MemoryLens::explain_weight(Subject& subject, Index step
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_state(Subject& subject, Index step, Index component) const {
+std::optional<Explained> MemoryLens::explain_state(Subject& subject, const LensCell& cell) {
+    const Index step = cell.at[0], component = cell.at[1];
+    if (!has_step(step) || component >= patterns_->components) return std::nullopt;
     const auto a = static_cast<std::size_t>(component);
     const auto& points = path_->points();
     const Attention& attention = *subject.attention();
@@ -229,14 +240,16 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, Index step,
         const double weight = look.weights[static_cast<std::size_t>(j)],
                      value = static_cast<double>(patterns_->at(j)[a]);
         out.operands.push_back({in_quotes(label_at(attention.key_names(), key)), weight, value,
-                                weight * value, place_of(memory_rows::weight + step, key),
+                                weight * value, place_of(memory_cells::weight(step, key)),
                                 places(Stage::k, key, component)});
     }
     add_line(out, "state", "dot(weights, k)", out.f64);
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_moved(Index step) const {
+std::optional<Explained> MemoryLens::explain_moved(Subject&, const LensCell& cell) {
+    const Index step = cell.at[0];
+    if (step == 0 || !has_step(step)) return std::nullopt;
     const auto& points = path_->points();
     Explained out;
     out.title = "How far step " + std::to_string(step) + " moved ξ";
@@ -250,7 +263,9 @@ std::optional<Explained> MemoryLens::explain_moved(Index step) const {
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_effective(Subject& subject, Index step) const {
+std::optional<Explained> MemoryLens::explain_effective(Subject& subject, const LensCell& cell) {
+    const Index step = cell.at[0];
+    if (step == 0 || !has_step(step)) return std::nullopt;
     const auto& before = path_->points()[static_cast<std::size_t>(step - 1)].state;
     const HopfieldLook<double> look = in_double(*patterns_, *beta_, before);
     const std::vector<float> run = in_single(*patterns_, *beta_, before).weights;
@@ -271,7 +286,7 @@ std::optional<Explained> MemoryLens::explain_effective(Subject& subject, Index s
         const Index key = patterns_->keys[static_cast<std::size_t>(j)];
         out.operands.push_back({in_quotes(label_at(subject.attention()->key_names(), key)), weight,
                                 -std::log(weight), -weight * std::log(weight),
-                                place_of(memory_rows::weight + step, key), std::nullopt});
+                                place_of(memory_cells::weight(step, key)), std::nullopt});
     }
     const double entropy = std::log(out.f64);
     add_step(out, "S", "", entropy);
@@ -283,8 +298,10 @@ std::optional<Explained> MemoryLens::explain_effective(Subject& subject, Index s
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_query(Subject& subject, Index query, bool all) const {
-    if (!moves_) return std::nullopt;
+std::optional<Explained> MemoryLens::explain_query(Subject& subject, const LensCell& cell) {
+    const bool all = cell.at[0] == 1;
+    const Index query = cell.at[1];
+    if (!has_step(0) || !moves_) return std::nullopt;
     const auto row = std::ranges::find(moves_->rows(), query, &QueryMoves::Row::query);
     if (row == moves_->rows().end()) return std::nullopt;
     const Attention& attention = *subject.attention();

@@ -2,9 +2,11 @@
 // classical network beside it.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/binary_memory.hpp"
@@ -16,19 +18,24 @@
 
 namespace attn::app {
 
-// The rows of the lens's own cells, Stage::lens.
-namespace memory_rows {
-inline constexpr Index energy = 0;     // the column is a step
-inline constexpr Index moved = 1;      // in a step
-inline constexpr Index effective = 2;  // patterns, of a step
-inline constexpr Index first = 3;      // the column is a query of the head
-inline constexpr Index all = 4;
-inline constexpr Index flip = 5;  // energy of the classical network; the column is how many bits were flipped
-inline constexpr Index field = 6;        // the column is a bit
-inline constexpr Index capacity = 7;     // + network; the column is a load
-inline constexpr Index weight = 10'000;  // + step, from 1 on; the column is a key
-inline constexpr Index state = 20'000;   // + step; the column is a component
-}  // namespace memory_rows
+// The lens's own numbers.
+namespace memory_cells {
+inline constexpr std::array<std::string_view, 2> steps_words{"one", "all"};
+inline constexpr std::array<std::string_view, 2> network_words{"classical", "modern"};
+
+inline constexpr CellKind energy{"energy", {CellAxis{"step"}}};
+inline constexpr CellKind update_norm{"update_norm", {CellAxis{"step"}}};
+inline constexpr CellKind effective_keys{"effective_keys", {CellAxis{"step"}}};
+inline constexpr CellKind weight{"weight", {CellAxis{"step"}, {"key"}}};  // from step 1 on
+inline constexpr CellKind state{"state", {CellAxis{"step"}, {"component"}}};
+inline constexpr CellKind distance{"distance", {CellAxis{"steps", steps_words}, {"query"}}};  // from q
+// Of the classical network.
+inline constexpr CellKind classical_energy{"classical_energy", {CellAxis{"flips"}}};
+inline constexpr CellKind local_field{"local_field", {CellAxis{"bit"}}};
+inline constexpr CellKind capacity{"capacity", {CellAxis{"network", network_words}, {"load"}}};
+}  // namespace memory_cells
+CellKinds memory_numbers();
+std::optional<CellRef> packed_memory_cell(Index row, Index col);
 
 class MemoryLens final : public Lens {
   public:
@@ -101,21 +108,24 @@ class MemoryLens final : public Lens {
     std::optional<double> off_attention();
     std::vector<Table> modern_tables(Subject& subject) const;
     std::vector<Table> classical_tables() const;
-    CellPlace place_of(Index row, Index col) const;
+    CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
     Index stored() const;  // the pattern of the cue, as far as there is one
     // Wrong bits at first and in the end.
     std::array<Index, 2> wrong_bits() const;
 
-    std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
-    std::optional<Explained> explain_energy(Subject& subject, Index step) const;
-    std::optional<Explained> explain_weight(Subject& subject, Index step, Index key) const;
-    std::optional<Explained> explain_state(Subject& subject, Index step, Index component) const;
-    std::optional<Explained> explain_moved(Index step) const;
-    std::optional<Explained> explain_effective(Subject& subject, Index step) const;
-    std::optional<Explained> explain_query(Subject& subject, Index query, bool all) const;
-    std::optional<Explained> explain_flip(Index flips) const;
-    std::optional<Explained> explain_field(Index bit) const;
-    std::optional<Explained> explain_capacity(CapacityTrials::Network network, Index load) const;
+    friend CellKinds memory_numbers();
+    static const std::array<LensNumber<MemoryLens>, 9> declared;
+    bool has_step(Index step) const;
+    bool recalls() const { return now().network == MemoryNetwork::classical && recall_; }
+    std::optional<Explained> explain_energy(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_moved(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_effective(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_state(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_query(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_flip(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_field(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_capacity(Subject& subject, const LensCell& cell);
     std::optional<CellPlace> state_place(Index step, Index component) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);

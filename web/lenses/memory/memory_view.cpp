@@ -40,16 +40,18 @@ double four_digits(double value) {
     return std::strtod(text, nullptr);
 }
 
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 void answer(const Drawing& drawing, const ui::ChartReply& reply, std::optional<CellRef> cell) {
     if (!cell) return;
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, *cell);
 }
 
-void draw_grid(const Drawing& drawing, const ui::MatrixGrid& grid, const ui::GridMetrics& metrics, ImVec2 at,
+void draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, const ui::GridMetrics& metrics, ImVec2 at,
                const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of) {
+    if (const auto& pin = drawing.state().pin)
+        for (Index r = 0; r < grid.values->rows && !grid.pinned; ++r)
+            for (Index c = 0; c < grid.values->cols; ++c)
+                if (cell_of({r, c}) == *pin) grid.pinned = {r, c};
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
     if (reply.hovered)
         if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
@@ -65,10 +67,6 @@ namespace {
 
 void draw_below(const Drawing& drawing, ui::MatrixGrid& grid, float width,
                 const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of) {
-    if (const auto& pin = drawing.state().pin)
-        for (Index r = 0; r < grid.values->rows && !grid.pinned; ++r)
-            for (Index c = 0; c < grid.values->cols; ++c)
-                if (cell_of({r, c}) == *pin) grid.pinned = {r, c};
     const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     draw_grid(drawing, grid, metrics, at, cell_of);
@@ -194,8 +192,7 @@ void MemoryLens::draw_path(const Drawing& drawing, Subject& subject, float width
         .y = ui::fitted("energy, in units of q · k", curves, false)};
     const ui::ChartReply reply = ui::chart(chart, width, energy_height, curves);
     answer(drawing, reply,
-           reply.over ? std::optional(own_cell(memory_rows::energy, static_cast<Index>(reply.over->point)))
-                      : std::nullopt);
+           reply.over ? std::optional(memory_cells::energy(reply.over->point)) : std::nullopt);
 
     static const std::vector<std::string> columns{"energy", "moved by", "keys, e^S"};
     const std::vector<Index> steps = steps_shown();
@@ -223,7 +220,9 @@ void MemoryLens::draw_path(const Drawing& drawing, Subject& subject, float width
     draw_below(drawing, grid, width, [&](ui::CellAt at) -> std::optional<CellRef> {
         const Index t = steps[static_cast<std::size_t>(at.first)];
         if (at.second > 0 && t == 0) return std::nullopt;
-        return own_cell(memory_rows::energy + at.second, t);
+        return at.second == 0   ? memory_cells::energy(t)
+               : at.second == 1 ? memory_cells::update_norm(t)
+                                : memory_cells::effective_keys(t);
     });
     draw_end(subject);
 }
@@ -257,14 +256,12 @@ void MemoryLens::draw_weights(const Drawing& drawing, Subject& subject, float wi
     grid.column_axis = "key";
     const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
         const Index j = keys[static_cast<std::size_t>(at.second)];
-        return own_cell(memory_rows::weight + steps[static_cast<std::size_t>(at.first)],
-                        patterns_->keys[static_cast<std::size_t>(j)]);
+        return memory_cells::weight(steps[static_cast<std::size_t>(at.first)],
+                                    patterns_->keys[static_cast<std::size_t>(j)]);
     };
     draw_below(drawing, grid, width, cell_of);
-    if (const auto& cell = drawing.now.cell; cell && cell->stage == Stage::lens &&
-                                             cell->row > memory_rows::weight &&
-                                             cell->row < memory_rows::state)
-        drawing.point(row_.query, cell->col);
+    if (const auto& cell = drawing.now.cell; cell && cell->is(memory_cells::weight))
+        drawing.point(row_.query, cell->own.at[1]);
 }
 
 void MemoryLens::draw_states(const Drawing& drawing, float width) {
@@ -287,7 +284,7 @@ void MemoryLens::draw_states(const Drawing& drawing, float width) {
     grid.column_axis = "component";
     grid.is_signed = true;
     draw_below(drawing, grid, width, [&](ui::CellAt at) -> std::optional<CellRef> {
-        return own_cell(memory_rows::state + steps[static_cast<std::size_t>(at.first)], at.second);
+        return memory_cells::state(steps[static_cast<std::size_t>(at.first)], at.second);
     });
 }
 
@@ -321,8 +318,7 @@ void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float widt
             parts::choose_tokens(drawing, query, drawing.selection().key);
     if (reply.over)
         answer(drawing, reply,
-               own_cell(reply.over->curve == 0 ? memory_rows::first : memory_rows::all,
-                        moves_->rows()[reply.over->point].query));
+               memory_cells::distance(reply.over->curve, moves_->rows()[reply.over->point].query));
     std::string text;
     if (moves_->count() < attention.queries())
         text = "Over " + std::to_string(moves_->count()) + " of " + many(attention.queries(), "query row") +

@@ -6,8 +6,9 @@
 
 namespace attn::app {
 
-std::optional<Explained> MemoryLens::explain_flip(Index flips) const {
-    if (flips >= std::ssize(recall_->energies())) return std::nullopt;
+std::optional<Explained> MemoryLens::explain_flip(Subject&, const LensCell& cell) {
+    const Index flips = cell.at[0];
+    if (!recalls() || flips >= std::ssize(recall_->energies())) return std::nullopt;
     Bits state = cue_;
     for (Index i = 0; i < flips; ++i) {
         auto& bit = state[static_cast<std::size_t>(recall_->flips()[static_cast<std::size_t>(i)])];
@@ -38,8 +39,9 @@ std::optional<Explained> MemoryLens::explain_flip(Index flips) const {
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_field(Index bit) const {
-    if (bit >= bits_->bits()) return std::nullopt;
+std::optional<Explained> MemoryLens::explain_field(Subject&, const LensCell& cell) {
+    const Index bit = cell.at[0];
+    if (!recalls() || bit >= bits_->bits()) return std::nullopt;
     const Bits& state = recall_->state();
     Explained out;
     out.title = "Field of bit " + std::to_string(bit);
@@ -55,7 +57,7 @@ std::optional<Explained> MemoryLens::explain_field(Index bit) const {
         if (j != bit)
             terms.push_back(
                 {j, bits_->weight(bit, j), static_cast<double>(state[static_cast<std::size_t>(j)])});
-    const PlaceOf field = [&](Index j) { return place_of(memory_rows::field, j); };
+    const PlaceOf field = [&](Index j) { return place_of(memory_cells::local_field(j)); };
     add_terms(out, terms, nullptr, field, {"weights", "bits"});
     add_line(out, "field", "dot(weights, bits)", out.f64);
     const bool up = state[static_cast<std::size_t>(bit)] > 0;
@@ -64,8 +66,11 @@ std::optional<Explained> MemoryLens::explain_field(Index bit) const {
     return out;
 }
 
-std::optional<Explained> MemoryLens::explain_capacity(CapacityTrials::Network network, Index load) const {
-    if (!capacity_ || load >= CapacityTrials::loads || capacity_->seeds_done() == 0) return std::nullopt;
+std::optional<Explained> MemoryLens::explain_capacity(Subject&, const LensCell& cell) {
+    const auto network = static_cast<CapacityTrials::Network>(cell.at[0]);
+    const Index load = cell.at[1];
+    if (!recalls() || !capacity_ || load >= CapacityTrials::loads || capacity_->seeds_done() == 0)
+        return std::nullopt;
     const auto& shares = capacity_->shares(network, load);
     const Index seeds = capacity_->seeds_done();
     Explained out;

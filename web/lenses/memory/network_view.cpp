@@ -68,12 +68,8 @@ void MemoryLens::draw_bits(const Drawing& drawing, float width) {
         metrics.numbers = false;
         const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
             const Index i = at.first * side + at.second;
-            return &values == &end && i < bits ? std::optional(own_cell(memory_rows::field, i))
-                                               : std::nullopt;
+            return &values == &end && i < bits ? std::optional(memory_cells::local_field(i)) : std::nullopt;
         };
-        if (const auto& pin = state().pin; &values == &end && pin && pin->stage == Stage::lens &&
-                                           pin->row == memory_rows::field && pin->col < bits)
-            grid.pinned = {pin->col / side, pin->col % side};
         const ImVec2 size = ui::grid_size(grid, metrics);
         draw_grid(drawing, grid, metrics, lines.place({std::max(size.x, picture), size.y}), cell_of);
     };
@@ -105,8 +101,7 @@ void MemoryLens::draw_flips(const Drawing& drawing, float width) {
                           .y = ui::fitted("energy", curves, false)};
     const ui::ChartReply reply = ui::chart(chart, width, flips_height, curves);
     answer(drawing, reply,
-           reply.over ? std::optional(own_cell(memory_rows::flip, static_cast<Index>(reply.over->point)))
-                      : std::nullopt);
+           reply.over ? std::optional(memory_cells::classical_energy(reply.over->point)) : std::nullopt);
 }
 
 void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
@@ -152,8 +147,7 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
     }
     answer(drawing, reply,
            reply.over && reply.over->curve < 2
-               ? std::optional(own_cell(memory_rows::capacity + static_cast<Index>(reply.over->curve),
-                                        static_cast<Index>(reply.over->point)))
+               ? std::optional(memory_cells::capacity(reply.over->curve, reply.over->point))
                : std::nullopt);
     std::string text = std::to_string(capacity_->seeds_done()) + " of " +
                        std::to_string(CapacityTrials::seeds) + " seeds, " + cues_told(*capacity_) + " with " +
