@@ -134,8 +134,8 @@ test('the histogram counts the seeded pairs beside the exact density', { fragmen
     await explorer.hover('chart/products');
     await explorer.page.mouse.down();
     await explorer.page.mouse.up();
-    await explorer.untilState('a bin', ({ pin }) => pin?.[0] === 'number' && pin[1] === 0 && pin[2] === 20);
-    const why = await explorer.ask('explain', 'number', 0, 20, 0, 0);
+    await explorer.untilState('a bin', ({ pin }) => pin?.[0] === 'scale.histogram.20');
+    const why = await explorer.explain('number', 0, 20);
     assert.equal(why.f64, counts[20]);
 });
 
@@ -154,8 +154,8 @@ test('a tutorial\'s rows, by keyboard alone, and what is printed there', { fragm
     await explorer.settled();
     await page.getByRole('heading', { name: 'Weight of "key 0", no scale' }).waitFor();
     await first.press('Enter');
-    await explorer.untilState('the weight to be pinned', ({ pin }) => pin?.[0] === 'number' && pin[1] === 1 && pin[2] === 0);
-    const { note, f64 } = await explorer.ask('explain', 'number', 1, 0, 0, 0);
+    await explorer.untilState('the weight to be pinned', ({ pin }) => pin?.[0] === 'scale.weight.0.0');
+    const { note, f64 } = await explorer.explain('number', 1, 0);
     assert.equal(note, '“Attention: The Heart of Transformers” prints 0.5; exact is 0.599021.');
     near([f64], [Math.exp(1.5) / (Math.exp(1.5) + 3)], 1e-12, 'f64');
 
@@ -197,9 +197,9 @@ test('a head of one\'s own tensors: its rows with the scale left out and doubled
 
         // A score explains itself down to q and k.
         await explorer.click('scale/row/1/0');
-        const { pin } = await explorer.untilState('a weight', (state) => state.pin?.[0] === 'number');
-        const { operands, f64 } = await explorer.ask('explain', 'number', pin[1], pin[2], 0, 0);
-        const key = Math.floor(pin[2] / 4);
+        const { pin } = await explorer.untilState('a weight', (state) => state.pin?.[0].startsWith('scale.weight.1.'));
+        const { operands, f64 } = await explorer.ask('explain', pin[0]);
+        const key = Number(pin[0].split('.')[3]);
         near(operands.map(([left, right]) => [left, right]), q[n - 2].map((x, a) => [x, k[key][a]]), 0, 'operands');
         near([f64], [softmax(scores(n - 2), 1)[key]], 1e-12, 'f64');
     });

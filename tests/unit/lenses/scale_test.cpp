@@ -10,6 +10,7 @@
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -357,8 +358,7 @@ TEST_CASE("a row of many keys comes scale by scale, and a head with NaN leaves t
     screen.draw();
     CHECK(scale_in(screen).rules(subject_in(screen.visit)).size() < scale_rules);
     CHECK_FALSE(scale_in(screen).tables(subject_in(screen.visit)).empty());
-    CHECK_FALSE(scale_in(screen).explain(subject_in(screen.visit),
-                                         {{0, 0}, cell_of(ScaleNumber::weight, column_of(0, 3))}));
+    CHECK_FALSE(why(screen.visit, scale_cells::weight(3, 0)));
     screen.settle();
     const auto& rules = scale_in(screen).rules(subject_in(screen.visit));
     REQUIRE(rules.size() == scale_rules);
@@ -378,37 +378,40 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(OpenLens{"scale"});
-    const auto explained_at = [&](ScaleNumber number, Index column) {
-        const Selection& s = screen.visit.state().selection;
-        return scale_in(screen).explain(subject_in(screen.visit),
-                                        {{s.layer, s.head}, cell_of(number, column)});
-    };
-    const auto check = [&](ScaleNumber number, Index columns) {
-        for (Index column = 0; column < columns; ++column) {
-            const auto why = explained_at(number, column);
-            INFO("number " << static_cast<Index>(number) << ", column " << column);
-            REQUIRE(why);
-            CHECK_FALSE(why->title.empty());
-            CHECK(std::isfinite(why->f64));
-            CHECK_THAT(why->f32, WithinAbs(why->f64, 1e-5 * (1 + std::abs(why->f64))));
-            if (!why->lines.empty()) CHECK(why->lines.back().value == why->f64);
+    // Every number of a kind, and none beyond it.
+    const auto check = [&](const CellKind& kind, std::array<Index, 3> sizes) {
+        for (Index i = 0; i < sizes[0] * sizes[1] * sizes[2]; ++i) {
+            const CellRef cell{
+                .stage = Stage::lens,
+                .own = {&kind, {i / sizes[2] / sizes[1], i / sizes[2] % sizes[1], i % sizes[2]}}};
+            const auto told = why(screen.visit, cell);
+            INFO(write_cell(cell));
+            REQUIRE(told);
+            CHECK_FALSE(told->title.empty());
+            CHECK(std::isfinite(told->f64));
+            CHECK_THAT(told->f32, WithinAbs(told->f64, 1e-5 * (1 + std::abs(told->f64))));
+            if (!told->lines.empty()) CHECK(told->lines.back().value == told->f64);
         }
-        CHECK_FALSE(explained_at(number, columns));
-        CHECK_FALSE(explained_at(number, position_limit - 1));
+        for (std::size_t axis = 0; axis < kind.rank(); ++axis)
+            for (const Index beyond : {sizes[axis], position_limit}) {
+                CellRef cell{.stage = Stage::lens, .own = {&kind}};
+                cell.own.at[axis] = beyond;
+                CHECK_FALSE(why(screen.visit, cell));
+            }
     };
     for (const ScaleRow rows : {ScaleRow::seeded, ScaleRow::hundred, ScaleRow::ninety}) {
         screen.visit.perform(SetScale{{.components = 40, .row = rows, .keys = 6}});
         screen.settle();
         const Index keys = std::ssize(scale_in(screen).rules(subject_in(screen.visit)).front().weights);
-        check(ScaleNumber::pairs, ScaleHistogram::bins);
-        check(ScaleNumber::weight, keys * 4);
-        check(ScaleNumber::measure, 12);
-        check(ScaleNumber::curve, 16 * std::ssize(ScaleCurves::points()));
-        CHECK_FALSE(explained_at(ScaleNumber::component, 0));
-        CHECK_FALSE(explained_at(ScaleNumber::grown, 0));
+        check(scale_cells::histogram, {ScaleHistogram::bins, 1, 1});
+        check(scale_cells::weight, {4, keys, 1});
+        check(scale_cells::measure, {3, 4, 1});
+        check(scale_cells::curve, {4, 4, std::ssize(ScaleCurves::points())});
+        CHECK_FALSE(why(screen.visit, scale_cells::component_variance(0)));
+        CHECK_FALSE(why(screen.visit, scale_cells::cumulative_variance(1)));
     }
     screen.visit.perform(SetScale{{.row = ScaleRow::two}});
-    const auto printed = explained_at(ScaleNumber::weight, 0);
+    const auto printed = why(screen.visit, scale_cells::weight(0, 0));
     REQUIRE(printed);
     CHECK(printed->note == "“Attention: The Heart of Transformers” prints 0.5; exact is 0.599021.");
 
@@ -416,16 +419,21 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
     screen.visit.perform(SetScale{{.vectors = ScaleVectors::head}});
     screen.settle();
     const auto record = sentence_in(screen.visit).run()->record(1);
-    check(ScaleNumber::pairs, ScaleHistogram::bins);
-    check(ScaleNumber::weight, record->keys() * 4);
-    check(ScaleNumber::measure, 12);
-    check(ScaleNumber::component, record->d_k());
-    check(ScaleNumber::grown, record->d_k());
-    CHECK_FALSE(explained_at(ScaleNumber::curve, 0));
-    CHECK_FALSE(
-        scale_in(screen).explain(subject_in(screen.visit), {{1, 2}, {.stage = Stage::lens, .row = 6}}));
+    check(scale_cells::histogram, {ScaleHistogram::bins, 1, 1});
+    check(scale_cells::weight, {4, record->keys(), 1});
+    check(scale_cells::measure, {3, 4, 1});
+    check(scale_cells::component_variance, {record->d_k(), 1, 1});
+    for (Index components = 1; components <= record->d_k(); ++components) {
+        const auto told = why(screen.visit, scale_cells::cumulative_variance(components));
+        REQUIRE(told);
+        CHECK_THAT(told->f32, WithinAbs(told->f64, 1e-5 * (1 + told->f64)));
+        CHECK(told->lines.back().value == told->f64);
+    }
+    for (const Index none : {Index{0}, record->d_k() + 1})
+        CHECK_FALSE(why(screen.visit, scale_cells::cumulative_variance(none)));
+    CHECK_FALSE(why(screen.visit, scale_cells::curve(0, 0, 0)));
     // Without a scale, the weight of key 1 is that of the raw scores, and its terms lead on to q and k.
-    const auto weight = explained_at(ScaleNumber::weight, 1 * 4 + 1);
+    const auto weight = why(screen.visit, scale_cells::weight(1, 1));
     double sum = 0;
     for (Index key = 0; key <= 4; ++key)
         sum += std::exp(static_cast<double>(record->cell(Stage::raw, 2, 4, key)));

@@ -10,10 +10,6 @@ namespace attn::app {
 
 namespace {
 
-CellPlace weight_place(HeadIndex head, Index key, std::size_t rule) {
-    return {head, cell_of(ScaleNumber::weight, column_of(key, rule))};
-}
-
 // The numbers of several seeds, of which the mean is shown.
 void add_mean(Explained& out, std::span<const double> values, std::uint32_t first_seed) {
     const double share = 1 / static_cast<double>(values.size());
@@ -30,31 +26,37 @@ void add_mean(Explained& out, std::span<const double> values, std::uint32_t firs
 }  // namespace
 
 std::optional<Explained> ScaleLens::explain(Subject& subject, const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (cell.stage != Stage::lens) return subject.explain_at(place);
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention()) return std::nullopt;
-    const Index points = std::ssize(ScaleCurves::points());
-    const auto rule_of = [](Index column) { return static_cast<std::size_t>(column) % scale_rules; };
-    const auto measure_of = [](Index column) {
-        return static_cast<RowMeasure>(column / static_cast<Index>(scale_rules));
-    };
-    switch (static_cast<ScaleNumber>(cell.row)) {
-        case ScaleNumber::pairs: return explain_pairs(subject, cell.col);
-        case ScaleNumber::weight:
-            return explain_weight(subject, place.head, cell.col / static_cast<Index>(scale_rules),
-                                  rule_of(cell.col));
-        case ScaleNumber::measure:
-            return explain_measure(subject, place.head, measure_of(cell.col), rule_of(cell.col));
-        case ScaleNumber::curve:
-            return explain_curve(subject, measure_of(cell.col / points), rule_of(cell.col / points),
-                                 static_cast<std::size_t>(cell.col % points));
-        case ScaleNumber::component: return explain_component(subject, place.head, cell.col);
-        case ScaleNumber::grown: return explain_grown(subject, cell.col + 1);
-    }
-    return std::nullopt;
+    return explain_by(declared, *this, subject, place.cell.own);
 }
 
-std::optional<Explained> ScaleLens::explain_pairs(Subject& subject, Index bin) {
+const std::array<LensNumber<ScaleLens>, 6> ScaleLens::declared{{
+    {&scale_cells::histogram, &ScaleLens::explain_histogram},
+    {&scale_cells::weight, &ScaleLens::explain_weight},
+    {&scale_cells::measure, &ScaleLens::explain_measure},
+    {&scale_cells::curve, &ScaleLens::explain_curve},
+    {&scale_cells::component_variance, &ScaleLens::explain_component},
+    {&scale_cells::cumulative_variance, &ScaleLens::explain_cumulative},
+}};
+
+CellKinds scale_numbers() { return kinds_of(ScaleLens::declared); }
+
+std::optional<CellRef> packed_scale_cell(Index row, Index col) {
+    using namespace scale_cells;
+    switch (row) {
+        case 0: return histogram(col);
+        case 1: return weight(col % 4, col / 4);
+        case 2: return col < 12 ? std::optional(measure(col / 4, col % 4)) : std::nullopt;
+        case 3: return col < 16 * 24 ? std::optional(curve(col / 96, col / 24 % 4, col % 24)) : std::nullopt;
+        case 4: return component_variance(col);
+        case 5: return cumulative_variance(col + 1);
+        default: return std::nullopt;
+    }
+}
+
+std::optional<Explained> ScaleLens::explain_histogram(Subject& subject, const LensCell& cell) {
+    const Index bin = cell.at[0];
     if (bin >= ScaleHistogram::bins) return std::nullopt;
     const ScaleHistogram& all = histogram(subject);
     const bool of_head = products_->from.source.record != nullptr;
@@ -84,9 +86,10 @@ std::optional<Explained> ScaleLens::explain_pairs(Subject& subject, Index bin) {
     return out;
 }
 
-std::optional<Explained> ScaleLens::explain_weight(Subject& subject, HeadIndex head, Index key,
-                                                   std::size_t rule) {
+std::optional<Explained> ScaleLens::explain_weight(Subject& subject, const LensCell& cell) {
     const Row& shown = row(subject);
+    const auto rule = static_cast<std::size_t>(cell.at[0]);
+    const Index key = cell.at[1];
     if (key >= std::ssize(shown.names) || rule >= shown.rules.size()) return std::nullopt;
     const RuledRow& ruled = shown.rules[rule];
     const bool of_head = row_->from.source.record != nullptr;
@@ -103,7 +106,7 @@ std::optional<Explained> ScaleLens::explain_weight(Subject& subject, HeadIndex h
     out.f32 = static_cast<double>(why.f32);
     out.f64 = why.f64;
     out.formula = formula_of(Stage::weight, {}, 0);
-    const Places places{head};
+    const Places places{subject.chosen_head()};
     if (!printed) {
         const auto components = [&](Stage stage, Index row) -> PlaceOf {
             if (!of_head) return nullptr;
@@ -126,9 +129,9 @@ std::optional<Explained> ScaleLens::explain_weight(Subject& subject, HeadIndex h
     return out;
 }
 
-std::optional<Explained> ScaleLens::explain_measure(Subject& subject, HeadIndex head, RowMeasure measure,
-                                                    std::size_t rule) {
-    if (measure > RowMeasure::gradient) return std::nullopt;
+std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const LensCell& cell) {
+    const auto measure = static_cast<RowMeasure>(cell.at[0]);
+    const auto rule = static_cast<std::size_t>(cell.at[1]);
     const Row& shown = row(subject);
     if (rule >= shown.rules.size()) return std::nullopt;
     const RuledRow& ruled = shown.rules[rule];
@@ -147,8 +150,8 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, HeadIndex 
                              : measure == RowMeasure::entropy ? (a > 0 ? -std::log(a) : 0)
                                                               : (a == out.f64 ? 1 : 0);
         if (measure == RowMeasure::largest && a != out.f64) continue;
-        out.operands.push_back(
-            {shown.names[i], left, right, left * right, weight_place(head, static_cast<Index>(i), rule)});
+        out.operands.push_back({shown.names[i], left, right, left * right,
+                                CellPlace{subject.chosen_head(), scale_cells::weight(rule, i)}});
         sum += left * right;
         if (measure == RowMeasure::largest) break;
     }
@@ -188,10 +191,11 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, HeadIndex 
     return out;
 }
 
-std::optional<Explained> ScaleLens::explain_curve(Subject& subject, RowMeasure measure, std::size_t rule,
-                                                  std::size_t point) {
+std::optional<Explained> ScaleLens::explain_curve(Subject& subject, const LensCell& cell) {
+    const auto measure = static_cast<RowMeasure>(cell.at[0]);
+    const auto rule = static_cast<std::size_t>(cell.at[1]), point = static_cast<std::size_t>(cell.at[2]);
     const ScaleCurves& over = curves();
-    if (measure > RowMeasure::variance || over.seeds_done() == 0 || source(subject).record)
+    if (point >= ScaleCurves::points().size() || over.seeds_done() == 0 || source(subject).record)
         return std::nullopt;
     const ScaleState& now = state().of<ScaleState>();
     const Index d = ScaleCurves::points()[point];
@@ -219,12 +223,13 @@ std::optional<Explained> ScaleLens::explain_curve(Subject& subject, RowMeasure m
     return out;
 }
 
-std::optional<Explained> ScaleLens::explain_component(Subject& subject, HeadIndex head, Index component) {
+std::optional<Explained> ScaleLens::explain_component(Subject& subject, const LensCell& cell) {
+    const Index component = cell.at[0];
     const ComponentVariances* of = variances(subject);
     if (!of || component >= of->components() || !of->done()) return std::nullopt;
     Explained out;
     Explained::Vector products{"products", {}};
-    const Places places{head};
+    const Places places{subject.chosen_head()};
     double sum = 0;
     of->for_each([&](const HeadPairs::Pair& pair, const float* q, const float* k) {
         const auto left = static_cast<double>(q[component]), right = static_cast<double>(k[component]);
@@ -252,9 +257,10 @@ std::optional<Explained> ScaleLens::explain_component(Subject& subject, HeadInde
     return out;
 }
 
-std::optional<Explained> ScaleLens::explain_grown(Subject& subject, Index components) {
+std::optional<Explained> ScaleLens::explain_cumulative(Subject& subject, const LensCell& cell) {
+    const Index components = cell.at[0];
     const ComponentVariances* of = variances(subject);
-    if (!of || components > of->components() || !of->done()) return std::nullopt;
+    if (!of || components == 0 || components > of->components() || !of->done()) return std::nullopt;
     Explained out;
     Explained::Vector sums{"sums", {}};
     of->for_each([&](const HeadPairs::Pair&, const float* q, const float* k) {

@@ -114,13 +114,11 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
     static constexpr std::array<const char*, row_measures> names{"entropy", "largest", "‖∂A/∂S‖"};
     const std::array<double, row_measures> most{even, 1, most_gradient};
     std::vector<ui::Bar> bars;
-    const auto measure_cell = [&](Index measure) {
-        return cell_of(ScaleNumber::measure, column_of(measure, r));
-    };
+    const auto measure_cell = [&](auto measure) { return scale_cells::measure(measure, r); };
     for (std::size_t m = 0; m < row_measures; ++m) {
         const double value = measured(rule.exact_saturation, static_cast<RowMeasure>(m));
-        bars.push_back({names[m], static_cast<float>(value / most[m]), fixed(value, 4),
-                        lit(measure_cell(static_cast<Index>(m))), false});
+        bars.push_back(
+            {names[m], static_cast<float>(value / most[m]), fixed(value, 4), lit(measure_cell(m)), false});
     }
     const ui::ColourScale scale = ui::sequential_scale(1);
     if (const auto over =
@@ -130,8 +128,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
     // The head's own weights are its own cells.
     const bool own = row_->from.source.record && r == 0;
     const auto weight_cell = [&](Index key) {
-        return own ? CellRef{Stage::weight, shown.row.query, key}
-                   : cell_of(ScaleNumber::weight, column_of(key, r));
+        return own ? CellRef{Stage::weight, shown.row.query, key} : scale_cells::weight(r, key);
     };
     bars.clear();
     // The strongest, and the chosen one of a head's row.
@@ -195,7 +192,7 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
     const ui::ChartReply reply = ui::chart(chart, width, of_variance ? 300 : curve_height, drawn);
     std::optional<CellRef> cell;
     if (reply.over && reply.over->curve < scale_rules)
-        cell = cell_of(ScaleNumber::curve, column_of(measure, reply.over->curve, reply.over->point));
+        cell = scale_cells::curve(measure, reply.over->curve, reply.over->point);
     answer(drawing, reply, cell);
 }
 

@@ -9,17 +9,6 @@
 
 namespace attn::app {
 
-CellRef cell_of(ScaleNumber number, Index column) {
-    return {.stage = Stage::lens, .row = static_cast<Index>(number), .col = column};
-}
-Index column_of(Index of, std::size_t rule) {
-    return of * static_cast<Index>(scale_rules) + static_cast<Index>(rule);
-}
-Index column_of(RowMeasure measure, std::size_t rule, std::size_t point) {
-    return column_of(static_cast<Index>(measure), rule) * std::ssize(ScaleCurves::points()) +
-           static_cast<Index>(point);
-}
-
 ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
     constexpr double reach_in_spreads = 4;
     constexpr int points =

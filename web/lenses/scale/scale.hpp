@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lenses/lens.hpp"
@@ -20,15 +21,25 @@ struct ChartReply;
 
 namespace attn::app {
 
-// The lens's own numbers are the rows of Stage::lens; what the columns are:
-enum class ScaleNumber : Index {
-    pairs,      // bin
-    weight,     // key · 4 + rule
-    measure,    // measure · 4 + rule
-    curve,      // (measure · 4 + rule) · points + point
-    component,  // component
-    grown,      // components − 1
-};
+// The lens's own numbers. A rule is one of the four that stand beside each other, whose scales depend on what is shown.
+namespace scale_cells {
+inline constexpr std::array<std::string_view, curve_measures> measure_words{"entropy", "max_weight",
+                                                                            "jacobian_norm", "variance"};
+inline constexpr std::array<std::string_view, scale_rules> scale_words{"unscaled", "inverse_sqrt", "inverse",
+                                                                       "custom"};
+
+inline constexpr CellKind histogram{"histogram", {CellAxis{"bin"}}};
+inline constexpr CellKind weight{"weight", {CellAxis{"rule"}, {"key"}}};
+inline constexpr CellKind measure{
+    "measure", {CellAxis{"measure", std::span(measure_words).first<row_measures>()}, {"rule"}}};
+inline constexpr CellKind curve{
+    "curve",
+    {CellAxis{"measure", measure_words}, {"scale", scale_words}, {"point"}}};  // ScaleCurves::points()
+inline constexpr CellKind component_variance{"component_variance", {CellAxis{"component"}}};
+inline constexpr CellKind cumulative_variance{"cumulative_variance", {CellAxis{"components"}}};
+}  // namespace scale_cells
+CellKinds scale_numbers();
+std::optional<CellRef> packed_scale_cell(Index row, Index col);
 
 // How many pairs have which q · k, beside the theory of standard normal vectors.
 struct ScaleHistogram {
@@ -131,14 +142,14 @@ class ScaleLens final : public Lens {
     // Explains what is under the cursor and, where the chart's mark was dragged, sets d.
     void answer(const Drawing& drawing, const ui::ChartReply& reply, const std::optional<CellRef>& cell);
 
-    std::optional<Explained> explain_pairs(Subject& subject, Index bin);
-    std::optional<Explained> explain_weight(Subject& subject, HeadIndex head, Index key, std::size_t rule);
-    std::optional<Explained> explain_measure(Subject& subject, HeadIndex head, RowMeasure measure,
-                                             std::size_t rule);
-    std::optional<Explained> explain_curve(Subject& subject, RowMeasure measure, std::size_t rule,
-                                           std::size_t point);
-    std::optional<Explained> explain_component(Subject& subject, HeadIndex head, Index component);
-    std::optional<Explained> explain_grown(Subject& subject, Index components);
+    friend CellKinds scale_numbers();
+    static const std::array<LensNumber<ScaleLens>, 6> declared;
+    std::optional<Explained> explain_histogram(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_measure(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_curve(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_component(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_cumulative(Subject& subject, const LensCell& cell);
 
     std::optional<Kept<ProductsFrom, DotProducts>> products_;
     std::optional<Kept<Index, ScaleHistogram>> histogram_;  // of so many values of products_
@@ -147,10 +158,6 @@ class ScaleLens final : public Lens {
     std::optional<Kept<CurvesFrom, ScaleCurves>> curves_;
 };
 
-CellRef cell_of(ScaleNumber number, Index column);
-// The place of a weight, a measure or a point of a curve among the columns of its row.
-Index column_of(Index of, std::size_t rule);
-Index column_of(RowMeasure measure, std::size_t rule, std::size_t point);
 inline constexpr std::array row_measure_names{"entropy", "largest weight", "‖∂A/∂S‖", "variance"};
 
 }  // namespace attn::app

@@ -116,8 +116,7 @@ void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float w
     const std::array curves{bars, exact, limit};
     const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
     std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0)
-        cell = cell_of(ScaleNumber::pairs, static_cast<Index>(reply.over->point));
+    if (reply.over && reply.over->curve == 0) cell = scale_cells::histogram(reply.over->point);
     answer(drawing, reply, cell);
 
     const Moments moments = moments_of(std::span(counted.values()));
@@ -153,8 +152,7 @@ void ScaleLens::draw_grown(const Drawing& drawing, const ComponentVariances& of,
                           .marked = static_cast<double>(std::min(state().of<ScaleState>().components, d))};
     const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
     std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0)
-        cell = cell_of(ScaleNumber::grown, static_cast<Index>(reply.over->point));
+    if (reply.over && reply.over->curve == 0) cell = scale_cells::cumulative_variance(reply.over->point + 1);
     answer(drawing, reply, cell);
     ui::caption("Between the two curves are the covariances of the products.");
 }
@@ -173,8 +171,7 @@ void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances
                           .y = ui::fitted("variance of q_a k_a", curves, true)};
     const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
     std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0)
-        cell = cell_of(ScaleNumber::component, static_cast<Index>(reply.over->point));
+    if (reply.over && reply.over->curve == 0) cell = scale_cells::component_variance(reply.over->point);
     answer(drawing, reply, cell);
     ui::caption(("Over " + with_commas(of.counted()) + " pairs that the mask allows.").c_str());
 }
