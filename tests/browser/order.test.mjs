@@ -8,14 +8,11 @@ import { attention, near as allNear } from './lib/numbers.mjs';
 import { skip, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// The rows of the lens's cells, as web/lenses/order/order.hpp counts them.
-const rows = ['before', 'after', 'off', 'scheme_off', 'equal', 'shift_f32', 'shift_f64', 'score', 'pair', 'distance', 'length', 'wavelength'];
-const schemes = ['none', 'learned', 'sinusoidal', 'rotary', 'alibi', 'buckets'];
-const longest = 513, bins = 96;  // places in the columns of a scheme's curve and of a scaling's
+const schemes = ['none', 'learned', 'sinusoidal', 'rope', 'alibi', 't5'];
 
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
-const told = (explorer, number, column) => explorer.explain('number', rows.indexOf(number), column);
+const told = (explorer, ...name) => explorer.ask('explain', `order.${name.join('.')}`);
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 // RoPE of half pairs, base 10,000.
@@ -46,9 +43,9 @@ async function agrees(explorer, { q, k, v, order, scheme, tolerance = 1e-7 }) {
     const expected = outputs({ q, k, v, order, scheme }), before = outputs({ q, k, v, order: order.map((_, i) => i), scheme });
     for (const [place, token] of order.entries()) {
         const off = Math.max(...expected[place].map((each, b) => Math.abs(each - before[token][b])));
-        near((await told(explorer, 'off', token)).f32, off, 1e-6, `how far token ${token} is off under ${scheme}`);
+        near((await told(explorer, 'output_change', token)).f32, off, 1e-6, `how far token ${token} is off under ${scheme}`);
         for (const b of v[0].keys()) {
-            const { f32, f64 } = await told(explorer, 'after', token * v[0].length + b);
+            const { f32, f64 } = await told(explorer, 'output.permuted', token, b);
             near(f64, expected[place][b], tolerance, `output ${b} of token ${token} under ${scheme}`);
             near(f32, f64, 2e-6, `output ${b} of token ${token} under ${scheme} in f32`);
         }
@@ -70,7 +67,7 @@ test('Order: a token that is dragged takes its output along, until a scheme says
     await ordered(explorer, '1,2,0');
     await agrees(explorer, { ...example, order: [1, 2, 0], scheme: 'none' });
     assert.match((await explorer.state()).spoken, /^Without positions, every output moved along with its token; the largest difference is [\d.e-]+\.$/);
-    near((await told(explorer, 'scheme_off', 0)).f32, 0, 1e-6, 'without positions');
+    near((await told(explorer, 'largest_output_change.none')).f32, 0, 1e-6, 'without positions');
     for (const [label, scheme] of [['ALiBi', 'alibi'], ['sinusoidal', 'sinusoidal'], ['RoPE', 'rotary']]) {
         await explorer.click(`order/scheme/${label}`);
         await explorer.until(label, () => explorer.linked('order.positions'), (now) => now === label.toLowerCase());
@@ -100,11 +97,11 @@ test('Order: in GPT-2’s first layer positions are left out, and its own table 
     const n = Math.min(tiny.ids.length, 12);
     await explorer.click('order/preset/reverse');
     await ordered(explorer, Array.from({ length: n }, (_, i) => n - 1 - i).join());
-    near((await told(explorer, 'scheme_off', 0)).f32, 0, 1e-5, 'without positions and without the mask');
+    near((await told(explorer, 'largest_output_change.none')).f32, 0, 1e-5, 'without positions and without the mask');
     await explorer.click('order/mask/the head’s own');
     await explorer.until('the mask', () => explorer.linked('order.mask'), (now) => now === 'own');
     await explorer.settled();
-    assert.ok((await told(explorer, 'scheme_off', 0)).f32 > 1e-3, 'the causal mask alone says where a token stands');
+    assert.ok((await told(explorer, 'largest_output_change.none')).f32 > 1e-3, 'the causal mask alone says where a token stands');
     assert.match((await explorer.state()).spoken, /under the head’s mask, the new order changes the outputs/);
     // The golden weights of the model, from the scores in its own order with its own table.
     await explorer.visit(`${(await explorer.state()).fragment.replace(/&order\.tokens=[^&]*/, '')}&order.positions=learned`);
@@ -113,7 +110,7 @@ test('Order: in GPT-2’s first layer positions are left out, and its own table 
     for (let i = 0; i < n; ++i) {
         const scores = [];
         for (let j = 0; j <= i; ++j) {
-            scores.push((await told(explorer, 'score', i * n + j)).f64);
+            scores.push((await told(explorer, 'score', i, j)).f64);
         }
         const most = Math.max(...scores), weights = scores.map((s) => Math.exp(s - most)), sum = weights.reduce((a, b) => a + b, 0);
         allNear(weights.map((w) => w / sum), tiny.attention[0][0][i].slice(0, i + 1), 1e-5, `the golden weights of token ${i}`);
@@ -140,39 +137,39 @@ test('Order: RoPE on one’s own tensors: dials, a shift, distances and lengths'
     await explorer.settled();
     let sum = 0;
     for (let pair = 0; pair < d / 2; ++pair) {
-        const [x, y] = [turned(q[4], 3), turned(k[0], 4)], { f64 } = await told(explorer, 'pair', pair);
+        const [x, y] = [turned(q[4], 3), turned(k[0], 4)], { f64 } = await told(explorer, 'rotary_pair', pair);
         near(f64, x[pair] * y[pair] + x[pair + 3] * y[pair + 3], 1e-9, `pair ${pair}`);
         sum += f64;
     }
     near(sum, dot(turned(q[4], 3), turned(k[0], 4)), 1e-9, 'all pairs');
     await explorer.hover('order/dial/1');
-    await explorer.untilState('the inspector to show the pair', ({ shown }) => shown?.slice(0, 3).join() === `number,${rows.indexOf('pair')},1`);
+    await explorer.untilState('the inspector to show the pair', ({ shown }) => shown?.[0] === 'order.rotary_pair.1');
     // Whole distances keep every bit, RoPE all but the last ones.
     for (const scheme of schemes) {
-        const equal = await told(explorer, 'equal', schemes.indexOf(scheme));
+        const equal = await told(explorer, 'equal_scores', scheme);
         if (scheme === 'learned') {
             assert.equal(equal, null, 'the table ends before position 1,000');
-        } else if (['none', 'alibi', 'buckets'].includes(scheme)) {
+        } else if (['none', 'alibi', 't5'].includes(scheme)) {
             assert.equal(equal.f64, n * n, `every bit of ${scheme}`);
         } else {
-            const { f32 } = await told(explorer, 'shift_f32', schemes.indexOf(scheme)), { f64 } = await told(explorer, 'shift_f64', schemes.indexOf(scheme));
-            assert.ok(scheme === 'rotary' ? f32 > 0 && f32 < 1e-5 && f64 < 1e-11 : f64 > 1e-2, `${scheme}: ${f32} in f32, ${f64} in double`);
+            const { f32 } = await told(explorer, 'largest_score_change', scheme, 'f32'), { f64 } = await told(explorer, 'largest_score_change', scheme, 'f64');
+            assert.ok(scheme === 'rope' ? f32 > 0 && f32 < 1e-5 && f64 < 1e-11 : f64 > 1e-2, `${scheme}: ${f32} in f32, ${f64} in double`);
         }
     }
     const scale = 1 / Math.sqrt(d);  // the page's is rounded to f32
     for (const distance of [0, 1, 9, 100]) {
-        near((await told(explorer, 'distance', 3 * longest + distance)).f64, scale * dot(turned(q[4], distance), k[0]), 1e-7, `RoPE at distance ${distance}`);
-        near((await told(explorer, 'distance', 4 * longest + distance)).f64, scale * dot(q[4], k[0]) - distance / 256, 1e-7, `ALiBi at distance ${distance}`);
+        near((await told(explorer, 'score_at_distance.rope', distance)).f64, scale * dot(turned(q[4], distance), k[0]), 1e-7, `RoPE at distance ${distance}`);
+        near((await told(explorer, 'score_at_distance.alibi', distance)).f64, scale * dot(q[4], k[0]) - distance / 256, 1e-7, `ALiBi at distance ${distance}`);
     }
     // Of 4 · 2,048 distances, bin 48 of 96 begins in the middle and has 85.
-    const scalings = [(a) => frequency(a, d), (a) => frequency(a, d) / 4, (a) => (10000 * 4 ** (d / (d - 2))) ** (-2 * a / d)];
-    for (const [kind, theta] of scalings.entries()) {
+    const scalings = { plain: (a) => frequency(a, d), linear: (a) => frequency(a, d) / 4, ntk: (a) => (10000 * 4 ** (d / (d - 2))) ** (-2 * a / d) };
+    for (const [kind, theta] of Object.entries(scalings)) {
         let mean = 0;
         for (let i = 0; i < 85; ++i) {
             mean += scale * dot(turned(q[4], 4096 + i, theta), k[0]) / 85;
         }
-        near((await told(explorer, 'length', kind * bins + 48)).f64, mean, 1e-7, `scaling ${kind}`);
-        near((await told(explorer, 'wavelength', kind * (d / 2) + 2)).f64, 2 * Math.PI / theta(2), 1e-6, `wavelength ${kind}`);
+        near((await told(explorer, 'extrapolated_score', kind, 48)).f64, mean, 1e-7, `scaling ${kind}`);
+        near((await told(explorer, 'wavelength', kind, 2)).f64, 2 * Math.PI / theta(2), 1e-6, `wavelength ${kind}`);
     }
 });
 
@@ -200,7 +197,7 @@ test('Order puts queries and keys of different numbers in order apart: outputs k
         const expected = crossed({ q, k, v, queries, keys: [1, 2, 3, 4, 0], rotary });
         for (const [place, query] of queries.entries()) {
             for (const b of [0, 1]) {
-                const { f32, f64 } = await told(explorer, 'after', query * 2 + b);
+                const { f32, f64 } = await told(explorer, 'output.permuted', query, b);
                 near(f64, expected[place][b], 1e-6, `output ${b} of query ${query}`);
                 near(f32, f64, 2e-6, `output ${b} of query ${query} in f32`);
             }
@@ -240,7 +237,7 @@ test('Order on a cross head of the translator: keys take their weights along, an
     assert.match((await explorer.state()).spoken, /every output stayed while the keys took their weights along/);
     if (n_k <= 12) {
         // The weights of an output are the head's, key by key in the order on screen.
-        const { operands } = await told(explorer, 'after', 0);
+        const { operands } = await told(explorer, 'output.permuted', 0, 0);
         for (const [place, key] of expected.entries()) {
             near(operands[place][0], weights[0][key], 2e-6, `the weight at place ${place}`);
         }
@@ -300,7 +297,7 @@ test('Order with the keyboard alone: tokens move, and every control answers', { 
     await explorer.until('another factor', () => explorer.linked('order.factor'), (now) => now === '5');
     const dial = page.getByRole('option', { name: /^pair 1:/ });
     await dial.focus();
-    await explorer.untilState('the pair', ({ shown }) => shown?.[1] === rows.indexOf('pair') && shown[2] === 1);
+    await explorer.untilState('the pair', ({ shown }) => shown?.[0] === 'order.rotary_pair.1');
 });
 
 test('Order refuses what makes no sense in one sentence, and stays', { fragment: 'v=1&lens=order' }, async (explorer) => {

@@ -366,14 +366,12 @@ TEST_CASE(
             for (Index b = 0; b < record.d_v(); ++b)
                 CHECK(runs->after.record.output().heads().head(0)(token, b) ==
                       Catch::Approx(record.output().heads().head(1)(token, b)).margin(2e-6));
-        const auto output = screen.why(cell_of(OrderNumber::before, record.d_v()));
+        const auto output = screen.why(order_cells::output(TokenOrder::original, 1, 0));
         REQUIRE(output);
         REQUIRE(output->operands[0].left_at);  // the weights are the head's own
-        for (const auto& [number, column] :
-             {std::pair{OrderNumber::score, Index{1}},
-              std::pair{OrderNumber::distance,
-                        static_cast<Index>(PositionScheme::own_buckets) * (order_reach_limit + 1) + 4}}) {
-            const auto why = screen.why(cell_of(number, column));
+        for (const CellRef& cell :
+             {order_cells::score(0, 1), order_cells::score_at_distance(PositionScheme::own_buckets, 4)}) {
+            const auto why = screen.why(cell);
             REQUIRE(why);
             CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
             CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
@@ -425,7 +423,7 @@ TEST_CASE("in cross-attention queries and keys are put in order apart, and witho
     screen.visit.perform(SetOrder{{.order = queries, .key_order = keys}});
     screen.settle();
     CHECK(lens.runs(PositionScheme::none)->along());
-    const auto why = screen.why(cell_of(OrderNumber::before, record.d_v()));
+    const auto why = screen.why(order_cells::output(TokenOrder::original, 1, 0));
     REQUIRE(why);
     REQUIRE(why->operands[0].left_at);
     const auto weight = screen.subject().explain_at(*why->operands[0].left_at);

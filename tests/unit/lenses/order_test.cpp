@@ -9,6 +9,7 @@
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 #include "unit/model/models.hpp"
 
 using namespace attn;
@@ -35,12 +36,8 @@ void change(Screen& screen, auto&& how) {
     screen.settle();
 }
 
-std::optional<Explained> order_why(const Visit& visit, OrderNumber number, Index column) {
-    const Selection& s = visit.state().selection;
-    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell_of(number, column)});
-}
-double f64(const Visit& visit, OrderNumber number, Index column) {
-    const auto found = order_why(visit, number, column);
+double f64(const Visit& visit, const CellRef& cell) {
+    const auto found = why(visit, cell);
     REQUIRE(found);
     return found->f64;
 }
@@ -95,16 +92,16 @@ TEST_CASE("a token that is dragged takes its output along, and undo brings it ba
     CHECK(order_says(screen.visit).starts_with("Without positions, every output moved along with its token"));
     for (Index token = 0; token < 3; ++token)
         for (Index b = 0; b < 4; ++b) {
-            const auto found = order_why(screen.visit, OrderNumber::after, token * 4 + b);
+            const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, token, b));
             REQUIRE(found);
             // The example has no mask and no positions: its outputs are the record's, wherever the token stands.
             CHECK(found->f64 ==
                   Catch::Approx(static_cast<double>(record.output().heads().head(0)(token, b))).margin(1e-6));
         }
-    CHECK(f64(screen.visit, OrderNumber::scheme_off, 0) < 1e-15);
+    CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
     for (const PositionScheme scheme : all_schemes)
         if (scheme != PositionScheme::none)
-            CHECK(f64(screen.visit, OrderNumber::scheme_off, static_cast<Index>(scheme)) > 1e-4);
+            CHECK(f64(screen.visit, order_cells::largest_output_change(scheme)) > 1e-4);
     screen.visit.undo();
     CHECK(now(screen.visit).order.empty());
     screen.draw(2);
@@ -251,37 +248,38 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                     o.order = order_of({}, n);
                     std::ranges::reverse(o.order);
                 });
-                std::vector<std::pair<OrderNumber, Index>> cells{
-                    {OrderNumber::before, 1}, {OrderNumber::after, 1}, {OrderNumber::off, 0},
-                    {OrderNumber::score, 1},  {OrderNumber::score, n}, {OrderNumber::pair, 0}};
+                std::vector<CellRef> cells{order_cells::output(TokenOrder::original, 0, 1),
+                                           order_cells::output(TokenOrder::permuted, 0, 1),
+                                           order_cells::output_change(0),
+                                           order_cells::score(0, 1),
+                                           order_cells::score(1, 0),
+                                           order_cells::rotary_pair(0)};
                 for (Index s = 0; s < std::ssize(order_in(screen.visit).offered()); ++s) {
-                    for (const OrderNumber each : {OrderNumber::scheme_off, OrderNumber::equal,
-                                                   OrderNumber::shift_f32, OrderNumber::shift_f64})
-                        cells.emplace_back(each, s);
-                    cells.emplace_back(OrderNumber::distance, s * (order_reach_limit + 1) + 7);
+                    cells.push_back(order_cells::largest_output_change(s));
+                    cells.push_back(order_cells::equal_scores(s));
+                    cells.push_back(order_cells::largest_score_change(s, Precision::f32));
+                    cells.push_back(order_cells::largest_score_change(s, Precision::f64));
+                    cells.push_back(order_cells::score_at_distance(s, 7));
                 }
-                for (Index kind = 0; kind < static_cast<Index>(length_scalings); ++kind) {
-                    cells.emplace_back(OrderNumber::length, kind * LengthCurves::bins + 50);
-                    cells.emplace_back(OrderNumber::wavelength, kind);
+                for (std::size_t kind = 0; kind < length_scalings; ++kind) {
+                    cells.push_back(order_cells::extrapolated_score(kind, 50));
+                    cells.push_back(order_cells::wavelength(kind, 0));
                 }
-                for (const auto& [number, column] : cells) {
-                    INFO(subject << ", scheme " << static_cast<int>(scheme) << ", number "
-                                 << static_cast<int>(number) << ", column " << column);
-                    const auto found = order_why(screen.visit, number, column);
+                for (const CellRef& cell : cells) {
+                    INFO(subject << ", scheme " << static_cast<int>(scheme) << ", " << write_cell(cell));
+                    const auto found = why(screen.visit, cell);
                     REQUIRE(found);
                     CHECK_FALSE(found->title.empty());
                     CHECK_FALSE(found->provenance.empty());
                     // A shift is all rounding, of which f32 has more.
-                    if (number != OrderNumber::shift_f32 && number != OrderNumber::shift_f64)
+                    if (!cell.is(order_cells::largest_score_change))
                         CHECK(found->f32 == Catch::Approx(found->f64).epsilon(2e-5).margin(2e-5));
                     if (!found->lines.empty())
                         CHECK(found->lines.back().value == Catch::Approx(found->f64).margin(1e-15));
                     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
                 }
-                CHECK_FALSE(order_why(screen.visit, OrderNumber::off, 1000));
-                CHECK_FALSE(order_why(screen.visit, OrderNumber::distance, 900'000));
-                CHECK_FALSE(
-                    lens_in(screen.visit).explain(subject_in(screen.visit), {{}, {Stage::lens, 99, 0}}));
+                CHECK_FALSE(why(screen.visit, order_cells::output_change(1000)));
+                CHECK_FALSE(why(screen.visit, order_cells::score_at_distance(0, 900'000)));
             }
 }
 
@@ -290,7 +288,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
     screen.train_some();
     open_order(screen);
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::rotary; });
-    const auto score = order_why(screen.visit, OrderNumber::score, 1);
+    const auto score = why(screen.visit, order_cells::score(0, 1));
     REQUIRE(score);
     for (const auto& operand : score->operands) {
         REQUIRE(operand.left_at);
@@ -300,7 +298,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
         CHECK(there->f32 == Catch::Approx(operand.left).margin(1e-5));
     }
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::none; });
-    const auto plain = order_why(screen.visit, OrderNumber::score, 1);
+    const auto plain = why(screen.visit, order_cells::score(0, 1));
     REQUIRE(plain);
     for (const auto& operand : plain->operands) {
         REQUIRE(operand.right_at);
@@ -316,8 +314,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
     screen.train_some();
     open_order(screen);
     change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
-    const Index d_v = order_in(screen.visit).content(subject_in(screen.visit))->d_v();
-    const auto output = order_why(screen.visit, OrderNumber::before, 3 * d_v);
+    const auto output = why(screen.visit, order_cells::output(TokenOrder::original, 3, 0));
     REQUIRE(output);
     for (const auto& operand : output->operands) {
         REQUIRE(operand.left_at);
@@ -330,7 +327,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
         CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
     }
     change(screen, [](OrderState& o) { o.masked = false; });
-    const auto before = order_why(screen.visit, OrderNumber::before, 3 * d_v);
+    const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 3, 0));
     for (const auto& operand : before->operands) CHECK_FALSE(operand.left_at);
 }
 
@@ -384,14 +381,14 @@ TEST_CASE("Order says what is wrong with its tokens, and stays") {
     open_order(screen);
     CHECK(screen.shows("order/refused"));
     CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
-    CHECK_FALSE(order_why(screen.visit, OrderNumber::off, 0));
+    CHECK_FALSE(why(screen.visit, order_cells::output_change(0)));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     // Only twelve tokens are in view, and the last ones are good.
     for (int i = 0; i < 2; ++i) screen.click("order/first/more");
     screen.settle();
     CHECK(now(screen.visit).first == 2);
     CHECK_FALSE(screen.shows("order/refused"));
-    CHECK(f64(screen.visit, OrderNumber::equal, 0) == 144);
+    CHECK(f64(screen.visit, order_cells::equal_scores(0)) == 144);
 }
 
 TEST_CASE("a learned table ends, and what lies beyond is left out") {
@@ -399,12 +396,13 @@ TEST_CASE("a learned table ends, and what lies beyond is left out") {
     open_order(screen);
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::learned; });
     CHECK_FALSE(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
-    CHECK_FALSE(order_why(screen.visit, OrderNumber::equal, static_cast<Index>(PositionScheme::learned)));
+    CHECK_FALSE(why(screen.visit, order_cells::equal_scores(PositionScheme::learned)));
     change(screen, [](OrderState& o) { o.shift = 500; });
     CHECK(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
-    CHECK(f64(screen.visit, OrderNumber::shift_f64, static_cast<Index>(PositionScheme::learned)) > 0.01);
+    CHECK(f64(screen.visit, order_cells::largest_score_change(PositionScheme::learned, Precision::f64)) >
+          0.01);
     for (const PositionScheme scheme : {PositionScheme::none, PositionScheme::alibi, PositionScheme::buckets})
-        CHECK(f64(screen.visit, OrderNumber::equal, static_cast<Index>(scheme)) == 9);
+        CHECK(f64(screen.visit, order_cells::equal_scores(scheme)) == 9);
 }
 
 TEST_CASE("the edge of a mask says how queries stand to keys") {
@@ -482,10 +480,10 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
         CHECK(now(screen.visit).key_order == keys);
         CHECK(now(screen.visit).order.empty());
         CHECK(order_says(screen.visit).starts_with("Without positions, every output stayed"));
-        CHECK(f64(screen.visit, OrderNumber::scheme_off, 0) < 1e-15);
+        CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
         // The weight moves along: key 0 stands at place 4 now.
-        const auto before = order_why(screen.visit, OrderNumber::before, 0),
-                   moved = order_why(screen.visit, OrderNumber::after, 0);
+        const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 0, 0)),
+                   moved = why(screen.visit, order_cells::output(TokenOrder::permuted, 0, 0));
         CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
         CHECK(moved->operands[4].name == before->operands[0].name);
         for (const bool rotary : {false, true}) {
@@ -497,21 +495,21 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
             for (Index place = 0; place < 3; ++place)
                 for (Index b = 0; b < 2; ++b) {
                     const Index query = std::vector<Index>{2, 0, 1}[static_cast<std::size_t>(place)];
-                    const auto found = order_why(screen.visit, OrderNumber::after, query * 2 + b);
+                    const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, query, b));
                     REQUIRE(found);
                     CHECK(found->f64 ==
                           Catch::Approx(expected[static_cast<std::size_t>(place * 2 + b)]).margin(1e-6));
                     CHECK(found->f32 == Catch::Approx(found->f64).margin(2e-6));
                 }
         }
-        CHECK((f64(screen.visit, OrderNumber::scheme_off, 3) > 1e-4));
-        for (Index s = 0; s < 6; ++s)
-            for (const OrderNumber number : {OrderNumber::scheme_off, OrderNumber::equal}) {
-                if (number == OrderNumber::equal && s == 1) continue;  // a table of 512 rows
-                CHECK(order_why(screen.visit, number, s));
-            }
-        CHECK(order_why(screen.visit, OrderNumber::score, 14));
-        CHECK_FALSE(order_why(screen.visit, OrderNumber::score, 15));
+        CHECK((f64(screen.visit, order_cells::largest_output_change(3)) > 1e-4));
+        for (Index s = 0; s < 6; ++s) {
+            CHECK(why(screen.visit, order_cells::largest_output_change(s)));
+            if (s != 1) CHECK(why(screen.visit, order_cells::equal_scores(s)));  // 1: a table of 512 rows
+        }
+        CHECK(why(screen.visit, order_cells::score(2, 4)));
+        CHECK_FALSE(why(screen.visit, order_cells::score(3, 0)));
+        CHECK_FALSE(why(screen.visit, order_cells::score(0, 5)));
         CHECK(parse_fragment(to_fragment(screen.visit.state())).state.of<OrderState>() == now(screen.visit));
         screen.visit.undo();
         CHECK(now(screen.visit).scheme == PositionScheme::none);

@@ -118,7 +118,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
                      centre{at.x + dial / 2, at.y + dial / 2};
         const std::string key = "order/dial/" + std::to_string(a), number = fixed(turn.product, 3);
         const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max),
-                   lit = state().pin == cell_of(OrderNumber::pair, a);
+                   lit = state().pin == order_cells::rotary_pair(a);
         if (hovered) over = a;
         list->AddCircleFilled(centre, dial / 2 - 1, lit ? t.accent_soft : hovered ? t.raised : t.surface, 48);
         list->AddCircle(centre, dial / 2 - 1, lit ? t.accent : t.border, 48);
@@ -140,7 +140,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     lines.finish();
     if (const auto asked = ui::asked_place("order/dial/"); asked && asked->col < shown) over = asked->col;
     if (!over) return;
-    drawing.now.cell = cell_of(OrderNumber::pair, *over);
+    drawing.now.cell = order_cells::rotary_pair(*over);
     if (ui::clicked()) parts::pin(drawing, *drawing.now.cell);
 }
 
@@ -192,10 +192,7 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         set(next);
     }
     std::optional<CellRef> cell;
-    if (reply.over)
-        cell =
-            cell_of(OrderNumber::distance, static_cast<Index>(reply.over->curve) * (order_reach_limit + 1) +
-                                               static_cast<Index>(reply.over->point));
+    if (reply.over) cell = order_cells::score_at_distance(reply.over->curve, reply.over->point);
     answer(drawing, reply, cell);
     const std::string seed = " drawn from seed " + std::to_string(now().seed) + ".";
     ui::caption(
@@ -262,11 +259,10 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     const double tall = score_axis.high - score_axis.low;
     scores.push_back(line({trained_on, trained_on}, {score_axis.low - tall, score_axis.high + tall}));
     waves.push_back(line({-last, 2 * last}, {trained_on, trained_on}));
-    const auto answer_of = [&](const ui::ChartReply& reply, OrderNumber number, Index points) {
+    const auto answer_of = [&](const ui::ChartReply& reply, const CellKind& kind) {
         std::optional<CellRef> cell;
         if (reply.over && reply.over->curve < length_scalings)
-            cell = cell_of(number, static_cast<Index>(reply.over->curve) * points +
-                                       static_cast<Index>(reply.over->point));
+            cell = kind(reply.over->curve, reply.over->point);
         answer(drawing, reply, cell);
     };
     ui::columns(
@@ -279,7 +275,7 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                 .y = score_axis,
                 .marked = now().far > 0 ? static_cast<double>(now().far) : trained_on};
             const ui::ChartReply reply = ui::chart(chart, width, chart_height, scores);
-            answer_of(reply, OrderNumber::length, LengthCurves::bins);
+            answer_of(reply, order_cells::extrapolated_score);
             if (reply.held) {
                 next = now();
                 next.far = std::max(static_cast<Index>(std::lround(*reply.held)), Index{1});
@@ -298,7 +294,7 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                                         std::max(longest_wave, trained_on) * 1.2, true},
                                   .marked = static_cast<double>(std::min(now().pair, pairs - 1))};
             const ui::ChartReply reply = ui::chart(chart, width, chart_height, waves);
-            answer_of(reply, OrderNumber::wavelength, pairs);
+            answer_of(reply, order_cells::wavelength);
             if (reply.held) {
                 next = now();
                 next.pair = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, pairs - 1);

@@ -27,10 +27,6 @@ void add_difference(Explained& out, double value) {
 
 }  // namespace
 
-CellPlace OrderLens::place(OrderNumber number, Index column) const {
-    return {content_->head(), cell_of(number, column)};
-}
-
 // Where a component of the content stands in the subject.
 std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Index component) const {
     using From = OrderContent::From;
@@ -86,51 +82,51 @@ bool OrderLens::has_own_weights(Index token) const {
 }
 
 std::optional<Explained> OrderLens::explain(Subject& subject, const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (cell.stage != Stage::lens) return subject.explain_at(place);
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || !content(subject)) return std::nullopt;
-    const auto number = static_cast<OrderNumber>(cell.row);
-    const Index col = cell.col, n = content_->queries().size(), n_k = content_->keys().size(),
-                d_v = content_->d_v(), pairs = std::ssize(content_->frequencies());
-    const auto scheme = [](Index i) { return static_cast<PositionScheme>(i); };
-    const bool of_scheme = col < static_cast<Index>(position_schemes);
-    switch (number) {
-        case OrderNumber::before:
-        case OrderNumber::after:
-            return d_v > 0 && col < n * d_v ? explain_output(number, col / d_v, col % d_v) : std::nullopt;
-        case OrderNumber::off: return col < n ? explain_off(now().scheme, col) : std::nullopt;
-        case OrderNumber::scheme_off: {
-            if (!of_scheme || !runs(scheme(col))) return std::nullopt;
-            const auto& off = runs(scheme(col))->carried.f32;
-            return explain_off(scheme(col), std::ranges::max_element(off) - off.begin());
-        }
-        case OrderNumber::equal:
-        case OrderNumber::shift_f32:
-        case OrderNumber::shift_f64: return of_scheme ? explain_shift(number, scheme(col)) : std::nullopt;
-        case OrderNumber::score: return col < n * n_k ? explain_score(col / n_k, col % n_k) : std::nullopt;
-        case OrderNumber::pair: return col < pairs ? explain_pair(col) : std::nullopt;
-        case OrderNumber::distance: {
-            const Index which = col / (order_reach_limit + 1), distance = col % (order_reach_limit + 1);
-            return which < static_cast<Index>(position_schemes) && distance <= now().reach
-                       ? explain_distance(scheme(which), distance)
-                       : std::nullopt;
-        }
-        case OrderNumber::length:
-            return col / LengthCurves::bins < static_cast<Index>(length_scalings)
-                       ? explain_length(at(col / LengthCurves::bins), col % LengthCurves::bins)
-                       : std::nullopt;
-        case OrderNumber::wavelength:
-            return pairs > 0 && col / pairs < static_cast<Index>(length_scalings)
-                       ? explain_wavelength(at(col / pairs), col % pairs)
-                       : std::nullopt;
-    }
-    return std::nullopt;
+    return explain_by(declared, *this, subject, place.cell.own);
 }
 
-std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index token, Index component) const {
+const std::array<LensNumber<OrderLens>, 10> OrderLens::declared{{
+    {&order_cells::output, &OrderLens::explain_output},
+    {&order_cells::output_change, &OrderLens::explain_output_change},
+    {&order_cells::largest_output_change, &OrderLens::explain_largest_change},
+    {&order_cells::equal_scores, &OrderLens::explain_shift},
+    {&order_cells::largest_score_change, &OrderLens::explain_shift},
+    {&order_cells::score, &OrderLens::explain_score},
+    {&order_cells::rotary_pair, &OrderLens::explain_pair},
+    {&order_cells::score_at_distance, &OrderLens::explain_distance},
+    {&order_cells::extrapolated_score, &OrderLens::explain_extrapolated},
+    {&order_cells::wavelength, &OrderLens::explain_wavelength},
+}};
+
+CellKinds order_numbers() { return kinds_of(OrderLens::declared); }
+
+// Rows 0, 1, 7 and 11 counted in numbers of components, keys and pairs that the link does not say.
+std::optional<CellRef> packed_order_cell(Index row, Index col) {
+    using namespace order_cells;
+    const auto within = [](const CellRef& cell) {
+        return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    };
+    switch (row) {
+        case 2: return output_change(col);
+        case 3: return within(largest_output_change(col));
+        case 4: return within(equal_scores(col));
+        case 5: return within(largest_score_change(col, Precision::f32));
+        case 6: return within(largest_score_change(col, Precision::f64));
+        case 8: return rotary_pair(col);
+        case 9: return within(score_at_distance(col / 513, col % 513));
+        case 10: return within(extrapolated_score(col / 96, col % 96));
+        default: return std::nullopt;
+    }
+}
+
+std::optional<Explained> OrderLens::explain_output(Subject&, const LensCell& cell) {
+    const bool after = static_cast<TokenOrder>(cell.at[0]) == TokenOrder::permuted;
+    const Index token = cell.at[1], component = cell.at[2];
+    if (token >= content_->queries().size() || component >= content_->d_v()) return std::nullopt;
     const Runs* shown = runs(now().scheme);
     if (!shown) return std::nullopt;
-    const bool after = which == OrderNumber::after;
     const PlacedRun& run = after ? shown->after : shown->before;
     const Index row = after ? place_of(token) : token, n_k = content_->keys().size(), d_v = content_->d_v();
     Explained out;
@@ -153,7 +149,7 @@ std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index toke
                      value = static_cast<double>(run.record.v().heads().head(0)(j, component));
         std::optional<CellPlace> weight_at;
         if (after)
-            weight_at = place(OrderNumber::score, row * n_k + j);
+            weight_at = place(order_cells::score(row, j));
         else if (own_weights)
             weight_at = Places{content_->head()}(Stage::weight, first + token, first_key + key);
         out.operands.push_back({in_quotes(key_name(key)), weight, value, weight * value, weight_at,
@@ -164,11 +160,23 @@ std::optional<Explained> OrderLens::explain_output(OrderNumber which, Index toke
     out.steps.push_back({after ? "before" : "in this order", "",
                          four(after ? shown->before.outputs[at(other)]
                                     : shown->after.outputs[at(place_of(token) * d_v + component)]),
-                         false, place(after ? OrderNumber::before : OrderNumber::after, other)});
+                         false, place(order_cells::output(!after, token, component))});
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_off(PositionScheme scheme, Index token) const {
+std::optional<Explained> OrderLens::explain_output_change(Subject&, const LensCell& cell) {
+    const Index token = cell.at[0];
+    return token < content_->queries().size() ? explain_change(now().scheme, token) : std::nullopt;
+}
+
+std::optional<Explained> OrderLens::explain_largest_change(Subject&, const LensCell& cell) {
+    const auto scheme = static_cast<PositionScheme>(cell.at[0]);
+    if (!runs(scheme)) return std::nullopt;
+    const auto& off = runs(scheme)->carried.f32;
+    return explain_change(scheme, std::ranges::max_element(off) - off.begin());
+}
+
+std::optional<Explained> OrderLens::explain_change(PositionScheme scheme, Index token) const {
     const Runs* shown = runs(scheme);
     const Index d_v = content_->d_v(), row = place_of(token);
     if (!shown || d_v == 0) return std::nullopt;
@@ -182,8 +190,8 @@ std::optional<Explained> OrderLens::explain_off(PositionScheme scheme, Index tok
     const double after = shown->after.outputs[at(row * d_v + most)],
                  before = shown->before.outputs[at(token * d_v + most)];
     const bool in_view = scheme == now().scheme;
-    const auto at_place = [&](OrderNumber number) {
-        return in_view ? std::optional(place(number, token * d_v + most)) : std::nullopt;
+    const auto at_place = [&](TokenOrder order) {
+        return in_view ? std::optional(place(order_cells::output(order, token, most))) : std::nullopt;
     };
     Explained out;
     out.title = "How far the output of " + in_quotes(name(token)) + " is from before";
@@ -194,14 +202,15 @@ std::optional<Explained> OrderLens::explain_off(PositionScheme scheme, Index tok
     out.operands_title = "Where it is largest: in this order − before";
     out.sign = "−";
     out.operands.push_back({"component " + std::to_string(most), after, before, after - before,
-                            at_place(OrderNumber::after), at_place(OrderNumber::before)});
+                            at_place(TokenOrder::permuted), at_place(TokenOrder::original)});
     add_difference(out, out.f64);
     out.note = "Rounding alone may make up to " + fixed(reorder_rounding(shown->after), 1) +
                " in f32, since the same terms are added up in another order.";
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionScheme scheme) const {
+std::optional<Explained> OrderLens::explain_shift(Subject&, const LensCell& cell) {
+    const auto scheme = static_cast<PositionScheme>(cell.at[0]);
     const Runs* shown = runs(scheme);
     if (!shown || !shown->change) return std::nullopt;
     const ScoreChange& change = *shown->change;
@@ -209,17 +218,17 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
     const std::string by = with_commas(now().shift), called(scheme_name(scheme));
     Explained out;
     out.provenance = called + " · all positions shifted by " + by;
-    if (which == OrderNumber::equal) {
+    if (cell.kind == &order_cells::equal_scores) {
         out.title = "Scores that the shift leaves equal to the last bit";
         out.f32 = out.f64 = static_cast<double>(change.equal);
         out.recomputed = false;
         out.steps = {{"equal in all 32 bits", "", std::to_string(change.equal), true},
                      {"of", std::to_string(n) + " × " + std::to_string(n_k), std::to_string(change.all)}};
     } else {
-        const bool single = which == OrderNumber::shift_f32;
-        const Index cell = single ? change.f32_cell : change.f64_cell;
+        const bool single = static_cast<Precision>(cell.at[1]) == Precision::f32;
+        const Index most = single ? change.f32_cell : change.f64_cell;
         const auto score = [&](const PlacedRun& run) {
-            return single ? static_cast<double>(scores_of(run)[at(cell)]) : run.scores[at(cell)];
+            return single ? static_cast<double>(scores_of(run)[at(most)]) : run.scores[at(most)];
         };
         const double after = score(*shown->shifted), before = score(shown->after);
         out.title = std::string("The largest change of a score, in ") + (single ? "f32" : "double precision");
@@ -229,11 +238,12 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
         out.formula = "max_ij |S shifted − S|";
         out.operands_title = "Where it is largest: shifted − before";
         out.sign = "−";
-        out.operands.push_back(
-            {in_quotes(name(order_[at(cell / n_k)])) + " → " +
-                 in_quotes(key_name(key_order_[at(cell % n_k)])),
-             after, before, after - before, std::nullopt,
-             scheme == now().scheme ? std::optional(place(OrderNumber::score, cell)) : std::nullopt});
+        out.operands.push_back({in_quotes(name(order_[at(most / n_k)])) + " → " +
+                                    in_quotes(key_name(key_order_[at(most % n_k)])),
+                                after, before, after - before, std::nullopt,
+                                scheme == now().scheme
+                                    ? std::optional(place(order_cells::score(most / n_k, most % n_k)))
+                                    : std::nullopt});
         add_difference(out, out.f64);
     }
     switch (scheme) {
@@ -258,9 +268,11 @@ std::optional<Explained> OrderLens::explain_shift(OrderNumber which, PositionSch
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_place) const {
+std::optional<Explained> OrderLens::explain_score(Subject&, const LensCell& cell) {
+    const Index query_place = cell.at[0], key_place = cell.at[1];
     const Runs* shown = runs(now().scheme);
-    if (!shown) return std::nullopt;
+    if (!shown || query_place >= content_->queries().size() || key_place >= content_->keys().size())
+        return std::nullopt;
     const PlacedRun& run = shown->after;
     const PositionRule rule = rule_of(now().scheme);
     const bool own_table = is_own_table(*content_, rule);
@@ -323,7 +335,9 @@ std::optional<Explained> OrderLens::explain_score(Index query_place, Index key_p
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_pair(Index pair) const {
+std::optional<Explained> OrderLens::explain_pair(Subject&, const LensCell& cell) {
+    const Index pair = cell.at[0];
+    if (pair >= std::ssize(content_->frequencies())) return std::nullopt;
     const PositionRule rule = rule_of(PositionScheme::rotary);
     const std::vector<double> q = content_row(*content_, Stage::q, query()),
                               k = content_row(*content_, Stage::k, key());
@@ -382,7 +396,10 @@ std::optional<Explained> OrderLens::explain_pair(Index pair) const {
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Index distance) {
+std::optional<Explained> OrderLens::explain_distance(Subject&, const LensCell& cell) {
+    const auto scheme = static_cast<PositionScheme>(cell.at[0]);
+    const Index distance = cell.at[1];
+    if (distance > now().reach) return std::nullopt;
     const DistanceCurves& curves = distances();
     const PositionRule rule = rule_of(scheme);
     if (!reaches(*content_, rule, distance)) return std::nullopt;
@@ -432,7 +449,9 @@ std::optional<Explained> OrderLens::explain_distance(PositionScheme scheme, Inde
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_length(std::size_t scaling, Index bin) {
+std::optional<Explained> OrderLens::explain_extrapolated(Subject&, const LensCell& cell) {
+    const auto scaling = static_cast<std::size_t>(cell.at[0]);
+    const Index bin = cell.at[1];
     const LengthCurves& curves = lengths();
     if (bin >= curves.bins_done()) return std::nullopt;
     const Index first = curves.first_distance(bin), count = curves.samples();
@@ -461,7 +480,10 @@ std::optional<Explained> OrderLens::explain_length(std::size_t scaling, Index bi
     return out;
 }
 
-std::optional<Explained> OrderLens::explain_wavelength(std::size_t scaling, Index pair) {
+std::optional<Explained> OrderLens::explain_wavelength(Subject&, const LensCell& cell) {
+    const auto scaling = static_cast<std::size_t>(cell.at[0]);
+    const Index pair = cell.at[1];
+    if (pair >= std::ssize(content_->frequencies())) return std::nullopt;
     const LengthCurves& curves = lengths();
     const double frequency = curves.frequencies(scaling)[at(pair)], plain = curves.frequencies(0)[at(pair)];
     Explained out;

@@ -28,10 +28,6 @@ std::vector<std::string> component_names(Index count) {
 
 }  // namespace
 
-CellRef cell_of(OrderNumber number, Index column) {
-    return {.stage = Stage::lens, .row = static_cast<Index>(number), .col = column};
-}
-
 std::optional<Missing> OrderLens::missing(Subject& subject) const {
     const Attention& attention = *subject.attention();
     if (attention.finished())

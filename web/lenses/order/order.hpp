@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lenses/lens.hpp"
@@ -21,22 +22,32 @@ struct ChartReply;
 
 namespace attn::app {
 
-// The lens's own numbers are the rows of Stage::lens; what the columns are:
-enum class OrderNumber : Index {
-    before,      // token · d_v + component: outputs of the tokens in their own order
-    after,       // the same, in the order on screen
-    off,         // token: how far its output is from the one before
-    scheme_off,  // scheme: the largest of these
-    equal,       // scheme: scores that a shift leaves equal in all bits
-    shift_f32,   // scheme: the largest difference that it makes
-    shift_f64,   // scheme
-    score,       // query's place · keys + key's place, in the order on screen
-    pair,        // pair of components
-    distance,    // scheme · (order_reach_limit + 1) + distance
-    length,      // scaling · bins + bin
-    wavelength,  // scaling · pairs + pair
-};
-CellRef cell_of(OrderNumber number, Index column);
+enum class TokenOrder { original, permuted };  // permuted: as on screen
+enum class Precision { f32, f64 };
+
+// The lens's own numbers.
+namespace order_cells {
+inline constexpr std::array<std::string_view, 2> order_words{"original", "permuted"};
+inline constexpr std::array<std::string_view, 2> precision_words{"f32", "f64"};
+inline constexpr std::array<std::string_view, length_scalings> scaling_words{"plain", "linear", "ntk", "yarn",
+                                                                             "llama3"};
+inline constexpr CellAxis scheme_axis{"scheme", position_scheme_keys}, scaling_axis{"scaling", scaling_words};
+
+inline constexpr CellKind output{"output", {CellAxis{"order", order_words}, {"token"}, {"component"}}};
+inline constexpr CellKind output_change{"output_change", {CellAxis{"token"}}};  // by the order
+inline constexpr CellKind largest_output_change{"largest_output_change", {scheme_axis}};
+inline constexpr CellKind equal_scores{"equal_scores", {scheme_axis}};  // in all bits, after a shift
+inline constexpr CellKind largest_score_change{"largest_score_change",  // by a shift
+                                               {scheme_axis, {"precision", precision_words}}};
+inline constexpr CellKind score{"score",
+                                {CellAxis{"place of the query"}, {"place of the key"}}};  // on screen
+inline constexpr CellKind rotary_pair{"rotary_pair", {CellAxis{"pair"}}};
+inline constexpr CellKind score_at_distance{"score_at_distance", {scheme_axis, {"distance"}}};
+inline constexpr CellKind extrapolated_score{"extrapolated_score", {scaling_axis, {"bin"}}};
+inline constexpr CellKind wavelength{"wavelength", {scaling_axis, {"pair"}}};
+}  // namespace order_cells
+CellKinds order_numbers();
+std::optional<CellRef> packed_order_cell(Index row, Index col);
 
 inline constexpr Index order_pairs_shown = 32, order_components_shown = 16;
 
@@ -114,15 +125,19 @@ class OrderLens final : public Lens {
     std::string told() const;      // where q and k come from
     std::string standing() const;  // where queries and keys stand, if they are other tokens
 
-    std::optional<Explained> explain_output(OrderNumber which, Index token, Index component) const;
-    std::optional<Explained> explain_off(PositionScheme scheme, Index token) const;
-    std::optional<Explained> explain_shift(OrderNumber which, PositionScheme scheme) const;
-    std::optional<Explained> explain_score(Index query_place, Index key_place) const;
-    std::optional<Explained> explain_pair(Index pair) const;
-    std::optional<Explained> explain_distance(PositionScheme scheme, Index distance);
-    std::optional<Explained> explain_length(std::size_t scaling, Index bin);
-    std::optional<Explained> explain_wavelength(std::size_t scaling, Index pair);
-    CellPlace place(OrderNumber number, Index column) const;
+    friend CellKinds order_numbers();
+    static const std::array<LensNumber<OrderLens>, 10> declared;
+    std::optional<Explained> explain_output(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_output_change(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_largest_change(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_shift(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_score(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_pair(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_distance(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_extrapolated(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_wavelength(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_change(PositionScheme scheme, Index token) const;
+    CellPlace place(const CellRef& cell) const { return {content_->head(), cell}; }
     std::optional<CellPlace> content_place(Stage stage, Index token, Index component) const;
     std::optional<CellPlace> placed_place(const PositionRule& rule, Stage stage, Index token, Index component,
                                           Index position) const;

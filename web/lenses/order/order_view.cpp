@@ -255,7 +255,7 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
             const bool same = std::abs(after.at(token, b) - before.at(token, b)) <= rounding;
             unchanged.at(token, b) = same ? after.at(token, b) : before.at(token, b);
         }
-    const auto grid_of = [&](const char* key, const char* title, const Matrix& values, OrderNumber number) {
+    const auto grid_of = [&](const char* key, const char* title, const Matrix& values, TokenOrder order) {
         ui::MatrixGrid grid;
         grid.name = key;
         grid.title = title;
@@ -266,8 +266,8 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
         grid.is_signed = true;
         if (columns < d_v)
             grid.notation = "the first " + std::to_string(columns) + " of " + many(d_v, "component");
-        if (number == OrderNumber::after) grid.before = &unchanged;
-        const auto cell_at = [&](ui::CellAt at) { return cell_of(number, at.first * d_v + at.second); };
+        if (order == TokenOrder::permuted) grid.before = &unchanged;
+        const auto cell_at = [&](ui::CellAt at) { return order_cells::output(order, at.first, at.second); };
         grid.pinned = pinned_in(state(), grid, cell_at);
         draw_grid(drawing, grid, width, cell_at);
     };
@@ -276,18 +276,18 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     for (Index token = 0; token < n; ++token)
         bars.push_back({name(token), static_cast<float>(off[static_cast<std::size_t>(token)]),
                         brief(off[static_cast<std::size_t>(token)]),
-                        state().pin == cell_of(OrderNumber::off, token), false});
+                        state().pin == order_cells::output_change(token), false});
     ui::caption("How far each output is from before, beside the largest output:");
     const auto over =
         ui::bar_list("order/off", "How far each output is from before", width, bars,
                      static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
     if (over) {
-        drawing.now.cell = cell_of(OrderNumber::off, *over);
-        if (ui::clicked()) parts::pin(drawing, cell_of(OrderNumber::off, *over));
+        drawing.now.cell = order_cells::output_change(*over);
+        if (ui::clicked()) parts::pin(drawing, *drawing.now.cell);
     }
     ImGui::Dummy({0, gap_below});
-    grid_of("order/after", "Outputs in this order", after, OrderNumber::after);
-    grid_of("order/before", "Outputs before", before, OrderNumber::before);
+    grid_of("order/after", "Outputs in this order", after, TokenOrder::permuted);
+    grid_of("order/before", "Outputs before", before, TokenOrder::original);
 }
 
 void OrderLens::draw_shift() {
@@ -302,8 +302,6 @@ void OrderLens::draw_shift() {
 
 void OrderLens::draw_schemes(const Drawing& drawing, float width) {
     constexpr Index numbers = 4;
-    static constexpr std::array cells{OrderNumber::scheme_off, OrderNumber::equal, OrderNumber::shift_f32,
-                                      OrderNumber::shift_f64};
     Matrix values(std::ssize(offered()), numbers);
     ui::MatrixGrid grid;
     std::vector<std::string> names;
@@ -335,7 +333,10 @@ void OrderLens::draw_schemes(const Drawing& drawing, float width) {
     grid.column_axis = "number";
     grid.lit_row = static_cast<Index>(now().scheme);
     const auto cell_at = [&](ui::CellAt at) {
-        return cell_of(cells[static_cast<std::size_t>(at.second)], at.first);
+        return at.second == 0   ? order_cells::largest_output_change(at.first)
+               : at.second == 1 ? order_cells::equal_scores(at.first)
+                                : order_cells::largest_score_change(
+                                      at.first, at.second == 2 ? Precision::f32 : Precision::f64);
     };
     grid.pinned = pinned_in(state(), grid, cell_at);
     draw_grid(drawing, grid, width, cell_at);
@@ -371,9 +372,7 @@ void OrderLens::draw_scores(const Drawing& drawing, float width) {
     grid.column_axis = "key";
     grid.is_signed = true;
     grid.allowed = [&](Index r, Index c) { return shown->after.record.spec().mask.allows(0, r, c); };
-    const auto cell_at = [&](ui::CellAt at) {
-        return cell_of(OrderNumber::score, at.first * n_k + at.second);
-    };
+    const auto cell_at = [&](ui::CellAt at) { return order_cells::score(at.first, at.second); };
     grid.pinned = pinned_in(state(), grid, cell_at);
     draw_grid(drawing, grid, width, cell_at);
 }

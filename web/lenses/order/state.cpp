@@ -11,8 +11,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::array<std::string_view, position_schemes> scheme_keys{"none",  "learned", "sinusoidal", "rope",
-                                                                     "alibi", "t5",      "own"};
 constexpr std::array<std::string_view, position_schemes> scheme_names{
     "no positions", "learned", "sinusoidal", "RoPE", "ALiBi", "T5 buckets", "T5’s own"};
 
@@ -85,7 +83,7 @@ std::optional<std::string> write_switch(const State& s, std::string_view word) {
 constexpr LinkRow order_rows[] = {
     {"order.positions", "none, learned, sinusoidal, rope, alibi, t5 or own",
      [](State& s, const std::string& value) {
-         const auto scheme = index_of(scheme_keys, value);
+         const auto scheme = index_of(position_scheme_keys, value);
          if (!scheme) return false;
          s.edit<OrderState>().scheme = static_cast<PositionScheme>(*scheme);
          return true;
@@ -93,7 +91,7 @@ constexpr LinkRow order_rows[] = {
      [](const State& s, const State&) -> std::optional<std::string> {
          const PositionScheme scheme = s.of<OrderState>().scheme;
          if (scheme == PositionScheme::none) return std::nullopt;
-         return std::string(scheme_keys[static_cast<std::size_t>(scheme)]);
+         return std::string(position_scheme_keys[static_cast<std::size_t>(scheme)]);
      }},
     {"order.tokens", "the number of the token at each place, from 0 on, as 2,0,1",
      [](State& s, const std::string& value) { return read_order<&OrderState::order>(s, value); },

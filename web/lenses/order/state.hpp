@@ -1,6 +1,7 @@
 // What a person can choose in lens Order.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +48,9 @@ struct SetOrder {
 
 LinkRows order_links();
 
+// In links.
+inline constexpr std::array<std::string_view, position_schemes> position_scheme_keys{
+    "none", "learned", "sinusoidal", "rope", "alibi", "t5", "own"};
 std::string_view scheme_name(PositionScheme scheme);
 
 // Returns an order of so many tokens: the one given, if it is one of so many.
