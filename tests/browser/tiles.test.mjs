@@ -10,7 +10,7 @@ const rounding = 1e-6;  // f32 sums of a few numbers around 1
 
 // As web/lenses/tiles/tiles.hpp counts the numbers of a query.
 const parts = ['max_before', 'max', 'factor', 'sum_before', 'weight_sum', 'sum', 'weight', 'output_before', 'output', 'result', 'naive', 'difference'];
-const number = (explorer, part, query, index = 0) => explorer.ask('explain', 'number', query, parts.indexOf(part) * 65536 + index, 0, 0);
+const number = (explorer, part, query, index = 0) => explorer.explain('number', query, parts.indexOf(part) * 65536 + index);
 const both = async (explorer, ...place) => {
     const { f32, f64 } = await number(explorer, ...place);
     return [f32, f64].map(Number);
@@ -69,16 +69,16 @@ test('each step updates maximum, sum and output; after the last one they are the
 
 test('a number explains itself, and its operands lead on and back', { fragment: 'v=1&lens=tiles&tiles.tile=1' }, async (explorer) => {
     await explorer.hover('tiles/sum/1/2');
-    await explorer.untilState('the inspector to show it', ({ shown }) => shown?.join() === `number,1,${5 * 65536},0,0`);
+    await explorer.untilState('the inspector to show it', ({ shown }) => shown?.join() === 'tiles.running.sum.1');
     const { operands, f64 } = await number(explorer, 'sum', 1);
     near([operands.reduce((sum, [, , product]) => sum + product, 0)], [f64], 1e-15, 'the sum of its operands');
     await explorer.click('tiles/output/1/0');
-    await explorer.untilState('the pin', ({ pin }) => pin?.join() === `number,1,${8 * 65536},0,0`);
+    await explorer.untilState('the pin', ({ pin }) => pin?.join() === 'tiles.output.after.1.0');
     await explorer.page.mouse.move(2, 2);
     await explorer.click('inspector/operand/1/right');
     await explorer.untilState('the value', ({ pin }) => pin?.slice(0, 3).join() === 'V,2,0');
     await explorer.click('inspector/back');
-    await explorer.untilState('the way back', ({ pin, lens }) => lens === 'tiles' && pin?.[0] === 'number');
+    await explorer.untilState('the way back', ({ pin, lens }) => lens === 'tiles' && pin?.join() === 'tiles.output.after.1.0');
 });
 
 test('in a sentence, tiles above the diagonal are skipped, and Play goes to the end and stops', { fragment: 'v=1&tiles.size=2,2' }, async (explorer) => {
@@ -165,7 +165,7 @@ test('the keyboard alone reaches and uses all of it', { fragment: 'v=1&lens=tile
     const sums = page.getByRole('grid', { name: 'Sum l' });
     await sums.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowDown');
-    await explorer.untilState('the inspector to explain it', ({ shown }) => shown?.join() === `number,1,${3 * 65536},0,0`);
+    await explorer.untilState('the inspector to explain it', ({ shown }) => shown?.join() === 'tiles.running.sum_before.1');
     await press('button', 'Play');
     await untilTile(explorer, 2);
 });

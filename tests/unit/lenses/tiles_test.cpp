@@ -24,7 +24,7 @@ TilesLens& tiles_in(const Screen& screen) { return static_cast<TilesLens&>(scree
 Explained explained(Screen& screen, const CellRef& cell) {
     const Selection& s = screen.visit.state().selection;
     const auto why = tiles_in(screen).explain(subject_in(screen.visit), {{s.layer, s.head}, cell});
-    INFO(cell.row << ", " << cell.col);
+    INFO(write_cell(cell));
     REQUIRE(why);
     return *why;
 }
@@ -44,6 +44,16 @@ void open_tiles(Screen& screen, std::string_view subject) {
 void drop(Screen& screen, const Drop& files) {
     put(screen.visit, files);
     screen.settle();
+}
+
+std::vector<CellRef> cells_of(const TilesLens::Shown& now, Index query) {
+    std::vector<CellRef> cells;
+    for (std::size_t i = 0; i < tiles_cells::running_words.size(); ++i)
+        cells.push_back(tiles_cells::running(i, query));
+    for (Index key = 0; key < now.keys.size(); ++key) cells.push_back(tiles_cells::weight(query, key));
+    for (std::size_t i = 0; i < tiles_cells::output_words.size(); ++i)
+        for (Index b = 0; b < now.record->d_v(); ++b) cells.push_back(tiles_cells::output(i, query, b));
+    return cells;
 }
 
 }  // namespace
@@ -87,13 +97,13 @@ TEST_CASE("Forward goes through the example's tiles; in the end they give the na
     CHECK(now.rows == Range{2, 3});
     const Record& record = *now.record;
     for (Index b = 0; b < record.d_v(); ++b) {
-        const Explained result = explained(screen, tile_cell(TilePart::result, 2, b));
+        const Explained result = explained(screen, tiles_cells::output(TileOutput::result, 2, b));
         const CellExplanation why = explain_output(record, 0, 2, b);
         CHECK(result.f64 == Catch::Approx(why.f64).epsilon(1e-14));
         // f32: sums of three numbers below 1.
         CHECK(std::abs(result.f32 - why.f64) < 5e-7);
-        CHECK(std::abs(explained(screen, tile_cell(TilePart::difference, 2, b)).f32) < 5e-7);
-        CHECK(explained(screen, tile_cell(TilePart::naive, 2, b)).f64 ==
+        CHECK(std::abs(explained(screen, tiles_cells::output(TileOutput::difference, 2, b)).f32) < 5e-7);
+        CHECK(explained(screen, tiles_cells::output(TileOutput::naive, 2, b)).f64 ==
               Catch::Approx(why.f64).epsilon(1e-14));
     }
     screen.click("tiles/back");
@@ -118,41 +128,36 @@ TEST_CASE("every number of a tile explains itself, and its copies calculate it")
         screen.draw(2);
         const TilesLens::Shown now = shown(screen);
         for (Index query = now.rows.begin; query < now.rows.end; ++query)
-            for (int part = 0; part < tile_part_count; ++part) {
-                const auto of = static_cast<TilePart>(part);
-                const Index count = of == TilePart::weight         ? now.keys.size()
-                                    : of < TilePart::output_before ? 1
-                                                                   : now.record->d_v();
-                for (Index i = 0; i < count; ++i, ++numbers) {
-                    const Explained why = explained(screen, tile_cell(of, query, i));
-                    INFO(why.title);
-                    CHECK((why.f64 == why.f32 || std::abs(why.f64 - why.f32) < 1e-5));
-                    if (!why.operands.empty()) {
-                        double sum = 0;
-                        for (const auto& operand : why.operands) sum += operand.product;
-                        CHECK(std::abs(sum - why.f64) < 1e-14 * std::max(1.0, std::abs(why.f64)) * 8);
-                    }
-                    if (!why.lines.empty()) CHECK((why.lines.back().value == why.f64 || std::isnan(why.f64)));
-                    for (const auto dialect : {Dialect::latex, Dialect::numpy, Dialect::cpp})
-                        CHECK_FALSE(copied(why, dialect).empty());
-                    // What an operand leads to is there, and is the number that stands there.
-                    for (const auto& operand : why.operands) {
-                        if (operand.left_at)
-                            CHECK(explained(screen, operand.left_at->cell).f64 ==
-                                  Catch::Approx(operand.left).margin(1e-12));
-                        if (operand.right_at)
-                            CHECK(explained(screen, operand.right_at->cell).f64 ==
-                                  Catch::Approx(operand.right).margin(1e-12));
-                    }
-                    for (const auto& step : why.steps)
-                        if (step.at) explained(screen, step.at->cell);
+            for (const CellRef& cell : cells_of(now, query)) {
+                ++numbers;
+                const Explained why = explained(screen, cell);
+                INFO(why.title);
+                CHECK((why.f64 == why.f32 || std::abs(why.f64 - why.f32) < 1e-5));
+                if (!why.operands.empty()) {
+                    double sum = 0;
+                    for (const auto& operand : why.operands) sum += operand.product;
+                    CHECK(std::abs(sum - why.f64) < 1e-14 * std::max(1.0, std::abs(why.f64)) * 8);
                 }
+                if (!why.lines.empty()) CHECK((why.lines.back().value == why.f64 || std::isnan(why.f64)));
+                for (const auto dialect : {Dialect::latex, Dialect::numpy, Dialect::cpp})
+                    CHECK_FALSE(copied(why, dialect).empty());
+                // What an operand leads to is there, and is the number that stands there.
+                for (const auto& operand : why.operands) {
+                    if (operand.left_at)
+                        CHECK(explained(screen, operand.left_at->cell).f64 ==
+                              Catch::Approx(operand.left).margin(1e-12));
+                    if (operand.right_at)
+                        CHECK(explained(screen, operand.right_at->cell).f64 ==
+                              Catch::Approx(operand.right).margin(1e-12));
+                }
+                for (const auto& step : why.steps)
+                    if (step.at) explained(screen, step.at->cell);
             }
     }
     CHECK(numbers > 500);
-    for (const CellRef& none : {tile_cell(TilePart::factor, 0, 1), tile_cell(TilePart::weight, 0, 2),
-                                tile_cell(TilePart::output, 0, 1000), tile_cell(TilePart::max, 7),
-                                CellRef{Stage::lens, 0, tile_part_count * tile_indices}})
+    for (const CellRef& none : {tiles_cells::weight(0, 2), tiles_cells::output(TileOutput::after, 0, 1000),
+                                tiles_cells::running(RunningNumber::max, 7),
+                                tiles_cells::running(tiles_cells::running_words.size(), 0)})
         CHECK_FALSE(tiles_in(screen).explain(subject_in(screen.visit), {{1, 2}, none}));
 }
 
@@ -180,10 +185,10 @@ TEST_CASE("one follows a tile's number to the values, and comes back to it") {
     Screen screen;
     open_tiles(screen, worked_subject);
     screen.click("tiles/sum/1/2");
-    CHECK(screen.visit.state().pin == tile_cell(TilePart::sum, 1));
+    CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::sum, 1));
     screen.click("inspector/operand/0/right");
-    CHECK(screen.visit.state().pin == tile_cell(TilePart::factor, 1));
-    const CellRef output = tile_cell(TilePart::output, 1, 0);
+    CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::factor, 1));
+    const CellRef output = tiles_cells::output(TileOutput::after, 1, 0);
     screen.visit.perform(Pin{output});
     screen.draw(3);
     screen.click("inspector/operand/2/right");
@@ -299,12 +304,10 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
     screen.visit.perform(Select{{0, 0, 2, {}, {}}});
     CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
           "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
-    CHECK(std::isnan(explained(screen, tile_cell(TilePart::result, 2, 0)).f32));
-    for (int part = 0; part < tile_part_count; ++part) {  // with what is infinite, too
-        explained(screen, tile_cell(static_cast<TilePart>(part), 2));
-        explained(screen, tile_cell(static_cast<TilePart>(part), 3));
-    }
-    CHECK(std::isfinite(explained(screen, tile_cell(TilePart::result, 1, 0)).f32));
+    CHECK(std::isnan(explained(screen, tiles_cells::output(TileOutput::result, 2, 0)).f32));
+    for (const Index query : {2, 3})  // with what is infinite, too
+        for (const CellRef& cell : cells_of(shown(screen), query)) explained(screen, cell);
+    CHECK(std::isfinite(explained(screen, tiles_cells::output(TileOutput::result, 1, 0)).f32));
 }
 
 TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are shown") {
@@ -326,7 +329,7 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
     CHECK(screen.shows("tiles/saved"));
     CHECK(screen.shows("tiles/weights/" + std::to_string(48 * row) + "/2048"));
     CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
-    CHECK(explained(screen, tile_cell(TilePart::naive, 48 * row, 0)).operands.size() ==
+    CHECK(explained(screen, tiles_cells::output(TileOutput::naive, 48 * row, 0)).operands.size() ==
           static_cast<std::size_t>(tokens));
 }
 

@@ -125,9 +125,6 @@ void TilesLens::draw_numbers(const View& view, float width) {
         return walked.row(query).before(now.col());
     };
     const auto at = [](Index i) { return static_cast<std::size_t>(i); };
-    const auto part = [](TilePart of) {
-        return [of](Index query, Index column) { return tile_cell(of, query, column); };
-    };
     const auto allowed = [&](Index query, Index column) {
         return record.spec().mask.allows(now.head, query, now.keys.begin + column);
     };
@@ -153,37 +150,39 @@ void TilesLens::draw_numbers(const View& view, float width) {
                 .notation = "P = exp(S − m), not yet divided",
                 .columns = keys,
                 .column_axis = "key",
-                .cell = part(TilePart::weight),
+                .cell = [](Index q, Index c) { return tiles_cells::weight(q, c); },
                 .value = [&](Index q, Index c) { return step(q).weights[at(c)]; },
                 .first_column = now.keys.begin,
                 .allowed = allowed});
     lines.next_line();
-    draw_cells(
-        view, lines,
-        {.name = "tiles/max",
-         .title = "Maximum  m",
-         .notation = "max(m before, max S)",
-         .columns = {"before", "now"},
-         .column_axis = "tile",
-         .cell = [](Index q, Index c) { return tile_cell(c ? TilePart::max : TilePart::max_before, q); },
-         .value = [&](Index q, Index c) { return c ? step(q).after.max : before(q).max; },
-         .is_signed = true});
+    draw_cells(view, lines,
+               {.name = "tiles/max",
+                .title = "Maximum  m",
+                .notation = "max(m before, max S)",
+                .columns = {"before", "now"},
+                .column_axis = "tile",
+                .cell =
+                    [](Index q, Index c) {
+                        return tiles_cells::running(c ? RunningNumber::max : RunningNumber::max_before, q);
+                    },
+                .value = [&](Index q, Index c) { return c ? step(q).after.max : before(q).max; },
+                .is_signed = true});
     draw_cells(view, lines,
                {.name = "tiles/factor",
                 .title = "Factor  f",
                 .notation = "exp(m before − m)",
                 .columns = {"now"},
                 .column_axis = "tile",
-                .cell = part(TilePart::factor),
+                .cell = [](Index q, Index) { return tiles_cells::running(RunningNumber::factor, q); },
                 .value = [&](Index q, Index) { return step(q).factor; }});
-    constexpr std::array sums{TilePart::sum_before, TilePart::weight_sum, TilePart::sum};
+    constexpr std::array sums{RunningNumber::sum_before, RunningNumber::weight_sum, RunningNumber::sum};
     draw_cells(view, lines,
                {.name = "tiles/sum",
                 .title = "Sum  l",
                 .notation = "f · l before + Σ P",
                 .columns = {"before", "Σ P", "now"},
                 .column_axis = "tile",
-                .cell = [&](Index q, Index c) { return tile_cell(sums[at(c)], q); },
+                .cell = [&](Index q, Index c) { return tiles_cells::running(sums[at(c)], q); },
                 .value =
                     [&](Index q, Index c) {
                         return c == 0 ? before(q).sum : c == 1 ? step(q).weight_sum : step(q).after.sum;
@@ -210,7 +209,7 @@ void TilesLens::draw_numbers(const View& view, float width) {
             largest = std::fmax(largest, std::isinf(off) ? 0 : off);
         }
     const int exponent = exponent_of(largest);
-    const auto outputs = [&](const char* name, const char* title, std::string notation, TilePart of,
+    const auto outputs = [&](const char* name, const char* title, std::string notation, TileOutput of,
                              std::function<float(Index, Index)> value, double of_unit = 1) {
         draw_cells(view, lines,
                    {.name = name,
@@ -218,21 +217,21 @@ void TilesLens::draw_numbers(const View& view, float width) {
                     .notation = std::move(notation),
                     .columns = components,
                     .column_axis = "component",
-                    .cell = part(of),
+                    .cell = [of](Index q, Index b) { return tiles_cells::output(of, q, b); },
                     .value = std::move(value),
                     .decimals = of_unit == 1 ? 3 : 1,
                     .is_signed = true,
                     .unit = of_unit});
     };
-    outputs("tiles/output", "Output  O", "f · O before + P V", TilePart::output,
+    outputs("tiles/output", "Output  O", "f · O before + P V", TileOutput::after,
             [&](Index q, Index b) { return step(q).after.output[at(b)]; });
     outputs("tiles/result", "O / l", now.ends_row() ? "all keys seen: the attention output" : "so far",
-            TilePart::result, result);
-    outputs("tiles/naive", "Naive", "softmax(whole row) V", TilePart::naive,
+            TileOutput::result, result);
+    outputs("tiles/naive", "Naive", "softmax(whole row) V", TileOutput::naive,
             [&](Index q, Index b) { return naive(now, q).output[at(b)]; });
     outputs("tiles/difference", "Difference",
             exponent == 0 ? "O / l − naive" : "O / l − naive, in " + power_of_ten(exponent),
-            TilePart::difference, difference, std::pow(10.0, exponent));
+            TileOutput::difference, difference, std::pow(10.0, exponent));
     lines.finish();
     if (shown < record.d_v())
         ui::caption(

@@ -2,9 +2,11 @@
 // maximum, sum and output of its queries (analysis/online_softmax.hpp), and in the end they are those of the naive order.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/attention_tiles.hpp"
@@ -42,27 +44,29 @@ LinkRows tiles_links();
 // tiles that is (R − 1) (d_k + d_v) < 4 n_q: see naive_cost and TileCover::cost, without a tile that is skipped.
 TileSize usual_tile_size(const Record& record);
 
-// What stands at Stage::lens: the row is a query, and the column says which number of it, as of the tile that was done
-// last: a part, and the index of a key within the tile or of a component.
-enum class TilePart {
-    max_before,
-    max,
-    factor,
-    sum_before,
-    weight_sum,
-    sum,
-    weight,         // by key
-    output_before,  // by component, like the rest
-    output,
+// What a query's row has as of the tile that was done last.
+enum class RunningNumber { max_before, max, factor, sum_before, weight_sum, sum };
+enum class TileOutput {
+    before,
+    after,
     result,      // output / sum
     naive,       // softmax of the whole row, times the values
     difference,  // result − naive
 };
-inline constexpr int tile_part_count = 12;
-inline constexpr Index tile_indices = 65'536;
-constexpr CellRef tile_cell(TilePart part, Index query, Index index = 0) {
-    return {.stage = Stage::lens, .row = query, .col = static_cast<Index>(part) * tile_indices + index};
-}
+
+// The lens's own numbers.
+namespace tiles_cells {
+inline constexpr std::array<std::string_view, 6> running_words{"max_before", "max",      "rescaling",
+                                                               "sum_before", "tile_sum", "sum"};
+inline constexpr std::array<std::string_view, 5> output_words{"before", "after", "normalised", "naive",
+                                                              "difference"};
+
+inline constexpr CellKind running{"running", {CellAxis{"number", running_words}, {"query"}}};
+inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key of the tile"}}};
+inline constexpr CellKind output{"output", {CellAxis{"output", output_words}, {"query"}, {"component"}}};
+}  // namespace tiles_cells
+CellKinds tiles_numbers();
+std::optional<CellRef> packed_tiles_cell(Index row, Index col);
 
 // The last of the stages before the softmax that says something of its own.
 Stage score_stage(const AttentionSpec& spec);
@@ -115,6 +119,9 @@ class TilesLens final : public Lens {
         std::uint64_t gesture;  // all of its steps are one of undo
         double next_ms;
     };
+    friend CellKinds tiles_numbers();
+    static const std::array<LensNumber<TilesLens>, 3> declared;
+    std::optional<Explained> explain_number(Subject& subject, const LensCell& cell);
     const TwoRows& rows_of(const Shown& shown, Index query);
     void forget();
     Index told_query(const Shown& shown, const OnlineWalk& walk) const;
