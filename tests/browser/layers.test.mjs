@@ -107,7 +107,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     await explorer.until('the token again', () => explorer.linked('layers.token'), (link) => link === String(token));
     // A part leads on to the numbers that it is made of.
     await press(explorer, 'layers/heads/0/1');
-    await explorer.untilState('the pin', ({ pin, layer, head }) => pin?.[0] === 'number' && pin[1] === own.share && layer === 0 && head === 1);
+    await explorer.untilState('the pin', ({ pin, layer, head }) => pin?.[0].startsWith('layers.attribution.') && layer === 0 && head === 1);
     await explorer.click('inspector/operand/0/left');
     await explorer.untilState('the output', ({ pin, lens }) => pin?.[0] === 'output' && lens !== 'layers');
     await explorer.click('inspector/back');
@@ -177,12 +177,12 @@ test('Layers with the keyboard alone: every control has the focus and answers', 
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin, query }) => pin?.[0] === 'number' && pin[1] === own.likeliest && pin[2] === query);
+    await explorer.untilState('the pin', ({ pin, query }) => pin?.[0] === `layers.likeliest.0.${query}`);
     await explorer.settled();
     const option = page.getByRole('option', { name: /^layer \d · head \d|^MLP \d|^embedding|^position/ }).first();
     await option.focus();
     await explorer.settled();
     await page.keyboard.press('Enter');
-    await explorer.untilState('a part', ({ pin }) => pin?.[0] === 'number' && pin[1] === own.share);
+    await explorer.untilState('a part', ({ pin }) => pin?.[0].startsWith('layers.attribution.'));
     assert.deepEqual(await explorer.notices('error'), []);
 });

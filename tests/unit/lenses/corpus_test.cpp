@@ -5,6 +5,7 @@
 #include "app/link.hpp"
 #include "lenses/circuits/circuits.hpp"
 #include "lenses/knockout/knockout.hpp"
+#include "lenses/layers/layers.hpp"
 #include "support/small_families.hpp"
 #include "unit/app/support.hpp"
 #include "unit/lenses/own_cells.hpp"
@@ -211,7 +212,7 @@ TEST_CASE(
     screen.visit.perform(OpenLens{"layers"});
     screen.settle();
     screen.settle();
-    screen.visit.perform(Pin{own(4002, 0)});  // the length of the stream after a half of a block
+    screen.visit.perform(Pin{layers_cells::norm(2)});
     screen.draw(3);
     CHECK(screen.shows("change/add"));
     screen.click("change/zero");

@@ -38,20 +38,20 @@ std::vector<CellRef> cells_of(const Visit& visit) {
     const Index places = std::ssize(lens.reading()->places());
     std::vector<CellRef> cells;
     for (Index i = 0; i < places; ++i) {
-        cells.push_back(own(layers_rows::likeliest + i, 1));
+        cells.push_back(layers_cells::likeliest(i, 1));
         for (const std::int32_t id : {lens.token(), 3}) {
-            cells.push_back(own(layers_rows::probability + i, id));
-            cells.push_back(own(layers_rows::rank + i, id));
-            cells.push_back(own(layers_rows::logit + i, id));
+            cells.push_back(layers_cells::probability(i, id));
+            cells.push_back(layers_cells::rank(i, id));
+            cells.push_back(layers_cells::logit(i, id));
         }
-        cells.push_back(own(layers_rows::norm + i, 0));
-        cells.push_back(own(layers_rows::cosine + i, 0));
+        cells.push_back(layers_cells::norm(i));
+        cells.push_back(layers_cells::cosine(i));
     }
     for (Index i = 0; i < std::ssize(lens.parts()->shares()); ++i)
-        cells.push_back(own(layers_rows::share, i));
+        cells.push_back(layers_cells::attribution(i));
     for (Index i = 0; i < token_measure_count; ++i) {
-        cells.push_back(own(layers_rows::tokens + i, 0));
-        if (lens.parts()->trace().encoder()) cells.push_back(own(layers_rows::encoded + i, 1));
+        cells.push_back(layers_cells::token(i, 0));
+        if (lens.parts()->trace().encoder()) cells.push_back(layers_cells::encoder_token(i, 1));
     }
     return cells;
 }
@@ -115,13 +115,14 @@ TEST_CASE("a click reads the stream there, another follows a token, and both are
     screen.settle();
     CHECK(screen.visit.state().of<LayersState>().place == 2);
     CHECK(screen.visit.state().selection.query == 3);
-    CHECK(screen.visit.state().pin == own(layers_rows::likeliest + 2, 3));
+    CHECK(screen.visit.state().pin == layers_cells::likeliest(2, 3));
     CHECK(layers_in(screen.visit).reading()->row() == 3);
     reveal(screen, "layers/said/3");
     const std::int32_t wanted = layers_in(screen.visit).reading()->states()[2].likeliest[3].id;
     screen.click("layers/said/3");
     screen.settle();
     CHECK(layers_in(screen.visit).token() == wanted);
+    CHECK(screen.visit.state().pin == layers_cells::probability(2, wanted));
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link.find("layers.token=" + std::to_string(wanted) + "&layers.at=2") != std::string::npos);
     CHECK(parse_fragment(link).state == screen.visit.state());
@@ -147,9 +148,9 @@ TEST_CASE("a click reads the stream there, another follows a token, and both are
     screen.settle();
     CHECK(layers_in(screen.visit).reading()->row() == 5);
     CHECK_FALSE(apply(default_state(), SetLayers{{.token = -1, .place = {}}}));
-    CHECK_FALSE(apply(default_state(), SetLayers{{.token = {}, .place = 1000}}));
+    CHECK_FALSE(apply(default_state(), SetLayers{{.token = {}, .place = -1}}));
     for (const char* bad :
-         {"v=1&layers.token=-1", "v=1&layers.token=x", "v=1&layers.at=1000", "v=1&layers.at="})
+         {"v=1&layers.token=-1", "v=1&layers.token=x", "v=1&layers.at=-1", "v=1&layers.at="})
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
@@ -180,7 +181,7 @@ TEST_CASE("every number of Layers explains itself, and its calculation ends in i
         open_family(screen, name);
         open_layers(screen);
         for (const CellRef& cell : cells_of(screen.visit)) {
-            INFO(name << ", row " << cell.row << ", column " << cell.col);
+            INFO(name << ", " << write_cell(cell));
             const auto found = why(screen.visit, cell);
             REQUIRE(found);
             CHECK_FALSE(found->title.empty());
@@ -194,9 +195,8 @@ TEST_CASE("every number of Layers explains itself, and its calculation ends in i
             CHECK_FALSE(copied(*found, Dialect::numpy).empty());
         }
         for (const CellRef& cell :
-             {own(layers_rows::likeliest + 900, 0), own(layers_rows::norm, 1),
-              own(layers_rows::probability, 20), own(layers_rows::share, 500), own(layers_rows::tokens, 50),
-              own(layers_rows::tokens + 5, 0), own(7000, 0)})
+             {layers_cells::likeliest(900, 0), layers_cells::norm(900), layers_cells::probability(0, 20),
+              layers_cells::attribution(500), layers_cells::token(0, 50), layers_cells::token(4, 0)})
             CHECK_FALSE(why(screen.visit, cell));
     }
 }
@@ -218,7 +218,7 @@ TEST_CASE(
             CHECK(lens.measured(TokenMeasure::rollout)->encoded.size() == 5);
             CHECK(screen.shows("layers/rollout/encoded/0/4"));
             for (const CellRef& cell : cells_of(screen.visit)) {
-                CAPTURE(cell.row, cell.col);
+                CAPTURE(write_cell(cell));
                 const auto found = why(screen.visit, cell);
                 REQUIRE(found);
                 CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
@@ -293,7 +293,7 @@ TEST_CASE(
             if (trace.network().causal && at > row) continue;
             falls.push_back(fall);
             gradient.push_back(lens.measured(TokenMeasure::gradient)->own[static_cast<std::size_t>(at)]);
-            const auto told = why(screen.visit, own(layers_rows::tokens + 3, at));
+            const auto told = why(screen.visit, layers_cells::token(3, at));
             REQUIRE(told);
             CHECK(told->f64 == measured);
         }
@@ -375,7 +375,7 @@ TEST_CASE("of a changed run, what was changed is a part, and the sum is the logi
         REQUIRE(lens.measured(TokenMeasure::exact));
         if (of_part) continue;
         const auto told =
-            why(screen.visit, own(layers_rows::share, changed - lens.parts()->shares().begin()));
+            why(screen.visit, layers_cells::attribution(changed - lens.parts()->shares().begin()));
         REQUIRE(told);
         CHECK(std::abs(told->f64 - changed->value) < 1e-6);
     }

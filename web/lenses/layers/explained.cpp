@@ -26,39 +26,39 @@ std::optional<Explained> LayersLens::explain(Subject& subject, const CellPlace& 
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
     if (!reading()) return std::nullopt;
+    const LensCell& cell = place.cell.own;
     if (!kept_ || kept_->trace != trace_ || kept_->row != row() || kept_->token != token() ||
-        kept_->cell != place.cell || !kept_->why)
-        kept_ = Kept{trace_, row(), token(), place.cell, explain_own(subject, place.cell)};
+        kept_->cell != cell || !kept_->why)
+        kept_ = Kept{trace_, row(), token(), cell, explain_by(declared, *this, subject, cell)};
     return kept_->why;
 }
 
-std::optional<Explained> LayersLens::explain_own(Subject& subject, const CellRef& cell) {
-    const LogitLens* read = reading();
-    const Index of = cell.row / layers_places_limit * layers_places_limit, place = cell.row - of;
-    if (cell.row == layers_rows::share) {
-        const std::vector<LogitShare>& shares = parts()->shares();
-        if (cell.col >= std::ssize(shares)) return std::nullopt;
-        return explain_share(subject, shares[static_cast<std::size_t>(cell.col)]);
-    }
-    for (const Index first : {layers_rows::tokens, layers_rows::encoded})
-        if (const Index which = cell.row - first; which >= 0 && which < token_measure_count)
-            return explain_token(subject, static_cast<TokenMeasure>(which), first == layers_rows::encoded,
-                                 cell.col);
-    if (place >= std::ssize(read->places())) return std::nullopt;
-    if (of == layers_rows::likeliest) return explain_likeliest(subject, place, cell.col);
-    if (of == layers_rows::norm || of == layers_rows::cosine) {
-        if (cell.col != 0) return std::nullopt;
-        return explain_state(subject, place, of == layers_rows::cosine);
-    }
-    if (cell.col >= std::ssize(read->logits(place)) || of > layers_rows::cosine) return std::nullopt;
-    const auto id = static_cast<std::int32_t>(cell.col);
-    if (of == layers_rows::rank) return explain_rank(subject, place, id);
-    if (of == layers_rows::logit) return explain_logit(subject, place, id);
-    const double probability = read->probability(place, id);
-    if (std::isnan(probability)) return std::nullopt;
-    return explain_probability(subject, place, row(), id,
-                               static_cast<double>(read->logits(place)[static_cast<std::size_t>(id)]),
-                               probability);
+const std::array<LensNumber<LayersLens>, 9> LayersLens::declared{{
+    {&layers_cells::likeliest, &LayersLens::explain_likeliest},
+    {&layers_cells::probability, &LayersLens::explain_probability},
+    {&layers_cells::rank, &LayersLens::explain_rank},
+    {&layers_cells::logit, &LayersLens::explain_logit},
+    {&layers_cells::norm, &LayersLens::explain_state},
+    {&layers_cells::cosine, &LayersLens::explain_state},
+    {&layers_cells::attribution, &LayersLens::explain_attribution},
+    {&layers_cells::token, &LayersLens::explain_token},
+    {&layers_cells::encoder_token, &LayersLens::explain_token},
+}};
+
+CellKinds layers_numbers() { return kinds_of(LayersLens::declared); }
+
+std::optional<CellRef> packed_layers_cell(Index row, Index col) {
+    using namespace layers_cells;
+    static constexpr std::array of_places{&likeliest, &probability, &rank, &logit};
+    if (row < 4000) return (*of_places[static_cast<std::size_t>(row / 1000)])(row % 1000, col);
+    if (row < 6000) return col == 0 ? std::optional((row < 5000 ? norm : cosine)(row % 1000)) : std::nullopt;
+    if (row == 6000) return attribution(col);
+    if (row < 6005) return token(row - 6001, col);
+    return row >= 6011 && row < 6015 ? std::optional(encoder_token(row - 6011, col)) : std::nullopt;
+}
+
+bool LayersLens::is_read(const LensCell& cell) const {
+    return cell.at[0] < std::ssize(reading()->places()) && cell.at[1] < std::ssize(reading()->logits(0));
 }
 
 Explained LayersLens::begin(Subject& subject, std::string title) const {
@@ -89,16 +89,30 @@ CellPlace LayersLens::stream_cell(Subject& subject, const StreamPlace& place, In
 
 // ---- What the head reads at a place -----------------------------------------------------------------------
 
-std::optional<Explained> LayersLens::explain_likeliest(Subject& subject, Index place, Index position) {
+std::optional<Explained> LayersLens::explain_likeliest(Subject& subject, const LensCell& cell) {
+    const auto [place, position, unused] = cell.at;
     const States* states = states_at(position);
-    if (!states || (*states)[static_cast<std::size_t>(place)].likeliest.empty()) return std::nullopt;
+    if (place >= std::ssize(reading()->places()) || !states ||
+        (*states)[static_cast<std::size_t>(place)].likeliest.empty())
+        return std::nullopt;
     const Candidate& best = (*states)[static_cast<std::size_t>(place)].likeliest.front();
-    return explain_probability(subject, place, position, best.id, static_cast<double>(best.logit),
-                               best.probability);
+    return probability_of(subject, place, position, best.id, static_cast<double>(best.logit),
+                          best.probability);
 }
 
-Explained LayersLens::explain_probability(Subject& subject, Index place, Index position, std::int32_t id,
-                                          double logit, double probability) {
+std::optional<Explained> LayersLens::explain_probability(Subject& subject, const LensCell& cell) {
+    if (!is_read(cell)) return std::nullopt;
+    const Index place = cell.at[0];
+    const auto id = static_cast<std::int32_t>(cell.at[1]);
+    const double probability = reading()->probability(place, id);
+    if (std::isnan(probability)) return std::nullopt;
+    return probability_of(subject, place, row(), id,
+                          static_cast<double>(reading()->logits(place)[static_cast<std::size_t>(id)]),
+                          probability);
+}
+
+Explained LayersLens::probability_of(Subject& subject, Index place, Index position, std::int32_t id,
+                                     double logit, double probability) {
     const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
     Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, id) + ", " +
                                        place_in_words(at) + ", " + at_temperature);
@@ -113,10 +127,9 @@ Explained LayersLens::explain_probability(Subject& subject, Index place, Index p
     out.f64 = std::exp(exact - log_sum);
     out.formula = "exp(logit) / Σ exp(logits)";
     note_step(out, "logit", "of id " + std::to_string(id) + ", read at " + in_quotes(reads), exact, false,
-              position == row() ? std::optional(CellPlace{
-                                      subject.chosen_head(),
-                                      {.stage = Stage::lens, .row = layers_rows::logit + place, .col = id}})
-                                : std::nullopt);
+              position == row()
+                  ? std::optional(CellPlace{subject.chosen_head(), layers_cells::logit(place, id)})
+                  : std::nullopt);
     note_step(out, "ln Σ", "over " + with_commas(trace_->network().head.weight.out) + " tokens", log_sum);
     out.steps.push_back(
         {"probability", "exp(" + four(exact) + " − " + four(log_sum) + ")", fixed(out.f64, 6), true});
@@ -128,15 +141,17 @@ Explained LayersLens::explain_probability(Subject& subject, Index place, Index p
     return out;
 }
 
-Explained LayersLens::explain_rank(Subject& subject, Index place, std::int32_t id) {
+std::optional<Explained> LayersLens::explain_rank(Subject& subject, const LensCell& cell) {
+    if (!is_read(cell)) return std::nullopt;
+    const Index place = cell.at[0];
+    const auto id = static_cast<std::int32_t>(cell.at[1]);
     const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
     Explained out = begin(subject, "Rank of " + vocabulary_.name(subject, id) + ", " + place_in_words(at));
     out.f32 = out.f64 = static_cast<double>(reading()->rank(place, id));
     out.formula = "1 + how many tokens have a larger logit";
     const std::span<const float> logits = reading()->logits(place);
     note_step(out, "logit", "", static_cast<double>(logits[static_cast<std::size_t>(id)]), false,
-              CellPlace{subject.chosen_head(),
-                        {.stage = Stage::lens, .row = layers_rows::logit + place, .col = id}});
+              CellPlace{subject.chosen_head(), layers_cells::logit(place, id)});
     for (const Candidate& each : reading()->states()[static_cast<std::size_t>(place)].likeliest)
         if (each.logit > logits[static_cast<std::size_t>(id)])
             note_step(out, vocabulary_.name(subject, each.id), "a larger logit",
@@ -146,7 +161,10 @@ Explained LayersLens::explain_rank(Subject& subject, Index place, std::int32_t i
     return out;
 }
 
-Explained LayersLens::explain_logit(Subject& subject, Index place, std::int32_t id) {
+std::optional<Explained> LayersLens::explain_logit(Subject& subject, const LensCell& cell) {
+    if (!is_read(cell)) return std::nullopt;
+    const Index place = cell.at[0];
+    const auto id = static_cast<std::int32_t>(cell.at[1]);
     const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
     const Network& network = trace_->network();
     Explained out = begin(subject, "Logit of " + vocabulary_.name(subject, id) + ", " + place_in_words(at));
@@ -189,7 +207,10 @@ Explained LayersLens::explain_logit(Subject& subject, Index place, std::int32_t 
     return out;
 }
 
-Explained LayersLens::explain_state(Subject& subject, Index place, bool of_cosine) {
+std::optional<Explained> LayersLens::explain_state(Subject& subject, const LensCell& cell) {
+    if (!is_read(cell)) return std::nullopt;
+    const Index place = cell.at[0];
+    const bool of_cosine = cell.kind == &layers_cells::cosine;
     const StreamPlace &at = reading()->places()[static_cast<std::size_t>(place)],
                       &end = reading()->places().back();
     Explained out =
@@ -229,7 +250,10 @@ Explained LayersLens::explain_state(Subject& subject, Index place, bool of_cosin
 
 // ---- What adds up to a logit ------------------------------------------------------------------------------
 
-Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
+std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const LensCell& cell) {
+    const auto part = static_cast<std::size_t>(cell.at[0]);
+    if (part >= parts()->shares().size()) return std::nullopt;
+    const LogitShare& share = parts()->shares()[part];
     const Attention& text = stream_text(subject);
     Explained out = begin(subject, "Part of " + part_name(text, share) + " in the logit of " +
                                        vocabulary_.name(subject, token()));
@@ -239,7 +263,7 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
     const std::span<const double> direction = parts()->direction(share);
     const HeadIndex head{share.number,
                          share.part == LogitPart::head ? share.head : subject.chosen_head().head};
-    const auto cell = [&](Stage stage, Index row, Index col) {
+    const auto at = [&](Stage stage, Index row, Index col) {
         return std::optional(CellPlace{head, {.stage = stage, .row = row, .col = col}});
     };
     if (written.empty()) {
@@ -248,7 +272,7 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
                       : share.part == LogitPart::bend    ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
                                                       : "the biases of the head’s dense layer and its norm";
         note_step(out, "part", "", share.value, true,
-                  share.part == LogitPart::head_bias ? cell(Stage::b_head, 0, token()) : std::nullopt);
+                  share.part == LogitPart::head_bias ? at(Stage::b_head, 0, token()) : std::nullopt);
         if (share.part != LogitPart::head_bias)
             out.note =
                 "This model’s head is not linear. Its activation is taken by its slope here, and what "
@@ -272,12 +296,12 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
     }
     const auto written_at = [&](Index i) -> std::optional<CellPlace> {
         switch (share.part) {
-            case LogitPart::token_embedding: return cell(Stage::embedding, row(), i);
-            case LogitPart::position_embedding: return cell(Stage::position, row(), i);
-            case LogitPart::segment_embedding: return cell(Stage::segment, row(), i);
-            case LogitPart::head: return cell(Stage::output, row(), i);
-            case LogitPart::attention_bias: return cell(Stage::b_o, 0, i);
-            case LogitPart::mlp: return cell(Stage::mlp_output, row(), i);
+            case LogitPart::token_embedding: return at(Stage::embedding, row(), i);
+            case LogitPart::position_embedding: return at(Stage::position, row(), i);
+            case LogitPart::segment_embedding: return at(Stage::segment, row(), i);
+            case LogitPart::head: return at(Stage::output, row(), i);
+            case LogitPart::attention_bias: return at(Stage::b_o, 0, i);
+            case LogitPart::mlp: return at(Stage::mlp_output, row(), i);
             default: return std::nullopt;
         }
     };
@@ -297,8 +321,10 @@ Explained LayersLens::explain_share(Subject& subject, const LogitShare& share) {
     return out;
 }
 
-std::optional<Explained> LayersLens::explain_token(Subject& subject, TokenMeasure measure, bool encoded,
-                                                   Index token) {
+std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensCell& cell) {
+    const auto measure = static_cast<TokenMeasure>(cell.at[0]);
+    const bool encoded = cell.kind == &layers_cells::encoder_token;
+    const Index token = cell.at[1];
     const TokenShares* shares = measure == TokenMeasure::exact ? falls_so_far() : measured(measure);
     if (!shares) return std::nullopt;
     const std::vector<double>& values = encoded ? shares->encoded : shares->own;

@@ -57,10 +57,8 @@ std::string in_sentence(const StreamPlace& place) {
 LinkRows layers_links() { return {layers_link_rows}; }
 
 Status SetLayers::apply(State& state) const {
-    if (layers.token.value_or(0) < 0 || layers.token.value_or(0) >= position_limit)
-        return Error{"There is no such token to follow."};
-    if (layers.place.value_or(0) < 0 || layers.place.value_or(0) >= layers_places_limit)
-        return Error{"There is no such place in the residual stream."};
+    if (layers.token.value_or(0) < 0) return Error{"There is no such token to follow."};
+    if (layers.place.value_or(0) < 0) return Error{"There is no such place in the residual stream."};
     state.edit<LayersState>() = layers;
     return ok();
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/attention_gradient.hpp"
@@ -33,23 +34,27 @@ struct SetLayers {
 
 LinkRows layers_links();
 
-inline constexpr Index layers_places_limit = 1000;
-
-// The rows of the lens's own cells, Stage::lens.
-namespace layers_rows {
-inline constexpr Index likeliest = 0;       // + place; the column is a position
-inline constexpr Index probability = 1000;  // + place; the column is a token of the vocabulary, as below
-inline constexpr Index rank = 2000;
-inline constexpr Index logit = 3000;
-inline constexpr Index norm = 4000;     // + place; the column is 0
-inline constexpr Index cosine = 5000;   // likewise
-inline constexpr Index share = 6000;    // the column counts the parts
-inline constexpr Index tokens = 6001;   // + TokenMeasure; the column is a token of the text
-inline constexpr Index encoded = 6011;  // + TokenMeasure; of what the encoder read
-}  // namespace layers_rows
-
 enum class TokenMeasure { direct, rollout, gradient, exact };
 inline constexpr Index token_measure_count = 4;
+
+// The lens's own numbers. A place is one of LogitLens::places.
+namespace layers_cells {
+inline constexpr std::array<std::string_view, token_measure_count> measure_words{"direct", "rollout",
+                                                                                 "gradient", "ablation"};
+inline constexpr CellAxis measure_axis{"measure", measure_words};
+
+inline constexpr CellKind likeliest{"likeliest", {CellAxis{"place"}, {"position"}}};
+inline constexpr CellKind probability{"probability", {CellAxis{"place"}, {"token"}}};
+inline constexpr CellKind rank{"rank", {CellAxis{"place"}, {"token"}}};
+inline constexpr CellKind logit{"logit", {CellAxis{"place"}, {"token"}}};
+inline constexpr CellKind norm{"norm", {CellAxis{"place"}}};
+inline constexpr CellKind cosine{"cosine", {CellAxis{"place"}}};
+inline constexpr CellKind attribution{"attribution", {CellAxis{"part"}}};  // of DirectAttribution::shares
+inline constexpr CellKind token{"token", {measure_axis, {"position"}}};
+inline constexpr CellKind encoder_token{"encoder_token", {measure_axis, {"position"}}};
+}  // namespace layers_cells
+CellKinds layers_numbers();
+std::optional<CellRef> packed_layers_cell(Index row, Index col);
 
 // "after the embedding", "after the attention of layer 2"; short: "embedding", "attention 2".
 std::string place_in_words(const StreamPlace& place);
@@ -67,7 +72,7 @@ class LayersLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
     // What is on screen; null until it is complete, together.
     const LogitLens* reading() const { return read_.complete ? read_.stream.get() : nullptr; }
@@ -88,7 +93,7 @@ class LayersLens final : public Lens {
         std::shared_ptr<const Trace> trace;
         Index row;
         std::int32_t token;
-        CellRef cell;
+        LensCell cell;
         std::optional<Explained> why;
     };
     // A token that is followed through a row's stream.
@@ -121,15 +126,19 @@ class LayersLens final : public Lens {
     // What the text has where the logits say what comes, if it goes on.
     std::optional<std::int32_t> token_in_text() const;
 
-    std::optional<Explained> explain_own(Subject& subject, const CellRef& cell);
-    std::optional<Explained> explain_likeliest(Subject& subject, Index place, Index position);
-    Explained explain_probability(Subject& subject, Index place, Index position, std::int32_t id,
-                                  double logit, double probability);
-    Explained explain_rank(Subject& subject, Index place, std::int32_t id);
-    Explained explain_logit(Subject& subject, Index place, std::int32_t id);
-    Explained explain_state(Subject& subject, Index place, bool of_cosine);
-    Explained explain_share(Subject& subject, const LogitShare& share);
-    std::optional<Explained> explain_token(Subject& subject, TokenMeasure measure, bool encoded, Index token);
+    friend CellKinds layers_numbers();
+    static const std::array<LensNumber<LayersLens>, 9> declared;
+    // Says whether there is such a place, and if the cell is of a token, such a token.
+    bool is_read(const LensCell& cell) const;
+    std::optional<Explained> explain_likeliest(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_rank(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_logit(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_state(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_attribution(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_token(Subject& subject, const LensCell& cell);
+    Explained probability_of(Subject& subject, Index place, Index position, std::int32_t id, double logit,
+                             double probability);
     // Where the numbers of the stream stand at a place.
     CellPlace stream_cell(Subject& subject, const StreamPlace& place, Index row, Index column) const;
     Explained begin(Subject& subject, std::string title) const;

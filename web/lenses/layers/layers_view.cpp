@@ -26,8 +26,6 @@ namespace attn::app {
 
 namespace layers_view {
 
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 std::string shortened(const std::string& token) {
     constexpr float room = 46;
     const ui::Type mono(ui::Face::mono, ui::size_small);
@@ -61,8 +59,6 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
 }  // namespace layers_view
 
 namespace {
-
-using layers_view::own_cell;
 
 constexpr float places_share = 0.64f, curve_height = 166, word_width = 55, said_name_width = 124;
 constexpr Index most_positions = 16;
@@ -188,7 +184,7 @@ void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float wid
     grid.lit_column = row() - shown_.begin;
     grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
     const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        return own_cell(layers_rows::likeliest + at.first, shown_.begin + at.second);
+        return layers_cells::likeliest(at.first, shown_.begin + at.second);
     };
     const auto clicked = layers_view::draw_grid(grid, width, cell_of, drawing);
     if (!clicked) return;
@@ -222,13 +218,15 @@ void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width
     ui::caption("Click a token to follow its logit.");
     if (!over) return;
     const std::int32_t id = ids[static_cast<std::size_t>(*over)];
-    drawing.now.cell = own_cell(layers_rows::probability + at, id);
+    const CellRef cell = layers_cells::probability(at, id);
+    drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (!ui::clicked()) return;
+    parts::pin(drawing, cell);
     LayersState next = state().of<LayersState>();
     next.token = id;
     search_ = {};
-    set(next);
+    if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
 }
 
 void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float width) {
@@ -252,7 +250,7 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
     norm.name = "‖stream‖";
     cosine.name = "cosine";
     const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y, const ui::ChartCurve& curve,
-                           Index row, Index column) {
+                           const CellKind& kind, Index of_token = 0) {
         const ui::Chart chart{
             .name = name,
             .title = title,
@@ -268,21 +266,21 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
             if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
         }
         if (!reply.over) return;
-        const CellRef cell = own_cell(row + static_cast<Index>(reply.over->point), column);
+        const CellRef cell = kind(reply.over->point, of_token);
         drawing.now.cell = cell;
         if (reply.clicked) parts::pin(drawing, cell);
     };
     const Index vocabulary = std::ssize(reading()->logits(0));
     drawn("layers-probability", "Its probability at temperature 1",
-          {std::string("probability ") + at_temperature, 0, 1}, probability, layers_rows::probability,
+          {std::string("probability ") + at_temperature, 0, 1}, probability, layers_cells::probability,
           token());
     drawn("layers-rank", "Its rank",
           {"rank, 1 is the likeliest", 0.8, static_cast<double>(vocabulary) * 1.2, true}, rank,
-          layers_rows::rank, token());
-    drawn("layers-norm", "Length of the stream", ui::fitted("‖x‖", {&norm, 1}, true), norm, layers_rows::norm,
-          0);
+          layers_cells::rank, token());
+    drawn("layers-norm", "Length of the stream", ui::fitted("‖x‖", {&norm, 1}, true), norm,
+          layers_cells::norm);
     drawn("layers-cosine", "Cosine between the stream and its end", ui::fitted("cosine", {&cosine, 1}, true),
-          cosine, layers_rows::cosine, 0);
+          cosine, layers_cells::cosine);
 }
 
 void LayersLens::draw(const Drawing& drawing, Subject& subject) {

@@ -19,8 +19,6 @@ namespace attn::app {
 
 namespace {
 
-using layers_view::own_cell;
-
 constexpr float parts_share = 0.42f, number_width = 46, part_name_width = 150;
 constexpr Index most_tokens = 24, parts_shown = 14;
 
@@ -79,8 +77,7 @@ void LayersLens::draw_parts(const Drawing& drawing, Subject& subject, float widt
     for (std::size_t i = 0; i < kept; ++i) {
         const LogitShare& share = shares[order[i]];
         bars.push_back({part_name(stream_text(subject), share), static_cast<float>(share.value),
-                        fixed(share.value, 4),
-                        state().pin == own_cell(layers_rows::share, static_cast<Index>(order[i])), false});
+                        fixed(share.value, 4), state().pin == layers_cells::attribution(order[i]), false});
         others -= share.value;
     }
     if (kept < order.size())
@@ -90,8 +87,7 @@ void LayersLens::draw_parts(const Drawing& drawing, Subject& subject, float widt
     const auto over = ui::bar_list("layers/part", "The largest parts of the logit", width, bars, most,
                                    ui::diverging_scale(most), part_name_width);
     if (!over || static_cast<std::size_t>(*over) >= kept) return;
-    const CellRef cell =
-        own_cell(layers_rows::share, static_cast<Index>(order[static_cast<std::size_t>(*over)]));
+    const CellRef cell = layers_cells::attribution(order[static_cast<std::size_t>(*over)]);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (ui::clicked()) parts::pin(drawing, cell);
@@ -131,7 +127,7 @@ void LayersLens::draw_heads(const Drawing& drawing, Subject&, float width) {
     grid.is_signed = true;
     const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
         const auto share = place_of[static_cast<std::size_t>(at.first * values.cols + at.second)];
-        return share ? std::optional(own_cell(layers_rows::share, *share)) : std::nullopt;
+        return share ? std::optional(layers_cells::attribution(*share)) : std::nullopt;
     };
     const auto clicked = layers_view::draw_grid(grid, width, cell_of, drawing);
     if (!clicked || clicked->second == mlp) return;
@@ -185,10 +181,9 @@ void LayersLens::draw_token_row(const Drawing& drawing, const TokenRow& row, Tok
     grid.column_axis = "token";
     grid.is_signed = measure == TokenMeasure::direct || exact;
     grid.allowed = [&](Index, Index c) { return !std::isnan(values.at(0, c)); };
-    const Index first =
-        (row.encoded ? layers_rows::encoded : layers_rows::tokens) + static_cast<Index>(measure);
+    const CellKind& kind = row.encoded ? layers_cells::encoder_token : layers_cells::token;
     layers_view::draw_grid(
-        grid, width, [&](ui::CellAt at) { return std::optional(own_cell(first, row.tokens[at.second])); },
+        grid, width, [&](ui::CellAt at) { return std::optional(kind(measure, row.tokens[at.second])); },
         drawing);
 }
 

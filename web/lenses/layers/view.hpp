@@ -14,7 +14,6 @@ namespace attn::app::layers_view {
 inline constexpr float gap_below = 10;
 inline constexpr float names_width = 100;  // of a grid's rows, at most
 
-CellRef own_cell(Index row, Index col);
 std::string shortened(const std::string& token);  // as much of it as fits into a cell
 
 // Draws the grid at the cursor, across this width at most; a click pins its cell, and is answered.
