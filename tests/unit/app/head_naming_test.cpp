@@ -212,7 +212,9 @@ TEST_CASE("a score of a head on the present text says so, beside that on random 
     CHECK_THAT(tables.back().title, ContainsSubstring("measured on this text"));
 }
 
-TEST_CASE("a text that repeats nothing can be read twice, for the heads that look for repetition") {
+TEST_CASE(
+    "beside a text that repeats nothing, words read twice are offered for the heads that look for "
+    "repetition") {
     Storyteller s;
     s.open();
     CHECK_FALSE(subject_in(s.visit).offer_repetition());  // there is no text yet
@@ -223,9 +225,10 @@ TEST_CASE("a text that repeats nothing can be read twice, for the heads that loo
     CHECK(std::ranges::any_of(subject_in(s.visit).offers(),
                               [&](const Offer& each) { return each.label.starts_with(offer->label); }));
     s.visit.perform(offer->command);
-    CHECK(sentence_of(s.visit.state()).text == "a few words a few words");
+    const std::string twice = "apple moon river stone apple moon river stone";
+    CHECK(sentence_of(s.visit.state()).text == twice);
     s.visit.tokens({Box::first,
-                    "a few words a few words",
+                    twice,
                     {40, 50, 60, 70, 40, 50, 60, 70},
                     {"a", " few", " wor", "ds", " a", " few", " wor", "ds"},
                     8});

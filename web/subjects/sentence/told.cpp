@@ -73,19 +73,22 @@ std::optional<Offer> SentenceSubject::offer_second() const {
                  true};
 }
 
-// Two tokens in a row that come again are what an induction head goes by.
+// Two tokens in a row that come again are what an induction head goes by. Words that no grammar joins show it best: within a
+// sentence read twice, such a head may have nothing to do and rest on the first token.
 std::optional<Offer> SentenceSubject::offer_repetition() const {
     constexpr std::size_t looked_at = 1024;
     constexpr Index least_context = 64;
+    constexpr std::string_view words = "apple moon river stone";
     const Index context = model_ ? model_->config().context : 0;
     if (!sentence_.run() || context < least_context) return std::nullopt;
     const auto ids = sentence_.run()->of(0).ids();
     std::set<std::pair<std::int32_t, std::int32_t>> seen;
     for (std::size_t i = 0; i + 1 < std::min(ids.size(), looked_at); ++i)
         if (!seen.emplace(ids[i], ids[i + 1]).second) return std::nullopt;
-    const bool fits = !now().text.empty() && 2 * std::ssize(ids) <= context;
-    const std::string once = fits ? now().text : first_twin();
-    return Offer{fits ? "Read this text twice" : "Read a sentence twice", SetText{once + " " + once}};
+    const Selection& chosen = visit().state().selection;
+    return Offer{"Read “" + std::string(words) + "” twice",
+                 Together{{SetText{std::string(words) + " " + std::string(words)},
+                           Select{{chosen.layer, chosen.head, {}, {}}}}}};
 }
 
 std::optional<Offer> SentenceSubject::offer_alone() const {
