@@ -15,7 +15,7 @@ namespace attn::app {
 namespace {
 
 constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, low_sheet_share = 0.45f,
-                close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f;
+                close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f, above_sheet = 56;
 
 }  // namespace
 
@@ -28,6 +28,7 @@ void Frame::draw_narrow(const Rect& window) {
     // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
     const bool pinned = visit_.state().pin.has_value();
     if (pinned || (told_ == Told::head && head_told().empty())) told_ = Told::nothing;
+    const bool explained = explains_;
     // While something is being dragged, it stays under the finger.
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) explains_ = pinned || told_ != Told::nothing;
     const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
@@ -40,6 +41,10 @@ void Frame::draw_narrow(const Rect& window) {
     const Rect sheet = sheet_height == 0 ? Rect{{at.x, bottom}, {0, 0}}
                        : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
                              : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
+    // A cell that the sheet would cover as it opens moves above it.
+    const float covered = explains_ && !explained && pinned && !low
+                              ? ImGui::GetIO().MouseClickedPos[0].y - (sheet.at.y - above_sheet)
+                              : 0;
     panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
     panel("lenses", {low ? at.x + tabs : at.x, at.y + top - row_height},
           {low ? size.x - tabs : size.x, row_height}, t.surface, {14, 3},
@@ -49,6 +54,7 @@ void Frame::draw_narrow(const Rect& window) {
                     {}, {14, 12}, [&] {
                         draw_lens();
                         steady_.keep();
+                        if (covered > 0) ImGui::SetScrollY(ImGui::GetScrollY() + covered);
                     });
     if (explains_) draw_sheet(sheet);
     if (step)
