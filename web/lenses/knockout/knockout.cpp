@@ -258,7 +258,10 @@ bool KnockoutLens::measure_looks() {
     if (&at.queries != &trace.attention(looks_of_->attention).queries || at.record().keys() == 0) return true;
     const std::vector<float> weights = at.record().weights(next % heads, looks_of_->query);
     const auto most = std::ranges::max_element(weights);
-    looks_.back() = Look{most - weights.begin(), static_cast<double>(*most)};
+    double rest = 0;
+    for (auto each = weights.begin(); each != weights.end(); ++each)
+        if (each != most) rest += static_cast<double>(*each);
+    looks_.back() = Look{most - weights.begin(), static_cast<double>(*most), rest};
     return true;
 }
 
@@ -282,7 +285,7 @@ std::optional<KnockoutLens::Agreement> KnockoutLens::agreement() const {
             }
             if (const auto looks = look({layer, head})) {
                 moved.push_back(std::abs(fall));
-                looked.push_back(looks->weight);
+                looked.push_back(-looks->rest);
             }
         }
     return Agreement{rank_correlation(falls, direct), rank_correlation(moved, looked)};

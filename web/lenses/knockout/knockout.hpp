@@ -89,6 +89,7 @@ class KnockoutLens final : public Lens {
     struct Look {
         Index key = 0;
         double weight = 0;
+        double rest = 0;  // of the row; it tells heads apart whose weight is 1 in f32
     };
     std::optional<Look> look(const HeadIndex& head) const;
     // Rank correlations over the heads that have both: of how far the target falls and what they add directly, and of how

@@ -68,17 +68,14 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
     HeadIndex brightest{};
     std::optional<HeadIndex> most;
     Index not_finite = 0;
-    double brightness = -1;
     for (Index layer = 0; layer < all.attentions(); ++layer)
         for (Index head = 0; head < all.heads(); ++head) {
             const HeadIndex at{layer, head};
             const double fall = *all.fall(at);
             not_finite += !std::isfinite(fall);
             if (std::isfinite(fall) && (!most || fall > *all.fall(*most))) most = at;
-            if (const auto looks = look(at); looks && looks->weight > brightness) {
-                brightness = looks->weight;
-                brightest = at;
-            }
+            const auto looks = look(at), so_far = look(brightest);
+            if (looks && (!so_far || looks->rest < so_far->rest)) brightest = at;
         }
     const Layers numbering = subject.attention()->numbering();
     if (!most)
