@@ -186,8 +186,10 @@ const MasksLens::Looked& MasksLens::look(Subject& subject) {
     lost_of_own_.reset();
     empty_.reset();
     record_ = looked.version != 0 ? attention.record(head.layer) : nullptr;
-    d_k_ = record_ ? record_->d_k() : 64;
-    d_v_ = record_ ? record_->d_v() : 64;
+    // A head that came as finished weights has no vectors.
+    const auto of_head = attention.record(head.layer);
+    d_k_ = of_head ? of_head->d_k() : 64;
+    d_v_ = of_head ? of_head->d_v() : 64;
     query_names_ = looked.version != 0 ? attention.query_names() : numbered(looked.queries);
     key_names_ = looked.version != 0 ? attention.key_names() : numbered(looked.keys);
     if (looked.version != 0) {

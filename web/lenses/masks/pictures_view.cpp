@@ -124,10 +124,14 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
     ui::section("What it leaves", true);
     ImGui::SameLine(0, 18);
     const bool racing = race_ && !race_->done();
+    const Status possible = racing ? Status(Error{"It is being measured."})
+                            : looked_->mask.is_everything()
+                                ? Error{"This compares a mask with none, and there is no mask here."}
+                                : ok();
     if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time",
-                   {"Measuring", "Measure the time"}, racing ? Status(Error{"It is being measured."}) : ok()))
+                   {"Measuring", "Measure the time"}, possible))
         start_race();
-    if (!racing)
+    if (possible)
         ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
     const auto share = [](std::int64_t part, std::int64_t of) {
         return of ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
