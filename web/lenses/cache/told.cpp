@@ -30,9 +30,11 @@ std::string CacheLens::cost_spoken(Subject& subject) const {
     const double first = step_cost(all.own, all.tokens_of(0)).total(),
                  kept = step_cost(all.own, all.tokens_of(last)).total(),
                  anew = step_cost(all.own, {0, all.after(last)}).total();
+    // The last step without a cache takes the keys and values of cross-attention anew, too.
+    const double cross = cross_numbers_kept(all.own) * static_cast<double>(all.own_kept.bits) / 8;
     return "Reading " + many(all.prompt, "token") + " takes " + cache_words::operations(first) +
-           ", and each further one about " + cache_words::operations(kept) + ", because " +
-           cache_words::bytes(bytes_kept(all.own, all.prompt, all.own_kept)) +
+           ", and each further one at most " + cache_words::operations(kept) + ", because " +
+           cache_words::bytes(bytes_kept(all.own, all.prompt, all.own_kept) + cross) +
            " of keys and values are kept; without them, the last of " + many(all.after(last), "token") +
            " would take " + times_text(anew / kept) + " as much.";
 }
