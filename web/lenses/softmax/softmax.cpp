@@ -68,7 +68,7 @@ std::string temperature_text(double temperature) {
     if (temperature == 0) return "T → 0";
     if (std::isinf(temperature)) return "T → ∞";
     char text[32];
-    std::snprintf(text, sizeof text, "T = %.3g", temperature);
+    std::snprintf(text, sizeof text, "T = %.4g", temperature);
     return text;
 }
 

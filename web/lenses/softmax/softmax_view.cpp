@@ -170,7 +170,7 @@ void SoftmaxLens::draw_numbers(const Drawing& drawing, float width) {
     const double t = temperature();
     const std::string closing = t == 0 || std::isinf(t)
                                     ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
-                                    : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 3) +
+                                    : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 6) +
                                           " × " + fixed(now_.entropy, 6) + " = " +
                                           fixed(now_.energy - t * now_.entropy, 6) +
                                           ", and −T ln Z = " + fixed(now_.free_energy, 6) + ".";
