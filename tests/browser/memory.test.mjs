@@ -80,7 +80,7 @@ test('Memory: the start of the example is dragged and falls, at the head’s β 
     for (const [key, weight] of weights.entries()) {
         near(await f64(explorer, own.weight + 1, key), weight, 1e-6, `the weight of key ${key}`);
     }
-    await explorer.click('memory/preset/β = 100: one memory');
+    await explorer.click('memory/preset/β = 100, large');
     await explorer.until('the preset', () => explorer.linked('memory.beta'), (beta) => beta === '100');
     await follows(explorer, keys, 100, 1e-9);
     assert.match((await explorer.state()).spoken, /to one memory: “\w+” \(100 %\)\.$/);

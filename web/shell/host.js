@@ -144,7 +144,12 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             return advance;
         },
         canvasReads,
-        chooseTensors: () => document.getElementById('tensors-input').click(),
+        // A second press of a double click comes without the leave to open a dialog.
+        chooseTensors() {
+            if (navigator.userActivation?.isActive ?? true) {
+                document.getElementById('tensors-input').click();
+            }
+        },
         giveFile(path, at, size) {
             given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });
         },

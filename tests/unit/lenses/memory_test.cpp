@@ -186,10 +186,10 @@ TEST_CASE(
     "sentence") {
     Screen screen;
     open_memory(screen);
-    screen.click("memory/preset/β = 100: one memory");
+    screen.click("memory/preset/β = 100, large");
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=memory&memory.beta=100");
     CHECK(memory_says(screen.visit).find("to one memory: ") != std::string::npos);
-    screen.click("memory/preset/β = 0.1: the mean of all");
+    screen.click("memory/preset/β = 0.1, small");
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=memory&memory.beta=0.1");
     CHECK(memory_says(screen.visit).ends_with("to the mean of all 3 keys."));
     screen.click("memory/own");

@@ -28,8 +28,8 @@ using heads_view::own_cell;
 
 constexpr float chart_height = 210, change_name_width = 90;
 constexpr Index most_said = 6;
-constexpr std::array<const char*, cache_measure_count> measure_names{"numbers", "bytes", "loss", "attention",
-                                                                     "next"};
+constexpr std::array<const char*, cache_measure_count> measure_names{"numbers", "bytes, 16-bit", "loss",
+                                                                     "attention", "next"};
 
 Index first_row(HeadsPart part) {
     return part == HeadsPart::sharing ? heads_rows::sharing : heads_rows::latent;

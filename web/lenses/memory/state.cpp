@@ -118,9 +118,9 @@ LinkRows memory_links() { return {memory_rows_of_links}; }
 
 std::span<const MemoryPreset> memory_presets(MemoryNetwork network) {
     static constexpr std::array modern{
-        MemoryPreset{"Attention: one step", [](MemoryState now) { return at_beta(now, std::nullopt); }},
-        MemoryPreset{"β = 100: one memory", [](MemoryState now) { return at_beta(now, 100); }},
-        MemoryPreset{"β = 0.1: the mean of all", [](MemoryState now) { return at_beta(now, 0.1); }},
+        MemoryPreset{"Attention’s own β", [](MemoryState now) { return at_beta(now, std::nullopt); }},
+        MemoryPreset{"β = 100, large", [](MemoryState now) { return at_beta(now, 100); }},
+        MemoryPreset{"β = 0.1, small", [](MemoryState now) { return at_beta(now, 0.1); }},
     };
     static constexpr std::array classical{
         MemoryPreset{"10 patterns in 100 bits", [](MemoryState now) { return seeded(now, 10); }},

@@ -174,14 +174,16 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         for (std::size_t d = 0; d < curve.y.size(); ++d) curve.x.push_back(static_cast<double>(d));
         drawn.push_back(std::move(curve));
     }
-    const ui::Chart chart{
-        .name = "order-distance",
-        .title = now().mean
-                     ? "Mean q and mean k"
-                     : "q of " + curly_quoted(name(query())) + ", k of " + curly_quoted(key_name(key())),
-        .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
-        .y = ui::fitted("score", drawn, false),
-        .marked = static_cast<double>(std::clamp(query_position() - key_position(), Index{0}, now().reach))};
+    // A query before its key is at no distance of this axis.
+    const Index apart = query_position() - key_position();
+    const bool on_axis = apart >= 0 && apart <= now().reach;
+    const ui::Chart chart{.name = "order-distance",
+                          .title = now().mean ? "Mean q and mean k"
+                                              : "q of " + curly_quoted(name(query())) + ", k of " +
+                                                    curly_quoted(key_name(key())),
+                          .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
+                          .y = ui::fitted("score", drawn, false),
+                          .marked = on_axis ? std::optional(static_cast<double>(apart)) : std::nullopt};
     const ui::ChartReply reply = ui::chart(chart, width, chart_height, drawn);
     if (reply.held) {
         // The query goes to where it is so far from the key, if that lies after its own place.
@@ -195,14 +197,14 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
     if (reply.over) cell = order_cells::score_at_distance(reply.over->curve, reply.over->point);
     answer(drawing, reply, cell);
     const std::string seed = " drawn from seed " + std::to_string(now().seed) + ".";
-    ui::caption(
-        ("The key stands at position 0 and the query a distance after it; the line is how far apart they "
-         "stand "
-         "now. " +
-         std::string(content_->own_table() ? "The numbers of T5 buckets are"
-                                           : "The learned table and the numbers of T5 buckets are") +
-         seed)
-            .c_str());
+    ui::caption(("The key stands at position 0 and the query a distance after it; " +
+                 std::string(on_axis     ? "the line is how far apart they stand now. "
+                             : apart < 0 ? "now the query stands before the key, which is not on this axis. "
+                                         : "now they stand farther apart than the axis goes. ") +
+                 std::string(content_->own_table() ? "The numbers of T5 buckets are"
+                                                   : "The learned table and the numbers of T5 buckets are") +
+                 seed)
+                    .c_str());
     if (!curves.done())
         drawing.visit.continue_with(
             [this, of = curves_of_] { return distances_ && curves_of_ == of && distances_->step(); });

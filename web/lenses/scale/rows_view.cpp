@@ -159,7 +159,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
 void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float width) {
     static constexpr std::array names{"entropy", "largest", "gradient", "variance"};
     static constexpr std::array titles{"Entropy", "Largest weight", "What of a gradient passes",
-                                       "Variance of the scaled scores"};
+                                       "Variance of the scaled scores, mean over seeds"};
     static constexpr std::array axes{"entropy, nats", "largest weight", "‖∂A/∂S‖", "variance"};
     const auto m = static_cast<std::size_t>(measure);
     const ScaleCurves& over = curves();

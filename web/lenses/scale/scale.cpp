@@ -168,8 +168,9 @@ std::string ScaleLens::spoken(Subject& subject) {
     const DotProducts& shown = products(subject);
     const double spread = std::sqrt(moments_of(std::span(shown.values())).variance);
     const std::string d = std::to_string(shown.components());
-    return "Over " + d + (shown.components() == 1 ? " component" : " components") + ", q · k spreads by ± " +
-           fixed(spread, 2) + "; divided by √" + d + ", by ± " +
+    const std::string whose = products_->from.source.record ? "this head’s q · k" : "q · k of seeded vectors";
+    return "Over " + d + (shown.components() == 1 ? " component, " : " components, ") + whose +
+           " spreads by ± " + fixed(spread, 2) + "; divided by √" + d + ", by ± " +
            fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + ".";
 }
 
