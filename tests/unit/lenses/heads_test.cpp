@@ -19,7 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 HeadsLens& heads_in(const Visit& visit) { return static_cast<HeadsLens&>(visit.lens()); }
-constexpr CellRef heads_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 std::optional<Explained> told_of_heads(const Visit& visit, const CellRef& cell) {
     Subject& subject = subject_in(visit);
     return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
@@ -48,7 +47,7 @@ const SmallFamily& family_called(const char* name) {
 
 // Explains a cell and checks what every explanation promises.
 Explained check_told(const Screen& screen, const CellRef& cell) {
-    CAPTURE(cell.row, cell.col);
+    CAPTURE(write_cell(cell));
     const auto found = told_of_heads(screen.visit, cell);
     REQUIRE(found);
     CHECK_FALSE(found->title.empty());
@@ -117,23 +116,23 @@ TEST_CASE("shapes are those of the run, heads of K and V told apart, or the tuto
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         CHECK(shapes[i].step == static_cast<ShapeStep>(i));
         CHECK(shapes[i].axes.size() == shapes[i].shape.size());
-        check_told(screen, heads_cell(heads_rows::shape + static_cast<Index>(i), 0));
+        check_told(screen, heads_cells::shape(i, 0));
     }
     const Record& record = subject_in(screen.visit).attention()->trace()->attention(0).record();
     CHECK(count_of(shapes[4].shape) == record.q().size());
     CHECK(count_of(shapes[5].shape) == record.k().size());
     CHECK(count_of(shapes[8].shape) == record.output().size());
     CHECK(written_shape(shapes[7].shape) == "(1, 4, 6, 6)");
-    CHECK(check_told(screen, heads_cell(heads_rows::shape + 2, 1)).f64 == 16 * 8);
-    CHECK(check_told(screen, heads_cell(heads_rows::shape + 7, 2)).f64 == 4 * 6 * 6 * 4);
+    CHECK(check_told(screen, heads_cells::shape(2, 1)).f64 == 16 * 8);
+    CHECK(check_told(screen, heads_cells::shape(7, 2)).f64 == 4 * 6 * 6 * 4);
     CHECK_THAT(heads_say(screen.visit), ContainsSubstring("2 heads of queries share"));
-    for (const CellRef& cell : {heads_cell(0, 1), heads_cell(11, 0), heads_cell(4, 2), heads_cell(1, 3),
-                                heads_cell(heads_rows::share, 0), heads_cell(heads_rows::sharing, 0)})
+    for (const CellRef& cell : {heads_cells::shape(0, 1), heads_cells::shape(11, 0), heads_cells::shape(4, 2),
+                                heads_cells::shape(1, 3), heads_cells::share(0), heads_cells::cache(0, 0, 0)})
         CHECK_FALSE(told_of_heads(screen.visit, cell));
     screen.click("heads/preset/tutorial");
     screen.settle();
     CHECK(lens.sizes() == HeadSizes{6, 6, 128, 4, 4, 32});
-    CHECK(check_told(screen, heads_cell(heads_rows::shape + 1, 1)).f64 == 128 * 128);
+    CHECK(check_told(screen, heads_cells::shape(1, 1)).f64 == 128 * 128);
     screen.click("heads/sizes/this model");
     CHECK_FALSE(screen.visit.state().of<HeadsState>().tutorial);
 }
@@ -150,30 +149,27 @@ TEST_CASE("what each head writes explains itself and adds up to the attention’
         double shares = 0;
         for (Index part = 0; part <= w.heads; ++part) {
             const double share = w.share(part);
-            CHECK(check_told(screen, heads_cell(heads_rows::share + part, 0)).f64 == share);
-            CHECK(check_told(screen, heads_cell(heads_rows::norm + part, 0)).f64 == w.norm(part));
+            CHECK(check_told(screen, heads_cells::share(part)).f64 == share);
+            CHECK(check_told(screen, heads_cells::norm(part)).f64 == w.norm(part));
             shares += share;
         }
         CHECK(shares == Catch::Approx(1).epsilon(1e-5));
-        CHECK(check_told(screen, heads_cell(heads_rows::off_by, 0)).f64 == w.off_by());
+        CHECK(check_told(screen, heads_cells::error()).f64 == w.off_by());
         const auto trace = subject_in(screen.visit).attention()->trace();
         const auto whole = trace->attention(1).run.attention_output.matrix();
         for (const Index component : {Index{0}, w.d_model - 1}) {
             double sum = 0;
             const bool biased = trace->attention(1).half.attention_out.bias.size() > 0;
             for (Index part = 0; part < w.heads; ++part)
-                sum += check_told(screen, heads_cell(heads_rows::written + part, component)).f64;
+                sum += check_told(screen, heads_cells::written(part, component)).f64;
             // The bias is a number of the model's files.
-            if (biased)
-                sum += told_of_heads(screen.visit, heads_cell(heads_rows::written + w.heads, component))->f64;
+            if (biased) sum += told_of_heads(screen.visit, heads_cells::written(w.heads, component))->f64;
             CHECK(sum == Catch::Approx(static_cast<double>(whole(3, component))).margin(1e-5));
-            check_told(screen, heads_cell(heads_rows::written + w.heads + 1, component));
-            check_told(screen, heads_cell(heads_rows::written + w.heads + 2, component));
+            check_told(screen, heads_cells::written(w.heads + 1, component));
+            check_told(screen, heads_cells::written(w.heads + 2, component));
         }
-        for (const CellRef& cell :
-             {heads_cell(heads_rows::written + w.heads + 3, 0), heads_cell(heads_rows::written, w.d_model),
-              heads_cell(heads_rows::share + w.heads + 1, 0), heads_cell(heads_rows::share, 1),
-              heads_cell(heads_rows::off_by, 1), heads_cell(heads_rows::maps, 0)})
+        for (const CellRef& cell : {heads_cells::written(w.heads + 3, 0), heads_cells::written(0, w.d_model),
+                                    heads_cells::share(w.heads + 1), heads_cells::similarity(0, 0, 0)})
             CHECK_FALSE(told_of_heads(screen.visit, cell));
     }
 }
@@ -197,18 +193,17 @@ TEST_CASE("how alike heads are explains itself, in the order of the clusters, an
                 for (Index c = 0; c < heads; ++c) {
                     const Index a = lens.order()[static_cast<std::size_t>(r)],
                                 b = lens.order()[static_cast<std::size_t>(c)];
-                    const Index first = outputs ? heads_rows::outputs : heads_rows::maps;
-                    const Explained why = check_told(screen, heads_cell(first + a, b));
+                    const Explained why = check_told(screen, heads_cells::similarity(outputs, a, b));
                     CHECK(why.f64 == Catch::Approx(tables[0].values.at(r, c)).margin(1e-6));
                 }
             for (Index head = 0; head < heads; ++head) {
                 const HeadsLens::Role role = heads_in(screen.visit).role(subject_in(screen.visit), head);
                 CHECK_FALSE(role.name.empty());
-                CHECK(check_told(screen, heads_cell(heads_rows::role, head)).f64 == role.score);
+                CHECK(check_told(screen, heads_cells::role(head)).f64 == role.score);
             }
-            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::role, heads)));
-            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::maps + heads, 0)));
-            CHECK_FALSE(told_of_heads(screen.visit, heads_cell(heads_rows::maps, heads)));
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cells::role(heads)));
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cells::similarity(0, heads, 0)));
+            CHECK_FALSE(told_of_heads(screen.visit, heads_cells::similarity(0, 0, heads)));
         }
     screen.click("heads/alike/2/1");
     const HeadsLens& lens = heads_in(screen.visit);
@@ -259,21 +254,21 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
     for (std::size_t i = 0; i < 20; ++i)
         moved += std::abs(probabilities(*trace)[i] - probabilities(*shared)[i]) / 2;
     CHECK(*lens.cache_value(CacheMeasure::moved, 1) == Catch::Approx(moved).epsilon(1e-3));
-    const auto check_cells = [&](Index first, Index setting) {
+    const auto check_cells = [&](Index cache, Index setting) {
         for (const Index column : {Index{0}, setting})
             for (Index row = 0; row < cache_measure_count; ++row)
-                CHECK(check_told(screen, heads_cell(first + row, column)).f64 ==
+                CHECK(check_told(screen, heads_cells::cache(cache, row, column)).f64 ==
                       *lens.cache_value(static_cast<CacheMeasure>(row), column));
-        check_told(screen, heads_cell(first + heads_rows::changes + 1, setting));
-        check_told(screen, heads_cell(first + heads_rows::said, 3));
-        check_told(screen, heads_cell(first + heads_rows::said_then, 3));
+        check_told(screen, heads_cells::output_error(cache, 1, setting));
+        check_told(screen, heads_cells::probability(cache, 0, 3));
+        check_told(screen, heads_cells::probability(cache, 1, 3));
         for (const CellRef& cell :
-             {heads_cell(first + cache_measure_count, setting),
-              heads_cell(first + heads_rows::changes + 2, setting), heads_cell(first, 999),
-              heads_cell(first + heads_rows::said, 20), heads_cell(heads_rows::role, 0)})
+             {heads_cells::cache(cache, cache_measure_count, setting),
+              heads_cells::output_error(cache, 2, setting), heads_cells::cache(cache, 0, 999),
+              heads_cells::probability(cache, 0, 20), heads_cells::role(0)})
             CHECK_FALSE(told_of_heads(screen.visit, cell));
     };
-    check_cells(heads_rows::sharing, 1);
+    check_cells(0, 1);
     show_heads(screen, {.part = HeadsPart::sharing, .kv_heads = 2});
     CHECK(lens.setting() == 0);
     CHECK_THAT(heads_say(screen.visit), ContainsSubstring("drag the slider"));
@@ -292,7 +287,7 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
     CHECK(*lens.cache_value(CacheMeasure::loss, 5) == Catch::Approx(loss_of_run(latent)).epsilon(1e-5));
     CHECK(*lens.cache_value(CacheMeasure::numbers, 5) == 2 * 5);
     CHECK(*lens.cache_value(CacheMeasure::loss, 16) == Catch::Approx(loss_of_run(trace)).epsilon(1e-3));
-    check_cells(heads_rows::latent, 5);
+    check_cells(1, 5);
     CHECK(screen.shows("heads/note"));
     const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
     REQUIRE(tables.size() == 1);
@@ -429,7 +424,7 @@ TEST_CASE("a cell of Heads offers the change of what it stands for") {
     Screen screen;
     open_heads_of(screen, family_called("llama"));
     screen.visit.perform(Select{{1, 1, 3, {}}});
-    const auto part = [&](Index row, Index col) { return check_told(screen, heads_cell(row, col)).part; };
+    const auto part = [&](const CellRef& cell) { return check_told(screen, cell).part; };
     const auto is = [](const std::optional<RunPart>& part, const RunPart& expected) {
         return part && part->site == expected.site && part->attention == expected.attention &&
                part->head == expected.head && part->row == expected.row && part->column == expected.column;
@@ -440,30 +435,29 @@ TEST_CASE("a cell of Heads offers the change of what it stands for") {
           std::pair(ShapeStep::q, Site::q), std::pair(ShapeStep::weights, Site::weight),
           std::pair(ShapeStep::outputs, Site::head_output), std::pair(ShapeStep::joined, Site::head_output),
           std::pair(ShapeStep::written, Site::attention_output)})
-        CHECK(is(part(heads_rows::shape + static_cast<Index>(step), 0), {.site = site, .attention = 1}));
-    CHECK_FALSE(part(heads_rows::shape + static_cast<Index>(ShapeStep::input), 0));
-    CHECK_FALSE(part(heads_rows::shape + static_cast<Index>(ShapeStep::q), 1));  // weights of the model
+        CHECK(is(part(heads_cells::shape(step, 0)), {.site = site, .attention = 1}));
+    CHECK_FALSE(part(heads_cells::shape(ShapeStep::input, 0)));
+    CHECK_FALSE(part(heads_cells::shape(ShapeStep::q, 1)));  // weights of the model
     show_heads(screen, {.tutorial = true});
-    CHECK_FALSE(
-        part(heads_rows::shape + static_cast<Index>(ShapeStep::outputs), 0));  // no numbers of this run
+    CHECK_FALSE(part(heads_cells::shape(ShapeStep::outputs, 0)));  // no numbers of this run
 
     show_heads(screen, {.part = HeadsPart::writes});
     const Index heads = heads_in(screen.visit).writes().heads;
-    for (const Index kind : {heads_rows::written, heads_rows::norm, heads_rows::share})
-        CHECK(is(part(kind, 0), {Site::head_output, 1, 0, 3, {}}));
-    CHECK(is(part(heads_rows::written + heads + 1, 5), {Site::attention_output, 1, {}, 3, 5}));
-    CHECK(is(part(heads_rows::written + heads + 2, 5), {Site::attention_output, 1, {}, 3, 5}));
+    for (const CellKind* kind : {&heads_cells::written, &heads_cells::norm, &heads_cells::share})
+        CHECK(is(part((*kind)(0)), {Site::head_output, 1, 0, 3, {}}));
+    CHECK(is(part(heads_cells::written(heads + 1, 5)), {Site::attention_output, 1, {}, 3, 5}));
+    CHECK(is(part(heads_cells::written(heads + 2, 5)), {Site::attention_output, 1, {}, 3, 5}));
 
     show_heads(screen, {.part = HeadsPart::alike});
-    CHECK(is(part(heads_rows::maps + 0, 1), {Site::weight, 1, 0, {}, {}}));
-    CHECK(is(part(heads_rows::role, 1), {Site::head_output, 1, 1, {}, {}}));
+    CHECK(is(part(heads_cells::similarity(0, 0, 1)), {Site::weight, 1, 0, {}, {}}));
+    CHECK(is(part(heads_cells::role(1)), {Site::head_output, 1, 1, {}, {}}));
     show_heads(screen, {.part = HeadsPart::alike, .outputs = true});
-    CHECK(is(part(heads_rows::outputs + 1, 0), {Site::head_output, 1, 1, {}, {}}));
+    CHECK(is(part(heads_cells::similarity(1, 1, 0)), {Site::head_output, 1, 1, {}, {}}));
 
     show_heads(screen, {.part = HeadsPart::latent});
-    CHECK(is(part(heads_rows::latent + heads_rows::changes + 1, heads_in(screen.visit).setting()),
+    CHECK(is(part(heads_cells::output_error(1, 1, heads_in(screen.visit).setting())),
              {.site = Site::attention_output, .attention = 1}));
-    CHECK_FALSE(part(heads_rows::latent, 1));
+    CHECK_FALSE(part(heads_cells::cache(1, 0, 1)));
 }
 
 TEST_CASE("in Heads a head is switched off where its number stands, and the lens stays") {
@@ -471,7 +465,7 @@ TEST_CASE("in Heads a head is switched off where its number stands, and the lens
     open_heads_of(screen, family_called("llama"));
     screen.visit.perform(Select{{1, 1, 3, {}}});
     show_heads(screen, {.part = HeadsPart::writes});
-    screen.visit.perform(Pin{heads_cell(heads_rows::norm, 0)});
+    screen.visit.perform(Pin{heads_cells::norm(0)});
     screen.draw(3);
     screen.click("change/zero");
     screen.settle();

@@ -24,16 +24,13 @@ namespace attn::app {
 
 namespace {
 
-using heads_view::own_cell;
-
 constexpr float chart_height = 210, change_name_width = 90;
 constexpr Index most_said = 6;
 constexpr std::array<const char*, cache_measure_count> measure_names{"numbers", "bytes, 16-bit", "loss",
                                                                      "attention", "next"};
 
-Index first_row(HeadsPart part) {
-    return part == HeadsPart::sharing ? heads_rows::sharing : heads_rows::latent;
-}
+// Among heads_cells::cache_words.
+bool cache_of(HeadsPart part) { return part == HeadsPart::latent; }
 
 }  // namespace
 
@@ -72,7 +69,8 @@ void HeadsLens::draw_measures(const Drawing& drawing, float width) {
     heads_view::draw_grid(
         grid, width,
         [&](ui::CellAt at) {
-            return own_cell(first_row(now().part) + at.first, columns[static_cast<std::size_t>(at.second)]);
+            return heads_cells::cache(cache_of(now().part), at.first,
+                                      columns[static_cast<std::size_t>(at.second)]);
         },
         drawing);
 }
@@ -120,7 +118,7 @@ void HeadsLens::draw_loss(const Drawing& drawing, float width) {
     }
     if (reply.over && reply.over->curve == 0) {
         const Index at = points[reply.over->point];
-        const CellRef cell = own_cell(first_row(now().part) + static_cast<Index>(CacheMeasure::loss), at);
+        const CellRef cell = heads_cells::cache(cache_of(now().part), CacheMeasure::loss, at);
         drawing.now.cell = cell;
         if (reply.clicked) {
             parts::pin(drawing, cell);
@@ -138,8 +136,7 @@ void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float wid
     double most = 0;
     for (std::size_t i = 0; i < shown->changes.size(); ++i) {
         most = std::max(most, std::isnan(shown->changes[i]) ? 0 : shown->changes[i]);
-        const CellRef cell = own_cell(first_row(now().part) + heads_rows::changes + static_cast<Index>(i),
-                                      runs()->last_setting());
+        const CellRef cell = heads_cells::output_error(cache_of(now().part), i, runs()->last_setting());
         bars.push_back({subject.attention()->numbering().name(static_cast<Index>(i)),
                         static_cast<float>(shown->changes[i]), percent(shown->changes[i]),
                         drawing.state().pin == cell, false});
@@ -148,8 +145,8 @@ void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float wid
                                    bars, static_cast<float>(most),
                                    ui::sequential_scale(static_cast<float>(most)), change_name_width);
     if (over)
-        heads_view::answer(
-            drawing, own_cell(first_row(now().part) + heads_rows::changes + *over, runs()->last_setting()));
+        heads_view::answer(drawing,
+                           heads_cells::output_error(cache_of(now().part), *over, runs()->last_setting()));
 }
 
 // The likeliest of both runs, the most that either gives them first.
@@ -193,8 +190,8 @@ void HeadsLens::draw_said(const Drawing& drawing, Subject& subject, float width)
     heads_view::draw_grid(
         grid, width,
         [&](ui::CellAt at) {
-            const Index of = at.second == 0 ? heads_rows::said : heads_rows::said_then;
-            return own_cell(first_row(now().part) + of, ids[static_cast<std::size_t>(at.first)]);
+            return heads_cells::probability(cache_of(now().part), at.second,
+                                            ids[static_cast<std::size_t>(at.first)]);
         },
         drawing);
 }

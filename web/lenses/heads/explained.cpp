@@ -22,8 +22,6 @@ void note_step(Explained& out, std::string name, std::string arithmetic, double 
 
 double single(double value) { return static_cast<double>(static_cast<float>(value)); }
 
-CellRef cell_at(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 std::string factors_text(const std::vector<Index>& factors, const char* between) {
     std::string text;
     for (const Index each : factors) text += (text.empty() ? "" : between) + std::to_string(each);
@@ -36,14 +34,14 @@ std::optional<Explained> HeadsLens::explain(Subject& subject, const CellPlace& p
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
-    std::optional<Explained> told = explain_own(subject, place);
-    if (told) told->part = stands_for(subject.chosen_head().layer, place.cell);
+    const LensCell& cell = place.cell.own;
+    if (part_with(cell) != now().part) return std::nullopt;
+    std::optional<Explained> told = explain_by(declared, *this, subject, cell);
+    if (told) told->part = stands_for(subject.chosen_head().layer, cell);
     return told;
 }
 
 namespace {
-
-constexpr Index kind_size = 1000;
 
 Site site_of(ShapeStep step) {
     using enum ShapeStep;
@@ -65,72 +63,82 @@ Site site_of(ShapeStep step) {
 
 }  // namespace
 
-// How many weights make a shape, and what a smaller cache takes, is no part of the run.
-std::optional<RunPart> HeadsLens::stands_for(Index attention, const CellRef& cell) const {
-    const Index kind = cell.row / kind_size * kind_size, row = cell.row - kind;
-    const auto all_of = [](const HeadIndex& head) {
-        return RunPart{Site::head_output, head.layer, head.head};
-    };
-    switch (kind) {
-        case heads_rows::shape:
-            // What attention reads is the residual, normalised.
-            if (now().tutorial || cell.col != 0 || row == static_cast<Index>(ShapeStep::input))
-                return std::nullopt;
-            return RunPart{.site = site_of(static_cast<ShapeStep>(row)), .attention = attention};
-        case heads_rows::written:
-        case heads_rows::norm:
-        case heads_rows::share: {
-            if (row == writes_->heads) return std::nullopt;  // a bias
-            RunPart part{.site = Site::head_output, .attention = attention, .row = writes_of_->row};
-            if (row < writes_->heads) {
-                part.head = row;
-                return part;
-            }
-            part.site = Site::attention_output;
-            part.column = cell.col;
-            return part;
-        }
-        case heads_rows::maps:
-        case heads_rows::outputs: {
-            RunPart part = all_of(alike_->head(row));
-            if (kind == heads_rows::maps) part.site = Site::weight;
-            return part;
-        }
-        case heads_rows::role: return all_of(alike_->head(cell.col));
-        case heads_rows::sharing:
-        case heads_rows::latent:
-            if (row < heads_rows::changes) return std::nullopt;
-            return RunPart{.site = Site::attention_output, .attention = row - heads_rows::changes};
-        default: return std::nullopt;
-    }
+HeadsPart HeadsLens::part_with(const LensCell& cell) {
+    namespace of = heads_cells;
+    if (cell.kind == &of::shape) return HeadsPart::shapes;
+    if (cell.kind == &of::similarity || cell.kind == &of::role) return HeadsPart::alike;
+    if (cell.kind != &of::cache && cell.kind != &of::output_error && cell.kind != &of::probability)
+        return HeadsPart::writes;
+    return cell.at[0] == 0 ? HeadsPart::sharing : HeadsPart::latent;
 }
 
-std::optional<Explained> HeadsLens::explain_own(Subject& subject, const CellPlace& place) const {
-    const Index kind = place.cell.row / kind_size * kind_size, row = place.cell.row - kind,
-                col = place.cell.col;
-    const auto compared = [&](Index head) { return similarity() && head < alike_->heads(); };
-    switch (now().part) {
-        case HeadsPart::shapes:
-            return kind == heads_rows::shape ? explain_shape(subject, row, col) : std::nullopt;
-        case HeadsPart::writes:
-            if (kind == heads_rows::written) return explain_written(subject, row, col);
-            if ((kind == heads_rows::norm || kind == heads_rows::share) && row <= writes_->heads && col == 0)
-                return explain_size(subject, row, kind == heads_rows::share);
-            if (place.cell.row == heads_rows::off_by && col == 0) return explain_off(subject);
-            return std::nullopt;
-        case HeadsPart::alike:
-            if ((kind == heads_rows::maps || kind == heads_rows::outputs) && compared(row) && compared(col))
-                return explain_alike(subject, kind == heads_rows::outputs, row, col);
-            if (place.cell.row == heads_rows::role && compared(col)) return explain_role(subject, col);
-            return std::nullopt;
-        case HeadsPart::sharing:
-        case HeadsPart::latent: break;
+// How many weights make a shape, and what a smaller cache takes, is no part of the run.
+std::optional<RunPart> HeadsLens::stands_for(Index attention, const LensCell& cell) const {
+    namespace of = heads_cells;
+    const auto [first, second, third] = cell.at;
+    if (cell.kind == &of::shape) {
+        // What attention reads is the residual, normalised.
+        const auto step = static_cast<ShapeStep>(first);
+        if (now().tutorial || second != 0 || step == ShapeStep::input) return std::nullopt;
+        return RunPart{.site = site_of(step), .attention = attention};
     }
-    if (kind != (now().part == HeadsPart::sharing ? heads_rows::sharing : heads_rows::latent))
-        return std::nullopt;
-    if (row == heads_rows::said || row == heads_rows::said_then)
-        return explain_said(subject, row == heads_rows::said_then, col);
-    return explain_cache(subject, row, col);
+    if (cell.kind == &of::written || cell.kind == &of::norm || cell.kind == &of::share) {
+        if (first == writes_->heads) return std::nullopt;  // a bias
+        RunPart part{.site = Site::head_output, .attention = attention, .row = writes_of_->row};
+        if (first < writes_->heads) {
+            part.head = first;
+            return part;
+        }
+        part.site = Site::attention_output;
+        part.column = second;
+        return part;
+    }
+    if (cell.kind == &of::similarity || cell.kind == &of::role) {
+        const HeadIndex head = alike_->head(cell.kind == &of::role ? first : second);
+        const bool of_weights = cell.kind == &of::similarity && first == 0;
+        return RunPart{of_weights ? Site::weight : Site::head_output, head.layer, head.head};
+    }
+    if (cell.kind != &of::output_error) return std::nullopt;
+    return RunPart{.site = Site::attention_output, .attention = second};
+}
+
+const std::array<LensNumber<HeadsLens>, 10> HeadsLens::declared{{
+    {&heads_cells::shape, &HeadsLens::explain_shape},
+    {&heads_cells::written, &HeadsLens::explain_written},
+    {&heads_cells::norm, &HeadsLens::explain_norm},
+    {&heads_cells::share, &HeadsLens::explain_share},
+    {&heads_cells::error, &HeadsLens::explain_error},
+    {&heads_cells::similarity, &HeadsLens::explain_similarity},
+    {&heads_cells::role, &HeadsLens::explain_role},
+    {&heads_cells::cache, &HeadsLens::explain_cache},
+    {&heads_cells::output_error, &HeadsLens::explain_output_error},
+    {&heads_cells::probability, &HeadsLens::explain_probability},
+}};
+
+CellKinds heads_numbers() { return kinds_of(HeadsLens::declared); }
+
+std::optional<CellRef> packed_heads_cell(Index row, Index col) {
+    using namespace heads_cells;
+    const Index thousand = row / 1000, at = row % 1000;
+    CellRef cell;
+    switch (thousand) {
+        case 0: cell = shape(at, col); break;
+        case 1: cell = written(at, col); break;
+        case 2:
+        case 3: return col == 0 ? std::optional((thousand == 2 ? norm : share)(at)) : std::nullopt;
+        case 4: return at == 0 && col == 0 ? std::optional(error()) : std::nullopt;
+        case 5:
+        case 6: cell = similarity(thousand - 5, at, col); break;
+        case 7: return at == 0 ? std::optional(role(col)) : std::nullopt;
+        case 8:
+        case 9:
+            cell = at >= 200   ? output_error(thousand - 8, at - 200, col)
+                   : at >= 100 ? probability(thousand - 8, at - 100, col)
+                               : cache(thousand - 8, at, col);
+            break;
+        default: return std::nullopt;
+    }
+    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
 }
 
 Explained HeadsLens::begin(Subject& subject, std::string title) const {
@@ -142,14 +150,13 @@ Explained HeadsLens::begin(Subject& subject, std::string title) const {
 
 // ---- Shapes -----------------------------------------------------------------------------------------------
 
-std::optional<Explained> HeadsLens::explain_shape(Subject& subject, Index step, Index column) const {
-    if (step >= shape_step_count) return std::nullopt;
+std::optional<Explained> HeadsLens::explain_shape(Subject& subject, const LensCell& cell) {
+    const Index step = cell.at[0], column = cell.at[1];
     const ShapedTensor tensor = shapes_of(sizes_)[static_cast<std::size_t>(step)];
     const std::vector<Index> factors = column == 0 ? tensor.shape
                                        : column == 1
                                            ? std::vector<Index>(tensor.matrix.begin(), tensor.matrix.end())
-                                       : column == 2 ? tensor.products
-                                                     : std::vector<Index>{};
+                                           : tensor.products;
     if (factors.empty() || factors.front() == 0) return std::nullopt;
     Explained out = begin(subject, std::string(column == 0   ? "Numbers of "
                                                : column == 1 ? "Weights that make "
@@ -190,7 +197,8 @@ std::string HeadsLens::part_name(Subject& subject, Index part) const {
                                         : "the attention";
 }
 
-std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part, Index component) const {
+std::optional<Explained> HeadsLens::explain_written(Subject& subject, const LensCell& cell) {
+    const Index part = cell.at[0], component = cell.at[1];
     const HeadWrites& w = *writes_;
     if (part > w.heads + 2 || component >= w.d_model) return std::nullopt;
     const auto [trace, attention, row] = *writes_of_;
@@ -208,7 +216,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part
         for (Index i = 0; i <= w.heads; ++i) {
             values.push_back(w.part(i)[at]);
             note_step(out, part_name(subject, i), "", values.back(), false,
-                      CellPlace{{attention, 0}, cell_at(heads_rows::written + i, component)});
+                      CellPlace{{attention, 0}, heads_cells::written(i, component)});
         }
         out.f64 = std::accumulate(values.begin(), values.end(), 0.0);
         out.f32 = single(w.sum[at]);
@@ -235,23 +243,31 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, Index part
     return out;
 }
 
-std::optional<Explained> HeadsLens::explain_size(Subject& subject, Index part, bool share) const {
+std::optional<Explained> HeadsLens::explain_norm(Subject& subject, const LensCell& cell) {
     const HeadWrites& w = *writes_;
-    Explained out = begin(subject, (share ? "What " : "Length of what ") + part_name(subject, part) +
-                                       (share ? " adds along the whole" : " writes"));
+    const Index part = cell.at[0];
+    if (part > w.heads) return std::nullopt;
+    Explained out = begin(subject, "Length of what " + part_name(subject, part) + " writes");
+    const std::span<const double> x = w.part(part);
+    out.vectors.push_back({"part", {x.begin(), x.end()}});
+    const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+    out.f64 = std::sqrt(squares);
+    out.f32 = single(w.norm(part));
+    out.formula = "√ Σ_i part[i]²";
+    note_step(out, "Σ part²", "over " + std::to_string(w.d_model) + " components", squares);
+    note_step(out, "length", "", out.f64, true);
+    add_line(out, "length", "sqrt(dot(part, part))", out.f64);
+    return out;
+}
+
+std::optional<Explained> HeadsLens::explain_share(Subject& subject, const LensCell& cell) {
+    const HeadWrites& w = *writes_;
+    const Index part = cell.at[0];
+    if (part > w.heads) return std::nullopt;
+    Explained out = begin(subject, "What " + part_name(subject, part) + " adds along the whole");
     const std::span<const double> x = w.part(part);
     const std::vector<double>& whole = w.whole;
     out.vectors.push_back({"part", {x.begin(), x.end()}});
-    const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
-    if (!share) {
-        out.f64 = std::sqrt(squares);
-        out.f32 = single(w.norm(part));
-        out.formula = "√ Σ_i part[i]²";
-        note_step(out, "Σ part²", "over " + std::to_string(w.d_model) + " components", squares);
-        note_step(out, "length", "", out.f64, true);
-        add_line(out, "length", "sqrt(dot(part, part))", out.f64);
-        return out;
-    }
     const double product = std::inner_product(x.begin(), x.end(), whole.begin(), 0.0),
                  length = std::inner_product(whole.begin(), whole.end(), whole.begin(), 0.0);
     out.vectors.push_back({"whole", whole});
@@ -268,7 +284,7 @@ std::optional<Explained> HeadsLens::explain_size(Subject& subject, Index part, b
     return out;
 }
 
-Explained HeadsLens::explain_off(Subject& subject) const {
+std::optional<Explained> HeadsLens::explain_error(Subject& subject, const LensCell&) {
     const HeadWrites& w = *writes_;
     std::size_t worst = 0;
     for (std::size_t i = 0; i < w.sum.size(); ++i)
@@ -287,7 +303,10 @@ Explained HeadsLens::explain_off(Subject& subject) const {
 
 // ---- How alike --------------------------------------------------------------------------------------------
 
-std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs, Index a, Index b) const {
+std::optional<Explained> HeadsLens::explain_similarity(Subject& subject, const LensCell& cell) {
+    const bool outputs = cell.at[0] == 1;
+    const Index a = cell.at[1], b = cell.at[2];
+    if (!similarity() || std::max(a, b) >= alike_->heads()) return std::nullopt;
     const double value = outputs ? alike_->of_outputs(a, b) : alike_->of_maps(a, b);
     if (std::isnan(value)) return std::nullopt;
     const Layers numbering = subject.attention()->numbering();
@@ -329,7 +348,9 @@ std::optional<Explained> HeadsLens::explain_alike(Subject& subject, bool outputs
     return out;
 }
 
-std::optional<Explained> HeadsLens::explain_role(Subject& subject, Index head) const {
+std::optional<Explained> HeadsLens::explain_role(Subject& subject, const LensCell& cell) {
+    const Index head = cell.at[0];
+    if (!similarity() || head >= alike_->heads()) return std::nullopt;
     const Role found = role(subject, head);
     if (std::isnan(found.score)) return std::nullopt;
     Explained out = begin(subject, head_text(alike_->head(head), subject.attention()->numbering()) + ": " +
@@ -355,40 +376,60 @@ std::optional<Explained> HeadsLens::explain_role(Subject& subject, Index head) c
 
 // ---- Smaller caches ---------------------------------------------------------------------------------------
 
-std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, Index setting) const {
+std::string HeadsLens::with_setting(Index setting) const {
+    return setting == 0 ? "as it is" : "with " + setting_name(setting);
+}
+
+std::optional<Explained> HeadsLens::explain_output_error(Subject& subject, const LensCell& cell) {
+    const auto [cache, layer, setting] = cell.at;
+    const Smaller* measured = runs() ? runs()->at(setting) : nullptr;
+    if (!measured || layer >= std::ssize(measured->changes)) return std::nullopt;
+    Explained out = begin(subject, "Change of what " + subject.attention()->numbering().name(layer) +
+                                       " writes, " + with_setting(setting));
+    out.f64 = measured->changes[static_cast<std::size_t>(layer)];
+    out.f32 = single(out.f64);
+    out.recomputed = false;
+    out.formula = "‖O′ − O‖ / ‖O‖";
+    out.note =
+        "O is what the attention writes for all tokens, O′ in the changed run, where what it reads has "
+        "changed, too.";
+    add_line(out, "change", in_expression(out.f64), out.f64);
+    return out;
+}
+
+std::optional<Explained> HeadsLens::explain_cache(Subject& subject, const LensCell& cell) {
     const bool shares = now().part == HeadsPart::sharing;
+    const auto measure = static_cast<CacheMeasure>(cell.at[1]);
+    const Index setting = cell.at[2];
     const ModelConfig& config = trace_->model()->config();
     if (setting > most_setting()) return std::nullopt;
-    const std::string with = setting == 0 ? "as it is" : "with " + setting_name(setting);
-    if (row < 2) {
+    const std::string with = with_setting(setting);
+    if (measure == CacheMeasure::numbers || measure == CacheMeasure::bytes) {
+        const bool numbers = measure == CacheMeasure::numbers;
         Explained out =
-            begin(subject, (row == 0 ? "Numbers" : "Bytes") + std::string(" that a token keeps, ") + with);
-        out.unit = row == 0 ? "numbers" : "bytes";
+            begin(subject, (numbers ? "Numbers" : "Bytes") + std::string(" that a token keeps, ") + with);
+        out.unit = numbers ? "numbers" : "bytes";
         const Index attentions = cached_attentions(config),
                     heads = shares && setting > 0 ? setting : config.kv_heads;
         const bool latent = !shares && setting > 0;
-        out.f32 = out.f64 = *cache_value(static_cast<CacheMeasure>(row), setting);
+        out.f32 = out.f64 = *cache_value(measure, setting);
         out.formula = latent ? "layers × rank" : "layers × 2 × heads of K and V × head_dim";
         std::string factors = std::to_string(attentions) + " * ";
         factors += latent ? std::to_string(setting)
                           : "2 * " + std::to_string(heads) + " * " + std::to_string(config.head_dim);
-        if (row == 1) {
+        if (!numbers) {
             factors += " * 2";
             out.formula += " × 2 bytes";
             out.note = "Of 16-bit numbers, as caches keep them.";
         }
-        note_step(out, row == 0 ? "numbers" : "bytes", factors, out.f64, true);
-        add_line(out, row == 0 ? "numbers" : "bytes", factors, out.f64);
+        note_step(out, numbers ? "numbers" : "bytes", factors, out.f64, true);
+        add_line(out, numbers ? "numbers" : "bytes", factors, out.f64);
         return out;
     }
     const Smaller* measured = runs() ? runs()->at(setting) : nullptr;
     const Smaller* before = runs() ? runs()->at(0) : nullptr;
     if (!measured || !before) return std::nullopt;
-    const bool of_attention = row >= heads_rows::changes;
-    const Index attention = row - heads_rows::changes;
-    if (of_attention ? attention >= std::ssize(measured->changes) : row >= cache_measure_count)
-        return std::nullopt;
-    if (row == static_cast<Index>(CacheMeasure::loss)) {
+    if (measure == CacheMeasure::loss) {
         Explained out = begin(subject, "Loss of this text, " + with);
         out.recomputed = false;
         out.f64 = measured->loss;
@@ -407,32 +448,20 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
                        : "A model that looks both ways sees the token that it is asked for.";
         return out;
     }
-    Explained out =
-        begin(subject, of_attention ? "Change of what " + subject.attention()->numbering().name(attention) +
-                                          " writes, " + with
-                       : row == static_cast<Index>(CacheMeasure::change)
-                           ? "Change of what attention writes, " + with
-                           : "Probability that moved " + std::string(at_temperature) + ", " + with);
-    out.f64 = of_attention ? measured->changes[static_cast<std::size_t>(attention)]
-                           : *cache_value(static_cast<CacheMeasure>(row), setting);
+    const bool change = measure == CacheMeasure::change;
+    Explained out = begin(subject, (change ? "Change of what attention writes, "
+                                           : "Probability that moved " + std::string(at_temperature) + ", ") +
+                                       with);
+    out.f64 = *cache_value(measure, setting);
     out.f32 = single(out.f64);
     out.recomputed = false;
-    if (of_attention) {
-        out.formula = "‖O′ − O‖ / ‖O‖";
-        out.note =
-            "O is what the attention writes for all tokens, O′ in the changed run, where what it reads has "
-            "changed, too.";
-        add_line(out, "change", in_expression(out.f64), out.f64);
-    } else if (row == static_cast<Index>(CacheMeasure::change)) {
+    if (change) {
         out.formula = "mean over layers of ‖O′ − O‖ / ‖O‖";
         out.vectors.push_back({"layers", measured->changes});
         for (std::size_t i = 0; i < measured->changes.size(); ++i)
-            note_step(
-                out, subject.attention()->numbering().name(static_cast<Index>(i)), "", measured->changes[i],
-                false,
-                CellPlace{subject.chosen_head(), cell_at((shares ? heads_rows::sharing : heads_rows::latent) +
-                                                             heads_rows::changes + static_cast<Index>(i),
-                                                         setting)});
+            note_step(out, subject.attention()->numbering().name(static_cast<Index>(i)), "",
+                      measured->changes[i], false,
+                      CellPlace{subject.chosen_head(), heads_cells::output_error(cell.at[0], i, setting)});
         add_line(out, "change", "sum(layers) / " + std::to_string(measured->changes.size()), out.f64);
     } else {
         out.formula = "½ Σ over the vocabulary of |p′ − p|";
@@ -442,7 +471,9 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, Index row, I
     return out;
 }
 
-std::optional<Explained> HeadsLens::explain_said(Subject& subject, bool then, Index id) const {
+std::optional<Explained> HeadsLens::explain_probability(Subject& subject, const LensCell& cell) {
+    const bool then = cell.at[1] == 1;
+    const Index id = cell.at[2];
     const Smaller* shown = !runs() ? nullptr : then ? runs()->last() : runs()->at(0);
     if (!shown || id >= std::ssize(shown->probabilities)) return std::nullopt;
     Explained out =

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/average_linkage.hpp"
@@ -63,24 +64,34 @@ inline constexpr std::array<HeadsPreset, 3> heads_presets{{
 enum class CacheMeasure { numbers, bytes, loss, change, moved };
 inline constexpr Index cache_measure_count = 5;
 
-// The rows of the lens's own cells, Stage::lens.
-namespace heads_rows {
-inline constexpr Index shape = 0;       // + ShapeStep; columns: numbers, weights, products
-inline constexpr Index written = 1000;  // + head, the bias, the sum, the whole; the column is a component
-inline constexpr Index norm = 2000;     // + head or the bias; the column is 0
-inline constexpr Index share = 3000;    // likewise
-inline constexpr Index off_by = 4000;   // the column is 0
-inline constexpr Index maps = 5000;  // + head; the column is a head: those that are compared, in their order
-inline constexpr Index outputs = 6000;  // likewise
-inline constexpr Index role = 7000;     // the column is such a head
-inline constexpr Index sharing =
-    8000;  // + CacheMeasure; the column is the heads of K and V that are left, 0: as it is
-inline constexpr Index said =
-    100;  // + sharing or latent: the probability of a token, as it is; the column is its id
-inline constexpr Index said_then = 101;  // likewise, with the setting that is shown
-inline constexpr Index changes = 200;    // + sharing or latent, + attention; the column is the setting
-inline constexpr Index latent = 9000;    // as sharing; the column is the rank
-}  // namespace heads_rows
+// The lens's own numbers.
+namespace heads_cells {
+inline constexpr std::array<std::string_view, shape_step_count> step_words{
+    "input", "q", "k", "v", "split_q", "split_k", "split_v", "weights", "outputs", "joined", "written"};
+inline constexpr std::array<std::string_view, 3> count_words{"elements", "parameters", "products"};
+inline constexpr std::array<std::string_view, 2> similarity_words{"weights", "outputs"},
+    cache_words{"shared", "latent"}, run_words{"before", "after"};
+inline constexpr std::array<std::string_view, cache_measure_count> measure_words{
+    "elements", "bytes", "loss", "output_error", "total_variation"};
+inline constexpr CellAxis cache_axis{"cache", cache_words};
+
+inline constexpr CellKind shape{"shape", {CellAxis{"step", step_words}, {"count", count_words}}};
+// The parts are the heads and the bias; what is written has the sum of them and the attention besides.
+inline constexpr CellKind written{"written", {CellAxis{"part"}, {"component"}}};
+inline constexpr CellKind norm{"norm", {CellAxis{"part"}}};
+inline constexpr CellKind share{"share", {CellAxis{"part"}}};
+inline constexpr CellKind error{"error"};
+// The heads are those that are compared, in their order.
+inline constexpr CellKind similarity{"similarity",
+                                     {CellAxis{"between", similarity_words}, {"head"}, {"head"}}};
+inline constexpr CellKind role{"role", {CellAxis{"head"}}};
+// A setting is the heads of K and V that are left, or the rank; 0: as it is.
+inline constexpr CellKind cache{"cache", {cache_axis, {"measure", measure_words}, {"setting"}}};
+inline constexpr CellKind output_error{"output_error", {cache_axis, {"layer"}, {"setting"}}};
+inline constexpr CellKind probability{"probability", {cache_axis, {"run", run_words}, {"token"}}};
+}  // namespace heads_cells
+CellKinds heads_numbers();
+std::optional<CellRef> packed_heads_cell(Index row, Index col);
 
 class HeadsLens final : public Lens {
   public:
@@ -94,7 +105,7 @@ class HeadsLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
     // What is on screen, of the part that is shown.
     const HeadSizes& sizes() const { return sizes_; }
@@ -152,18 +163,22 @@ class HeadsLens final : public Lens {
     std::string cache_spoken() const;
 
     Explained begin(Subject& subject, std::string title) const;
-    // Of a cell of its own.
-    std::optional<Explained> explain_own(Subject& subject, const CellPlace& place) const;
-    std::optional<RunPart> stands_for(Index attention,
-                                      const CellRef& cell) const;  // none: nothing that can be changed
-    std::optional<Explained> explain_shape(Subject& subject, Index step, Index column) const;
-    std::optional<Explained> explain_written(Subject& subject, Index part, Index component) const;
-    std::optional<Explained> explain_size(Subject& subject, Index part, bool share) const;
-    Explained explain_off(Subject& subject) const;
-    std::optional<Explained> explain_alike(Subject& subject, bool outputs, Index a, Index b) const;
-    std::optional<Explained> explain_role(Subject& subject, Index head) const;
-    std::optional<Explained> explain_cache(Subject& subject, Index row, Index setting) const;
-    std::optional<Explained> explain_said(Subject& subject, bool then, Index id) const;
+    // Which part of the lens shows the cell, and what it is of the run; none: nothing that can be changed.
+    static HeadsPart part_with(const LensCell& cell);
+    std::optional<RunPart> stands_for(Index attention, const LensCell& cell) const;
+    friend CellKinds heads_numbers();
+    static const std::array<LensNumber<HeadsLens>, 10> declared;
+    std::optional<Explained> explain_shape(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_written(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_norm(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_share(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_error(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_similarity(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_role(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_cache(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_output_error(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
+    std::string with_setting(Index setting) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next);

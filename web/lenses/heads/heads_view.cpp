@@ -19,8 +19,6 @@ namespace attn::app {
 
 namespace heads_view {
 
-CellRef own_cell(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
                                     const std::function<CellRef(ui::CellAt)>& cell_of, const Drawing& drawing,
                                     ui::GridMetrics* drawn) {
@@ -49,8 +47,6 @@ void answer(const Drawing& drawing, const CellRef& cell) {
 }  // namespace heads_view
 
 namespace {
-
-using heads_view::own_cell;
 
 constexpr float box_height = 60, box_gap = 20, least_box = 150, most_box = 250, numbers_width = 330;
 constexpr Index most_slices = 64;
@@ -265,7 +261,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
         const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             const auto [min, max] = rect(i);
-            const CellRef cell = own_cell(heads_rows::shape + static_cast<Index>(i), 0);
+            const CellRef cell = heads_cells::shape(i, 0);
             const std::string key = "heads/shape/" + std::to_string(i);
             ImGui::SetCursorScreenPos(min);
             ImGui::PushID(key.c_str());
@@ -309,8 +305,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
         grid.row_axis = "tensor";
         grid.column_axis = "of it";
         heads_view::draw_grid(
-            grid, w, [](ui::CellAt at) { return own_cell(heads_rows::shape + at.first, at.second); },
-            drawing);
+            grid, w, [](ui::CellAt at) { return heads_cells::shape(at.first, at.second); }, drawing);
     };
     ui::column("ladder", room, draw_ladder);
     if (numbers_beside) ImGui::SameLine(0, ui::column_gap);

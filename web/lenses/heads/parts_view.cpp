@@ -21,8 +21,6 @@ namespace attn::app {
 
 namespace {
 
-using heads_view::own_cell;
-
 constexpr float least_component = 54, names_width = 130, bar_name_width = 130, tree_width = 96;
 constexpr Index most_components = 16;
 
@@ -42,8 +40,8 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
         least = std::min(least, share);
         bars.push_back({part == w.heads ? "bias of W_O" : part_name(subject, part), static_cast<float>(share),
                         signed_percent(share) + "   length " + fixed(w.norm(part), 3),
-                        drawing.state().pin == own_cell(heads_rows::share + part, 0) ||
-                            drawing.state().pin == own_cell(heads_rows::norm + part, 0),
+                        drawing.state().pin == heads_cells::share(part) ||
+                            drawing.state().pin == heads_cells::norm(part),
                         part == w.heads});
     }
     ui::section("Its share of what the attention adds");
@@ -53,7 +51,7 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
                                              : ui::sequential_scale(static_cast<float>(most)),
                                    bar_name_width);
     if (over) {
-        heads_view::answer(drawing, own_cell(heads_rows::share + *over, 0));
+        heads_view::answer(drawing, heads_cells::share(*over));
         if (*over < w.heads && ui::clicked()) parts::choose_head(drawing, {writes_of_->attention, *over});
     }
     const bool changed = std::ranges::any_of(trace_->interventions(), [&](const Intervention& each) {
@@ -64,7 +62,7 @@ void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float widt
         (changed ? ": the run was changed behind them." : " at most, the rounding of single precision.");
     ui::caption(off.c_str());
     ui::landmark_item("heads/off");
-    if (ImGui::IsItemHovered()) heads_view::answer(drawing, own_cell(heads_rows::off_by, 0));
+    if (ImGui::IsItemHovered()) heads_view::answer(drawing, heads_cells::error());
 }
 
 // The components in which the whole is largest, part by part.
@@ -108,7 +106,7 @@ void HeadsLens::draw_components(const Drawing& drawing, Subject& subject, float 
     const auto clicked = heads_view::draw_grid(
         grid, width,
         [&](ui::CellAt at) {
-            return own_cell(heads_rows::written + at.first, shown[static_cast<std::size_t>(at.second)]);
+            return heads_cells::written(at.first, shown[static_cast<std::size_t>(at.second)]);
         },
         drawing);
     if (clicked && clicked->first < w.heads)
@@ -152,14 +150,13 @@ void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float 
     const auto chosen =
         std::ranges::find_if(order_, [&](Index i) { return alike_->head(i) == subject.chosen_head(); });
     if (chosen != order_.end()) grid.lit_row = chosen - order_.begin();
-    const Index first = now().outputs ? heads_rows::outputs : heads_rows::maps;
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ui::GridMetrics metrics;
     const auto clicked = heads_view::draw_grid(
         grid, width - tree_width,
         [&](ui::CellAt at) {
-            return own_cell(first + order_[static_cast<std::size_t>(at.first)],
-                            order_[static_cast<std::size_t>(at.second)]);
+            return heads_cells::similarity(now().outputs, order_[static_cast<std::size_t>(at.first)],
+                                           order_[static_cast<std::size_t>(at.second)]);
         },
         drawing, &metrics);
     if (clicked) parts::choose_head(drawing, alike_->head(order_[static_cast<std::size_t>(clicked->first)]));
@@ -199,7 +196,7 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
         const Role found = role(subject, i);
         bars.push_back({head_text(alike_->head(i), numbering), static_cast<float>(found.score),
                         found.name + " " + written_score(found.score) + " " + found.on,
-                        drawing.state().pin == own_cell(heads_rows::role, i), found.name == "mixed"});
+                        drawing.state().pin == heads_cells::role(i), found.name == "mixed"});
     }
     const auto over = ui::bar_list("heads/role", "What each head was measured to do", width, bars, 1,
                                    ui::sequential_scale(1), bar_name_width);
@@ -207,7 +204,7 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
         const Index head = order_[static_cast<std::size_t>(*over)];
         ui::bar_tooltip(*over,
                         (capitalised(role(subject, head).measure) + ", " + role(subject, head).on).c_str());
-        heads_view::answer(drawing, own_cell(heads_rows::role, head));
+        heads_view::answer(drawing, heads_cells::role(head));
         if (ui::clicked()) parts::choose_head(drawing, alike_->head(head));
     }
     if (copying_ && !copying_->done())

@@ -12,8 +12,6 @@ namespace attn::app::heads_view {
 
 inline constexpr float gap_below = 10;
 
-CellRef own_cell(Index row, Index col);
-
 // Draws the grid at the cursor, across this width at most; a click pins its cell, and is answered. `drawn`, if given,
 // gets its sizes.
 std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
