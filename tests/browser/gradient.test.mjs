@@ -10,7 +10,7 @@ const identity = cats[0].map((_, r) => cats[0].map((__, c) => Number(r === c)));
 const h = 1e-5;  // of a central difference, which is off by about its square, and by 1e-16 / h
 const exact = 1e-8, single = 1e-5;
 
-// As web/lenses/gradient/slopes.hpp lists them.
+// As older links count them.
 const slopes = ['output', 'weight', 'masked', 'raw', 'q', 'k', 'v', 'x', 'w_q', 'w_k', 'w_v', 'jacobian'];
 const slope = (explorer, of, row, col) => explorer.explain('number', row, slopes.indexOf(of) + slopes.length * col);
 

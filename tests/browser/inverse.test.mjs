@@ -8,9 +8,9 @@ import { npy, written } from './lib/tensors.mjs';
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const single = 2e-6;  // of weights by kernels in f32
 
-// As web/lenses/inverse/inverse.hpp counts its numbers.
+// As older links count the numbers of the lens.
 const numbers = ['weight', 'q', 'k', 'w', 'change', 'step', 'target', 'fitted', 'fit_q', 'fit_k', 'error', 'divergence'];
-const number = (explorer, of, row, col = 0) => explorer.ask('explain', 'number', row, numbers.indexOf(of) + numbers.length * col, 0, 0);
+const number = (explorer, of, row, col = 0) => explorer.explain('number', row, numbers.indexOf(of) + numbers.length * col);
 const column = (explorer, of, row, count) => Promise.all(Array.from({ length: count }, async (_, col) => (await number(explorer, of, row, col)).f64));
 
 const norm = (v) => Math.hypot(...v);

@@ -134,6 +134,18 @@ TEST_CASE("links name cells, and older links are read as before") {
         {"heads", "number.8004.1", "heads.cache.shared.total_variation.1"},
         {"heads", "number.9202.5", "heads.output_error.latent.2.5"},
         {"heads", "number.8101.19", "heads.probability.shared.after.19"},
+        {"inverse", "number.2.36", "inverse.weight.2.3"},
+        {"inverse", "number.2.37", "inverse.query.2.3"},
+        {"inverse", "number.4.14", "inverse.key.4.1"},
+        {"inverse", "number.1.27", "inverse.projection.1.2"},
+        {"inverse", "number.2.16", "inverse.change.2.1"},
+        {"inverse", "number.7.17", "inverse.iteration.length.7"},
+        {"inverse", "number.1.42", "inverse.target.1.3"},
+        {"inverse", "number.1.43", "inverse.fitted_weight.1.3"},
+        {"inverse", "number.1.44", "inverse.fitted_query.1.3"},
+        {"inverse", "number.1.45", "inverse.fitted_key.1.3"},
+        {"inverse", "number.5.10", "inverse.error.5"},
+        {"inverse", "number.5.11", "inverse.divergence.5"},
         {"ladder", "weight.2.1.nosink", "weight.2.1.nosink"},
         {"ladder", "scores.2.1", "scores.2.1"},
         {"gradient", "gradient.2.1.second", "gradient.2.1.second"},
@@ -153,5 +165,6 @@ TEST_CASE("what is no name of a cell is refused") {
           "softmax.query.99999999999999999999", "weight.1.2.second.words"})
         CHECK_FALSE(read_cell(text, "softmax"));
     CHECK_FALSE(read_cell("number.9.0", "softmax"));
+    CHECK_FALSE(read_cell("number.0.29", "inverse"));
     CHECK_FALSE(read_cell("number.12.3.second", "softmax"));
 }

@@ -55,17 +55,6 @@ constexpr double single = 2e-6;
 
 }  // namespace
 
-TEST_CASE("a cell of the lens is found again from its reference") {
-    for (Index i = 0; i < inverse_number_count; ++i)
-        for (const Index col : {0, 1, 511, 16'383}) {
-            const auto [number, row, at] = inverse_cell(cell_of(static_cast<InverseNumber>(i), 7, col));
-            CHECK(number == static_cast<InverseNumber>(i));
-            CHECK(row == 7);
-            CHECK(at == col);
-            CHECK(cell_of(number, 16'383, col).col < position_limit);
-        }
-}
-
 TEST_CASE("made so, the example has the weight that was wished for, and undo brings back what was") {
     for (const Source source : {Source::projections, Source::qkv})
         for (Index of = 0; of < change_count; ++of) {
@@ -154,11 +143,11 @@ TEST_CASE("a change is called the least where that is proven, and otherwise the 
 
 TEST_CASE("every number of the lens explains itself: operands, lines and what they lead to") {
     InverseScreen screen;
-    const auto check = [&](InverseNumber number, Index rows, Index cols, double tolerance) {
+    const auto check = [&](const CellKind& kind, Index rows, Index cols, double tolerance) {
         for (Index row = 0; row < rows; ++row)
             for (Index col = 0; col < cols; ++col) {
-                const auto why = screen.lens().explain(screen.subject(), {{}, cell_of(number, row, col)});
-                INFO("number " << static_cast<int>(number) << " at " << row << ", " << col);
+                const auto why = screen.lens().explain(screen.subject(), {{}, kind(row, col)});
+                INFO(kind.name << " at " << row << ", " << col);
                 REQUIRE(why);
                 INFO(why->title);
                 CHECK(std::abs(why->f32 - why->f64) < tolerance);
@@ -168,7 +157,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
                 double sum = 0;
                 for (const auto& operand : why->operands) sum += operand.product;
                 // A least change is made of keys as far as nothing of it is idle.
-                if (number == InverseNumber::change && !why->operands.empty())
+                if (&kind == &inverse_cells::change && !why->operands.empty())
                     CHECK(std::abs(sum - why->f64) < 1e-6);
                 for (const auto& operand : why->operands)
                     for (const auto& [at, value] : {std::pair(operand.left_at, operand.left),
@@ -183,18 +172,18 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
     for (Index of = 0; of < change_count; ++of) {
         screen.ask(static_cast<ChangeOf>(of), {{1, 0.7}});
         REQUIRE(screen.change().found());
-        check(InverseNumber::weight, 3, 3, single);
-        check(InverseNumber::q, 3, 4, 1e-6);
-        check(InverseNumber::k, 3, 4, 1e-6);
-        check(InverseNumber::step, std::ssize(screen.change().search()->iterations()), 2, 1e-6);
-        if (screen.change().x()) check(InverseNumber::w, 4, 4, 1e-6);
-        if (screen.change().x()) check(InverseNumber::change, 4, 4, 1e-6);
-        if (screen.change().of() == ChangeOf::keys) check(InverseNumber::change, 3, 4, 1e-6);
-        CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::weight, 3, 0)}));
+        check(inverse_cells::weight, 3, 3, single);
+        check(inverse_cells::query, 3, 4, 1e-6);
+        check(inverse_cells::key, 3, 4, 1e-6);
+        check(inverse_cells::iteration, 2, std::ssize(screen.change().search()->iterations()), 1e-6);
+        if (screen.change().x()) check(inverse_cells::projection, 4, 4, 1e-6);
+        if (screen.change().x()) check(inverse_cells::change, 4, 4, 1e-6);
+        if (screen.change().of() == ChangeOf::keys) check(inverse_cells::change, 3, 4, 1e-6);
+        CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, inverse_cells::weight(3, 0)}));
     }
     screen.ask(ChangeOf::q, {{1, 0.7}});
     for (Index a = 0; a < 4; ++a) {
-        const auto why = screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 2, a)});
+        const auto why = screen.lens().explain(screen.subject(), {{}, inverse_cells::change(2, a)});
         REQUIRE(why);
         REQUIRE(why->operands.size() == 3);
         double sum = 0;
@@ -202,11 +191,11 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
         CHECK(std::abs(sum - why->f64) < 1e-6 * screen.change().search()->length());
     }
     REQUIRE(screen.lens().fit().done());
-    check(InverseNumber::target, 8, 8, 1e-6);
-    check(InverseNumber::fitted, 8, 8, 1e-6);
-    check(InverseNumber::fit_q, 8, 2, 1e-4);
-    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::error, 9, 0)}));
-    CHECK(screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::error, 8, 0)}));
+    check(inverse_cells::target, 8, 8, 1e-6);
+    check(inverse_cells::fitted_weight, 8, 8, 1e-6);
+    check(inverse_cells::fitted_query, 8, 2, 1e-4);
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, inverse_cells::error(9)}));
+    CHECK(screen.lens().explain(screen.subject(), {{}, inverse_cells::error(8)}));
 }
 
 TEST_CASE("wishes for several rows come true together, by whatever changes") {
@@ -232,8 +221,7 @@ TEST_CASE("wishes for several rows come true together, by whatever changes") {
                 for (Index col = 0; col < 4; ++col) squares += std::pow(change.change(row, col), 2);
             CHECK(std::abs(std::sqrt(squares) - change.norm()) < 1e-9 * change.norm());
             for (Index col = 0; col < 4; ++col) {
-                const auto why =
-                    screen.lens().explain(screen.subject(), {{}, cell_of(InverseNumber::change, 1, col)});
+                const auto why = screen.lens().explain(screen.subject(), {{}, inverse_cells::change(1, col)});
                 REQUIRE(why);
                 // It says what a least change has; nothing of this one is idle but 1e-8 of its length.
                 CHECK(std::abs(why->f64 - change.change(1, col)) < 1e-6 * change.norm());
@@ -366,11 +354,10 @@ TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a N
     screen.open();
     screen.ask(ChangeOf::key, {{key, 0.4}});
     REQUIRE(screen.change().found());
-    CHECK(std::abs(static_cast<double>(
-                       screen.lens()
-                           .explain(screen.subject(), {{}, cell_of(InverseNumber::weight, query, key)})
-                           ->f32) -
-                   0.4) < 1e-4);
+    CHECK(
+        std::abs(static_cast<double>(
+                     screen.lens().explain(screen.subject(), {{}, inverse_cells::weight(query, key)})->f32) -
+                 0.4) < 1e-4);
     const ShownTokens keys = screen.lens().keys_shown(screen.change());
     const std::vector<float> row = screen.change().record().weights(screen.change().head(), query);
     const Index strongest = std::ranges::max_element(row) - row.begin();

@@ -258,7 +258,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
             CHECK(change->search()->least());
             const Record& record = screen.run().record_at(each.layer);
             // Each number of the change is the sum of what it is explained with.
-            const auto why = screen.why(cell_of(InverseNumber::change, 2, 1));
+            const auto why = screen.why(inverse_cells::change(2, 1));
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(change->change(2, 1)).margin(1e-7));
             // The reference: the model with these weights in its file, run again.

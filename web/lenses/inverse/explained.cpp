@@ -9,21 +9,6 @@ namespace attn::app {
 
 namespace {
 
-struct Around {
-    Explained& out;
-    HeadChange& change;
-    HeadIndex head;
-
-    CellPlace at(InverseNumber number, Index row, Index col) const {
-        return {head, cell_of(number, row, col)};
-    }
-    CellPlace at(Stage stage, Index row, Index col) const { return {head, {stage, row, col}}; }
-    void step(std::string name, std::string arithmetic, double value, std::optional<CellPlace> place = {},
-              bool current = false) const {
-        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, place});
-    }
-};
-
 // From the raw score, in `score`, to the weight.
 void explain_chain(Explained& out, const CellExplanation& c, double softcap) {
     const auto step = [&](const char* name, std::string arithmetic, double value, bool current = false) {
@@ -50,54 +35,176 @@ void explain_chain(Explained& out, const CellExplanation& c, double softcap) {
              "exp(" + last + " - " + in_expression(c.row_max) + ") / " + in_expression(c.row_sum), c.weight);
 }
 
-void explain_weight(const Around& a, Index query, Index key) {
-    HeadChange& change = a.change;
-    const CellExplanation c = RowChain(change.row_after(query)).at(key);
-    const double before = row_chain(change.record(), change.head(), query).at(key).weight;
+}  // namespace
+
+struct InverseLens::Around {
+    HeadChange& change;
+    const Attention& attention;
+    HeadIndex head;
+    Explained out = {};
+
+    const Record& record() const { return change.record(); }
+    CellPlace at(const CellRef& cell) const { return {head, cell}; }
+    CellPlace at(Stage stage, Index row, Index col) const { return {head, {stage, row, col}}; }
+    std::string query(Index row) const { return label_at(attention.query_names(), row); }
+    std::string key(Index row) const { return label_at(attention.key_names(), row); }
+    void title(const std::string& name, const std::string& row, const std::string& col) {
+        out.title = name + "[" + row + ", " + col + "]";
+    }
+    void step(std::string name, std::string arithmetic, double value, std::optional<CellPlace> place = {},
+              bool current = false) {
+        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, place});
+    }
+    // A number and what is added to it.
+    void moved(const char* formula, double now, double after, CellPlace now_at,
+               std::optional<CellRef> by_at) {
+        out.f64 = after;
+        out.f32 = static_cast<double>(static_cast<float>(after));
+        out.formula = formula;
+        step("before", "", now, now_at);
+        step("change", "", after - now, by_at ? std::optional(at(*by_at)) : std::nullopt);
+        step("after", four(now) + " + " + four(after - now), after, {}, true);
+        add_line(out, "after", in_expression(now) + " + " + in_expression(after - now), after);
+    }
+};
+
+std::optional<Explained> InverseLens::explain(Subject& subject, const CellPlace& place) {
+    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    return explain_by(declared, *this, subject, place.cell.own);
+}
+
+const std::array<LensNumber<InverseLens>, 12> InverseLens::declared{{
+    {&inverse_cells::weight, &InverseLens::explain_weight},
+    {&inverse_cells::query, &InverseLens::explain_query},
+    {&inverse_cells::key, &InverseLens::explain_key},
+    {&inverse_cells::projection, &InverseLens::explain_projection},
+    {&inverse_cells::change, &InverseLens::explain_change},
+    {&inverse_cells::iteration, &InverseLens::explain_iteration},
+    {&inverse_cells::target, &InverseLens::explain_target},
+    {&inverse_cells::fitted_weight, &InverseLens::explain_fitted_weight},
+    {&inverse_cells::fitted_query, &InverseLens::explain_fitted_vector},
+    {&inverse_cells::fitted_key, &InverseLens::explain_fitted_vector},
+    {&inverse_cells::error, &InverseLens::explain_fit},
+    {&inverse_cells::divergence, &InverseLens::explain_fit},
+}};
+
+CellKinds inverse_numbers() { return kinds_of(InverseLens::declared); }
+
+std::optional<CellRef> packed_inverse_cell(Index row, Index col) {
+    using namespace inverse_cells;
+    static constexpr std::array<const CellKind*, 12> kinds{
+        &weight, &query,         &key,          &projection, &change, &iteration,
+        &target, &fitted_weight, &fitted_query, &fitted_key, &error,  &divergence};
+    if (col < 0) return std::nullopt;
+    const CellKind& kind = *kinds[static_cast<std::size_t>(col % 12)];
+    const CellRef cell = &kind == &iteration ? kind(col / 12, row) : kind(row, col / 12);
+    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+}
+
+// ---- The change -------------------------------------------------------------------------------------------
+
+std::optional<InverseLens::Around> InverseLens::begin_change(Subject& subject) {
+    if (!subject.attention() || !change(subject) || !change_->found()) return std::nullopt;
+    Around a{*change_, *subject.attention(), subject.chosen_head()};
+    a.out.provenance =
+        head_text(a.head, a.attention.numbering(), ", ") +
+        (a.change.proven() ? " · with the least change of " : " · with the shortest change found of ") +
+        std::string(symbol(info(a.change.of()).stage));
+    return a;
+}
+
+std::optional<Explained> InverseLens::explain_weight(Subject& subject, const LensCell& cell) {
+    auto made = begin_change(subject);
+    const Index query = cell.at[0], key = cell.at[1];
+    if (!made || query >= made->record().queries() || key >= made->record().keys()) return std::nullopt;
+    Around& a = *made;
+    const CellExplanation c = RowChain(a.change.row_after(query)).at(key);
+    const double before = row_chain(a.record(), a.change.head(), query).at(key).weight;
+    a.title("Weights′", a.query(query), a.key(key));
     a.out.f64 = c.weight;
-    a.out.f32 = static_cast<double>(change.after_f32(query, key));
+    a.out.f32 = static_cast<double>(a.change.after_f32(query, key));
     a.out.masked = !c.allowed;
     a.step("before", "", before, a.at(Stage::weight, query, key));
     if (!c.allowed) {
         a.out.formula = "0";
         a.out.note = "The mask hides this key.";
         add_line(a.out, "weight", "0", 0);
-        return;
+        return a.out;
     }
     a.out.formula = "softmax of Σ_a Q′[i, a] · K′[j, a]";
     a.out.operands_title = "Q′ · K′";
     a.out.left_name = "q", a.out.right_name = "k";
-    for (Index i = 0; i < change.record().d_k(); ++i) {
-        const double q = change.q(query, i), k = change.k(key, i);
-        a.out.operands.push_back({std::to_string(i), q, k, q * k, a.at(InverseNumber::q, query, i),
-                                  a.at(InverseNumber::k, key, i)});
+    for (Index i = 0; i < a.record().d_k(); ++i) {
+        const double q = a.change.q(query, i), k = a.change.k(key, i);
+        a.out.operands.push_back({std::to_string(i), q, k, q * k, a.at(inverse_cells::query(query, i)),
+                                  a.at(inverse_cells::key(key, i))});
     }
     add_line(a.out, "score", "dot(q, k)", c.raw);
-    explain_chain(a.out, c, change.record().spec().softcap);
-    for (const CellWish& wish : change.wishes())
+    explain_chain(a.out, c, a.record().spec().softcap);
+    for (const CellWish& wish : a.change.wishes())
         if (wish.query == query && wish.key == key)
             a.out.note = "You wished for " + shortest(wish.weight) + "; it is off by " +
                          fixed(std::abs(c.weight - wish.weight), 3) + ".";
+    return a.out;
 }
 
-// A number and what is added to it.
-void explain_moved(const Around& a, const char* formula, double now, double after, CellPlace now_at,
-                   std::optional<CellPlace> by_at) {
-    a.out.f64 = after;
-    a.out.f32 = static_cast<double>(static_cast<float>(after));
-    a.out.formula = formula;
-    a.step("before", "", now, now_at);
-    a.step("change", "", after - now, by_at);
-    a.step("after", four(now) + " + " + four(after - now), after, {}, true);
-    add_line(a.out, "after", in_expression(now) + " + " + in_expression(after - now), after);
+std::optional<Explained> InverseLens::explain_query(Subject& subject, const LensCell& cell) {
+    auto a = begin_change(subject);
+    const Index query = cell.at[0], component = cell.at[1];
+    if (!a || query >= a->record().queries() || component >= a->record().d_k()) return std::nullopt;
+    a->title("Q′", a->query(query), std::to_string(component));
+    const ConstMatrix q = a->record().q().heads().head(a->change.head());
+    a->moved("Q[i, a] + change", static_cast<double>(q(query, component)), a->change.q(query, component),
+             a->at(Stage::q, query, component),
+             a->change.of() == ChangeOf::q ? std::optional(inverse_cells::change(query, component))
+                                           : std::nullopt);
+    return a->out;
+}
+
+std::optional<Explained> InverseLens::explain_key(Subject& subject, const LensCell& cell) {
+    auto a = begin_change(subject);
+    const Index key = cell.at[0], component = cell.at[1];
+    if (!a || key >= a->record().keys() || component >= a->record().d_k()) return std::nullopt;
+    a->title("K′", a->key(key), std::to_string(component));
+    const ConstMatrix k = a->record().k().heads().head(a->record().kv_head(a->change.head()));
+    const bool of_k = a->change.of() == ChangeOf::key || a->change.of() == ChangeOf::keys;
+    a->moved("K[j, a] + change", static_cast<double>(k(key, component)), a->change.k(key, component),
+             a->at(Stage::k, key, component),
+             of_k ? std::optional(inverse_cells::change(key, component)) : std::nullopt);
+    return a->out;
+}
+
+std::optional<Explained> InverseLens::explain_projection(Subject& subject, const LensCell& cell) {
+    auto a = begin_change(subject);
+    const Index input = cell.at[0], component = cell.at[1];
+    if (!a || !a->change.x() || input >= a->change.x()->cols || component >= a->record().d_k())
+        return std::nullopt;
+    const auto projections = edited_projections(subject, state());
+    if (!projections) return std::nullopt;
+    const bool of_q = a->change.of() == ChangeOf::w_q;
+    a->title(of_q ? "W_Q′" : "W_K′", std::to_string(input), std::to_string(component));
+    const double before = (of_q ? projections->w_q : projections->w_k).at(input, component);
+    a->moved("W[c, a] + change", before, before + a->change.change(input, component),
+             a->at(of_q ? Stage::w_q : Stage::w_k, input, component),
+             inverse_cells::change(input, component));
+    return a->out;
 }
 
 // By what each row with wishes adds: its q from the keys, its keys from q, or a projection from both.
-void explain_by(const Around& a, Index row, Index col) {
+std::optional<Explained> InverseLens::explain_change(Subject& subject, const LensCell& cell) {
+    auto made = begin_change(subject);
+    const Index row = cell.at[0], col = cell.at[1];
+    if (!made || row >= made->change.changed_rows() || col >= made->record().d_k()) return std::nullopt;
+    Around& a = *made;
     const HeadChange& change = a.change;
-    const Record& record = change.record();
+    const Record& record = a.record();
     const LeastChange& search = *change.search();
     const std::vector<Index>& rows = change.wished_rows();
+    a.title("Change of " + std::string(symbol(info(change.of()).stage)),
+            change.x()                   ? std::to_string(row)
+            : change.of() == ChangeOf::q ? a.query(row)
+                                         : a.key(row),
+            std::to_string(col));
     const auto add = [&](Index index, double left, double right, std::optional<CellPlace> left_at,
                          std::optional<CellPlace> right_at) {
         if (left == 0) return;
@@ -157,7 +264,7 @@ void explain_by(const Around& a, Index row, Index col) {
     if (a.out.operands.empty()) {
         add_line(a.out, "change", "0", 0);
         a.out.note = "Nothing is wished for that this could serve.";
-        return;
+        return a.out;
     }
     a.out.operands_title = change.of() == ChangeOf::q ? "c · K, key by key" : "row by row with wishes";
     add_line(a.out, "change", "dot(left, right)", a.out.f64);
@@ -166,183 +273,110 @@ void explain_by(const Around& a, Index row, Index col) {
         "others by "
         "their weights. What serves no wish is " +
         fixed(search.idle_share(), 3) + " of its length.";
+    return a.out;
 }
 
-void explain_step(const Around& a, Index row, bool length) {
-    const LeastChange::Iteration& at = a.change.search()->iterations()[static_cast<std::size_t>(row)];
-    a.out.f64 = length ? at.length : at.residual;
-    a.out.f32 = static_cast<double>(static_cast<float>(a.out.f64));
-    a.out.formula = length ? "|z|" : "max |log-odds wished for − log-odds|";
-    a.step(length ? "length" : "residual", "after " + many(row, "step"), a.out.f64, {}, true);
-    add_line(a.out, length ? "length" : "residual", in_expression(a.out.f64), a.out.f64);
+std::optional<Explained> InverseLens::explain_iteration(Subject& subject, const LensCell& cell) {
+    auto a = begin_change(subject);
+    const Index step = cell.at[1];
+    if (!a || step >= std::ssize(a->change.search()->iterations())) return std::nullopt;
+    const LeastChange::Iteration& at = a->change.search()->iterations()[static_cast<std::size_t>(step)];
+    const bool length = cell.at[0] == 1;
+    const std::string name(inverse_cells::measure_words[static_cast<std::size_t>(cell.at[0])]);
+    a->out.title = length ? "Length of the change" : "Residual";
+    a->out.f64 = length ? at.length : at.residual;
+    a->out.f32 = static_cast<double>(static_cast<float>(a->out.f64));
+    a->out.formula = length ? "|z|" : "max |log-odds wished for − log-odds|";
+    a->step(name, "after " + many(step, "step"), a->out.f64, {}, true);
+    add_line(a->out, name, in_expression(a->out.f64), a->out.f64);
+    return a->out;
 }
 
-}  // namespace
+// ---- The pattern ------------------------------------------------------------------------------------------
 
-std::optional<Explained> InverseLens::explain(Subject& subject, const CellPlace& place) {
-    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    if (place.cell.second) return std::nullopt;
-    const InverseCell cell = inverse_cell(place.cell);
-    if (cell.row < 0 || cell.col < 0) return std::nullopt;
-    return cell.number >= InverseNumber::target ? explain_pattern(cell) : explain_change(subject, cell);
-}
-
-std::optional<Explained> InverseLens::explain_change(Subject& subject, const InverseCell& cell) {
-    if (!subject.attention() || !change(subject) || !change_->found()) return std::nullopt;
-    HeadChange* now = &*change_;
-    const Record& record = now->record();
-    const Attention& attention = *subject.attention();
+Explained InverseLens::begin_pattern(const LensCell& cell, std::string_view title, double value) {
     Explained out;
-    const Around around{out, *now, subject.chosen_head()};
-    out.provenance =
-        head_text(around.head, attention.numbering(), ", ") +
-        (now->proven() ? " · with the least change of " : " · with the shortest change found of ") +
-        std::string(symbol(info(now->of()).stage));
-    const std::string column = std::to_string(cell.col);
-    const auto titled = [&](const std::string& name, const std::string& row, const std::string& col) {
-        out.title = name + "[" + row + ", " + col + "]";
-    };
-    const auto is = [&](InverseNumber number, Index rows, Index cols) {
-        return cell.number == number && cell.row < rows && cell.col < cols;
-    };
-    const std::string query = label_at(attention.query_names(), cell.row),
-                      key = label_at(attention.key_names(), cell.row);
-    const bool of_w = now->x() != nullptr;
-    if (is(InverseNumber::weight, record.queries(), record.keys())) {
-        titled("Weights′", query, label_at(attention.key_names(), cell.col));
-        explain_weight(around, cell.row, cell.col);
-    } else if (is(InverseNumber::q, record.queries(), record.d_k())) {
-        titled("Q′", query, column);
-        const auto before = static_cast<double>(record.q().heads().head(now->head())(cell.row, cell.col));
-        explain_moved(around, "Q[i, a] + change", before, now->q(cell.row, cell.col),
-                      around.at(Stage::q, cell.row, cell.col),
-                      now->of() == ChangeOf::q
-                          ? std::optional(around.at(InverseNumber::change, cell.row, cell.col))
-                          : std::nullopt);
-    } else if (is(InverseNumber::k, record.keys(), record.d_k())) {
-        titled("K′", key, column);
-        const auto before =
-            static_cast<double>(record.k().heads().head(record.kv_head(now->head()))(cell.row, cell.col));
-        const bool of_k = now->of() == ChangeOf::key || now->of() == ChangeOf::keys;
-        explain_moved(
-            around, "K[j, a] + change", before, now->k(cell.row, cell.col),
-            around.at(Stage::k, cell.row, cell.col),
-            of_k ? std::optional(around.at(InverseNumber::change, cell.row, cell.col)) : std::nullopt);
-    } else if (is(InverseNumber::change, now->changed_rows(), record.d_k())) {
-        titled("Change of " + std::string(symbol(info(now->of()).stage)),
-               of_w                       ? std::to_string(cell.row)
-               : now->of() == ChangeOf::q ? query
-                                          : key,
-               column);
-        explain_by(around, cell.row, cell.col);
-    } else if (of_w && is(InverseNumber::w, now->x()->cols, record.d_k())) {
-        const auto projections = edited_projections(subject, state());
-        if (!projections) return std::nullopt;
-        const bool of_q = now->of() == ChangeOf::w_q;
-        titled(of_q ? "W_Q′" : "W_K′", std::to_string(cell.row), column);
-        const double before = (of_q ? projections->w_q : projections->w_k).at(cell.row, cell.col);
-        explain_moved(around, "W[c, a] + change", before, before + now->change(cell.row, cell.col),
-                      around.at(of_q ? Stage::w_q : Stage::w_k, cell.row, cell.col),
-                      around.at(InverseNumber::change, cell.row, cell.col));
-    } else if (is(InverseNumber::step, std::ssize(now->search()->iterations()), 2)) {
-        out.title = cell.col == 1 ? "Length of the change" : "Residual";
-        explain_step(around, cell.row, cell.col == 1);
-    } else {
-        return std::nullopt;
-    }
+    out.title =
+        std::string(title) + "[" + std::to_string(cell.at[0]) + ", " + std::to_string(cell.at[1]) + "]";
+    out.provenance = "pattern of " + std::to_string(fit().n()) + " tokens";
+    out.f64 = value;
+    out.f32 = static_cast<double>(static_cast<float>(value));
     return out;
 }
 
-std::optional<Explained> InverseLens::explain_pattern(const InverseCell& cell) {
-    const PatternFit& all = fit();
-    const Index n = all.n();
-    const bool of_d = cell.number == InverseNumber::error || cell.number == InverseNumber::divergence;
-    const FittedPattern* shown = of_d ? cell.row > 0 ? fitted_at(cell.row) : nullptr : fitted();
-    if (of_d ? cell.row > n || cell.col > 0 : cell.row >= n) return std::nullopt;
-    if (cell.number != InverseNumber::target && !shown) return std::nullopt;
-    Explained out;
-    const auto at = [&](const std::vector<double>& numbers, Index cols) {
-        return numbers[static_cast<std::size_t>(cell.row * cols + cell.col)];
-    };
-    const auto place = [](InverseNumber number, Index row, Index col) {
-        return CellPlace{{}, cell_of(number, row, col)};
-    };
-    const auto step = [&](std::string name, std::string arithmetic, double value, bool current = false) {
-        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, {}});
-    };
-    const std::string indices = "[" + std::to_string(cell.row) + ", " + std::to_string(cell.col) + "]";
-    out.provenance = "pattern of " + std::to_string(n) + " tokens";
-    switch (cell.number) {
-        case InverseNumber::target: {
-            if (cell.col >= n) return std::nullopt;
-            out.title = "Pattern" + indices;
-            out.f64 = at(all.target(), n);
-            Index count = 0;
-            for (Index j = 0; j < n; ++j)
-                count += all.target()[static_cast<std::size_t>(cell.row * n + j)] > 0;
-            out.formula = out.f64 > 0 ? "1 / painted cells of the row" : "not painted";
-            step("weight", out.f64 > 0 ? "1 / " + std::to_string(count) : "", out.f64, true);
-            add_line(out, "weight", out.f64 > 0 ? "1 / " + std::to_string(count) : "0", out.f64);
-            break;
-        }
-        case InverseNumber::fitted: {
-            if (cell.col >= n) return std::nullopt;
-            out.title = "Fitted weights" + indices;
-            const double scale = 1 / std::sqrt(static_cast<double>(shown->d_k));
-            ScoreRow row{{}, {}, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 1), scale, 0};
-            for (Index j = 0; j < n; ++j) {
-                double raw = 0;
-                for (Index a = 0; a < shown->d_k; ++a)
-                    raw += shown->q[static_cast<std::size_t>(cell.row * shown->d_k + a)] *
-                           shown->k[static_cast<std::size_t>(j * shown->d_k + a)];
-                row.raw.push_back(raw);
-            }
-            const CellExplanation c = RowChain(std::move(row)).at(cell.col);
-            out.f64 = c.weight;
-            out.formula = "softmax of Σ_a Q[i, a] · K[j, a] / √d_k";
-            out.operands_title = "Q · K";
-            out.left_name = "q", out.right_name = "k";
-            for (Index a = 0; a < shown->d_k; ++a) {
-                const double q = shown->q[static_cast<std::size_t>(cell.row * shown->d_k + a)],
-                             k = shown->k[static_cast<std::size_t>(cell.col * shown->d_k + a)];
-                out.operands.push_back({std::to_string(a), q, k, q * k,
-                                        place(InverseNumber::fit_q, cell.row, a),
-                                        place(InverseNumber::fit_k, cell.col, a)});
-            }
-            add_line(out, "score", "dot(q, k)", c.raw);
-            explain_chain(out, c, 0);
-            out.note = "The pattern has " + four(at(all.target(), n)) + " here.";
-            break;
-        }
-        case InverseNumber::fit_q:
-        case InverseNumber::fit_k: {
-            if (cell.col >= shown->d_k) return std::nullopt;
-            const bool of_q = cell.number == InverseNumber::fit_q;
-            out.title = (of_q ? "Fitted Q" : "Fitted K") + indices;
-            out.f64 = at(of_q ? shown->q : shown->k, shown->d_k);
-            out.formula = "found by L-BFGS";
-            out.note = "It makes the cross-entropy of the pattern small, from the best of " +
-                       std::to_string(PatternFit::starts) + " starts.";
-            add_line(out, "component", in_expression(out.f64), out.f64);
-            break;
-        }
-        case InverseNumber::error:
-        case InverseNumber::divergence: {
-            const bool error = cell.number == InverseNumber::error;
-            out.title = (error ? "Largest error, d_k = " : "Divergence, d_k = ") + std::to_string(cell.row);
-            out.f64 = error ? shown->largest_error : shown->divergence;
-            if (!error) out.unit = "nats";
-            out.formula =
-                error ? "max |A − pattern|" : "mean over rows of Σ_j P[i, j] log (P[i, j] / A[i, j])";
-            step(error ? "error" : "divergence", "", out.f64, true);
-            add_line(out, error ? "error" : "divergence", in_expression(out.f64), out.f64);
-            out.note = std::to_string(shown->rows_right) + " of " + many(all.rows(), "row") +
-                       " have their strongest key where the pattern has it.";
-            break;
-        }
-        default: return std::nullopt;
+std::optional<Explained> InverseLens::explain_target(Subject&, const LensCell& cell) {
+    const Index n = fit().n(), query = cell.at[0], key = cell.at[1];
+    if (query >= n || key >= n) return std::nullopt;
+    const auto row =
+        std::span(fit().target()).subspan(static_cast<std::size_t>(query * n), static_cast<std::size_t>(n));
+    Explained out = begin_pattern(cell, "Pattern", row[static_cast<std::size_t>(key)]);
+    const auto count = std::ranges::count_if(row, [](double each) { return each > 0; });
+    const std::string share = "1 / " + std::to_string(count);
+    out.formula = out.f64 > 0 ? "1 / painted cells of the row" : "not painted";
+    out.steps.push_back({"weight", out.f64 > 0 ? share : "", four(out.f64), true, {}});
+    add_line(out, "weight", out.f64 > 0 ? share : "0", out.f64);
+    return out;
+}
+
+std::optional<Explained> InverseLens::explain_fitted_weight(Subject&, const LensCell& cell) {
+    const Index n = fit().n(), query = cell.at[0], key = cell.at[1];
+    const FittedPattern* shown = fitted();
+    if (!shown || query >= n || key >= n) return std::nullopt;
+    const Index d = shown->d_k;
+    const auto q = [&](Index a) { return shown->q[static_cast<std::size_t>(query * d + a)]; };
+    const auto k = [&](Index j, Index a) { return shown->k[static_cast<std::size_t>(j * d + a)]; };
+    const double scale = 1 / std::sqrt(static_cast<double>(d));
+    ScoreRow row{{}, {}, std::vector<std::uint8_t>(static_cast<std::size_t>(n), 1), scale, 0};
+    for (Index j = 0; j < n; ++j) {
+        double raw = 0;
+        for (Index a = 0; a < d; ++a) raw += q(a) * k(j, a);
+        row.raw.push_back(raw);
     }
-    out.f32 = static_cast<double>(static_cast<float>(out.f64));
+    const CellExplanation c = RowChain(std::move(row)).at(key);
+    Explained out = begin_pattern(cell, "Fitted weights", c.weight);
+    out.formula = "softmax of Σ_a Q[i, a] · K[j, a] / √d_k";
+    out.operands_title = "Q · K";
+    out.left_name = "q", out.right_name = "k";
+    for (Index a = 0; a < d; ++a)
+        out.operands.push_back({std::to_string(a), q(a), k(key, a), q(a) * k(key, a),
+                                CellPlace{{}, inverse_cells::fitted_query(query, a)},
+                                CellPlace{{}, inverse_cells::fitted_key(key, a)}});
+    add_line(out, "score", "dot(q, k)", c.raw);
+    explain_chain(out, c, 0);
+    out.note =
+        "The pattern has " + four(fit().target()[static_cast<std::size_t>(query * n + key)]) + " here.";
+    return out;
+}
+
+std::optional<Explained> InverseLens::explain_fitted_vector(Subject&, const LensCell& cell) {
+    const FittedPattern* shown = fitted();
+    if (!shown || cell.at[0] >= fit().n() || cell.at[1] >= shown->d_k) return std::nullopt;
+    const bool of_q = cell.kind == &inverse_cells::fitted_query;
+    const std::vector<double>& numbers = of_q ? shown->q : shown->k;
+    Explained out = begin_pattern(cell, of_q ? "Fitted Q" : "Fitted K",
+                                  numbers[static_cast<std::size_t>(cell.at[0] * shown->d_k + cell.at[1])]);
+    out.formula = "found by L-BFGS";
+    out.note = "It makes the cross-entropy of the pattern small, from the best of " +
+               std::to_string(PatternFit::starts) + " starts.";
+    add_line(out, "component", in_expression(out.f64), out.f64);
+    return out;
+}
+
+std::optional<Explained> InverseLens::explain_fit(Subject&, const LensCell& cell) {
+    const PatternFit& all = fit();
+    const Index d = cell.at[0];
+    const FittedPattern* shown = d > 0 && d <= all.n() ? fitted_at(d) : nullptr;
+    if (!shown) return std::nullopt;
+    const bool error = cell.kind == &inverse_cells::error;
+    Explained out = begin_pattern(cell, "", error ? shown->largest_error : shown->divergence);
+    out.title = (error ? "Largest error, d_k = " : "Divergence, d_k = ") + std::to_string(d);
+    if (!error) out.unit = "nats";
+    out.formula = error ? "max |A − pattern|" : "mean over rows of Σ_j P[i, j] log (P[i, j] / A[i, j])";
+    const std::string name(cell.kind->name);
+    out.steps.push_back({name, "", four(out.f64), true, {}});
+    add_line(out, name, in_expression(out.f64), out.f64);
+    out.note = std::to_string(shown->rows_right) + " of " + many(all.rows(), "row") +
+               " have their strongest key where the pattern has it.";
     return out;
 }
 

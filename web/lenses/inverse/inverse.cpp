@@ -43,14 +43,6 @@ Range around(Index place, Index all, Index most) {
 
 }  // namespace
 
-CellRef cell_of(InverseNumber number, Index row, Index col) {
-    return {.stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + inverse_number_count * col};
-}
-InverseCell inverse_cell(const CellRef& cell) {
-    return {static_cast<InverseNumber>(cell.col % inverse_number_count), cell.row,
-            cell.col / inverse_number_count};
-}
-
 // A record keeps the whole run that it is of.
 void InverseLens::follow(const State&, Change) {
     if (!change_ || &visit().lens() == this) return;
@@ -313,13 +305,13 @@ InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadC
     const auto projections = change.of_projection() && change.x()->cols <= inverse_inputs_shown
                                  ? edited_projections(subject, state())
                                  : std::nullopt;
-    MovedMatrix moved{Stage::k, InverseNumber::k, keys_shown(change), {}, {}};
+    MovedMatrix moved{Stage::k, &inverse_cells::key, keys_shown(change), {}, {}};
     if (projections) {
-        moved.stage = info(change.of()).stage, moved.number = InverseNumber::w,
+        moved.stage = info(change.of()).stage, moved.kind = &inverse_cells::projection,
         moved.rows = {change.x()->cols, Range{0, change.x()->cols}};
     } else if (change.of() == ChangeOf::q || change.of() == ChangeOf::w_q) {
         const Index only = change.wished_rows().front();
-        moved.stage = Stage::q, moved.number = InverseNumber::q;
+        moved.stage = Stage::q, moved.kind = &inverse_cells::query;
         moved.rows = {record.queries(),
                       change.wished_rows().size() == 1 ? Range{only, only + 1} : queries_shown(record)};
     }
@@ -354,7 +346,7 @@ std::optional<InverseLens::MovedMatrix> InverseLens::change_matrix(Subject& subj
                                                                    const HeadChange& change) const {
     MovedMatrix moved = moved_matrix(subject, change);
     if (moved.stage != info(change.of()).stage) return std::nullopt;
-    moved.number = InverseNumber::change;
+    moved.kind = &inverse_cells::change;
     for (Index r = 0; r < moved.rows.size(); ++r)
         for (Index c = 0; c < moved.values.cols; ++c) moved.values.at(r, c) = change.change(moved.rows[r], c);
     return moved;
@@ -362,7 +354,7 @@ std::optional<InverseLens::MovedMatrix> InverseLens::change_matrix(Subject& subj
 
 bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
     if (cell.second || cell.words || cell.sink != Sink::shown) return false;
-    if (cell.stage == Stage::lens) return true;
+    if (cell.own.kind) return true;
     const Attention* attention = subject.attention();
     const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
     if (!record || cell.stage != Stage::weight) return false;

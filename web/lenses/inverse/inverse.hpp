@@ -2,9 +2,11 @@
 // is none; and a painted pattern is fitted by ever more components.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/pattern_fit.hpp"
@@ -23,28 +25,25 @@ namespace attn::app {
 
 inline constexpr Index inverse_queries_shown = 14, inverse_keys_shown = 16, inverse_inputs_shown = 24;
 
-// The lens's own cells, Stage::lens.
-enum class InverseNumber : std::uint8_t {
-    weight,  // with the change; row: query, column: key
-    q,       // Q′
-    k,       // K′
-    w,       // W_Q′ or W_K′
-    change,  // M′ − M of the matrix that changes
-    step,    // of the search, the row; column 0: residual, 1: length
-    target,  // of the pattern
-    fitted,  // weights at the d_k that is shown
-    fit_q,
-    fit_k,
-    error,       // of the fit; row: d_k
-    divergence,  // the same
-};
-inline constexpr Index inverse_number_count = 12;
-CellRef cell_of(InverseNumber number, Index row, Index col);
-struct InverseCell {
-    InverseNumber number;
-    Index row, col;
-};
-InverseCell inverse_cell(const CellRef& cell);
+// The lens's own numbers: weights, q, k and W with the change, the change itself, the search, and what a pattern is fitted by.
+namespace inverse_cells {
+inline constexpr std::array<std::string_view, 2> measure_words{"residual", "length"};
+
+inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind query{"query", {CellAxis{"query"}, {"component"}}};
+inline constexpr CellKind key{"key", {CellAxis{"key"}, {"component"}}};
+inline constexpr CellKind projection{"projection", {CellAxis{"input"}, {"component"}}};
+inline constexpr CellKind change{"change", {CellAxis{"row"}, {"component"}}};  // of the matrix that changes
+inline constexpr CellKind iteration{"iteration", {CellAxis{"measure", measure_words}, {"step"}}};
+inline constexpr CellKind target{"target", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind fitted_weight{"fitted_weight", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind fitted_query{"fitted_query", {CellAxis{"query"}, {"component"}}};
+inline constexpr CellKind fitted_key{"fitted_key", {CellAxis{"key"}, {"component"}}};
+inline constexpr CellKind error{"error", {CellAxis{"d_k"}}};
+inline constexpr CellKind divergence{"divergence", {CellAxis{"d_k"}}};
+}  // namespace inverse_cells
+CellKinds inverse_numbers();
+std::optional<CellRef> packed_inverse_cell(Index row, Index col);
 
 class InverseLens final : public Lens {
   public:
@@ -123,14 +122,29 @@ class InverseLens final : public Lens {
     };
 
     const Chosen& chosen(Subject& subject, const HeadChange& change);
-    std::optional<Explained> explain_change(Subject& subject, const InverseCell& cell);
-    std::optional<Explained> explain_pattern(const InverseCell& cell);
+
+    friend CellKinds inverse_numbers();
+    static const std::array<LensNumber<InverseLens>, 12> declared;
+    struct Around;
+    std::optional<Around> begin_change(Subject& subject);  // nothing where there is no change
+    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_query(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_key(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_projection(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_change(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_iteration(Subject& subject, const LensCell& cell);
+    Explained begin_pattern(const LensCell& cell, std::string_view title, double value);
+    std::optional<Explained> explain_target(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_fitted_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_fitted_vector(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_fit(Subject& subject, const LensCell& cell);
+
     Matrix weights_shown(const HeadChange& change, bool after) const;
     // What the change makes of a matrix, as far as it is shown: of the projection, or of Q or K, if that is large or not at
     // hand.
     struct MovedMatrix {
         Stage stage;
-        InverseNumber number;
+        const CellKind* kind;
         ShownTokens rows;
         std::vector<std::string> row_names;
         Matrix values;

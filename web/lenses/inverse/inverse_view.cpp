@@ -248,9 +248,8 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
     after.most = grid.most;
     after.allowed = grid.allowed;
     after.lit_row = grid.lit_row;
-    draw_grid(drawing, after, lines, [&](ui::CellAt at) {
-        return cell_of(InverseNumber::weight, queries[at.first], keys[at.second]);
-    });
+    draw_grid(drawing, after, lines,
+              [&](ui::CellAt at) { return inverse_cells::weight(queries[at.first], keys[at.second]); });
 }
 
 // What changes: by how much, and with it.
@@ -275,9 +274,9 @@ void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const 
          [&](ui::CellAt at) { return CellRef{moved.stage, moved.rows[at.first], at.second}; });
     if (const auto by = change_matrix(subject, change))
         draw("inverse/change", "Change of " + of, by->values,
-             [&](ui::CellAt at) { return cell_of(InverseNumber::change, moved.rows[at.first], at.second); });
+             [&](ui::CellAt at) { return inverse_cells::change(moved.rows[at.first], at.second); });
     draw("inverse/moved", of + " with the change", moved.values,
-         [&](ui::CellAt at) { return cell_of(moved.number, moved.rows[at.first], at.second); });
+         [&](ui::CellAt at) { return (*moved.kind)(moved.rows[at.first], at.second); });
 }
 
 // The weights of the row, before and after.
@@ -308,7 +307,7 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadC
     if (!reply.over) return;
     const Index key = keys[static_cast<Index>(reply.over->point)];
     const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
-                                                : cell_of(InverseNumber::weight, row.query, key);
+                                                : inverse_cells::weight(row.query, key);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -334,8 +333,7 @@ void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, 
                           .y = {"log-odds; length |z|", low / 2, 2 * high, true}};
     const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
     if (!reply.over) return;
-    const CellRef cell = cell_of(InverseNumber::step, static_cast<Index>(reply.over->point),
-                                 static_cast<Index>(reply.over->curve));
+    const CellRef cell = inverse_cells::iteration(reply.over->curve, reply.over->point);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }

@@ -99,8 +99,8 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
         set(std::move(next));
     }
     if (!reply.over || reply.over->curve != 0) return;
-    const CellRef cell = cell_of(divergence ? InverseNumber::divergence : InverseNumber::error,
-                                 static_cast<Index>(reply.over->point) + 1, 0);
+    const CellKind& kind = divergence ? inverse_cells::divergence : inverse_cells::error;
+    const CellRef cell = kind(reply.over->point + 1);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -148,10 +148,10 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
     grid.values = &target;
     grid.row_axis = "query";
     grid.column_axis = "key";
-    const auto at = [](InverseNumber number) {
-        return [number](ui::CellAt place) { return cell_of(number, place.first, place.second); };
+    const auto at = [](const CellKind& kind) {
+        return [&kind](ui::CellAt place) { return kind(place.first, place.second); };
     };
-    const Placed placed = draw_grid(drawing, grid, lines, at(InverseNumber::target));
+    const Placed placed = draw_grid(drawing, grid, lines, at(inverse_cells::target));
     if (const FittedPattern* shown = fitted()) {
         const std::string with = ", d_k = " + std::to_string(shown->d_k);
         const Matrix weights(n, n, shown->weights), q(n, shown->d_k, shown->q), k(n, shown->d_k, shown->k);
@@ -159,20 +159,20 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
             const char* name;
             std::string title;
             const Matrix& values;
-            InverseNumber number;
+            const CellKind& kind;
         };
-        const Of grids[] = {{"inverse/fitted", "Fitted" + with, weights, InverseNumber::fitted},
-                            {"inverse/fit_q", "Q", q, InverseNumber::fit_q},
-                            {"inverse/fit_k", "K", k, InverseNumber::fit_k}};
+        const Of grids[] = {{"inverse/fitted", "Fitted" + with, weights, inverse_cells::fitted_weight},
+                            {"inverse/fit_q", "Q", q, inverse_cells::fitted_query},
+                            {"inverse/fit_k", "K", k, inverse_cells::fitted_key}};
         for (const Of& of : grids) {
             ui::MatrixGrid more;
             more.name = of.name;
             more.title = of.title;
             more.values = &of.values;
-            more.row_axis = of.number == InverseNumber::fit_k ? "key" : "query";
-            more.column_axis = of.number == InverseNumber::fitted ? "key" : "component";
-            more.is_signed = of.number != InverseNumber::fitted;
-            draw_grid(drawing, more, lines, at(of.number));
+            more.row_axis = &of.kind == &inverse_cells::fitted_key ? "key" : "query";
+            more.column_axis = &of.kind == &inverse_cells::fitted_weight ? "key" : "component";
+            more.is_signed = &of.kind != &inverse_cells::fitted_weight;
+            draw_grid(drawing, more, lines, at(of.kind));
         }
     }
     lines.finish();

@@ -156,7 +156,7 @@ std::vector<Table> InverseLens::tables(Subject& subject) {
         const auto add = [&](MovedMatrix moved) {
             const std::string of(symbol(moved.stage));
             tables.push_back(
-                {moved.number == InverseNumber::change ? "Change of " + of : of + " with the change",
+                {moved.kind == &inverse_cells::change ? "Change of " + of : of + " with the change",
                  numbers(moved.values.cols), std::move(moved.row_names), std::move(moved.values)});
         };
         if (auto by = change_matrix(subject, *now)) add(*std::move(by));
