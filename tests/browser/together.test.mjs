@@ -44,7 +44,7 @@ test('Heads: from x down to what the attention writes, and how alike heads look'
     assert.match((await explorer.state()).spoken, new RegExp(`^${n} tokens of \\d+ numbers go through ${heads} heads of \\d+: `));
     near((await told(explorer, own.shape + 7, 0)).f64, heads * n * n, 0, 'the numbers of all maps');
     await press(explorer, 'heads/shape/7');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number' && pin[1] === own.shape + 7);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'heads.shape.weights.elements');
     // What each writes adds up, at another token too, and the link opens it as it was.
     await press(explorer, 'heads/part/what each writes');
     await part(explorer, 'writes');
@@ -118,7 +118,7 @@ test('Heads with the keyboard alone: parts, choices and sliders answer', async (
     await page.getByRole('button', { name: /^Weights, one map per head/ }).first().focus();
     await explorer.settled();
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[1] === own.shape + 7);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'heads.shape.weights.elements');
     await explorer.enter('radio', 'how alike');
     await part(explorer, 'alike');
     await explorer.enter('radio', 'what they write');

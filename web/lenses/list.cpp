@@ -42,7 +42,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"ladder", "Ladder", see, "One head as matrices: scores, weights, output, step by step", false, ladder_links(), make<LadderLens>},
         LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare_links(), make<CompareLens>},
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
-        LensEntry{"translation", "Translation", see, "Cross-attention: one line of words written while looking at another", false, {}, make<TranslationLens>},
+        LensEntry{"translation", "Translation", see, "Cross-attention: one line of words written while looking at another", false, {}, make<TranslationLens>, false, translation_numbers(), packed_translation_cell},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>, false, scale_numbers(), packed_scale_cell},
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>, false, masks_numbers(), packed_masks_cell},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax_links(), make<SoftmaxLens>, false, softmax_numbers(), packed_softmax_cell},

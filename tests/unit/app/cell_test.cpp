@@ -146,6 +146,7 @@ TEST_CASE("links name cells, and older links are read as before") {
         {"inverse", "number.1.45", "inverse.fitted_key.1.3"},
         {"inverse", "number.5.10", "inverse.error.5"},
         {"inverse", "number.5.11", "inverse.divergence.5"},
+        {"translation", "number.1.3", "translation.confidence.1.3"},
         {"ladder", "weight.2.1.nosink", "weight.2.1.nosink"},
         {"ladder", "scores.2.1", "scores.2.1"},
         {"gradient", "gradient.2.1.second", "gradient.2.1.second"},

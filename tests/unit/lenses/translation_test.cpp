@@ -96,15 +96,14 @@ TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added
           Catch::Approx(sum / static_cast<double>(record.queries())).epsilon(1e-14));
     const auto why =
         lens_in(opened.screen.visit)
-            .explain(subject_in(opened.screen.visit), {{4, 3}, {.stage = Stage::lens, .row = 0, .col = 3}});
+            .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(0, 3)});
     REQUIRE(why);
     // Each weight is f32's, of sums of at most 32 products.
     CHECK(why->f64 == Catch::Approx(mean_strongest(record, 3)).margin(1e-5));
     CHECK(std::ssize(why->operands) == record.queries());
     CHECK(why->note.find("27 % of the words") != std::string::npos);
-    CHECK_FALSE(
-        lens_in(opened.screen.visit)
-            .explain(subject_in(opened.screen.visit), {{4, 3}, {.stage = Stage::lens, .row = 2, .col = 0}}));
+    CHECK_FALSE(lens_in(opened.screen.visit)
+                    .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(2, 0)}));
 }
 
 TEST_CASE("its tables are the three maps, the chosen one first") {

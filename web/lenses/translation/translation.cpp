@@ -113,18 +113,27 @@ std::vector<Table> TranslationLens::tables(Subject& subject) {
     return tables;
 }
 
-// A cell of the lens is how sure a head of the cross-attention is: its row is the layer's number in the decoder, its
-// column the head.
 std::optional<Explained> TranslationLens::explain(Subject& subject, const CellPlace& place) {
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+    return explain_by(declared, *this, subject, place.cell.own);
+}
+
+const std::array<LensNumber<TranslationLens>, 1> TranslationLens::declared{
+    {{&translation_cells::confidence, &TranslationLens::explain_confidence}}};
+
+CellKinds translation_numbers() { return kinds_of(TranslationLens::declared); }
+
+std::optional<CellRef> packed_translation_cell(Index row, Index col) {
+    return translation_cells::confidence(row, col);
+}
+
+std::optional<Explained> TranslationLens::explain_confidence(Subject& subject, const LensCell& cell) {
     Translating* translating = subject.translating();
     TextRun* run = translating ? translating->translation() : nullptr;
     if (!run) return std::nullopt;
     const ModelConfig& config = run->run->model()->config();
-    const CellRef& cell = place.cell;
-    if (cell.row < 0 || cell.row >= config.decoder_layers || cell.col < 0 || cell.col >= config.heads)
-        return std::nullopt;
-    const HeadIndex head{config.attentions() - config.decoder_layers + cell.row, cell.col};
+    if (cell.at[0] >= config.decoder_layers || cell.at[1] >= config.heads) return std::nullopt;
+    const HeadIndex head{config.attentions() - config.decoder_layers + cell.at[0], cell.at[1]};
     const Record& record = run->record_at(head.layer);
     Explained out;
     out.title = "Strongest weights of " + head_text(head, run->numbering(), ", ");
@@ -152,7 +161,8 @@ std::optional<Explained> TranslationLens::explain(Subject& subject, const CellPl
 }
 
 bool TranslationLens::shows(Subject& subject, const CellRef& cell) const {
-    return subject.translating() && !cell.second && !cell.words && cell.stage == Stage::weight;
+    return subject.translating() &&
+           (cell.own.kind || (!cell.second && !cell.words && cell.stage == Stage::weight));
 }
 
 Guide TranslationLens::guide(Subject&) const {

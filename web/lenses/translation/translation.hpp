@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ std::string bare_word(const std::string& piece);  // without the marks of a spac
 // The mean over all queries of a row's strongest weight: near 1 where the head looks at one token at a time.
 double mean_strongest(const Record& record, Index head);
 
+// The lens's own numbers: mean_strongest of a head of the cross-attention, whose layer is the decoder's.
+namespace translation_cells {
+inline constexpr CellKind confidence{"confidence", {CellAxis{"layer"}, {"head"}}};
+}  // namespace translation_cells
+CellKinds translation_numbers();
+std::optional<CellRef> packed_translation_cell(Index row, Index col);
+
 class TranslationLens final : public Lens {
   public:
     using Lens::Lens;
@@ -45,6 +53,9 @@ class TranslationLens final : public Lens {
 
   private:
     struct Lines;
+    friend CellKinds translation_numbers();
+    static const std::array<LensNumber<TranslationLens>, 1> declared;
+    std::optional<Explained> explain_confidence(Subject& subject, const LensCell& cell);
     void draw_controls(const Drawing& drawing, Subject& subject, const TranslationHeads& heads);
     void draw_presets(Subject& subject);
     void draw_lines(const Drawing& drawing, Subject& subject, HeadIndex head, float width);

@@ -289,11 +289,15 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
     if (const auto over = ui::bar_list("translation/heads", "How sure each head of the cross-attention is",
                                        width, bars, 1, ui::sequential_scale(1))) {
         const HeadIndex pointed = at(static_cast<std::size_t>(*over));
-        drawing.now.cell = CellRef{.stage = Stage::lens, .row = pointed.layer - first, .col = pointed.head};
+        const CellRef cell = translation_cells::confidence(pointed.layer - first, pointed.head);
+        drawing.now.cell = cell;
         drawing.now.head = pointed;
         ui::bar_tooltip(*over, (head_text(pointed, run.numbering()) + "\nClick to look at it").c_str());
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ui::clicked()) parts::choose_head(drawing, pointed);
+        if (ui::clicked()) {
+            parts::choose_head(drawing, pointed);
+            parts::pin(drawing, cell);
+        }
     }
 }
 
