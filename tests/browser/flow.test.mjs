@@ -68,7 +68,7 @@ test('an edge says what it is, and a click pins its cell', async (explorer) => {
         const key = heaviest(tiny.attention[0][0][5], 0.8).find((k) => k !== 5);
         await explorer.hover(`flow/edge/5/${key}`);
         const { shown } = await explorer.untilState('its weight', ({ shown: at }) => pinName(at) === `weight/5/${key}`);
-        near([(await explorer.ask('explain', ...shown)).f32], [tiny.attention[0][0][5][key]], bound, 'the weight');
+        near([(await explorer.explained(...shown)).f32], [tiny.attention[0][0][5][key]], bound, 'the weight');
         await explorer.click(`flow/edge/5/${key}`);
         await explorer.untilState('the pin', ({ pin }) => pinName(pin) === `weight/5/${key}`);
         await explorer.press('Escape');
@@ -178,7 +178,7 @@ test('finished weights have a flow of arcs, of several heads, and the link keeps
     const key = heaviest(tiny.attention[1][2][last], 0.8)[0];
     await explorer.hover(`flow/edge/${last}/${key}`);
     const { shown } = await explorer.untilState('its weight', ({ shown: at }) => at?.[1] === last);
-    near([(await explorer.ask('explain', ...shown)).f32], [tiny.attention[1][2][last][shown[2]]], bound, 'the weight');
+    near([(await explorer.explained(...shown)).f32], [tiny.attention[1][2][last][shown[2]]], bound, 'the weight');
     await explorer.click('flow/save');
     await explorer.until('the formats', () => explorer.rect('flow/save/SVG'));
     await explorer.settled();

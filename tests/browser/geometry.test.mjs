@@ -8,7 +8,7 @@ import { npy, written } from './lib/tensors.mjs';
 // As web/lenses/geometry/geometry.hpp lists them.
 const numbers = ['whole', 'symmetric', 'antisymmetric', 'singular', 'left', 'right', 'inner_left', 'inner_right', 'left_token', 'right_token', 'left_word', 'right_word',
     'gauge', 'dual', 'moved_q', 'moved_k', 'moved_score', 'metric', 'inverse', 'raised', 'metric_score', 'metric_weight', 'element'];
-const number = (explorer, of, row, col) => explorer.ask('explain', 'number', row, numbers.indexOf(of) + numbers.length * col, 0, 0);
+const number = (explorer, of, row, col) => explorer.explained('number', row, numbers.indexOf(of) + numbers.length * col, 0, 0);
 const exact = 1e-7, single = 2e-5;  // the page's q and k are f32 numbers
 
 // Every number of one kind, beside what it should be.

@@ -8,7 +8,7 @@ const step = 6, n = 16, last = n - 1;
 const fragment = `v=1&subject=training&lens=curves&train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400&step=${step}`;
 const single = 1e-5;  // sums of some products around 1, by kernels in f32
 
-const number = (explorer, row, column) => explorer.ask('explain', 'number', row, column, 0, 0);
+const number = (explorer, row, column) => explorer.explained('number', row, column, 0, 0);
 const sum = (list) => list.reduce((all, each) => all + each, 0);
 const exact = async (explorer, row, column) => {
     const why = await number(explorer, row, column);

@@ -36,7 +36,7 @@ async function checkPrediction(explorer, logits, { logits: bound }) {
     for (const [bar, id] of likeliest(logits).slice(0, 3).entries()) {
         await explorer.hover(`next/${bar}`);
         const { shown } = await explorer.untilState(`bar ${bar}`, ({ shown: cell }) => cell?.[0] === 'probability' && cell[2] === id);
-        const why = await explorer.ask('explain', ...shown);
+        const why = await explorer.explained(...shown);
         // A probability is off by at most itself times twice what a logit is.
         assert.ok(Math.abs(why.f64 - expected[id]) <= 2 * bound * expected[id], `${id}: ${why.f64}, not ${expected[id]}`);
         assert.match(why.provenance, /^in place of /);
@@ -107,7 +107,7 @@ test('a pair has token types: they are told, explained, compared, linked and und
     assert.deepEqual((await sentence(explorer)).segments, types);
     await explorer.found('next/segments');
     for (const at of [first, first + 1]) {
-        const why = await explorer.ask('explain', 'segment', at, 5, 0, 0);
+        const why = await explorer.explained('segment', at, 5, 0, 0);
         assert.match(why.formula, new RegExp(`^row ${types[at]} of the segment embedding, segment ${'AB'[types[at]]}`));
         assert.equal(why.f32, why.f64);
     }
@@ -148,7 +148,7 @@ test('other lenses ask at the masked token, with the pair as it is', { needs: 'f
     await explorer.found('masks/moved');
     await explorer.hover('masks/after/0');
     const { shown } = await explorer.untilState('the likeliest token', ({ shown: cell }) => cell?.[1] === best);
-    const why = await explorer.ask('explain', ...shown);
+    const why = await explorer.explained(...shown);
     assert.match(why.provenance, /^in place of “\[MASK\]” at position 10, under the mask/);
     assert.ok(Math.abs(why.f64 - expected[best]) <= 2 * tolerance.logits * expected[best], `${why.f64}, not ${expected[best]}`);
 

@@ -12,7 +12,7 @@ const schemes = ['none', 'learned', 'sinusoidal', 'rope', 'alibi', 't5'];
 
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const near = (actual, expected, tolerance, what) => allNear([actual], [expected], tolerance, what);
-const told = (explorer, ...name) => explorer.ask('explain', `order.${name.join('.')}`);
+const told = (explorer, ...name) => explorer.explained(`order.${name.join('.')}`);
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 // RoPE of half pairs, base 10,000.

@@ -198,7 +198,7 @@ test('a head of one\'s own tensors: its rows with the scale left out and doubled
         // A score explains itself down to q and k.
         await explorer.click('scale/row/1/0');
         const { pin } = await explorer.untilState('a weight', (state) => state.pin?.[0].startsWith('scale.weight.1.'));
-        const { operands, f64 } = await explorer.ask('explain', pin[0]);
+        const { operands, f64 } = await explorer.explained(pin[0]);
         const key = Number(pin[0].split('.')[3]);
         near(operands.map(([left, right]) => [left, right]), q[n - 2].map((x, a) => [x, k[key][a]]), 0, 'operands');
         near([f64], [softmax(scores(n - 2), 1)[key]], 1e-12, 'f64');

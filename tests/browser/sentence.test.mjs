@@ -53,7 +53,7 @@ test('hovering the map explains the cell, a click keeps it', async (explorer) =>
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.hover('map/4/2');
     const { shown } = await explorer.untilState('the inspector to show it', ({ shown: at }) => pinName(at) === 'weight/4/2');
-    const why = await explorer.ask('explain', ...shown);
+    const why = await explorer.explained(...shown);
     near([why.f32, why.f64], [tiny.attention[0][0][4][2], tiny.attention[0][0][4][2]], bound, 'the weight');
     assert.ok(why.title.includes(words[4]) && why.title.includes(words[2]), why.title);
     assert.equal(why.operands.length, 6, 'one product for each component of a head');
@@ -87,7 +87,7 @@ test('a word can be followed: hovered, chosen, and let go', async (explorer) => 
     await explorer.untilState('the word', ({ query }) => query === 3);
     await explorer.hover('row/0');
     const { shown } = await explorer.untilState('the strongest weight of its row', ({ shown: at }) => at?.[0] === 'weight' && at[1] === 3);
-    near([(await explorer.ask('explain', ...shown)).f32], [Math.max(...tiny.attention[0][0][3])], bound, 'the weight');
+    near([(await explorer.explained(...shown)).f32], [Math.max(...tiny.attention[0][0][3])], bound, 'the weight');
     await explorer.click('token/3');
     await explorer.untilState('no word', ({ query }) => query === undefined);
 });
@@ -189,9 +189,9 @@ test('two sentences are compared, in every view, and their link brings both', as
 
     await explorer.hover('compare/map/second');
     const { shown } = await explorer.untilState('a cell of the second to be explained', ({ shown: cell }) => cell?.[3] === 1);
-    const why = await explorer.ask('explain', ...shown);
+    const why = await explorer.explained(...shown);
     assert.match(why.provenance, /second sentence/);
-    const same = await explorer.ask('explain', ...shown.slice(0, 3), 0);
+    const same = await explorer.explained(...shown.slice(0, 3), 0);
     assert.notEqual(why.f64, same.f64, 'the first sentence has another weight there');
 
     for (const [view, key] of [['blink', 'blink'], ['difference', 'difference'], ['side by side', undefined]]) {

@@ -38,7 +38,7 @@ for (const [name, config] of [['t5', 'config.json'], ['t5', 'config-v5.json'], [
         await explorer.until('the three maps', () => explorer.rect('translation/map/cross'));
         await explorer.hover('translation/map/cross');
         const { shown } = await explorer.untilState('a cell to be explained', ({ shown: cell }) => cell?.[0] === 'weight');
-        const why = await explorer.ask('explain', ...shown.slice(0, 3), 0, 0);
+        const why = await explorer.explained(...shown.slice(0, 3), 0, 0);
         near([why.f32], [attention.at(-1)[1][shown[1]][shown[2]]], tolerance.attention, 'the cell');
         const { fragment } = await explorer.state();
         await second.fill('');
@@ -154,7 +154,7 @@ test('two texts and what is written of each are compared, in boxes of their own,
     // A cell of the second map, which is of other words than its columns.
     await explorer.hover('compare/map/second');
     const { shown } = await explorer.untilState('a cell of the second to be explained', ({ shown: cell }) => cell?.[3] === 1);
-    const why = await explorer.ask('explain', ...shown);
+    const why = await explorer.explained(...shown);
     assert.match(why.provenance, /cross 1, head 2, second sentence/);
     await explorer.click('lens/overview');
     await third.waitFor({ state: 'hidden' });

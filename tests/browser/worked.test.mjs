@@ -115,7 +115,7 @@ test('arrow keys walk over the cells, digits begin an edit, Escape unpins', asyn
 test('hovering a cell explains it, with what the tutorial prints', async (explorer) => {
     await explorer.hover('weight/1/2');
     const { shown } = await explorer.untilState('the inspector to show it', ({ shown: at }) => pinName(at) === 'weight/1/2');
-    const why = await explorer.ask('explain', ...shown);
+    const why = await explorer.explained(...shown);
     near([why.f32, why.f64], [0.277247, 0.277247], 5e-7, 'the weight');
     assert.match(why.note, /The Heart of Transformers” prints 0\.239, which is a misprint; the exact value is 0\.277247/);
     await explorer.hover('raw/1/2');
@@ -135,5 +135,5 @@ test('a click keeps the explanation while other numbers change', { fine: true },
     await explorer.page.mouse.move(2, 2);
     const { shown } = await explorer.untilState('the pinned cell', ({ shown: at }) => pinName(at) === 'weight/0/1');
     const { weight } = attention(ofTokens([[1, 0.8, 0.2, 0.8], cats[1], cats[2]]));
-    near([(await explorer.ask('explain', ...shown)).f64], [weight[0][1]], 1e-14, 'the explained weight');
+    near([(await explorer.explained(...shown)).f64], [weight[0][1]], 1e-14, 'the explained weight');
 });

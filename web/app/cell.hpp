@@ -23,10 +23,15 @@ struct CellAxis {
     bool holds(Index at) const { return at >= 0 && (words.empty() || at < std::ssize(words)); }
 };
 
-// A kind of numbers of one lens; a constant with its address as identity. kind(a, b) is the cell at these indices.
+// A kind of numbers of one lens; a constant whose address is its identity, so that it is never copied. kind(a, b) is the cell at these indices.
 struct CellKind {
     std::string_view name;  // in links, after the lens's key: "weight"
     std::array<CellAxis, 3> axes = {};
+    struct Identity {
+        Identity() = default;
+        Identity(const Identity&) = delete;
+    };
+    [[no_unique_address]] Identity identity = {};
 
     constexpr std::size_t rank() const {
         std::size_t count = 0;

@@ -97,9 +97,11 @@ export class Explorer {
     logits() { return this.ask('logits', 'sentence'); }
     training() { return this.ask('subject', 'training'); }
     tensors() { return this.ask('subject', 'tensors'); }
-    explain(name, row, column, { second = 0, words = 0 } = {}) {
-        return this.ask('explain', `${stages[name]}.${row}.${column}${second ? '.second' : words ? '.words' : ''}`);
+    // Of a cell as the state has it: the key of its stage and where it is, or its name in links.
+    explained(name, row, column, second = 0, words = 0) {
+        return this.ask('explain', row === undefined ? name : `${name}.${row}.${column}${second ? '.second' : words ? '.words' : ''}`);
     }
+    explain(name, row, column, { second = 0, words = 0 } = {}) { return this.explained(stages[name], row, column, second, words); }
 
     // The rows are doubles; "-inf" and its like become the numbers they are.
     async matrix(name) {
