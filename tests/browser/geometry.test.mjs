@@ -5,10 +5,10 @@ import { attention, multiply, near, transpose } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// As web/lenses/geometry/geometry.hpp lists them.
+// As older links count them.
 const numbers = ['whole', 'symmetric', 'antisymmetric', 'singular', 'left', 'right', 'inner_left', 'inner_right', 'left_token', 'right_token', 'left_word', 'right_word',
     'gauge', 'dual', 'moved_q', 'moved_k', 'moved_score', 'metric', 'inverse', 'raised', 'metric_score', 'metric_weight', 'element'];
-const number = (explorer, of, row, col) => explorer.explained('number', row, numbers.indexOf(of) + numbers.length * col, 0, 0);
+const number = (explorer, of, row, col) => explorer.explain('number', row, numbers.indexOf(of) + numbers.length * col);
 const exact = 1e-7, single = 2e-5;  // the page's q and k are f32 numbers
 
 // Every number of one kind, beside what it should be.
@@ -70,14 +70,14 @@ test('Geometry: a rotation is taken and dragged: Q and K turn, and no score move
     assert.deepEqual([again.fragment, again.spoken], [fragment, spoken], 'the link opens it as it was');
     // A score under the gauge leads on to the moved query, and that to the query.
     await press(explorer, 'geometry/score/2/1');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number');
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'geometry.gauged_score.2.1');
     await explorer.page.mouse.move(2, 2);
     await explorer.click('inspector/operand/0/left');
-    await explorer.untilState('the moved query', ({ pin }) => pin?.slice(0, 3).join() === `number,2,${numbers.indexOf('moved_q')}`);
+    await explorer.untilState('the moved query', ({ pin }) => pin?.[0] === 'geometry.gauged_query.2.0');
     await explorer.click('inspector/operand/0/left');
     await explorer.untilState('the query', ({ pin }) => pin?.slice(0, 3).join() === 'Q,2,0');
     await explorer.click('inspector/back');
-    await explorer.untilState('the way back', ({ lens, pin }) => lens === 'geometry' && pin?.[0] === 'number');
+    await explorer.untilState('the way back', ({ lens, pin }) => lens === 'geometry' && pin?.[0].startsWith('geometry.'));
 });
 
 test('Geometry: in a model, M is W_Q W_Kᵀ, its largest direction that of a power iteration, and any gauge leaves the scores', { fragment: 'v=1&lens=geometry' }, async (explorer) => {
@@ -202,6 +202,6 @@ test('Geometry: with the keyboard alone an einsum is typed, explained, and refus
     const grid = page.getByRole('grid', { name: 'out' });
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin }) => pin?.slice(0, 3).join() === `number,0,${numbers.indexOf('element')}`);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'geometry.einsum.0.0');
     assert.deepEqual(await explorer.notices('error'), []);
 });

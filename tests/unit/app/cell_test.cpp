@@ -147,6 +147,29 @@ TEST_CASE("links name cells, and older links are read as before") {
         {"inverse", "number.5.10", "inverse.error.5"},
         {"inverse", "number.5.11", "inverse.divergence.5"},
         {"translation", "number.1.3", "translation.confidence.1.3"},
+        {"geometry", "number.2.69", "geometry.bilinear_form.2.3"},
+        {"geometry", "number.2.70", "geometry.symmetric_part.2.3"},
+        {"geometry", "number.2.71", "geometry.antisymmetric_part.2.3"},
+        {"geometry", "number.2.3", "geometry.singular_value.2"},
+        {"geometry", "number.2.73", "geometry.left_singular_vector.2.3"},
+        {"geometry", "number.2.74", "geometry.right_singular_vector.2.3"},
+        {"geometry", "number.2.75", "geometry.left_projection.2.3"},
+        {"geometry", "number.2.76", "geometry.right_projection.2.3"},
+        {"geometry", "number.2.77", "geometry.left_token.2.3"},
+        {"geometry", "number.2.78", "geometry.right_token.2.3"},
+        {"geometry", "number.2.79", "geometry.left_vocabulary.2.3"},
+        {"geometry", "number.2.80", "geometry.right_vocabulary.2.3"},
+        {"geometry", "number.2.81", "geometry.gauge.2.3"},
+        {"geometry", "number.2.82", "geometry.dual_gauge.2.3"},
+        {"geometry", "number.2.83", "geometry.gauged_query.2.3"},
+        {"geometry", "number.2.84", "geometry.gauged_key.2.3"},
+        {"geometry", "number.2.85", "geometry.gauged_score.2.3"},
+        {"geometry", "number.2.86", "geometry.metric.2.3"},
+        {"geometry", "number.2.87", "geometry.inverse_metric.2.3"},
+        {"geometry", "number.2.88", "geometry.raised_query.2.3"},
+        {"geometry", "number.2.89", "geometry.metric_score.2.3"},
+        {"geometry", "number.2.90", "geometry.metric_weight.2.3"},
+        {"geometry", "number.2.91", "geometry.einsum.2.3"},
         {"ladder", "weight.2.1.nosink", "weight.2.1.nosink"},
         {"ladder", "scores.2.1", "scores.2.1"},
         {"gradient", "gradient.2.1.second", "gradient.2.1.second"},
@@ -167,5 +190,6 @@ TEST_CASE("what is no name of a cell is refused") {
         CHECK_FALSE(read_cell(text, "softmax"));
     CHECK_FALSE(read_cell("number.9.0", "softmax"));
     CHECK_FALSE(read_cell("number.0.29", "inverse"));
+    CHECK_FALSE(read_cell("number.0.26", "geometry"));
     CHECK_FALSE(read_cell("number.12.3.second", "softmax"));
 }

@@ -18,7 +18,7 @@ using namespace attn::test;
 
 namespace {
 
-using Number = GeometryNumber;
+const int geometry_kinds = static_cast<int>(geometry_numbers().size());
 
 struct GeometryScreen : Screen {
     explicit GeometryScreen(ImVec2 size = {1440, 846}) : Screen(size) {}
@@ -36,8 +36,8 @@ struct GeometryScreen : Screen {
         settle();
     }
     HeadIndex head() const { return {visit.state().selection.layer, visit.state().selection.head}; }
-    std::optional<Explained> why(Number number, Index row, Index col) const {
-        return lens().explain(subject(), {head(), cell_of(number, row, col)});
+    std::optional<Explained> why(const CellRef& cell) const {
+        return lens().explain(subject(), {head(), cell});
     }
     std::string spoken() const { return lens().spoken(subject()); }
 };
@@ -50,9 +50,9 @@ struct WorkedGeometry : GeometryScreen {
 };
 
 // Checks one number: its operands come to its value and lead to numbers that have theirs, and its lines end with it.
-void check_number(GeometryScreen& screen, Number number, Index row, Index col) {
-    INFO("number " << static_cast<int>(number) << " at " << row << ", " << col);
-    const auto why = screen.why(number, row, col);
+void check_number(GeometryScreen& screen, const CellRef& cell) {
+    INFO(write_cell(cell));
+    const auto why = screen.why(cell);
     REQUIRE(why);
     INFO(why->title);
     CHECK_FALSE(why->title.empty());
@@ -85,22 +85,22 @@ int check_numbers(GeometryScreen& screen) {
     for (const auto part : {GeometryPart::form, GeometryPart::einsum})
         screen.set([&](auto& s) { s.part = part; });
     int kinds = 0;
-    for (Index i = 0; i < geometry_number_count; ++i) {
+    for (const CellKind* kind : geometry_numbers()) {
         int seen = 0;
         for (const Index row : {0, 1, 2, 5, 9})
             for (const Index col : {0, 1, 3, 7}) {
-                const auto number = static_cast<Number>(i);
-                if (!screen.lens().shows(screen.subject(), cell_of(number, row, col))) {
-                    CHECK_FALSE(screen.why(number, row, col));
+                const CellRef cell = (*kind)(row, col);
+                if (!screen.lens().shows(screen.subject(), cell)) {
+                    CHECK_FALSE(screen.why(cell));
                     continue;
                 }
-                check_number(screen, number, row, col);
+                check_number(screen, cell);
                 ++seen;
             }
         kinds += seen > 0;
     }
-    CHECK_FALSE(screen.why(Number::singular, 1000, 0));
-    CHECK_FALSE(screen.why(Number::whole, 0, 20'000));
+    CHECK_FALSE(screen.why(geometry_cells::singular_value(1000)));
+    CHECK_FALSE(screen.why(geometry_cells::bilinear_form(0, 20'000)));
     return kinds;
 }
 
@@ -133,22 +133,11 @@ TEST_CASE("the squares and directions of a form take steps, none of which does a
     CHECK(values == Catch::Approx(whole).epsilon(1e-12));
 }
 
-TEST_CASE("a number of the geometry is found again from its reference") {
-    for (Index i = 0; i < geometry_number_count; ++i)
-        for (const Index col : {0, 1, 4095, 16'383}) {
-            const auto [number, row, at] = geometry_cell(cell_of(static_cast<Number>(i), 7, col));
-            CHECK(static_cast<Index>(number) == i);
-            CHECK(row == 7);
-            CHECK(at == col);
-            CHECK(cell_of(static_cast<Number>(i), 7, col).col < position_limit);
-        }
-}
-
 TEST_CASE("every number of the example explains itself, in all parts of the lens") {
     WorkedGeometry screen;
     screen.set([](auto& s) { s.gauge = {GaugeKind::rotation, 0.7, 0, 1, 0}; });
     // All but those of a vocabulary.
-    CHECK(check_numbers(screen) == geometry_number_count - 2);
+    CHECK(check_numbers(screen) == geometry_kinds - 2);
     screen.visit.perform(SetSource{Source::qkv});
     screen.set([](auto& s) {
         s.gauge = {GaugeKind::mix, 2, 0, 1, 3};
@@ -156,7 +145,7 @@ TEST_CASE("every number of the example explains itself, in all parts of the lens
         s.einsum = "hik,hjk->hij with Q, K";
     });
     CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
-    CHECK(check_numbers(screen) == geometry_number_count - 4);  // nor those of inputs
+    CHECK(check_numbers(screen) == geometry_kinds - 4);  // nor those of inputs
 }
 
 TEST_CASE("so does every number of a model's head, of a network in training, and of tensors") {
@@ -168,7 +157,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
         s.gauge = {GaugeKind::shear, -1.5, 2, 1, 0};
         s.metric = MetricKind::axis;
     });
-    CHECK(check_numbers(screen) == geometry_number_count);
+    CHECK(check_numbers(screen) == geometry_kinds);
     screen.set([](auto& s) {
         s.form = FormOf::values;
         s.direction = 1;
@@ -176,12 +165,12 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
     });
     // The directions of W_V W_O write, so no input lies along v; and W_O has its rows the other way.
     CHECK_FALSE(*screen.lens().sum(screen.subject()));
-    CHECK(check_numbers(screen) == geometry_number_count - 2);
+    CHECK(check_numbers(screen) == geometry_kinds - 2);
     screen.train_some();
     screen.visit.perform(Select{{1, 0, 5, {}, {}}});
     screen.open();
     screen.set([](auto& s) { s.einsum = GeometryState{}.einsum; });
-    CHECK(check_numbers(screen) == geometry_number_count - 1);
+    CHECK(check_numbers(screen) == geometry_kinds - 1);
     screen.visit.perform(OpenSubject{tensors_subject});
     put(screen.visit, {{"q.npy", normal_npy({2, 9, 6}, 1)}, {"k.npy", normal_npy({2, 11, 6}, 2)}});
     screen.settle();
@@ -189,7 +178,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
     screen.open();
     CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
     // Of nine queries and eleven keys there is no symmetric part.
-    CHECK(check_numbers(screen) == geometry_number_count - 6);
+    CHECK(check_numbers(screen) == geometry_kinds - 6);
 }
 
 TEST_CASE(
@@ -250,8 +239,8 @@ TEST_CASE(
     screen.visit.perform(Select{{0, 0, 0, {}}});
     screen.settle();
     CHECK(screen.spoken().starts_with("No key has a weight for "));
-    CHECK(screen.why(Number::metric_weight, 0, 1)->f64 == 0);
-    CHECK(screen.why(Number::metric_weight, 0, 1)->masked);
+    CHECK(screen.why(geometry_cells::metric_weight(0, 1))->f64 == 0);
+    CHECK(screen.why(geometry_cells::metric_weight(0, 1))->masked);
 }
 
 TEST_CASE("a metric's weights are a softmax of its scores; the identity changes nothing") {
@@ -288,7 +277,7 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
     check([](Index a, Index b) { return a == b ? 1.0 : a + b == 2 && a != 1 ? 0.25 : 0.0; });
     // A pinned number of g is changed on a slider, and its mirror image with it.
     screen.click("geometry/g/1/3");
-    CHECK(screen.visit.state().pin == cell_of(Number::metric, 1, 3));
+    CHECK(screen.visit.state().pin == geometry_cells::metric(1, 3));
     REQUIRE(screen.shows("geometry/cell"));
     screen.visit.perform(OpenSubject{tensors_subject});
     put(screen.visit, {{"q.npy", normal_npy({3, 5}, 1)}, {"k.npy", normal_npy({3, 5}, 2)}});

@@ -192,10 +192,10 @@ TEST_CASE(
             // T5 has no biases there; q and k are sums of 16 products in f32.
             CHECK(score == Catch::Approx(raw[0]).epsilon(1e-4).margin(1e-4));
         }
-    for (const GeometryNumber number : {GeometryNumber::left_token, GeometryNumber::right_token}) {
-        const bool right = number == GeometryNumber::right_token;
+    for (const bool right : {false, true}) {
         const Index token = right ? record.keys() - 1 : record.queries() - 1;
-        const auto why = screen.why(cell_of(number, token, 0));
+        const auto why =
+            screen.why((right ? geometry_cells::right_token : geometry_cells::left_token)(token, 0));
         REQUIRE(why);
         CHECK(why->f64 == Catch::Approx(why->f32).margin(1e-4));
         for (const std::size_t b : {std::size_t{0}, std::size_t{9}}) {
@@ -205,8 +205,8 @@ TEST_CASE(
             CHECK(there->f32 == Catch::Approx(why->operands[b].left).margin(1e-6));
         }
     }
-    CHECK_FALSE(screen.why(cell_of(GeometryNumber::symmetric, 0, 0)));
-    CHECK_FALSE(screen.why(cell_of(GeometryNumber::right_token, record.keys(), 0)));
+    CHECK_FALSE(screen.why(geometry_cells::symmetric_part(0, 0)));
+    CHECK_FALSE(screen.why(geometry_cells::right_token(record.keys(), 0)));
     CHECK_FALSE(lens.spoken(screen.subject()).empty());
     for (const FormOf of : {FormOf::values, FormOf::tokens}) {
         GeometryState next;

@@ -22,10 +22,10 @@ std::string index_text(const EinsumLoops& loops, Index element) {
 
 }  // namespace
 
-std::optional<Explained> GeometryLens::explain_element(Subject& subject, const GeometryCell& cell) {
+std::optional<Explained> GeometryLens::explain_einsum(Subject& subject, const LensCell& cell) {
     const NamedSum& all = *(**sum(subject));
     const Einsum& sum = all.sum();
-    const Index element = cell.row * all.last() + cell.col;
+    const Index element = cell.at[0] * all.last() + cell.at[1];
     Explained out;
     out.title = sum.loops().shape.empty() ? "out" : "out[" + index_text(sum.loops(), element) + "]";
     std::string product, summed;

@@ -74,7 +74,7 @@ void GeometryLens::draw_result(const Drawing& drawing, const NamedSum& all, floa
     if (!shape.empty()) grid.column_axis = std::string(1, all.text().result.back());
     grid.is_signed = true;
     draw_matrix(drawing, lines, grid,
-                [&](Index row, Index col) { return cell_of(GeometryNumber::element, first + row, col); });
+                [&](Index row, Index col) { return geometry_cells::einsum(first + row, col); });
     lines.finish();
     if (rows > result_shown || all.last() > result_shown)
         ui::caption(("The first " + std::to_string(values.rows) + " × " + std::to_string(values.cols) +

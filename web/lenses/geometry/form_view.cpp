@@ -20,7 +20,11 @@ namespace {
 
 constexpr float chart_height = 270;
 
-GeometryNumber number_of(FormPart part) { return static_cast<GeometryNumber>(part); }
+const CellKind& kind_of(FormPart part) {
+    return part == FormPart::whole       ? geometry_cells::bilinear_form
+           : part == FormPart::symmetric ? geometry_cells::symmetric_part
+                                         : geometry_cells::antisymmetric_part;
+}
 
 const char* side_name(const HeadForm& form, bool right) {
     if (form.of() == FormOf::values) return right ? "writes" : "reads";
@@ -109,7 +113,7 @@ void GeometryLens::draw_form_map(const Drawing& drawing, Subject& subject, const
     grid.is_signed = true;
     draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
         const auto [i, j] = shown.at(row, col);
-        return cell_of(number_of(part), i, j);
+        return kind_of(part)(i, j);
     });
     lines.finish();
     const FormSquares& all = form.squares();
@@ -148,7 +152,7 @@ void GeometryLens::draw_singular(const Drawing& drawing, const HeadForm& form, I
         if (next.direction != direction) set(next, ui::gesture());
     }
     if (!reply.over) return;
-    const CellRef cell = cell_of(GeometryNumber::singular, static_cast<Index>(reply.over->point), 0);
+    const CellRef cell = geometry_cells::singular_value(reply.over->point);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -195,8 +199,10 @@ void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const 
         grid.is_signed = true;
         draw_matrix(drawing, lines, grid, [&](Index place, Index) {
             const Index row = in_view[place];
-            if (tokens) return cell_of(right ? GeometryNumber::right : GeometryNumber::left, r, row - before);
-            return cell_of(right ? GeometryNumber::right_token : GeometryNumber::left_token, row, r);
+            if (tokens)
+                return (right ? geometry_cells::right_singular_vector : geometry_cells::left_singular_vector)(
+                    r, row - before);
+            return (right ? geometry_cells::right_token : geometry_cells::left_token)(row, r);
         });
     };
     side(false);
@@ -240,8 +246,8 @@ void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const He
             grid.is_signed = true;
             const Index r = direction(subject);
             draw_matrix(drawing, lines, grid, [&](Index row, Index) {
-                return cell_of(right ? GeometryNumber::right_word : GeometryNumber::left_word,
-                               static_cast<Index>(ids[static_cast<std::size_t>(row)]), r);
+                return (right ? geometry_cells::right_vocabulary : geometry_cells::left_vocabulary)(
+                    ids[static_cast<std::size_t>(row)], r);
             });
         }
     }

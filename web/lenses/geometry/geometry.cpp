@@ -64,15 +64,6 @@ Looked strongest(const RowChain& row, Index keys) {
 
 }  // namespace
 
-CellRef cell_of(GeometryNumber number, Index row, Index col) {
-    return {
-        .stage = Stage::lens, .row = row, .col = static_cast<Index>(number) + geometry_number_count * col};
-}
-GeometryCell geometry_cell(const CellRef& cell) {
-    return {static_cast<GeometryNumber>(cell.col % geometry_number_count), cell.row,
-            cell.col / geometry_number_count};
-}
-
 std::optional<Missing> GeometryLens::missing(Subject& subject) const {
     const Attention* attention = subject.attention();
     if (attention->finished())
@@ -216,59 +207,45 @@ const Result<std::unique_ptr<NamedSum>>* GeometryLens::sum(Subject& subject) con
     return &sum_->what;
 }
 
-bool GeometryLens::holds(Subject& subject, const GeometryCell& cell) const {
+bool GeometryLens::holds(Subject& subject, const LensCell& cell) const {
+    using namespace geometry_cells;
     const auto shown = record(subject);
-    if (!shown || cell.row < 0 || cell.col < 0) return false;
-    const auto within = [&](Index rows, Index cols) { return cell.row < rows && cell.col < cols; };
-    const auto in = [](Index i, const ShownTokens& tokens) { return tokens.holds(i); };
+    const auto [row, col, third] = cell.at;
+    if (!shown || !cell.kind || !cell.is_within()) return false;
+    const auto is = [&](const auto&... kinds) { return ((cell.kind == &kinds) || ...); };
+    const auto within = [&](Index rows, Index cols) { return row < rows && col < cols; };
     const Index d = shown->d_k();
     const auto vectors = *in_view(subject);
-    switch (cell.number) {
-        case GeometryNumber::gauge:
-        case GeometryNumber::dual:
-        case GeometryNumber::metric:
-        case GeometryNumber::inverse: return within(d, d);
-        case GeometryNumber::moved_q:
-        case GeometryNumber::raised: return in(cell.row, vectors.queries) && cell.col < d;
-        case GeometryNumber::moved_k: return in(cell.row, vectors.keys) && cell.col < d;
-        case GeometryNumber::moved_score:
-        case GeometryNumber::metric_score: return in(cell.row, vectors.queries) && in(cell.col, vectors.keys);
-        case GeometryNumber::metric_weight: return cell.row == query(*shown) && in(cell.col, vectors.keys);
-        case GeometryNumber::element: {
-            const auto* of = sum(subject);
-            return of && *of && (**of)->sum().done() && within((**of)->leading(), (**of)->last());
-        }
-        default: break;
+    if (is(gauge, dual_gauge, geometry_cells::metric, inverse_metric)) return within(d, d);
+    if (is(gauged_query, raised_query)) return vectors.queries.holds(row) && col < d;
+    if (is(gauged_key)) return vectors.keys.holds(row) && col < d;
+    if (is(gauged_score, metric_score)) return vectors.queries.holds(row) && vectors.keys.holds(col);
+    if (is(metric_weight)) return row == query(*shown) && vectors.keys.holds(col);
+    if (is(einsum)) {
+        const auto* of = sum(subject);
+        return of && *of && (**of)->sum().done() && within((**of)->leading(), (**of)->last());
     }
     const HeadForm* f = form(subject);
     if (!f || !f->finite()) return false;
-    if (cell.number == GeometryNumber::whole) return within(f->factors().rows(), f->factors().cols());
-    if (cell.number <= GeometryNumber::antisymmetric)
+    if (is(bilinear_form)) return within(f->factors().rows(), f->factors().cols());
+    if (is(symmetric_part, antisymmetric_part))
         return f->squares().square && within(f->factors().rows(), f->factors().cols());
     const SingularDirections* all = f->directions();
     if (!all) return false;
     const auto& w = weights(subject);
     const bool of_weights = w && f->of() != FormOf::tokens;
-    switch (cell.number) {
-        case GeometryNumber::singular: return within(all->count(), 1);
-        case GeometryNumber::left: return within(all->count(), all->rows);
-        case GeometryNumber::right: return within(all->count(), all->cols);
-        case GeometryNumber::inner_left:
-        case GeometryNumber::inner_right: return within(all->count(), f->factors().rank());
-        case GeometryNumber::left_token:
-            return of_weights && within(f->reads_keys(false) ? w->key_tokens : w->tokens, all->count());
-        case GeometryNumber::right_token:
-            return of_weights && f->of() == FormOf::scores && within(w->key_tokens, all->count());
-        case GeometryNumber::left_word:
-        case GeometryNumber::right_word:
-            return of_weights && w->trace && within(w->trace->model()->config().vocab_size, all->count());
-        default: return false;
-    }
+    if (is(singular_value)) return row < all->count();
+    if (is(left_singular_vector)) return within(all->count(), all->rows);
+    if (is(right_singular_vector)) return within(all->count(), all->cols);
+    if (is(left_projection, right_projection)) return within(all->count(), f->factors().rank());
+    if (is(left_token))
+        return of_weights && within(f->reads_keys(false) ? w->key_tokens : w->tokens, all->count());
+    if (is(right_token))
+        return of_weights && f->of() == FormOf::scores && within(w->key_tokens, all->count());
+    return of_weights && w->trace && within(w->trace->model()->config().vocab_size, all->count());
 }
 
-bool GeometryLens::shows(Subject& subject, const CellRef& cell) const {
-    return cell.stage == Stage::lens && !cell.second && !cell.words && holds(subject, geometry_cell(cell));
-}
+bool GeometryLens::shows(Subject& subject, const CellRef& cell) const { return holds(subject, cell.own); }
 
 std::string GeometryLens::spoken(Subject& subject) {
     const auto shown = record(subject);

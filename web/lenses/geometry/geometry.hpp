@@ -3,6 +3,7 @@
 // in view.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,39 +23,37 @@ namespace attn::app {
 
 inline constexpr Index geometry_tokens_shown = 12;
 
-// The lens's own numbers, with what their row and column are.
-enum class GeometryNumber : Index {
-    whole,          // M[row, col]
-    symmetric,      // ½ (M + Mᵀ)
-    antisymmetric,  // ½ (M − Mᵀ)
-    singular,       // σ, direction in the row
-    left,           // u, direction and component
-    right,          // v
-    inner_left,     // (Lᵀ u)[a], direction and a
-    inner_right,    // (Rᵀ v)[a]
-    left_token,     // x · u, token and direction
-    right_token,    // x · v
-    left_word,      // of the vocabulary, id and direction
-    right_word,
-    gauge,  // G[a, b]
-    dual,   // G⁻ᵀ
-    moved_q,
-    moved_k,
-    moved_score,
-    metric,  // g^{ab}
-    inverse,
-    raised,  // q^a
-    metric_score,
-    metric_weight,  // of the chosen query
-    element,        // of the einsum: its leading indices as one, and the last
-};
-inline constexpr Index geometry_number_count = 23;
-CellRef cell_of(GeometryNumber number, Index row, Index col);
-struct GeometryCell {
-    GeometryNumber number;
-    Index row, col;
-};
-GeometryCell geometry_cell(const CellRef& cell);
+// The lens's own numbers.
+namespace geometry_cells {
+inline constexpr CellKind bilinear_form{"bilinear_form", {CellAxis{"row"}, {"column"}}};  // M
+inline constexpr CellKind symmetric_part{"symmetric_part", {CellAxis{"row"}, {"column"}}};
+inline constexpr CellKind antisymmetric_part{"antisymmetric_part", {CellAxis{"row"}, {"column"}}};
+inline constexpr CellKind singular_value{"singular_value", {CellAxis{"direction"}}};
+inline constexpr CellKind left_singular_vector{"left_singular_vector",
+                                               {CellAxis{"direction"}, {"component"}}};  // u
+inline constexpr CellKind right_singular_vector{"right_singular_vector",
+                                                {CellAxis{"direction"}, {"component"}}};               // v
+inline constexpr CellKind left_projection{"left_projection", {CellAxis{"direction"}, {"component"}}};  // Lᵀ u
+inline constexpr CellKind right_projection{"right_projection",
+                                           {CellAxis{"direction"}, {"component"}}};      // Rᵀ v
+inline constexpr CellKind left_token{"left_token", {CellAxis{"token"}, {"direction"}}};  // x · u
+inline constexpr CellKind right_token{"right_token", {CellAxis{"token"}, {"direction"}}};
+inline constexpr CellKind left_vocabulary{"left_vocabulary", {CellAxis{"id"}, {"direction"}}};
+inline constexpr CellKind right_vocabulary{"right_vocabulary", {CellAxis{"id"}, {"direction"}}};
+inline constexpr CellKind gauge{"gauge", {CellAxis{"row"}, {"column"}}};            // G
+inline constexpr CellKind dual_gauge{"dual_gauge", {CellAxis{"row"}, {"column"}}};  // G⁻ᵀ
+inline constexpr CellKind gauged_query{"gauged_query", {CellAxis{"query"}, {"component"}}};
+inline constexpr CellKind gauged_key{"gauged_key", {CellAxis{"key"}, {"component"}}};
+inline constexpr CellKind gauged_score{"gauged_score", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind metric{"metric", {CellAxis{"row"}, {"column"}}};  // g^{ab}
+inline constexpr CellKind inverse_metric{"inverse_metric", {CellAxis{"row"}, {"column"}}};
+inline constexpr CellKind raised_query{"raised_query", {CellAxis{"query"}, {"component"}}};  // q^a
+inline constexpr CellKind metric_score{"metric_score", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind metric_weight{"metric_weight", {CellAxis{"query"}, {"key"}}};
+inline constexpr CellKind einsum{"einsum", {CellAxis{"leading"}, {"last"}}};  // its leading indices as one
+}  // namespace geometry_cells
+CellKinds geometry_numbers();
+std::optional<CellRef> packed_geometry_cell(Index row, Index col);
 
 class GeometryLens final : public Lens {
   public:
@@ -92,7 +91,7 @@ class GeometryLens final : public Lens {
     }
     std::shared_ptr<const Record> record(Subject& subject) const;
     Index query(const Record& record) const;  // the chosen one, or the predicted
-    bool holds(Subject& subject, const GeometryCell& cell) const;
+    bool holds(Subject& subject, const LensCell& cell) const;
 
     void draw_presets();
     void draw_form(const Drawing& drawing, Subject& subject);
@@ -109,13 +108,24 @@ class GeometryLens final : public Lens {
     void draw_einsum(const Drawing& drawing, Subject& subject);
     void draw_einsum_text(Subject& subject);
     void draw_result(const Drawing& drawing, const NamedSum& sum, float width);
-    std::optional<Explained> explain_form(Subject& subject, const CellPlace& place, const GeometryCell& cell);
-    std::optional<Explained> explain_word(Subject& subject, const CellPlace& place, const GeometryCell& cell);
-    std::optional<Explained> explain_gauge(Subject& subject, const CellPlace& place,
-                                           const GeometryCell& cell);
-    std::optional<Explained> explain_metric(Subject& subject, const CellPlace& place,
-                                            const GeometryCell& cell);
-    std::optional<Explained> explain_element(Subject& subject, const GeometryCell& cell);
+
+    friend CellKinds geometry_numbers();
+    static const std::array<LensNumber<GeometryLens>, 23> declared;
+    std::optional<Explained> explain_form(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_part(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_singular_value(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_singular_vector(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_projection(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_token(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_word(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_gauge(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_gauged_vector(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_gauged_score(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_metric(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_raised_query(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_metric_score(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_metric_weight(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_einsum(Subject& subject, const LensCell& cell);
 
     // What something was computed from: the head, and for some the tokens.
     struct From {

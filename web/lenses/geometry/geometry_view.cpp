@@ -167,7 +167,7 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     const bool of_keys = curve % 2 == 1;
     const Index row = (of_keys ? head.in_view.keys : head.in_view.queries)[static_cast<Index>(point)];
     const CellRef cell =
-        curve >= 2 ? cell_of(of_keys ? GeometryNumber::moved_k : GeometryNumber::moved_q, row, first)
+        curve >= 2 ? (of_keys ? geometry_cells::gauged_key : geometry_cells::gauged_query)(row, first)
                    : CellRef{of_keys ? Stage::k : Stage::q, row, first};
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
@@ -210,7 +210,7 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
         grid.is_signed = true;
         draw_matrix(
             drawing, lines, grid,
-            of_tokens(head.in_view.queries, head.in_view.keys, lens_cell(GeometryNumber::moved_score)));
+            of_tokens(head.in_view.queries, head.in_view.keys, lens_cell(geometry_cells::gauged_score)));
         lines.finish();
     };
     ui::columns("geometry/gauge", least_column, ui::column_gap, plane, scores);
@@ -230,13 +230,14 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
         draw_matrix(drawing, lines, grid, cell);
     };
     moved("geometry/q", "Q G", "Q[i, b] G[b, a]", head.q32, queries, "query",
-          of_tokens(head.in_view.queries, lens_cell(GeometryNumber::moved_q)));
+          of_tokens(head.in_view.queries, lens_cell(geometry_cells::gauged_query)));
     moved("geometry/k", "K G⁻ᵀ", "K[j, b] G⁻ᵀ[b, a]", head.k32, keys, "key",
-          of_tokens(head.in_view.keys, lens_cell(GeometryNumber::moved_k)));
+          of_tokens(head.in_view.keys, lens_cell(geometry_cells::gauged_key)));
     if (const Index d = head.matrices.size; d <= gauge_shown) {
         const Matrix g(d, d, head.matrices.g), dual(d, d, head.matrices.dual);
-        moved("geometry/g", "G", "exp(t A)", g, {}, "component", lens_cell(GeometryNumber::gauge));
-        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {}, "component", lens_cell(GeometryNumber::dual));
+        moved("geometry/g", "G", "exp(t A)", g, {}, "component", lens_cell(geometry_cells::gauge));
+        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {}, "component",
+              lens_cell(geometry_cells::dual_gauge));
     }
     lines.finish();
 }

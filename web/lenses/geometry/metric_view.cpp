@@ -75,15 +75,14 @@ void GeometryLens::draw_metric_controls(const VectorsInView& shown) {
     ui::fault("geometry/metric-fault", typed_metric_.fault);
     // The pinned number of g on a slider; with it moves the one opposite.
     const auto& pin = state().pin;
-    const GeometryCell cell =
-        pin && pin->stage == Stage::lens ? geometry_cell(*pin) : GeometryCell{GeometryNumber::element, 0, 0};
-    if (cell.number == GeometryNumber::metric && g.holds(cell.row, cell.col)) {
-        const std::string label = "g[" + std::to_string(cell.row) + ", " + std::to_string(cell.col) + "]";
+    if (pin && pin->is(geometry_cells::metric) && g.holds(pin->own.at[0], pin->own.at[1])) {
+        const auto [row, col, third] = pin->own.at;
+        const std::string label = "g[" + std::to_string(row) + ", " + std::to_string(col) + "]";
         ImGui::BeginGroup();
-        if (const auto to = ui::slider("geometry/cell", label.c_str(), g.at(cell.row, cell.col),
-                                       -slider_reach, slider_reach, "%.2f")) {
+        if (const auto to = ui::slider("geometry/cell", label.c_str(), g.at(row, col), -slider_reach,
+                                       slider_reach, "%.2f")) {
             Matrix changed = g;
-            changed.at(cell.row, cell.col) = changed.at(cell.col, cell.row) =
+            changed.at(row, col) = changed.at(col, row) =
                 std::clamp(std::round(*to * 100) / 100, -metric_reach, metric_reach);
             if (const auto made = Metric::of(d, changed.values)) {
                 next.metric = MetricKind::own;
@@ -140,7 +139,7 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
           of_tokens(shown.queries, shown.keys,
                     [](Index row, Index col) { return CellRef{Stage::raw, row, col}; }));
     drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, queries, keys, "query", "key",
-          of_tokens(shown.queries, shown.keys, lens_cell(GeometryNumber::metric_score)));
+          of_tokens(shown.queries, shown.keys, lens_cell(geometry_cells::metric_score)));
     Matrix weights(2, shown.keys.size());
     for (Index j = 0; j < weights.cols; ++j) {
         weights.at(0, j) = head.plain.at(shown.keys[j]).weight;
@@ -161,7 +160,7 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys[col]).allowed; };
     draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
         return row == 0 ? CellRef{Stage::weight, head.query, shown.keys[col]}
-                        : cell_of(GeometryNumber::metric_weight, head.query, shown.keys[col]);
+                        : geometry_cells::metric_weight(head.query, shown.keys[col]);
     });
     lines.next_line();
     const Index d = head.metric.size();
@@ -169,12 +168,12 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
         const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
             inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
         drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {}, {}, "component", "component",
-              lens_cell(GeometryNumber::metric));
+              lens_cell(geometry_cells::metric));
         drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {}, {}, "component", "component",
-              lens_cell(GeometryNumber::inverse));
+              lens_cell(geometry_cells::inverse_metric));
     }
     drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, queries, {}, "query", "component",
-          of_tokens(shown.queries, lens_cell(GeometryNumber::raised)));
+          of_tokens(shown.queries, lens_cell(geometry_cells::raised_query)));
     lines.finish();
 }
 

@@ -17,8 +17,8 @@ inline constexpr ImVec2 matrix_gap{26, 22};
 
 // Where a cell of a matrix stands, by its own row and column.
 using CellOf = std::function<CellRef(Index row, Index col)>;
-inline CellOf lens_cell(GeometryNumber number) {
-    return [number](Index row, Index col) { return cell_of(number, row, col); };
+inline CellOf lens_cell(const CellKind& kind) {
+    return [&kind](Index row, Index col) { return kind(row, col); };
 }
 // The same by its places among the tokens that are shown.
 CellOf of_tokens(const ShownTokens& rows, const CellOf& cell);
