@@ -139,7 +139,7 @@ test('Circuits: where positions turn, the map at a distance has the scores of a 
     assert.match((await explorer.state()).spoken, /^Positions turn q and k here: .+ tokens? back \([\d.−]+\)\.$/);
     await part(explorer, 'plane', 'plane');
     await press(explorer, 'circuits/point/1');
-    await explorer.untilState('the query', ({ query, pin }) => query === 1 && pin?.[1] === own.plane);
+    await explorer.untilState('the query', ({ query, pin }) => query === 1 && pin?.[0] === 'circuits.plane.query.x.1');
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
@@ -210,13 +210,13 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     for (const { end, point } of alone.slice(0, 6)) {
         const [x, y] = pixels[places.findIndex((each) => each.end === end && each.point === point)];
         await explorer.page.mouse.move(x, y);
-        await explorer.untilState(`point ${point} of ${end}`, ({ shown }) => shown?.[0] === 'number' && shown[1] === corpus(end) && shown[2] === point);
+        await explorer.untilState(`point ${point} of ${end}`, ({ shown }) => shown?.[0] === `circuits.corpus_plane.${['query', 'key'][end]}.x.${point}`);
     }
 
     // What is said of a pinned query or key: the highest of the products computed here, and that with the nearest place.
     for (const [end, point] of [[0, 0], [0, 8], [1, 3]]) {
         await explorer.visit(`${(await explorer.state()).fragment.replace(/&pin=[^&]*/, '')}&pin=number.${corpus(end)}.${point}`);
-        await explorer.untilState('the pin', ({ pin }) => pin?.[1] === corpus(end) && pin[2] === point);
+        await explorer.untilState('the pin', ({ pin }) => pin?.[0] === `circuits.corpus_plane.${['query', 'key'][end]}.x.${point}`);
         await explorer.settled();
         const { spoken } = await explorer.state();
         const all = points.map((to) => (end ? score(to, point) : score(point, to))), most = Math.max(...all);
@@ -273,7 +273,7 @@ test('Circuits with the keyboard alone: every control has the focus and answers'
     const grid = page.getByRole('grid', { name: 'Map, score' });
     await grid.getByRole('gridcell').first().focus();
     await page.keyboard.press('Enter');
-    await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'number' && pin[1] < own.ov);
+    await explorer.untilState('the pin', ({ pin }) => pin?.[0].startsWith('circuits.map.qk.'));
     await explorer.enter('radio', 'wiring');
     await explorer.until('the wiring', () => explorer.linked('circuits.part'), (now) => now === 'wiring');
     await explorer.settled();

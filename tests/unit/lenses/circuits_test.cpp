@@ -18,9 +18,6 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 CircuitsLens& circuits_in(const Visit& visit) { return static_cast<CircuitsLens&>(visit.lens()); }
-constexpr CellRef circuits_cell(Index row, Index col) {
-    return {.stage = Stage::lens, .row = row, .col = col};
-}
 std::optional<Explained> told_of_circuits(const Visit& visit, const CellRef& cell) {
     Subject& subject = subject_in(visit);
     return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
@@ -43,7 +40,7 @@ void open_circuits(Screen& screen, const char* name) {
 
 // Explains the cell and, to some depth, the lens's own cells that its operands lead on to.
 void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2) {
-    CAPTURE(cell.row, cell.col);
+    CAPTURE(write_cell(cell));
     const auto found = told_of_circuits(visit, cell);
     REQUIRE(found);
     CHECK_FALSE(found->title.empty());
@@ -145,8 +142,7 @@ TEST_CASE("the lists have the highest and the lowest cells of the map, and a cli
             screen.settle();
             const CircuitsState& now = screen.visit.state().of<CircuitsState>();
             CHECK((of_ov ? now.output : now.key) == second);
-            CHECK(screen.visit.state().pin ==
-                  circuits_cell((of_ov ? circuits_rows::ov : circuits_rows::qk) + row, second));
+            CHECK(screen.visit.state().pin == circuits_cells::map(of_ov, row, second));
             CHECK_FALSE(lens.tables(subject_in(screen.visit)).empty());
         }
 }
@@ -161,59 +157,55 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
             screen.visit.perform(Select{{layer, 1, 5, {}, {}}});
             CAPTURE(layer);
             show_circuits(screen, {.distance = 3});
-            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::qk + 4, 9));
+            check_circuits_cell(screen.visit, circuits_cells::map(Circuit::qk, 4, 9));
             const auto drawn = circuits_in(screen.visit).circuit();
             const Index distance = screen.visit.state().of<CircuitsState>().distance;
             const bool turns = drawn->job().ends().model()->network().rotary_of(layer);
-            CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::qk + 4, 9))->f32 ==
+            CHECK(told_of_circuits(screen.visit, circuits_cells::map(Circuit::qk, 4, 9))->f32 ==
                   static_cast<double>(drawn->map(turns ? distance : 0)->cell(4, 9)));
-            for (const CellRef& cell :
-                 {circuits_cell(20, 0), circuits_cell(0, 20), circuits_cell(circuits_rows::ov, 0),
-                  circuits_cell(circuits_rows::real, 0),
-                  circuits_cell(0, circuits_rows::left_component + 90)}) {
-                if (cell.row == circuits_rows::real) continue;
+            for (const CellRef& cell : {circuits_cells::map(0, 20, 0), circuits_cells::map(0, 0, 20),
+                                        circuits_cells::map(1, 0, 0), circuits_cells::left_factor(0, 0, 90)})
                 CHECK_FALSE(told_of_circuits(screen.visit, cell));
-            }
             show_circuits(screen, {.part = CircuitsPart::ov});
             // In a text, a token's stream is more than its embedding.
             CHECK(circuits_say(screen.visit).starts_with("By its embedding alone, "));
-            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::ov + 4, 9));
+            check_circuits_cell(screen.visit, circuits_cells::map(Circuit::ov, 4, 9));
             const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});
             for (Index i = 0; i < 3; ++i) {
-                CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::real, i))->f64 ==
+                CHECK(told_of_circuits(screen.visit, circuits_cells::eigenvalue(0, 0, i))->f64 ==
                       own.eigenvalues[static_cast<std::size_t>(i)].real());
-                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::imaginary, i));
+                check_circuits_cell(screen.visit, circuits_cells::eigenvalue(0, 1, i));
             }
-            check_circuits_cell(screen.visit, circuits_cell(circuits_rows::copying + layer, 1));
-            CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::copying + layer, 1))->f64 ==
+            check_circuits_cell(screen.visit, circuits_cells::copying(layer, 1));
+            CHECK(told_of_circuits(screen.visit, circuits_cells::copying(layer, 1))->f64 ==
                   Catch::Approx(own.score));
             show_circuits(screen, {.part = CircuitsPart::positions});
             if (turns) {
-                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::distance, 2));
-                CHECK_FALSE(told_of_circuits(screen.visit, circuits_cell(circuits_rows::positions, 0)));
+                check_circuits_cell(screen.visit, circuits_cells::distance(2));
+                CHECK_FALSE(told_of_circuits(screen.visit, circuits_cells::map(Circuit::positions, 0, 0)));
             } else if (circuits_in(screen.visit).circuit()) {
-                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::positions + 5, 2));
+                check_circuits_cell(screen.visit, circuits_cells::map(Circuit::positions, 5, 2));
             }
             show_circuits(screen, {.part = CircuitsPart::plane});
             for (Index which = 0; which < 4; ++which)
-                check_circuits_cell(screen.visit, circuits_cell(circuits_rows::plane + which, 5));
+                check_circuits_cell(screen.visit, circuits_cells::plane(which / 2, which % 2, 5));
         }
         show_circuits(screen, {.part = CircuitsPart::wiring});
         CircuitsLens& lens = circuits_in(screen.visit);
         const Index heads = lens.composition()->heads();
         for (Index kind = 0; kind < 3; ++kind) {
-            const CellRef cell = circuits_cell(circuits_rows::wire + 3 * heads + kind, 1);
+            const CellRef cell = circuits_cells::composition(kind, 1, heads);
             check_circuits_cell(screen.visit, cell);
             CHECK(told_of_circuits(screen.visit, cell)->f32 ==
                   static_cast<double>(
                       lens.composition()->value(static_cast<Composition>(kind), {0, 1}, {1, 0})));
         }
-        CHECK_FALSE(told_of_circuits(screen.visit, circuits_cell(circuits_rows::wire, 0)));
+        CHECK_FALSE(told_of_circuits(screen.visit, circuits_cells::composition(0, 0, 0)));
         REQUIRE(lens.virtual_head());
-        check_circuits_cell(screen.visit, circuits_cell(circuits_rows::virtual_copying, 0));
-        check_circuits_cell(screen.visit, circuits_cell(circuits_rows::virtual_token, 3));
+        check_circuits_cell(screen.visit, circuits_cells::virtual_copying());
+        check_circuits_cell(screen.visit, circuits_cells::virtual_logit(3));
         const TokenAlong best = lens.virtual_head()->outputs->highest().front();
-        CHECK(told_of_circuits(screen.visit, circuits_cell(circuits_rows::virtual_token, best.id))->f32 ==
+        CHECK(told_of_circuits(screen.visit, circuits_cells::virtual_logit(best.id))->f32 ==
               Catch::Approx(best.along).epsilon(1e-4).margin(1e-4));
     }
 }
@@ -272,7 +264,7 @@ TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be as
                    "circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&circuits.wire=v.0.1-1.2"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const CircuitsState& bad :
-         {CircuitsState{.query = -1}, CircuitsState{.key = 300'000}, CircuitsState{.distance = -1},
+         {CircuitsState{.query = -1}, CircuitsState{.key = -1}, CircuitsState{.distance = -1},
           CircuitsState{.distance = circuits_distance_limit}, CircuitsState{.kinds = {false, false, false}},
           CircuitsState{.threshold = 1.5}, CircuitsState{.threshold = NAN},
           CircuitsState{.wire = Wire{Composition::q, {1, 0}, {1, 1}}},

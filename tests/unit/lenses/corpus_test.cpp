@@ -61,12 +61,12 @@ TEST_CASE("the plane of many texts has real scores, explains its places, and is 
                       1e-5);
             }
         for (Index which = 0; which < 4; ++which) {
-            const auto told = why(screen.visit, own(circuits_rows::corpus_plane + which, 7));
+            const auto told = why(screen.visit, circuits_cells::corpus_plane(which / 2, which % 2, 7));
             REQUIRE(told);
             const auto& places = which < 2 ? plane.plane().queries : plane.plane().keys;
             CHECK(std::abs(told->f64 - places[7][static_cast<std::size_t>(which % 2)]) < 1e-5);
         }
-        CHECK_FALSE(why(screen.visit, own(circuits_rows::corpus_plane, 10)));
+        CHECK_FALSE(why(screen.visit, circuits_cells::corpus_plane(0, 0, 10)));
         CHECK_THAT(spoken(screen.visit), ContainsSubstring("Of 10 tokens of 3 texts, the query of"));
         for (const char* part : {"circuits/corpus", "corpus/own", "circuits/corpus_product/0",
                                  "circuits/corpus_nearest", "circuits/colour/position"}) {

@@ -25,10 +25,6 @@ std::optional<Missing> CircuitsLens::missing(Subject& subject) const {
             "attention."};
     const auto ends = CircuitEnds::of(trace->model());
     if (!ends) return Missing{ends.error().message};
-    if (ends->tokens() > circuits_vocabulary_limit)
-        return Missing{"Circuits are shown of vocabularies of up to " +
-                       with_commas(circuits_vocabulary_limit) + " tokens; this model’s has " +
-                       with_commas(ends->tokens()) + "."};
     return std::nullopt;
 }
 
@@ -289,11 +285,8 @@ void CircuitsLens::find_corpus_plane(Subject& subject) {
 
 CircuitsLens::CorpusEnd CircuitsLens::corpus_end() const {
     const auto& pin = state().pin;
-    if (!pin || pin->stage != Stage::lens || pin->row < circuits_rows::corpus_plane ||
-        pin->row >= circuits_rows::corpus_plane + 4)
-        return {};
-    return {pin->row - circuits_rows::corpus_plane >= 2,
-            std::clamp<Index>(pin->col, 0, std::ssize(corpus_plane_->points()) - 1)};
+    if (!pin || !pin->is(circuits_cells::corpus_plane)) return {};
+    return {pin->own.at[0] == 1, std::min(pin->own.at[2], std::ssize(corpus_plane_->points()) - 1)};
 }
 
 double CircuitsLens::corpus_score(const CorpusEnd& of, Index other) const {

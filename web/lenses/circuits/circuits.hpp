@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/composition.hpp"
@@ -54,28 +55,35 @@ LinkRows circuits_links();
 std::string write_wire(const Wire& wire);  // "k.0.3-2.1"
 std::optional<Wire> read_wire(std::string_view text);
 
-inline constexpr Index circuits_vocabulary_limit = 300'000;
-// The rows of the lens's own cells, Stage::lens.
-namespace circuits_rows {
-inline constexpr Index qk = 0;               // + query token; the column is a key token
-inline constexpr Index ov = 300'000;         // + attended token; the column is an output token
-inline constexpr Index positions = 600'000;  // + query position; the column is a key position
-inline constexpr Index distance = 700'000;   // the column is a distance
-inline constexpr Index real = 700'001;       // of the head's eigenvalues, which the column counts
-inline constexpr Index imaginary = 700'002;
-inline constexpr Index virtual_real = 700'003;  // of the virtual head of the wire
-inline constexpr Index virtual_imaginary = 700'004;
-inline constexpr Index virtual_copying = 700'005;  // the column is 0
-inline constexpr Index virtual_token = 700'006;    // the column is an output token
-inline constexpr Index copying = 710'000;          // + layer; the column is a head
-inline constexpr Index plane = 720'000;            // + axis, + 2 of a key; the column is a token
-inline constexpr Index corpus_plane = 725'000;     // likewise; the column counts the points
-inline constexpr Index wire = 800'000;             // + 3 · later head + kind; the column is the earlier head
-// Columns of the rows of the three maps: components of what the row's token is at its end, and at the other.
-inline constexpr Index left_component = 400'000;
-inline constexpr Index right_component = 450'000;
-inline constexpr Index read_component = 500'000;  // and of what the head reads of it
-}  // namespace circuits_rows
+// The lens's own numbers.
+namespace circuits_cells {
+inline constexpr std::array<std::string_view, 3> circuit_words{"qk", "ov", "position"};
+inline constexpr std::array<std::string_view, 2> of_words{"head", "virtual"}, part_words{"real", "imaginary"},
+    end_words{"query", "key"}, axis_words{"x", "y"};
+inline constexpr std::array<std::string_view, composition_count> composition_words{"q", "k", "v"};
+inline constexpr CellAxis circuit_axis{"circuit", circuit_words};
+
+// Rows and columns are tokens or positions.
+inline constexpr CellKind map{"map", {circuit_axis, {"row"}, {"column"}}};
+// Their factors: of a row and of a column, and what the head reads of either.
+inline constexpr CellKind left_factor{"left_factor", {circuit_axis, {"row"}, {"component"}}};
+inline constexpr CellKind right_factor{"right_factor", {circuit_axis, {"column"}, {"component"}}};
+inline constexpr CellKind input{"input", {circuit_axis, {"row"}, {"component"}}};
+inline constexpr CellKind distance{"distance", {CellAxis{"distance"}}};
+inline constexpr CellKind eigenvalue{"eigenvalue",
+                                     {CellAxis{"of", of_words}, {"part", part_words}, {"index"}}};
+inline constexpr CellKind copying{"copying", {CellAxis{"layer"}, {"head"}}};
+// The virtual head is the wire's.
+inline constexpr CellKind virtual_copying{"virtual_copying"};
+inline constexpr CellKind virtual_logit{"virtual_logit", {CellAxis{"token"}}};
+inline constexpr CellKind plane{"plane", {CellAxis{"end", end_words}, {"axis", axis_words}, {"token"}}};
+inline constexpr CellKind corpus_plane{"corpus_plane",
+                                       {CellAxis{"end", end_words}, {"axis", axis_words}, {"point"}}};
+// Heads are counted through the layers.
+inline constexpr CellKind composition{"composition", {CellAxis{"kind", composition_words}, {"from"}, {"to"}}};
+}  // namespace circuits_cells
+CellKinds circuits_numbers();
+std::optional<CellRef> packed_circuits_cell(Index row, Index col);
 
 class CircuitsLens final : public Lens {
   public:
@@ -89,7 +97,7 @@ class CircuitsLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
     // What is on screen; null until it is known, and where this part has no such thing.
     HeadCircuit* circuit();
@@ -169,29 +177,33 @@ class CircuitsLens final : public Lens {
     std::string corpus_spoken(Subject& subject);
 
     Explained begin(Subject& subject, std::string title) const;
-    std::optional<Explained> explain_cell(Subject& subject, Index first, Index row, Index col);
-    std::optional<Explained> explain_component(Subject& subject, Index first, Index row, Index col);
-    std::optional<Explained> explain_read(Subject& subject, Index first, Index row, Index col);
-    std::optional<Explained> explain_distance(Subject& subject, Index distance);
-    std::optional<Explained> explain_eigenvalue(Subject& subject, Index row, Index col);
-    std::optional<Explained> explain_copying(Subject& subject, const Copying& of, const std::string& name,
-                                             bool of_virtual);
-    std::optional<Explained> explain_virtual_token(Subject& subject, Index token);
-    std::optional<Explained> explain_wire(Subject& subject, const Wire& wire);
-    std::optional<Explained> explain_plane(Subject& subject, Index which, Index token);
-    std::optional<Explained> explain_corpus(Subject& subject, Index which, Index point);
-    std::string end_name(Subject& subject, Index first, Index i) const;
+    friend CellKinds circuits_numbers();
+    static const std::array<LensNumber<CircuitsLens>, 12> declared;
+    // The circuit that is shown, if the cell is one of its map or its factors.
+    HeadCircuit* circuit_with(const LensCell& cell);
+    std::optional<Explained> explain_map(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_factor(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_input(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_distance(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_eigenvalue(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_copying(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_virtual_copying(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_virtual_logit(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_plane(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_corpus_plane(Subject& subject, const LensCell& cell);
+    std::optional<Explained> explain_composition(Subject& subject, const LensCell& cell);
+    Explained copying_score(Subject& subject, const Copying& of, const std::string& name, bool of_virtual);
+    std::string end_name(Subject& subject, Circuit of, Index i) const;
 
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_presets(Subject& subject);
     void draw_token_controls(CircuitsState& next);
     void draw_tokens(const Drawing& drawing, Subject& subject);
-    void draw_map(const Drawing& drawing, Subject& subject, Index first, float width);
+    void draw_map(const Drawing& drawing, float width);
     void draw_list(const Drawing& drawing, Subject& subject, bool of_row, float width);
-    void draw_eigenvalues(const Drawing& drawing, const Copying& copying, Index first_row, const char* name,
-                          float width);
+    void draw_eigenvalues(const Drawing& drawing, const Copying& copying, bool of_virtual, float width);
     void draw_copying(const Drawing& drawing, Subject& subject, float width);
-    void draw_positions(const Drawing& drawing, Subject& subject);
+    void draw_positions(const Drawing& drawing);
     void draw_wiring(const Drawing& drawing, Subject& subject);
     void draw_diagram(const Drawing& drawing, Subject& subject, float width);
     void draw_wire_list(const Drawing& drawing, Subject& subject, float width);

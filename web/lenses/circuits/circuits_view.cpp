@@ -129,9 +129,10 @@ void CircuitsLens::draw_controls(const Drawing&, Subject& subject) {
 
 // ---- QK and OV --------------------------------------------------------------------------------------------
 
-void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float width) {
+void CircuitsLens::draw_map(const Drawing& drawing, float width) {
     HeadCircuit& shown = *circuit();
-    const bool of_positions = first == circuits_rows::positions;
+    const Circuit circuit = shown.job().circuit();
+    const bool of_positions = circuit == Circuit::positions, of_ov = circuit == Circuit::ov;
     const Index named = of_positions ? 0 : vocabulary_size() - std::ssize(names_);
     if (!shown.done() || named > 0) {
         const double share = shown.done()
@@ -140,7 +141,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
         ui::caption(("The vocabulary is being read, " + percent(share) + ".").c_str());
         return ui::landmark_item("circuits/progress");
     }
-    const auto which = static_cast<std::size_t>(shown.job().circuit());
+    const auto which = static_cast<std::size_t>(circuit);
     ui::MapView& view = views_[which];
     const MapPointer& map = shown.map(distance());
     if (of_positions)
@@ -149,7 +150,6 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
     const std::span<const std::string> names =
         std::span<const std::string>(of_positions ? position_names_ : names_)
             .first(static_cast<std::size_t>(map->queries()));
-    const bool of_ov = first == circuits_rows::ov;
     ui::MapPicture picture{.name = "circuits/map", .map = map, .query_names = names, .key_names = names};
     picture.choice.stage = Stage::raw;
     picture.title = of_ov ? "adds to the logit" : "score";
@@ -166,13 +166,15 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject&, Index first, float
         if (first_time || (moved && !in_view))
             view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
     }
-    if (const auto& pin = drawing.state().pin; pin && pin->stage == Stage::lens && pin->row >= first &&
-                                               pin->row - first < map->queries() && pin->col < map->keys())
-        picture.pinned = ui::MapCell{pin->row - first, pin->col};
+    if (const auto& pin = drawing.state().pin; pin && pin->is(circuits_cells::map)) {
+        const auto [of, row, col] = pin->own.at;
+        if (static_cast<Circuit>(of) == circuit && row < map->queries() && col < map->keys())
+            picture.pinned = ui::MapCell{row, col};
+    }
     const ui::MapTouch touch = view.draw(picture, width, map_height, drawing.deadline);
     if (touch.more) drawing.visit.continue_with([&view] { return view.step(); });
     if (touch.over) {
-        const CellRef cell = own_number(first + touch.over->query, touch.over->key);
+        const CellRef cell = circuits_cells::map(circuit, touch.over->query, touch.over->key);
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {
             parts::pin(drawing, cell);
@@ -208,9 +210,9 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
     for (const TokenAlong& each : found->highest()) ids.push_back(each.id);
     const auto lowest = found->lowest().first(std::min(found->lowest().size(), lowest_shown));
     for (auto each = lowest.rbegin(); each != lowest.rend(); ++each) ids.push_back(each->id);
-    const Index first = of_ov ? circuits_rows::ov : circuits_rows::qk;
+    const Circuit circuit = of_ov ? Circuit::ov : Circuit::qk;
     const auto cell_of = [&](std::int32_t id) {
-        return own_number(first + (of_row ? token : id), of_row ? id : token);
+        return circuits_cells::map(circuit, of_row ? token : id, of_row ? id : token);
     };
     std::vector<ui::Bar> bars;
     float most = 0;
@@ -234,10 +236,8 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
 }
 
 void CircuitsLens::draw_tokens(const Drawing& drawing, Subject& subject) {
-    const Index first = now().part == CircuitsPart::ov ? circuits_rows::ov : circuits_rows::qk;
     ui::columns(
-        "circuits/tokens", least_column, ui::column_gap,
-        [&](float width) { draw_map(drawing, subject, first, width); },
+        "circuits/tokens", least_column, ui::column_gap, [&](float width) { draw_map(drawing, width); },
         [&](float width) {
             draw_list(drawing, subject, true, width);
             ImGui::Dummy({0, 6});
@@ -251,8 +251,8 @@ void CircuitsLens::draw_tokens(const Drawing& drawing, Subject& subject) {
 
 // ---- Copying ----------------------------------------------------------------------------------------------
 
-void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copying, Index first_row,
-                                    const char* name, float width) {
+void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copying, bool of_virtual,
+                                    float width) {
     ui::ChartCurve points{.name = "eigenvalue", .colour = ui::series_colour(0), .apart = true, .radius = 4};
     double most = 0;
     for (const auto& each : copying.eigenvalues) {
@@ -261,13 +261,13 @@ void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copyi
         most = std::max(most, std::abs(each));
     }
     const double reach = most > 0 ? 1.1 * most : 1;
-    const ui::Chart chart{.name = name,
+    const ui::Chart chart{.name = of_virtual ? "circuits-virtual" : "circuits-eigenvalues",
                           .title = "Eigenvalues: to the right copies",
                           .x = {"real part", -reach, reach},
                           .y = {"imaginary part", -reach, reach}};
     const ui::ChartReply reply = ui::chart(chart, width, eigenvalue_height, {&points, 1});
     if (!reply.over) return;
-    const CellRef cell = own_number(first_row, static_cast<Index>(reply.over->point));
+    const CellRef cell = circuits_cells::eigenvalue(of_virtual, 0, reply.over->point);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -291,9 +291,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
     ui::landmark_item("circuits/copying_score");
     ui::columns(
         "circuits/copying", least_column, ui::column_gap,
-        [&](float width) {
-            draw_eigenvalues(drawing, own, circuits_rows::real, "circuits-eigenvalues", width);
-        },
+        [&](float width) { draw_eigenvalues(drawing, own, false, width); },
         [&](float width) {
             const Index layers = subject.attention()->layers(), heads = subject.attention()->heads();
             Matrix values(layers, heads);
@@ -320,15 +318,15 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
             grid.lit_row = head_.layer;
             grid.lit_column = head_.head;
             const auto& pin = drawing.state().pin;
-            if (pin && pin->stage == Stage::lens && values.holds(pin->row - circuits_rows::copying, pin->col))
-                grid.pinned = ui::CellAt{pin->row - circuits_rows::copying, pin->col};
+            if (pin && pin->is(circuits_cells::copying) && values.holds(pin->own.at[0], pin->own.at[1]))
+                grid.pinned = ui::CellAt{pin->own.at[0], pin->own.at[1]};
             const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
             const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
             const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
             ImGui::SetCursorScreenPos(at);
             ImGui::Dummy({std::min(size.x, width), size.y + 8});
             const auto cell_of = [](ui::CellAt place) {
-                return own_number(circuits_rows::copying + place.first, place.second);
+                return circuits_cells::copying(place.first, place.second);
             };
             if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
             if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
@@ -340,11 +338,11 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
 
 // ---- Positions --------------------------------------------------------------------------------------------
 
-void CircuitsLens::draw_positions(const Drawing& drawing, Subject& subject) {
+void CircuitsLens::draw_positions(const Drawing& drawing) {
     if (!positions_turn()) {
         ui::columns(
             "circuits/positions", least_column, ui::column_gap,
-            [&](float width) { draw_map(drawing, subject, circuits_rows::positions, width); },
+            [&](float width) { draw_map(drawing, width); },
             [&](float) {
                 ui::section("Positions alone");
                 ui::caption(
@@ -383,7 +381,7 @@ void CircuitsLens::draw_positions(const Drawing& drawing, Subject& subject) {
         "No row of positions is added here: rotary positions turn each query against each key, and a score "
         "depends on how far apart they are. Drag the line to the distance of the QK map.");
     if (!reply.over) return;
-    const CellRef cell = own_number(circuits_rows::distance, static_cast<Index>(reply.over->point));
+    const CellRef cell = circuits_cells::distance(reply.over->point);
     drawing.now.cell = cell;
     if (reply.clicked) parts::pin(drawing, cell);
 }
@@ -412,7 +410,7 @@ void CircuitsLens::draw(const Drawing& drawing, Subject& subject) {
         switch (now().part) {
             case CircuitsPart::qk:
             case CircuitsPart::ov: draw_tokens(drawing, subject); break;
-            case CircuitsPart::positions: draw_positions(drawing, subject); break;
+            case CircuitsPart::positions: draw_positions(drawing); break;
             case CircuitsPart::wiring: draw_wiring(drawing, subject); break;
             case CircuitsPart::plane: draw_plane(drawing, subject); break;
         }

@@ -63,7 +63,7 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
         return (end.key ? plane.keys : plane.queries)[static_cast<std::size_t>(end.point)];
     };
     const auto cell_of = [&](const CorpusEnd& end) {
-        return own_number(circuits_rows::corpus_plane + (end.key ? 2 : 0), end.point);
+        return circuits_cells::corpus_plane(end.key, 0, end.point);
     };
     static constexpr std::array<const char*, 2> ends{"query", "key"};
     ui::next_control(ui::need::choices);
@@ -166,8 +166,7 @@ void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject
             .c_str());
     ui::landmark_item("circuits/corpus_nearest");
     if (!over) return;
-    const CellRef cell =
-        own_number(circuits_rows::corpus_plane + (of.key ? 0 : 2), best[static_cast<std::size_t>(*over)]);
+    const CellRef cell = circuits_cells::corpus_plane(!of.key, 0, best[static_cast<std::size_t>(*over)]);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (ui::clicked()) parts::pin(drawing, cell);

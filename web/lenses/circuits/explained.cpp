@@ -31,8 +31,6 @@ double sum_of(std::span<const Term> terms) {
     return sum;
 }
 
-CellRef lens_number(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 }  // namespace
 
 Explained CircuitsLens::begin(Subject& subject, std::string title) const {
@@ -46,75 +44,79 @@ std::optional<Explained> CircuitsLens::explain(Subject& subject, const CellPlace
     if (place.cell.stage != Stage::lens) return subject.explain_at(place);
     if (!subject.attention() || missing(subject)) return std::nullopt;
     update(subject);
-    if (!refused_.empty()) return std::nullopt;
-    using namespace circuits_rows;
-    const Index row = place.cell.row, col = place.cell.col;
-    const CircuitsPart part = now().part;
-    if (row >= circuits_rows::wire) {
-        if (part != CircuitsPart::wiring) return std::nullopt;
-        const Index heads = composition_->heads(), all = heads * composition_->layers(),
-                    to = (row - circuits_rows::wire) / 3;
-        if (to >= all || col >= to / heads * heads) return std::nullopt;
-        return explain_wire(subject, {static_cast<Composition>((row - circuits_rows::wire) % 3),
-                                      {col / heads, col % heads},
-                                      {to / heads, to % heads}});
-    }
-    if (row >= circuits_rows::plane) {
-        if (part != CircuitsPart::plane) return std::nullopt;
-        if (row >= circuits_rows::corpus_plane)
-            return explain_corpus(subject, row - circuits_rows::corpus_plane, col);
-        if (row >= circuits_rows::plane + 4) return std::nullopt;
-        return explain_plane(subject, row - circuits_rows::plane, col);
-    }
-    if (row >= circuits_rows::copying) {
-        const HeadIndex head{row - circuits_rows::copying, col};
-        if (!copying() || head.layer >= subject.attention()->layers() || col >= subject.attention()->heads())
-            return std::nullopt;
-        return explain_copying(subject, copying()->of(head), head_name(subject, head), false);
-    }
-    if (row >= circuits_rows::distance) {
-        if (row == circuits_rows::distance) return explain_distance(subject, col);
-        if (row == virtual_copying) {
-            if (col != 0 || !virtual_) return std::nullopt;
-            return explain_copying(
-                subject, virtual_->copying,
-                head_name(subject, virtual_->of.from) + " then " + head_name(subject, virtual_->of.to), true);
-        }
-        if (row == virtual_token) return explain_virtual_token(subject, col);
-        return row < virtual_copying ? explain_eigenvalue(subject, row, col) : std::nullopt;
-    }
-    const Index first = row >= circuits_rows::positions ? circuits_rows::positions : row >= ov ? ov : qk;
-    const bool fits = first == qk   ? part == CircuitsPart::qk
-                      : first == ov ? part == CircuitsPart::ov
-                                    : part == CircuitsPart::positions && !positions_turn();
+    return refused_.empty() ? explain_by(declared, *this, subject, place.cell.own) : std::nullopt;
+}
+
+const std::array<LensNumber<CircuitsLens>, 12> CircuitsLens::declared{{
+    {&circuits_cells::map, &CircuitsLens::explain_map},
+    {&circuits_cells::left_factor, &CircuitsLens::explain_factor},
+    {&circuits_cells::right_factor, &CircuitsLens::explain_factor},
+    {&circuits_cells::input, &CircuitsLens::explain_input},
+    {&circuits_cells::distance, &CircuitsLens::explain_distance},
+    {&circuits_cells::eigenvalue, &CircuitsLens::explain_eigenvalue},
+    {&circuits_cells::copying, &CircuitsLens::explain_copying},
+    {&circuits_cells::virtual_copying, &CircuitsLens::explain_virtual_copying},
+    {&circuits_cells::virtual_logit, &CircuitsLens::explain_virtual_logit},
+    {&circuits_cells::plane, &CircuitsLens::explain_plane},
+    {&circuits_cells::corpus_plane, &CircuitsLens::explain_corpus_plane},
+    {&circuits_cells::composition, &CircuitsLens::explain_composition},
+}};
+
+CellKinds circuits_numbers() { return kinds_of(CircuitsLens::declared); }
+
+std::optional<CellRef> packed_circuits_cell(Index row, Index col) {
+    using namespace circuits_cells;
+    const auto ends = [&](const CellKind& kind, Index which) -> std::optional<CellRef> {
+        return which < 4 ? std::optional(kind(which / 2, which % 2, col)) : std::nullopt;
+    };
+    if (row >= 800'000) return composition((row - 800'000) % 3, col, (row - 800'000) / 3);
+    if (row >= 725'000) return ends(corpus_plane, row - 725'000);
+    if (row >= 720'000) return ends(plane, row - 720'000);
+    if (row >= 710'000) return copying(row - 710'000, col);
+    if (row > 700'006) return std::nullopt;
+    if (row == 700'006) return virtual_logit(col);
+    if (row == 700'005) return col == 0 ? std::optional(virtual_copying()) : std::nullopt;
+    if (row > 700'000) return eigenvalue((row - 700'001) / 2, (row - 700'001) % 2, col);
+    if (row == 700'000) return distance(col);
+    const Index circuit = row / 300'000, at = row % 300'000;
+    return col >= 500'000   ? input(circuit, at, col - 500'000)
+           : col >= 450'000 ? right_factor(circuit, at, col - 450'000)
+           : col >= 400'000 ? left_factor(circuit, at, col - 400'000)
+                            : map(circuit, at, col);
+}
+
+HeadCircuit* CircuitsLens::circuit_with(const LensCell& cell) {
+    const auto of = static_cast<Circuit>(cell.at[0]);
     HeadCircuit* shown = circuit();
-    if (!fits || !shown || !shown->done() || row - first >= shown->map(distance())->queries())
-        return std::nullopt;
-    if (col >= read_component) return explain_read(subject, first, row - first, col - read_component);
-    if (col >= left_component) return explain_component(subject, first, row - first, col);
-    if (col >= shown->map(distance())->keys()) return std::nullopt;
-    return explain_cell(subject, first, row - first, col);
+    if (!shown || !shown->done() || shown->job().circuit() != of) return nullptr;
+    // Where positions turn, they have no map of their own.
+    if (now().part == CircuitsPart::positions && of != Circuit::positions) return nullptr;
+    return cell.at[1] < shown->map(distance())->queries() ? shown : nullptr;
 }
 
 // ---- The maps ---------------------------------------------------------------------------------------------
 
-std::optional<Explained> CircuitsLens::explain_cell(Subject& subject, Index first, Index row, Index col) {
-    HeadCircuit& shown = *circuit();
+std::optional<Explained> CircuitsLens::explain_map(Subject& subject, const LensCell& cell) {
+    const auto circuit = static_cast<Circuit>(cell.at[0]);
+    const Index row = cell.at[1], col = cell.at[2];
+    HeadCircuit* found = circuit_with(cell);
+    if (!found || col >= found->map(distance())->keys()) return std::nullopt;
+    HeadCircuit& shown = *found;
     const CircuitFactors& factors = *shown.job().factors();
-    const bool of_ov = first == circuits_rows::ov;
-    const std::string from = end_name(subject, first, row), to = end_name(subject, first, col);
+    const bool of_ov = circuit == Circuit::ov;
+    const std::string from = end_name(subject, circuit, row), to = end_name(subject, circuit, col);
     Explained out = begin(subject, of_ov ? "What attending to " + from + " adds to the logit of " + to
                                          : "Score of " + from + " for " + to);
     const auto terms = terms_between(shown.left(row, distance()), shown.right(col));
     const double sum = sum_of(terms), scale = static_cast<double>(factors.scale),
                  cap = static_cast<double>(factors.softcap);
-    const auto component = [&](Index base, Index token) {
-        return [this, first, base, token](Index a) {
-            return std::optional(CellPlace{head_, lens_number(first + token, base + a)});
+    const auto component = [&](const CellKind& kind, Index token) {
+        return [this, circuit, &kind, token](Index a) {
+            return std::optional(CellPlace{head_, kind(circuit, token, a)});
         };
     };
-    add_terms(out, terms, component(circuits_rows::left_component, row),
-              component(circuits_rows::right_component, col),
+    add_terms(out, terms, component(circuits_cells::left_factor, row),
+              component(circuits_cells::right_factor, col),
               of_ov ? std::pair{"v", "u"} : std::pair{"q", "k"});
     out.formula = of_ov ? "Σ_a v[a] · (W_O u)[a]" : "scale · Σ_a q[a] · k[a]";
     out.operands_title = of_ov ? "Value of " + from + " · how far the logit of " + to + " grows with it"
@@ -140,7 +142,7 @@ std::optional<Explained> CircuitsLens::explain_cell(Subject& subject, Index firs
         out.note =
             "Every norm behind the head is taken by its gain, at a deviation of 1: a text divides all logits "
             "of a row by one positive number. Biases are left out.";
-    else if (first == circuits_rows::positions)
+    else if (circuit == Circuit::positions)
         out.note = "The rows of the position embedding alone, in place of the tokens.";
     else if (positions_turn())
         out.note = "The key is " + many(now().distance, "token") +
@@ -150,15 +152,17 @@ std::optional<Explained> CircuitsLens::explain_cell(Subject& subject, Index firs
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index first, Index row,
-                                                         Index col) {
-    HeadCircuit& shown = *circuit();
+std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const LensCell& cell) {
+    const auto circuit = static_cast<Circuit>(cell.at[0]);
+    const Index row = cell.at[1], a = cell.at[2];
+    HeadCircuit* found = circuit_with(cell);
+    if (!found) return std::nullopt;
+    HeadCircuit& shown = *found;
     const Model& model = *trace_->model();
     const AttentionHalf& half = network().attention(head_.layer);
-    const bool right = col >= circuits_rows::right_component, of_ov = first == circuits_rows::ov;
-    const Index a = col - (right ? circuits_rows::right_component : circuits_rows::left_component);
+    const bool right = cell.kind == &circuits_cells::right_factor, of_ov = circuit == Circuit::ov;
     if (a >= model.config().head_dim) return std::nullopt;
-    const std::string of = end_name(subject, first, row), index = "[" + std::to_string(a) + "]";
+    const std::string of = end_name(subject, circuit, row), index = "[" + std::to_string(a) + "]";
     const auto stored = [&](Stage stage, bool column) -> PlaceOf {
         return [this, stage, a, row, column](Index b) {
             return std::optional(CellPlace{head_, {.stage = stage, .row = b, .col = column ? row : a}});
@@ -188,9 +192,8 @@ std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index
     const Tensor read = shown.job().read({row, row + 1});
     const LinearSum sum = explain_linear(linear, read.values(), a);
     add_terms(out, sum.terms,
-              [this, first, row](Index b) {
-                  return std::optional(
-                      CellPlace{head_, lens_number(first + row, circuits_rows::read_component + b)});
+              [this, circuit, row](Index b) {
+                  return std::optional(CellPlace{head_, circuits_cells::input(circuit, row, b)});
               },
               stored(of_ov   ? Stage::w_v
                      : right ? Stage::w_k
@@ -218,7 +221,7 @@ std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index
         add_line(out, "normalised", in_expression(value), value);
     }
     const Rotary* rotary =
-        of_ov || right || first == circuits_rows::positions ? nullptr : network().rotary_of(head_.layer);
+        of_ov || right || circuit == Circuit::positions ? nullptr : network().rotary_of(head_.layer);
     if (const RotaryPair pair = pair_of(rotary, a); pair.partner >= 0) {
         const double partner =
             unturned(pair.partner, explain_linear(linear, read.values(), pair.partner).value());
@@ -241,14 +244,18 @@ std::optional<Explained> CircuitsLens::explain_component(Subject& subject, Index
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_read(Subject& subject, Index first, Index row, Index b) {
-    const CircuitJob& job = circuit()->job();
+std::optional<Explained> CircuitsLens::explain_input(Subject& subject, const LensCell& cell) {
+    const auto circuit = static_cast<Circuit>(cell.at[0]);
+    const Index row = cell.at[1], b = cell.at[2];
+    HeadCircuit* found = circuit_with(cell);
+    if (!found) return std::nullopt;
+    const CircuitJob& job = found->job();
     if (b >= job.ends().d_model()) return std::nullopt;
-    const std::string of = end_name(subject, first, row);
+    const std::string of = end_name(subject, circuit, row);
     Explained out = begin(subject, "What the head reads of " + of + ", number " + std::to_string(b));
     const Tensor read = job.read({row, row + 1});
     out.f32 = out.f64 = static_cast<double>(read.values()[static_cast<std::size_t>(b)]);
-    const bool of_positions = first == circuits_rows::positions;
+    const bool of_positions = circuit == Circuit::positions;
     const Norm* norm = job.ends().input_norm(head_.layer);
     const WeightView& table = of_positions ? *network().position_embedding : network().token_embedding;
     const Index stored_row = of_positions ? network().first_position + row : row;
@@ -290,7 +297,8 @@ std::optional<Explained> CircuitsLens::explain_read(Subject& subject, Index firs
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_distance(Subject& subject, Index distance) {
+std::optional<Explained> CircuitsLens::explain_distance(Subject& subject, const LensCell& cell) {
+    const Index distance = cell.at[0];
     const auto* curve = now().part == CircuitsPart::positions ? by_distance() : nullptr;
     if (!curve || distance >= std::ssize(*curve)) return std::nullopt;
     Explained out = begin(subject, "Score of the mean query and key at distance " + std::to_string(distance));
@@ -308,9 +316,9 @@ std::optional<Explained> CircuitsLens::explain_distance(Subject& subject, Index 
 
 // ---- Copying ----------------------------------------------------------------------------------------------
 
-std::optional<Explained> CircuitsLens::explain_eigenvalue(Subject& subject, Index row, Index col) {
-    const bool of_virtual = row >= circuits_rows::virtual_real,
-               imaginary = row == circuits_rows::imaginary || row == circuits_rows::virtual_imaginary;
+std::optional<Explained> CircuitsLens::explain_eigenvalue(Subject& subject, const LensCell& cell) {
+    const bool of_virtual = cell.at[0] == 1, imaginary = cell.at[1] == 1;
+    const Index col = cell.at[2];
     const Copying* of = of_virtual  ? (virtual_ ? &virtual_->copying : nullptr)
                         : copying() ? &copying()->of(head_)
                                     : nullptr;
@@ -332,8 +340,22 @@ std::optional<Explained> CircuitsLens::explain_eigenvalue(Subject& subject, Inde
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_copying(Subject& subject, const Copying& of,
-                                                       const std::string& name, bool of_virtual) {
+std::optional<Explained> CircuitsLens::explain_copying(Subject& subject, const LensCell& cell) {
+    const HeadIndex head{cell.at[0], cell.at[1]};
+    const Attention& attention = *subject.attention();
+    if (!copying() || head.layer >= attention.layers() || head.head >= attention.heads()) return std::nullopt;
+    return copying_score(subject, copying()->of(head), head_name(subject, head), false);
+}
+
+std::optional<Explained> CircuitsLens::explain_virtual_copying(Subject& subject, const LensCell&) {
+    if (!virtual_) return std::nullopt;
+    const Wire& of = virtual_->of;
+    return copying_score(subject, virtual_->copying,
+                         head_name(subject, of.from) + " then " + head_name(subject, of.to), true);
+}
+
+Explained CircuitsLens::copying_score(Subject& subject, const Copying& of, const std::string& name,
+                                      bool of_virtual) {
     Explained out = begin(subject, "Copying score of " + name);
     out.f32 = in_single(of.score);
     out.formula = "Σ λ / Σ |λ|";
@@ -345,9 +367,7 @@ std::optional<Explained> CircuitsLens::explain_copying(Subject& subject, const C
     for (Index i = 0; i < std::ssize(of.eigenvalues); ++i) {
         const double real = of.eigenvalues[static_cast<std::size_t>(i)].real(), share = 1 / moduli;
         std::optional<CellPlace> at;
-        if (own)
-            at = CellPlace{head_,
-                           lens_number(of_virtual ? circuits_rows::virtual_real : circuits_rows::real, i)};
+        if (own) at = CellPlace{head_, circuits_cells::eigenvalue(of_virtual, 0, i)};
         out.operands.push_back({std::to_string(i), real, share, real * share, at});
         out.f64 += real * share;
     }
@@ -363,7 +383,13 @@ std::optional<Explained> CircuitsLens::explain_copying(Subject& subject, const C
 
 // ---- Wires ------------------------------------------------------------------------------------------------
 
-std::optional<Explained> CircuitsLens::explain_wire(Subject& subject, const Wire& wire) {
+std::optional<Explained> CircuitsLens::explain_composition(Subject& subject, const LensCell& cell) {
+    if (now().part != CircuitsPart::wiring) return std::nullopt;
+    const auto [composed, from, to] = cell.at;
+    const Index heads = composition_->heads();
+    if (to >= heads * composition_->layers() || from >= to / heads * heads) return std::nullopt;
+    const Wire wire{
+        static_cast<Composition>(composed), {from / heads, from % heads}, {to / heads, to % heads}};
     const auto value = static_cast<double>(composition_->value(wire.kind, wire.from, wire.to));
     if (std::isnan(value)) return std::nullopt;
     static constexpr std::array formulas{"‖W_OV,1 W_QK,2‖ / (‖W_OV,1‖ ‖W_QK,2‖)",
@@ -396,7 +422,8 @@ std::optional<Explained> CircuitsLens::explain_wire(Subject& subject, const Wire
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_virtual_token(Subject& subject, Index token) {
+std::optional<Explained> CircuitsLens::explain_virtual_logit(Subject& subject, const LensCell& cell) {
+    const Index token = cell.at[0];
     if (now().part != CircuitsPart::wiring || !virtual_ || virtual_->token != key() ||
         token >= vocabulary_size())
         return std::nullopt;
@@ -427,12 +454,14 @@ std::optional<Explained> CircuitsLens::explain_virtual_token(Subject& subject, I
 
 // ---- The plane --------------------------------------------------------------------------------------------
 
-std::optional<Explained> CircuitsLens::explain_corpus(Subject& subject, Index which, Index point) {
-    if (!now().corpus || which >= 4 || !corpus_plane() || point >= std::ssize(corpus_plane_->points()))
+std::optional<Explained> CircuitsLens::explain_corpus_plane(Subject& subject, const LensCell& cell) {
+    const Index point = cell.at[2];
+    if (now().part != CircuitsPart::plane || !now().corpus || !corpus_plane() ||
+        point >= std::ssize(corpus_plane_->points()))
         return std::nullopt;
     const QueryKeyPlane& plane = corpus_plane_->plane();
-    const CorpusEnd end{which >= 2, point};
-    const auto axis = static_cast<std::size_t>(which % 2);
+    const CorpusEnd end{cell.at[0] == 1, point};
+    const auto axis = static_cast<std::size_t>(cell.at[1]);
     std::string name = corpus_name(subject, end);
     name.front() = end.key ? 'K' : 'Q';
     Explained out = begin(subject, name + ", on axis " + std::to_string(axis + 1));
@@ -462,11 +491,14 @@ std::optional<Explained> CircuitsLens::explain_corpus(Subject& subject, Index wh
     return out;
 }
 
-std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, Index which, Index token) {
-    if (!plane_ || token < plane_->tokens.begin || token >= plane_->tokens.end) return std::nullopt;
+std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, const LensCell& cell) {
+    const Index token = cell.at[2];
+    if (now().part != CircuitsPart::plane || !plane_ || token < plane_->tokens.begin ||
+        token >= plane_->tokens.end)
+        return std::nullopt;
     const QueryKeyPlane& plane = *this->plane();
-    const bool of_key = which >= 2;
-    const auto axis = static_cast<std::size_t>(which % 2);
+    const bool of_key = cell.at[0] == 1;
+    const auto axis = static_cast<std::size_t>(cell.at[1]);
     const Attention& attention = *subject.attention();
     const auto record = attention.record(head_.layer);
     const std::string name =

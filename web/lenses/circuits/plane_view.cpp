@@ -159,7 +159,7 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         ImGui::Dummy({scatter.side, 20});
         if (over || over_key) {
             const Index token = over ? *over : *over_key;
-            drawing.now.cell = own_number(circuits_rows::plane + (over ? 0 : 2), token);
+            drawing.now.cell = circuits_cells::plane(!over, 0, token);
             over ? drawing.point(token, std::nullopt) : drawing.point(std::nullopt, token);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             if (clicked) {

@@ -144,8 +144,7 @@ std::optional<Wire> read_wire(std::string_view text) {
 
 Status SetCircuits::apply(State& state) const {
     for (const auto& token : {circuits.query, circuits.key, circuits.output})
-        if (token.value_or(0) < 0 || token.value_or(0) >= circuits_vocabulary_limit)
-            return Error{"There is no such token to ask about."};
+        if (token.value_or(0) < 0) return Error{"There is no such token to ask about."};
     if (circuits.distance < 0 || circuits.distance >= circuits_distance_limit)
         return Error{"A key is from 0 to " + with_commas(circuits_distance_limit - 1) +
                      " tokens before its query."};

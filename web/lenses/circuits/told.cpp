@@ -22,8 +22,8 @@ std::string CircuitsLens::wire_name(Subject& subject, const Wire& wire) const {
            " into " + head_name(subject, wire.to);
 }
 
-std::string CircuitsLens::end_name(Subject& subject, Index first, Index i) const {
-    return first == circuits_rows::positions ? "position " + std::to_string(i) : token_name(subject, i);
+std::string CircuitsLens::end_name(Subject& subject, Circuit of, Index i) const {
+    return of == Circuit::positions ? "position " + std::to_string(i) : token_name(subject, i);
 }
 
 // ---- The sentence -----------------------------------------------------------------------------------------

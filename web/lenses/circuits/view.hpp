@@ -41,6 +41,4 @@ struct Scatter {
     }
 };
 
-inline CellRef own_number(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 }  // namespace attn::app::circuits_view

@@ -75,9 +75,8 @@ struct Diagram {
 
 CellRef CircuitsLens::wire_cell(const Wire& wire) const {
     const Index heads = composition_->heads();
-    return own_number(
-        circuits_rows::wire + 3 * (wire.to.layer * heads + wire.to.head) + static_cast<Index>(wire.kind),
-        wire.from.layer * heads + wire.from.head);
+    return circuits_cells::composition(wire.kind, wire.from.layer * heads + wire.from.head,
+                                       wire.to.layer * heads + wire.to.head);
 }
 
 void CircuitsLens::choose_wire(const Drawing& drawing, const Wire& wire) {
@@ -221,7 +220,7 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
                  rounded(virtual_->copying.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/virtual_score");
-    draw_eigenvalues(drawing, virtual_->copying, circuits_rows::virtual_real, "circuits-virtual", width);
+    draw_eigenvalues(drawing, virtual_->copying, true, width);
     if (!virtual_->outputs || virtual_->token != key() || !virtual_->outputs->done()) return;
     const std::string title = "Through both, " + token_name(subject, key()) + " raises";
     ui::section(title.c_str());
@@ -230,13 +229,13 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
     for (const TokenAlong& each : virtual_->outputs->highest()) {
         most = std::max(most, std::abs(each.along));
         bars.push_back({token_name(subject, each.id), each.along, fixed(static_cast<double>(each.along), 3),
-                        state().pin == own_number(circuits_rows::virtual_token, each.id), false});
+                        state().pin == circuits_cells::virtual_logit(each.id), false});
     }
     const auto over = ui::bar_list("circuits/virtual", title, width, bars, most, ui::diverging_scale(most),
                                    list_name_width);
     if (!over) return;
-    const CellRef cell = own_number(circuits_rows::virtual_token,
-                                    virtual_->outputs->highest()[static_cast<std::size_t>(*over)].id);
+    const CellRef cell =
+        circuits_cells::virtual_logit(virtual_->outputs->highest()[static_cast<std::size_t>(*over)].id);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (ui::clicked()) parts::pin(drawing, cell);
