@@ -232,7 +232,7 @@ class SentenceSubject final : public Subject, private Translating {
     void choose_wanted();
     std::string tokens_told() const;
     // The text has more tokens than the model reads.
-    bool is_cut() const { return !writes_another() && total_tokens_ > run()->tokens(); }
+    bool is_cut() const { return !writes_another() && total_tokens_ > model_->config().context; }
     std::string layers_told() const;
     void select(const Selection& selection);
     void refresh_next();
