@@ -94,11 +94,12 @@ export class Fields {
         find.placeholder = 'Find a lens, a head, a token …';
         this.#add('palette', find, true);
         document.addEventListener('touchstart', ({ touches: [finger] }) => { this.#began = finger; }, { passive: true });
-        document.addEventListener('touchend', ({ changedTouches: [finger] }) => this.#tapped(finger));
+        document.addEventListener('touchend', (event) => this.#lifted(event), { capture: true, passive: true });
     }
 
-    /** @param {Touch} finger */
-    #tapped({ clientX: x, clientY: y }) {
+    /** @param {TouchEvent} event */
+    #lifted(event) {
+        const [finger] = event.changedTouches, { clientX: x, clientY: y } = finger;
         if (!this.#began || Math.hypot(x - this.#began.clientX, y - this.#began.clientY) > slop) {
             return;
         }
@@ -106,6 +107,9 @@ export class Fields {
             const { left, top, right, bottom } = input.getBoundingClientRect();
             if (!input.hidden && input !== this.#find && x >= left && x <= right && y >= top && y <= bottom) {
                 input.focus();
+                // The program has seen the finger come down, and would take the tap for its own.
+                event.stopPropagation();
+                event.target?.dispatchEvent(new TouchEvent('touchcancel', { bubbles: true, changedTouches: [finger] }));
             }
         }
     }
