@@ -56,7 +56,7 @@ test('Cache: a cell compares another cache, and bytes and operations are those o
     near((await told(explorer, own.operations, 0)).f64, operations(0, n), 0, 'the operations of the prompt');
     near((await told(explorer, own.operations, 1)).f64, operations(n, n + 1), 0, 'those of the first step');
     near((await told(explorer, own.recomputed, 1)).f64, operations(0, n + 1), 0, 'those without a cache');
-    assert.match((await explorer.state()).spoken, new RegExp(`^Reading ${n} tokens takes .+, and each further one about .+ of keys and values are kept; .+\\.$`));
+    assert.match((await explorer.state()).spoken, new RegExp(`^Reading ${n} tokens takes .+, and each further one at most .+ of keys and values are kept; .+\\.$`));
     // What the first line says to try.
     await press(explorer, 'cache/variant/1/1');
     await explorer.until('the bits', () => explorer.linked('cache.against'), (bits) => bits === '16');

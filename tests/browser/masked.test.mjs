@@ -147,7 +147,7 @@ test('other lenses ask at the masked token, with the pair as it is', { needs: 'f
     await explorer.visit(`${through('masks')}&masks.run=1&masks.mask=${encodeURIComponent('padding(16)')}`);
     await explorer.found('masks/moved');
     await explorer.hover('masks/after/0');
-    const { shown } = await explorer.untilState('the likeliest token', ({ shown: cell }) => cell?.[1] === best);
+    const { shown } = await explorer.untilState('the likeliest token', ({ shown: cell }) => cell?.[0] === `masks.probability.${best}`);
     const why = await explorer.explained(...shown);
     assert.match(why.provenance, /^in place of “\[MASK\]” at position 10, under the mask/);
     assert.ok(Math.abs(why.f64 - expected[best]) <= 2 * tolerance.logits * expected[best], `${why.f64}, not ${expected[best]}`);
