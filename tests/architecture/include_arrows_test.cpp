@@ -40,7 +40,8 @@ const std::vector<Room> rooms{
     {"web/widgets", "tensor maps app render"},
     {"web/subjects", whole_core + " app runs widgets"},
     {"web/parts", whole_core + " app runs subjects render widgets"},
-    {"web/lenses", whole_core + " app runs subjects parts render widgets"},
+    {"web/present", whole_core + " app runs subjects parts render widgets"},
+    {"web/lenses", whole_core + " app runs subjects parts present render widgets"},
     {"web/frame", whole_core + " app runs subjects lenses render widgets"},
     {"web/platform", "io app frame render widgets"},
     {"web/main.cpp", "kernels frame platform render"},
@@ -55,7 +56,8 @@ struct Outsider {
 
 const std::vector<Outsider> outsiders{
     {"imgui_impl_", {"web/platform"}},
-    {"imgui", {"web/render", "web/widgets", "web/parts", "web/frame", "web/platform", "web/probe.cpp"}},
+    {"imgui",
+     {"web/render", "web/widgets", "web/parts", "web/present", "web/frame", "web/platform", "web/probe.cpp"}},
     {"GLFW", {"web/platform"}},
     {"GL", {"web/render", "web/platform"}},
     {"emscripten", {"web/platform", "web/probe.cpp"}},
@@ -156,6 +158,8 @@ TEST_CASE("an arrow the other way is found") {
         {"web/runs/a.cpp", "\"subjects/subject.hpp\""},
         {"web/subjects/a.cpp", "\"parts/part.hpp\""},
         {"web/parts/a.cpp", "\"lenses/lens.hpp\""},
+        {"web/parts/a.cpp", "\"present/present.hpp\""},
+        {"web/present/a.cpp", "\"lenses/lens.hpp\""},
         {"web/lenses/scale/a.cpp", "\"frame/frame.hpp\""},
         {"web/lenses/scale/scale.cpp", "<imgui.h>"},
         {"web/widgets/a.cpp", "<GLES3/gl3.h>"},

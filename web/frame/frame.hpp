@@ -91,7 +91,7 @@ class Frame {
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
     Start& start_;
-    Sheet sheet_;
+    BottomSheet sheet_;
     Folded folded_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame

@@ -63,7 +63,7 @@ std::vector<Index> strongest_keys(const Ladder& ladder, Index query, float width
 
 }  // namespace
 
-bool Sheet::closed_by_finger(ImVec2 min, ImVec2 max, bool on_cell) {
+bool BottomSheet::closed_by_finger(ImVec2 min, ImVec2 max, bool on_cell) {
     if (const auto swipe = ui::swiped()) {
         const ImVec2 from = swipe->from, way{swipe->to.x - from.x, swipe->to.y - from.y};
         const bool inside = from.x >= min.x && from.x < max.x && from.y >= min.y && from.y < max.y;

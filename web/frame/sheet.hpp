@@ -8,7 +8,7 @@
 namespace attn::app {
 
 // Notices when a finger closes the sheet: by a swipe down, or by a tap outside of it.
-class Sheet {
+class BottomSheet {
   public:
     // Call once per frame after the rest of the page. A swipe over an explanation that is scrolled down takes it back to
     // its top first. `on_cell` says whether the finger is on a cell outside the sheet.

@@ -148,7 +148,8 @@ class OptionRoom {
 
 }  // namespace
 
-std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items) {
+std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items,
+                        const char* called) {
     std::optional<int> chosen;
     ImGui::PushID(name);
     if (button(name, label)) {
@@ -157,6 +158,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
         ImGui::GetCurrentContext()->OpenPopupStack.back().OpenPopupPos = {ImGui::GetItemRectMin().x,
                                                                           ImGui::GetItemRectMax().y + 4};
     }
+    if (called) rename_node(called);
     node_opens(ImGui::IsPopupOpen("menu"));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
     if (ImGui::BeginPopup("menu")) {

@@ -46,7 +46,8 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
 
 // Draws a button that opens a list. Returns the index of the item chosen. Landmarks are the name, and
 // name/item.
-std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items);
+std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items,
+                        const char* called = nullptr);
 
 // Opens the list of a choice among many, with `shown` as the one taken. If it returns true, draw the options and
 // call end_list().

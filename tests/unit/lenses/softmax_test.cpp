@@ -315,5 +315,5 @@ TEST_CASE("the tables of Softmax are what it shows") {
     CHECK(tables[1].values.at(0, 0) == Catch::Approx(0.662476).margin(5e-7));
     CHECK(tables[2].values.at(0, 2) == 0);
     CHECK(tables[3].columns.size() == 4);
-    CHECK(tables[3].row_labels[2] == "e^S");
+    CHECK(tables[3].row_labels[2] == "e^S, keys");
 }

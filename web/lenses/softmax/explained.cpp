@@ -60,8 +60,7 @@ std::optional<Explained> SoftmaxLens::explain(Subject& subject, const CellPlace&
     if (!row_.record) return std::nullopt;
     if (!kept_ || kept_->row != row_ || kept_->temperature != temperature() || kept_->cell != place.cell ||
         !kept_->why)
-        kept_ = Kept{row_, temperature(), place.cell,
-                     explain_by(declared, *this, subject, place.cell.own)};
+        kept_ = Kept{row_, temperature(), place.cell, explain_by(declared, *this, subject, place.cell.own)};
     return kept_->why;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/softmax/row.hpp"
 #include "subjects/chosen_row.hpp"
@@ -125,12 +126,21 @@ class SoftmaxLens final : public Lens {
     const RowMaps* exact_maps(Subject& subject, ScoreMap map);
     CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
 
+    std::vector<ScoreMap> maps_shown() const;
+    SheetAxis map_axis() const;
+    std::string row_about(Subject& subject) const;
+    Sheet gibbs_sheet(Subject& subject) const;
+    Sheet weights_sheet(Subject& subject) const;
+    Sheet outputs_sheet(Subject& subject) const;
+    Sheet measures_sheet(Subject& subject) const;
+    Sheet heads_sheet(Subject& subject) const;
+
     void draw_controls(const Drawing& drawing, Subject& subject);
-    void draw_numbers(const Drawing& drawing, float width);
+    void draw_numbers(const Drawing& drawing, Subject& subject, float width);
     void draw_curves(const Drawing& drawing, float width);
     void draw_queries(const Drawing& drawing, const Attention& attention, float width);
-    void draw_maps(const Drawing& drawing, const Attention& attention, float width);
-    void draw_heads(const Drawing& drawing, const Attention& attention, float width);
+    void draw_maps(const Drawing& drawing, Subject& subject, float width);
+    void draw_heads(const Drawing& drawing, Subject& subject, float width);
     void set(SoftmaxState wanted) const;
 
     ChosenRow row_;

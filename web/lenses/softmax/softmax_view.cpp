@@ -8,12 +8,12 @@
 #include "app/format.hpp"
 #include "lenses/softmax/softmax.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 #include "widgets/plot.hpp"
 
 namespace attn::app {
@@ -21,11 +21,7 @@ namespace attn::app {
 namespace {
 
 constexpr float curve_height = 172, queries_height = 190, left_share = 0.46f, gap_below = 10;
-constexpr float least_cell = 40, names_width = 92, measures_width = 310;
-constexpr Index fewest_keys = 6, most_keys = 24, most_components = 24;
-
-constexpr std::array<const char*, gibbs_number_count> number_names{"⟨E⟩", "S, nats", "e^S, keys", "F",
-                                                                   "C, nats"};
+constexpr float measures_width = 310;
 
 // Of a dial that is dragged.
 double three_digits(double value) {
@@ -52,36 +48,6 @@ ui::ChartCurve curve_of(const char* name, std::size_t colour, const std::vector<
         add(point);
     }
     return curve;
-}
-
-// The keys with the highest scores, in the row's order.
-std::vector<Index> best_keys(const EnergyLevels& levels, Index count) {
-    std::vector<Index> keys;
-    for (Index key = 0; key < std::ssize(levels.above); ++key) keys.push_back(key);
-    count = std::min(count, std::ssize(keys));
-    std::ranges::partial_sort(keys, keys.begin() + count, {}, [&](Index key) {
-        return std::pair(levels.above[static_cast<std::size_t>(key)], key);
-    });
-    keys.resize(static_cast<std::size_t>(count));
-    std::ranges::sort(keys);
-    return keys;
-}
-
-// Draws the grid at the cursor, and answers what is done to its cells; cell_of(place) says which number stands there.
-std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width, auto&& cell_of,
-                                    const Drawing& drawing) {
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            if (cell_of(ui::CellAt{r, c}) == *pin) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
-    return reply.clicked;
 }
 
 }  // namespace
@@ -136,37 +102,8 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
     set(softmax);
 }
 
-void SoftmaxLens::draw_numbers(const Drawing& drawing, float width) {
-    ui::MatrixGrid grid;
-    grid.name = "softmax/number";
-    grid.title = "The row as a Gibbs distribution";
-    grid.notation = "energies E = −score, weights p = exp(−E / T) / Z";
-    grid.row_axis = "number";
-    grid.column_axis = "temperature";
-    std::vector<std::string> rows(number_names.begin(), number_names.end()), columns;
-    std::vector<GibbsPlace> places;
-    std::vector<Gibbs> numbers;
-    for (Index i = 0; i < gibbs_place_count; ++i) {
-        const auto place = static_cast<GibbsPlace>(i);
-        const auto here = gibbs_at(place);
-        if (!here) continue;
-        places.push_back(place);
-        numbers.push_back(*here);
-        columns.push_back(place == GibbsPlace::peak ? "peak of C" : temperature_text(here->temperature));
-    }
-    Matrix values(gibbs_number_count, std::ssize(places));
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c) {
-            values.at(r, c) = gibbs_number(numbers[static_cast<std::size_t>(c)], static_cast<GibbsNumber>(r));
-            grid.texts.push_back(fixed(values.at(r, c), 4));
-        }
-    grid.values = &values;
-    grid.row_labels = rows;
-    grid.column_labels = columns;
-    const auto cell_of = [&](ui::CellAt at) {
-        return softmax_cells::gibbs(at.first, places[static_cast<std::size_t>(at.second)]);
-    };
-    draw_grid(grid, width, cell_of, drawing);
+void SoftmaxLens::draw_numbers(const Drawing& drawing, Subject& subject, float width) {
+    present::sheet(drawing, gibbs_sheet(subject), width);
     const double t = temperature();
     const std::string closing = t == 0 || std::isinf(t)
                                     ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
@@ -284,7 +221,7 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
     if (reply.clicked) parts::pin(drawing, cell);
 }
 
-void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, float width) {
+void SoftmaxLens::draw_maps(const Drawing& drawing, Subject& subject, float width) {
     ui::section("Beside softmax", true);
     SoftmaxState softmax = state().of<SoftmaxState>();
     if (with_values_) {
@@ -295,108 +232,27 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, const Attention& attention, 
             set(softmax);
         }
     }
-    const bool outputs = with_values_ && softmax.shown == SoftmaxShown::outputs;
-    std::vector<ScoreMap> maps;
-    std::vector<std::string> names, columns;
-    for (std::size_t i = 0; i < score_map_count; ++i)
-        if (const auto map = static_cast<ScoreMap>(i); maps_->row(map)) {
-            maps.push_back(map);
-            names.emplace_back(info(map).name);
-        }
-    const auto map_at = [&](Index row) { return maps[static_cast<std::size_t>(row)]; };
-    const bool beside = width >= ui::two_unequal_columns;
-    const float room = beside ? width - measures_width - ui::column_gap : width;
-    const auto fitting = static_cast<Index>((room - names_width) / least_cell);
-
-    // The larger grid comes first, what it adds up to beside it.
-    const Index d_v = with_values_ ? row_.record->d_v() : 0;
-    std::vector<Index> shown;
-    if (outputs)
-        for (Index b = 0; b < std::min(d_v, std::clamp(fitting, fewest_keys, most_components)); ++b)
-            shown.push_back(b);
-    else
-        shown = best_keys(curves_->levels(), std::clamp(fitting, fewest_keys, most_keys));
-    for (const Index each : shown)
-        columns.push_back(outputs ? std::to_string(each) : label_at(attention.key_names(), each));
-    Matrix values(std::ssize(maps), std::ssize(shown));
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c) {
-            const auto at = static_cast<std::size_t>(shown[static_cast<std::size_t>(c)]);
-            values.at(r, c) = outputs ? maps_->output(map_at(r))[at] : maps_->row(map_at(r))->weights[at];
-        }
-    ui::MatrixGrid grid;
-    grid.name = outputs ? "softmax/output" : "softmax/weight";
-    grid.title = outputs ? "Outputs" : "Weights";
-    const Index all = outputs ? d_v : attention.keys();
-    grid.notation = std::ssize(shown) == all ? ""
-                    : outputs
-                        ? "the first " + std::to_string(shown.size()) + " of " + many(all, "component")
-                        : "the " + std::to_string(shown.size()) + " best of " + with_commas(all) + " keys";
-    grid.values = &values;
-    grid.row_labels = names;
-    grid.column_labels = columns;
-    grid.row_axis = "map";
-    grid.column_axis = outputs ? "component" : "key";
-    grid.is_signed = outputs;
-    grid.allowed = [&](Index, Index c) {
-        return outputs ||
-               !std::isinf(
-                   curves_->levels().above[static_cast<std::size_t>(shown[static_cast<std::size_t>(c)])]);
-    };
-    const CellKind& kind = outputs ? softmax_cells::output : softmax_cells::weight;
-    const auto cell_of = [&](ui::CellAt at) {
-        return kind(map_at(at.first), shown[static_cast<std::size_t>(at.second)]);
-    };
+    // The larger sheet comes first, what it adds up to beside it.
+    const bool outputs = with_values_ && softmax.shown == SoftmaxShown::outputs,
+               beside = width >= ui::two_unequal_columns;
     ImGui::BeginGroup();
-    draw_grid(grid, room, cell_of, drawing);
+    present::sheet(drawing, outputs ? outputs_sheet(subject) : weights_sheet(subject),
+                   beside ? width - measures_width - ui::column_gap : width);
     ImGui::EndGroup();
     if (drawing.now.cell && drawing.now.cell->is(softmax_cells::weight))
         drawing.point(row_.query, drawing.now.cell->own.at[1]);
-
     if (beside) ImGui::SameLine(0, ui::column_gap);
-    ui::MatrixGrid measures;
-    measures.name = "softmax/measure";
-    measures.title = "Sum, support, difference";
-    measures.row_axis = "map";
-    measures.column_axis = "measure";
-    const Index measured = with_values_ ? map_measure_count : map_measure_count - 1;
-    const std::vector<std::string> heads{"Σ w", "keys > 0", "output off"};
-    Matrix numbers(std::ssize(maps), measured);
-    for (Index r = 0; r < numbers.rows; ++r) {
-        const MappedRow& row = *maps_->row(map_at(r));
-        const auto difference = maps_->difference(map_at(r));
-        const std::array each{row.sum, static_cast<double>(row.support), difference.value_or(NAN)};
-        const std::array texts{fixed(row.sum, 4), with_commas(row.support),
-                               difference ? percent(*difference) : "–"};
-        for (Index c = 0; c < measured; ++c) {
-            numbers.at(r, c) = each[static_cast<std::size_t>(c)];
-            measures.texts.push_back(texts[static_cast<std::size_t>(c)]);
-        }
-    }
-    measures.values = &numbers;
-    measures.row_labels = names;
-    measures.column_labels = heads;
     ImGui::BeginGroup();
-    draw_grid(
-        measures, beside ? measures_width : width,
-        [&](ui::CellAt at) { return softmax_cells::measure(map_at(at.first), at.second); }, drawing);
+    present::sheet(drawing, measures_sheet(subject), beside ? measures_width : width);
     ImGui::EndGroup();
     if (!with_vectors_) ui::caption("Linear attention is made of q and k, and here the scores were given.");
     if (temperature() == 0 && curves_->levels().highest > 0)
         ui::caption("Toward T = 0, ReLU² grows without end where a score is positive.");
 }
 
-void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention, float width) {
-    const Index layers = attention.layers(), heads = attention.heads();
-    if (layers * heads < 2) return;
-    Matrix values(layers, heads);
-    ui::MatrixGrid grid;
-    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
-    for (Index r = 0; r < layers; ++r)
-        for (Index c = 0; c < heads; ++c) {
-            const EffectiveKeys* keys = heads_->of({r, c});
-            values.at(r, c) = keys ? keys->share() : NAN;
-        }
+void SoftmaxLens::draw_heads(const Drawing& drawing, Subject& subject, float width) {
+    const Attention& attention = *subject.attention();
+    if (attention.layers() * attention.heads() < 2) return;
     ui::section("All heads");
     const std::string sampled =
         attention.queries() > HeadKeys::rows_a_head
@@ -407,17 +263,8 @@ void SoftmaxLens::draw_heads(const Drawing& drawing, const Attention& attention,
          "Click a head to look at it." +
          sampled)
             .c_str());
-    grid.name = "softmax/head";
-    grid.title = "Effective share of keys";
-    grid.notation = temperature_text(temperature());
-    grid.values = &values;
-    grid.row_axis = "layer";
-    grid.column_axis = "head";
-    grid.lit_row = row_.head.layer;
-    grid.lit_column = row_.head.head;
-    const auto clicked = draw_grid(
-        grid, width, [&](ui::CellAt at) { return softmax_cells::head(at.first, at.second); }, drawing);
-    if (clicked) parts::choose_head(drawing, {clicked->first, clicked->second});
+    if (const auto clicked = present::sheet(drawing, heads_sheet(subject), width))
+        parts::choose_head(drawing, {clicked->first, clicked->second});
 }
 
 void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
@@ -438,7 +285,7 @@ void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
         while (maps_->step(curves_->levels()) && !drawing.deadline.passed()) continue;
         const float left = beside ? std::floor((width - ui::column_gap) * left_share) : width;
         ui::column("numbers", left, [&](float w) {
-            draw_numbers(drawing, w);
+            draw_numbers(drawing, subject, w);
             ImGui::Dummy({0, gap_below});
             draw_queries(drawing, attention, w);
         });
@@ -446,14 +293,14 @@ void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
         ui::column("curves", beside ? width - left - ui::column_gap : width,
                    [&](float w) { draw_curves(drawing, w); });
         ImGui::Dummy({0, gap_below});
-        draw_maps(drawing, attention, width);
+        draw_maps(drawing, subject, width);
     } else {
         ui::paragraph(refused_, ui::theme().text);
         ui::landmark_item("softmax/refused");
         draw_queries(drawing, attention, width);
     }
     ImGui::Dummy({0, gap_below});
-    draw_heads(drawing, attention, width);
+    draw_heads(drawing, subject, width);
     if (step(attention))
         drawing.visit.continue_with([this, &subject, row = row_, of = heads_of_] {
             const Attention* now = subject.attention();

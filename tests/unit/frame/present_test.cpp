@@ -1,0 +1,68 @@
+// Tests that a sheet is one object: drawn, read as a table, copied and saved.
+#include <catch_amalgamated.hpp>
+
+#include "lenses/softmax/softmax.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+void open_softmax(Screen& screen, Index tokens) {
+    screen.open_sentence();
+    screen.write_words(tokens);
+    screen.visit.perform(OpenSubject{sentence_subject});
+    screen.visit.perform(OpenLens{"softmax"});
+    screen.settle();
+}
+
+std::string downloaded(Screen& screen, const std::string& item) {
+    screen.click("softmax/weight/save");
+    screen.click("softmax/weight/save/" + item);
+    screen.draw(3);
+    const auto& bytes = screen.page.downloaded_bytes;
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a sheet is copied and saved with the numbers that it shows") {
+    Screen screen({1440, 2600});
+    open_softmax(screen, 6);
+    const Table table = lens_in(screen.visit).tables(subject_in(screen.visit)).front();
+    REQUIRE(table.values.rows == 6);
+    const std::string csv = downloaded(screen, "CSV");
+    CHECK(screen.page.downloaded == "softmax-weight.csv");
+    CHECK_THAT(csv, StartsWith(",\"softmax\",\"softmax + 1\",\"sparsemax\""));
+    CHECK(std::ranges::count(csv, '\n') == 7);
+    const std::string svg = downloaded(screen, "SVG");
+    CHECK(screen.page.downloaded == "softmax-weight.svg");
+    CHECK_THAT(svg,
+               ContainsSubstring("<svg") && ContainsSubstring("sparsemax") && ContainsSubstring("Weights, "));
+    screen.click("softmax/weight/save");
+    screen.click("softmax/weight/save/Copy");
+    CHECK(std::string(ImGui::GetClipboardText()) == table_cells(table));
+}
+
+TEST_CASE(
+    "a sheet without room for all its columns shows those that it wants, and finds the pinned cell there") {
+    Screen screen({900, 2600});
+    open_softmax(screen, 16);
+    const auto record = subject_in(screen.visit).attention()->record(0);
+    const std::vector<float> row = record->weights(0, 15);
+    const Index best = std::ranges::max_element(row) - row.begin();
+    screen.visit.perform(Pin{softmax_cells::weight(ScoreMap::softmax, best)});
+    screen.draw(3);
+    int pinned = 0, shown = 0;
+    for (Index c = 0; screen.shows("softmax/weight/0/" + std::to_string(c)); ++c) {
+        ++shown;
+        screen.click("softmax/weight/0/" + std::to_string(c));
+        pinned += screen.visit.state().pin == softmax_cells::weight(ScoreMap::softmax, best);
+    }
+    CHECK(shown < 16);
+    CHECK(pinned == 1);
+}
