@@ -277,9 +277,8 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
         bars.push_back({name(token), static_cast<float>(off[static_cast<std::size_t>(token)]),
                         brief(off[static_cast<std::size_t>(token)]),
                         state().pin == order_cells::output_change(token), false});
-    ui::caption(("The largest change of a component in each output; a full bar is " +
-                 brief(largest) + ":")
-                    .c_str());
+    ui::caption(
+        ("The largest change of a component in each output; a full bar is " + brief(largest) + ":").c_str());
     const auto over =
         ui::bar_list("order/off", "How far each output is from before", width, bars,
                      static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
