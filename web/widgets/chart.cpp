@@ -183,16 +183,19 @@ std::optional<std::size_t> nearest(const Area& area, const ChartCurve& curve, do
     return best;
 }
 
-std::string number_text(double value) {
+// A count is written as one.
+std::string number_text(const ChartAxis& y, double value) {
+    if (y.whole && value == std::floor(value)) return app::fixed(value, 0);
     return std::abs(value) >= 1000 ? app::fixed(value, 1) : app::fixed(value, 4);
 }
 
 std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
     std::string text = curve.name + "\n" + chart.x.title + ": " +
                        app::shortest(static_cast<float>(curve.x[i])) + "\n" + chart.y.title + ": " +
-                       number_text(curve.y[i]);
+                       number_text(chart.y, curve.y[i]);
     if (!curve.band_low.empty())
-        text += ", from " + number_text(curve.band_low[i]) + " to " + number_text(curve.band_high[i]);
+        text += ", from " + number_text(chart.y, curve.band_low[i]) + " to " +
+                number_text(chart.y, curve.band_high[i]);
     if (!curve.notes.empty()) text += "\n" + curve.notes[i];
     return text;
 }
@@ -224,7 +227,7 @@ Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const Chart
         if (curve.name.empty()) continue;
         Legend::Entry entry{c, std::nullopt, curve.name, {}, {}};
         if (area.chart.marked && !is_upright(curve)) entry.point = nearest(area, curve, *area.chart.marked);
-        if (entry.point) entry.text += " " + number_text(curve.y[*entry.point]);
+        if (entry.point) entry.text += " " + number_text(area.chart.y, curve.y[*entry.point]);
         const float wide = text_size(entry.text).x + 16;
         if (to.x > at.x && to.x + wide > at.x + width) to = {at.x, to.y + row};
         entry.min = to;
@@ -280,7 +283,7 @@ std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& leg
         for (std::size_t i = 0; i < count; ++i) {
             const std::string option = list + "/" + std::to_string(i),
                               value = app::shortest(static_cast<float>(curve.x[i])) + ": " +
-                                      number_text(curve.y[i]);
+                                      number_text(area.chart.y, curve.y[i]);
             if (curve.bars) {
                 const auto [from, to] = bar_ends(area, curve, i);
                 semantic_place(Role::option, option, value, {from, area.min.y}, {to, area.max.y}).on = false;
@@ -376,7 +379,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     for (const ChartCurve& curve : curves) {
         const auto i = nearest(area, curve, chart.marked.value_or(chart.x.high));
         if (i && !curve.name.empty() && !is_upright(curve) && !curve.apart)
-            values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(curve.y[*i]);
+            values += (values.empty() ? "" : ", ") + curve.name + " " + number_text(chart.y, curve.y[*i]);
     }
     const ImVec2 mouse = ImGui::GetMousePos();
     if (chart.marked) {

@@ -174,8 +174,10 @@ std::string SetOrder::describe(const State& before) const {
     if (order.masked != was.masked) return order.masked ? "with the head’s mask" : "without a mask";
     if (order.turn != was.turn) return "query moved by " + with_commas(order.turn);
     if (order.seed != was.seed) return "seed " + std::to_string(order.seed);
-    if (order.first != was.first) return "from token " + with_commas(order.first.value_or(0));
-    if (order.first_key != was.first_key) return "from key " + with_commas(order.first_key.value_or(0));
+    const bool moved = order.order != was.order || order.key_order != was.key_order;
+    if (order.first != was.first && !moved) return "from token " + with_commas(order.first.value_or(0));
+    if (order.first_key != was.first_key && !moved)
+        return "from key " + with_commas(order.first_key.value_or(0));
     if (order.far != was.far) return "at distance " + with_commas(order.far);
     if (order.pair != was.pair) return "pair " + std::to_string(order.pair);
     if (order.reach != was.reach) return "distances to " + std::to_string(order.reach);

@@ -359,12 +359,17 @@ const std::string& SentenceSubject::alphabet() {
     return *alphabet_;
 }
 
+// The text was written by the person; it is none that the page brought.
+bool SentenceSubject::text_is_own() const {
+    const std::string& text = now().text;
+    const auto is_preset = [&](const TranslationPreset& preset) { return text == preset.english; };
+    return !text.empty() && !twin_of(text) && !std::ranges::any_of(translation_presets, is_preset);
+}
+
 // The user has opened the model, so it is shown. A model that comes with the page shows its opening sentence,
 // unless the user has written a text.
 void SentenceSubject::model_chosen(bool keeps_written) {
-    const std::string& text = now().text;
-    const auto is_preset = [&](const TranslationPreset& preset) { return text == preset.english; };
-    const bool own = !text.empty() && !twin_of(text) && !std::ranges::any_of(translation_presets, is_preset);
+    const bool own = text_is_own();
     if (best_aligned() && !own) {
         const TranslationPreset& first = translation_presets.front();
         wanted_.reset();

@@ -184,6 +184,7 @@ class SentenceSubject final : public Subject, private Translating {
     void name_open_model(SentenceState& sentence) const;
     bool prepare_awaited(double until_ms);
     bool awaits_training() const;
+    bool text_is_own() const;
     void model_chosen(bool keeps_written);
     void set_text(const std::string& text);
     void set_written(const std::string& text);

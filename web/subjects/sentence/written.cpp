@@ -73,7 +73,11 @@ Command SentenceSubject::texts(const std::string& text, const std::string& writt
 
 std::optional<Offer> SentenceSubject::offer_translation() const {
     const TranslationPreset& first = translation_presets.front();
-    return Offer{"Open the translator", OpenBundled{"translator", first.english, first.french}, true};
+    // A text of one's own is translated, and not lost.
+    return Offer{"Open the translator",
+                 text_is_own() ? OpenBundled{"translator", now().text, ""}
+                               : OpenBundled{"translator", first.english, first.french},
+                 true};
 }
 
 // "14 tokens"; "8 tokens read, 7 written".
