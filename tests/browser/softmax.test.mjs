@@ -1,5 +1,6 @@
 // Softmax: the temperature of a row, its numbers against formulas, and the other maps of the same scores.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
 import { near as allNear } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -133,4 +134,17 @@ test('Softmax with the keyboard alone: every control has the focus and answers',
     await explorer.untilState('the query before', ({ query }) => query === 1);
     await explorer.enter('radio', 'outputs');
     await explorer.until('the outputs', () => explorer.linked('softmax.shown'), (link) => link === 'outputs');
+});
+
+test('a chart is read as a table, and a table is saved', { fragment: 'v=1&lens=softmax' }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.settled();
+    await page.click('#table');
+    await page.selectOption('#table-choice', { label: 'Mean and free energy (energy, in units of the scores)' });
+    assert.deepEqual(await page.locator('#table-view thead th').allTextContents(), ['⟨E⟩', 'F']);
+    const [saved] = await Promise.all([page.waitForEvent('download'), page.click('#table-save')]);
+    assert.equal(saved.suggestedFilename(), 'mean-and-free-energy-energy-in-units-of-the-scores.csv');
+    const lines = readFileSync(await saved.path(), 'utf8').trim().split('\n');
+    assert.equal(lines[0], ',"⟨E⟩","F"');
+    assert.equal(lines.length, 1 + await page.locator('#table-view tbody tr').count());
 });

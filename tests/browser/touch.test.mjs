@@ -94,7 +94,7 @@ const layout = (explorer) => explorer.page.evaluate(() => {
     const pictures = all.filter(({ key, role, height }) => height > 20 && (role === 'grid' || role === 'img' || /^(chart|plot|token)\//.test(key)));
     return {
         first: Math.min(...pictures.map(({ top }) => top)),
-        small: all.filter(({ key, role, height, width }) => (role === 'button' || role === 'tab' || role === 'radio') && width > 1 && height > 1 && height < 38)
+        small: all.filter(({ role, height, width }) => (role === 'button' || role === 'tab' || role === 'radio') && width > 1 && height > 1 && height < 38)
             .map(({ key, height }) => `${key}: ${height}`),
         outside: all.filter(({ key, left, right }) => /^(subject\/|lens-menu|guide|settings|head-name)/.test(key) && (left < 0 || right > innerWidth)).map(({ key }) => key),
     };

@@ -31,7 +31,9 @@ std::string table_markdown(const Table& table);
 // Returns a map in shades, as tutorials print it, with its legend. A shade stands for a fifth of the way from 0 to the
 // largest magnitude of the table, " ░▒▓█"; "·" is masked, −∞, and "?" no finite number.
 std::string table_shades(const Table& table);
-// Returns one of them by its name: "cells", "markdown" or "shades".
+// Returns comma-separated values whose numbers read back to the same f32 (io/csv_writer.hpp).
+std::string table_csv(const Table& table);
+// Returns one of them by its name: "cells", "markdown", "shades" or "csv".
 std::string written_table(const Table& table, std::string_view form);
 
 // Reads rows of numbers separated by tabs, commas, semicolons or spaces, as spreadsheets and NumPy print

@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "app/table.hpp"
+#include "io/csv_writer.hpp"
 #include "text/utf8.hpp"
 
 namespace attn::app {
@@ -144,9 +145,21 @@ std::string table_shades(const Table& table) {
     return text + '\n' + legend_of(table, most);
 }
 
+std::string table_csv(const Table& table) {
+    CsvWriter writer(table.columns);
+    for (Index r = 0; r < table.values.rows; ++r) {
+        std::vector<float> row;
+        for (Index c = 0; c < table.values.cols; ++c)
+            row.push_back(static_cast<float>(table.values.at(r, c)));
+        writer.row(table.row_labels[static_cast<std::size_t>(r)], row);
+    }
+    return writer.text();
+}
+
 std::string written_table(const Table& table, std::string_view form) {
     return form == "markdown" ? table_markdown(table)
            : form == "shades" ? table_shades(table)
+           : form == "csv"    ? table_csv(table)
                               : table_cells(table);
 }
 

@@ -7,9 +7,11 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "frame/chart_tables.hpp"
 #include "frame/panel.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
+#include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
@@ -65,6 +67,7 @@ void Frame::draw(std::size_t heap_bytes) {
     visit_.begin_frame();
     ui::clear_landmarks();
     ui::clear_semantics();
+    ui::clear_shown_charts();
     ui::clear_page_fields();
     ui::scroll_by_fingers();
     palette_.draw(visit_);  // first, so that what is typed goes to it
@@ -410,6 +413,10 @@ void Frame::pasted(const std::string& text) {
     visit_.perform(*subject.paste(*cells));
 }
 
-std::vector<Table> Frame::tables() { return lens_in(visit_).tables(subject_in(visit_)); }
+std::vector<Table> Frame::tables() {
+    std::vector<Table> all = lens_in(visit_).tables(subject_in(visit_));
+    for (Table& each : tables_of(ui::shown_charts())) all.push_back(std::move(each));
+    return all;
+}
 
 }  // namespace attn::app

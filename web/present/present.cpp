@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "io/csv_writer.hpp"
 #include "parts/part.hpp"
 #include "parts/save_menu.hpp"
 #include "subjects/shown_tokens.hpp"
@@ -31,17 +30,6 @@ std::string file_of(const app::Sheet& sheet) {
     std::string name = sheet.key;
     std::ranges::replace(name, '/', '-');
     return name;
-}
-
-std::string csv_of(const app::Table& table) {
-    CsvWriter writer(table.columns);
-    for (Index r = 0; r < table.values.rows; ++r) {
-        std::vector<float> row;
-        for (Index c = 0; c < table.values.cols; ++c)
-            row.push_back(static_cast<float>(table.values.at(r, c)));
-        writer.row(table.row_labels[static_cast<std::size_t>(r)], row);
-    }
-    return writer.text();
 }
 
 // The columns in view, with their numbers and names.
@@ -94,7 +82,7 @@ void act(const app::Drawing& drawing, const app::Sheet& sheet, const View& view,
     const std::string file = file_of(sheet);
     switch (item) {
         case copy: ImGui::SetClipboardText(app::table_cells(app::table_of(sheet)).c_str()); return;
-        case csv: drawing.visit.save(file + ".csv", csv_of(app::table_of(sheet))); return;
+        case csv: drawing.visit.save(file + ".csv", app::table_csv(app::table_of(sheet))); return;
         case svg: drawing.visit.save(file + ".svg", svg_of(sheet, view)); return;
         default: break;
     }

@@ -6,6 +6,7 @@ import { drawGlyph } from './glyphs.js';
 import { placeOfLink } from './hub.js';
 import { announce } from './live.js';
 import { remember } from './memory.js';
+import { save } from './save.js';
 import { areTensors } from './tensors.js';
 
 /**
@@ -119,11 +120,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         remember: (...what) => remember(...what),
         setTextSize: (percent) => textSize.choose(percent),
         download(name, at, size, mime) {
-            const link = document.createElement('a');
-            link.href = URL.createObjectURL(new Blob([program.read(at, size)], { type: mime }));
-            link.download = name;
-            link.click();
-            setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+            save(name, new Blob([program.read(at, size)], { type: mime }));
         },
         cursor(name) {
             canvas.style.cursor = name;

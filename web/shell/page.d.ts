@@ -77,6 +77,7 @@ interface PageElements {
     'table-choice': HTMLSelectElement;
     'table-close': HTMLButtonElement;
     'table-copy': HTMLButtonElement;
+    'table-save': HTMLButtonElement;
     'table-dialog': HTMLDialogElement;
     'table-form': HTMLSelectElement;
     'table-text': HTMLPreElement;

@@ -263,7 +263,7 @@ export class Program {
 
     /**
      * @param {number} which
-     * @param {'cells' | 'markdown' | 'shades'} form
+     * @param {'cells' | 'markdown' | 'shades' | 'csv'} form
      */
     tableText(which, form) { return this.#string(this.#call('_explorer_table_text', which, form)); }
 

@@ -1,4 +1,7 @@
-// The matrices on screen as a real table, as Markdown or as a map in shades: for screen readers, selection and copying.
+// The matrices and charts on screen as a real table, as Markdown or as a map in shades: for screen readers, selection, copying
+// and saving.
+
+import { save } from './save.js';
 
 /**
  * @import { Clipboard } from './clipboard.js'
@@ -64,7 +67,7 @@ export function attachTable({ program, clipboard, notices }) {
     document.getElementById('table').addEventListener('click', () => {
         tables = program.tables();
         if (tables.length === 0) {
-            notices.info('There is no matrix to show as a table yet.');
+            notices.info('There is nothing to show as a table yet.');
             return;
         }
         choice.replaceChildren(...tables.map(({ title }) => new Option(title)));
@@ -74,6 +77,11 @@ export function attachTable({ program, clipboard, notices }) {
     });
     choice.addEventListener('change', show);
     form.addEventListener('change', show);
+    document.getElementById('table-save').addEventListener('click', () => {
+        const { title } = tables[choice.selectedIndex];
+        const name = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '') || 'table';
+        save(`${name}.csv`, new Blob([program.tableText(choice.selectedIndex, 'csv')], { type: 'text/csv' }));
+    });
     document.getElementById('table-copy').addEventListener('click', () => {
         dialog.close();
         clipboard.write(copied, 'The table is copied.');

@@ -347,7 +347,15 @@ ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool fro
     return {std::move(title), low == 0 ? 0 : low - margin, high == 0 ? 0 : high + margin, false};
 }
 
+namespace {
+std::vector<ShownChart> drawn_charts;
+}
+
+const std::vector<ShownChart>& shown_charts() { return drawn_charts; }
+void clear_shown_charts() { drawn_charts.clear(); }
+
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves) {
+    drawn_charts.push_back({chart.title, chart.x, chart.y, {curves.begin(), curves.end()}});
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     Area area{

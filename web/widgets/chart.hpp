@@ -51,6 +51,15 @@ struct ChartReply {
 // Draws at the cursor and advances it.
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves);
 
+// The charts of this frame as they were drawn, for tables: what a picture shows can be read.
+struct ShownChart {
+    std::string title;
+    ChartAxis x, y;
+    std::vector<ChartCurve> curves;
+};
+const std::vector<ShownChart>& shown_charts();
+void clear_shown_charts();  // at the start of a frame
+
 // Returns round numbers on an axis, about as many as wanted, ascending: of a logarithmic one powers of ten, and 2 and 5
 // times these where there are few.
 std::vector<double> axis_ticks(const ChartAxis& axis, int wanted);

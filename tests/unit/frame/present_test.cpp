@@ -66,3 +66,22 @@ TEST_CASE(
     CHECK(shown < 16);
     CHECK(pinned == 1);
 }
+
+TEST_CASE("every chart on screen is a table, too") {
+    Screen screen({1440, 2600});
+    open_softmax(screen, 6);
+    const std::vector<Table> all = screen.frame.tables();
+    const auto energy = std::ranges::find_if(
+        all, [](const Table& each) { return each.title.starts_with("Mean and free energy"); });
+    REQUIRE(energy != all.end());
+    CHECK(energy->columns == std::vector<std::string>{"⟨E⟩", "F"});
+    CHECK_THAT(energy->row_labels.front(), StartsWith("temperature T "));
+    // At its lowest temperature the mean energy is that of the best key.
+    const Table gibbs = *std::ranges::find_if(
+        all, [](const Table& each) { return each.title.starts_with("Gibbs distribution"); });
+    CHECK(energy->values.at(0, 0) == Catch::Approx(gibbs.values.at(0, 0)).margin(1e-3));
+    screen.visit.perform(OpenLens{"overview"});
+    screen.settle();
+    for (const Table& each : screen.frame.tables())
+        CHECK_FALSE(each.title.starts_with("Mean and free energy"));
+}

@@ -428,7 +428,7 @@ TEST_CASE("the tables of Cache are what it shows, and on a phone all of it is th
     screen.open_sentence(10);
     for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
         show_cache(screen, state);
-        const auto tables = screen.frame.tables();
+        const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
         CHECK(tables.size() == (state.part == CachePart::eviction ? 3u : 2u));
         for (const Table& table : tables) {
             CHECK(std::ssize(table.columns) == table.values.cols);

@@ -443,7 +443,7 @@ TEST_CASE("the tables of Knock-out are what it shows, and on a phone all of it i
     add_twin(screen);
     for (const KnockoutPart part : {KnockoutPart::heads, KnockoutPart::edges, KnockoutPart::patching}) {
         show_knockout(screen, {.part = part});
-        const auto tables = screen.frame.tables();
+        const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
         CHECK(tables.size() == (part == KnockoutPart::heads ? 3u : part == KnockoutPart::edges ? 2u : 1u));
         for (const Table& table : tables) {
             CHECK(std::ssize(table.columns) == table.values.cols);

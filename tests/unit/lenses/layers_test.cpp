@@ -238,7 +238,7 @@ TEST_CASE("the tables of Layers are what it shows") {
     Screen screen;
     screen.open_sentence();
     open_layers(screen);
-    const auto tables = screen.frame.tables();
+    const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
     REQUIRE(tables.size() == 4);
     for (const Table& table : tables) {
         CHECK(std::ssize(table.columns) == table.values.cols);
