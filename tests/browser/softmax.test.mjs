@@ -144,7 +144,7 @@ test('a chart is read as a table, and a table is saved', { fragment: 'v=1&lens=s
     assert.deepEqual(await page.locator('#table-view thead th').allTextContents(), ['⟨E⟩', 'F']);
     const [saved] = await Promise.all([page.waitForEvent('download'), page.click('#table-save')]);
     assert.equal(saved.suggestedFilename(), 'mean-and-free-energy-energy-in-units-of-the-scores.csv');
-    const lines = readFileSync(await saved.path(), 'utf8').trim().split('\n');
+    const lines = readFileSync(await saved.path(), 'utf8').trim().split('\r\n');
     assert.equal(lines[0], ',"⟨E⟩","F"');
     assert.equal(lines.length, 1 + await page.locator('#table-view tbody tr').count());
 });
