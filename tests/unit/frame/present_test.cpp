@@ -78,7 +78,7 @@ TEST_CASE("every chart on screen is a table, too") {
     CHECK_THAT(energy->row_labels.front(), StartsWith("temperature T "));
     // At its lowest temperature the mean energy is that of the best key.
     const Table gibbs = *std::ranges::find_if(
-        all, [](const Table& each) { return each.title.starts_with("Gibbs distribution"); });
+        all, [](const Table& each) { return each.title.starts_with("The row as a Gibbs distribution"); });
     CHECK(energy->values.at(0, 0) == Catch::Approx(gibbs.values.at(0, 0)).margin(1e-3));
     screen.visit.perform(OpenLens{"overview"});
     screen.settle();

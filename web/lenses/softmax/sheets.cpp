@@ -50,7 +50,8 @@ Sheet SoftmaxLens::gibbs_sheet(Subject& subject) const {
     std::vector<GibbsPlace> places;
     std::vector<Gibbs> numbers;
     Sheet sheet{.key = "softmax/number",
-                .title = "Gibbs distribution",
+                .title = "The row as a Gibbs distribution",
+                .notation = "energies E = −score, weights p = exp(−E / T) / Z",
                 .about = query_name(subject),
                 .rows = {"number", {"⟨E⟩", "S, nats", "e^S, keys", "F", "C, nats"}},
                 .columns = {.name = "temperature"}};
