@@ -415,7 +415,9 @@ void Frame::pasted(const std::string& text) {
 
 std::vector<Table> Frame::tables() {
     std::vector<Table> all = lens_in(visit_).tables(subject_in(visit_));
-    for (Table& each : tables_of(ui::shown_charts())) all.push_back(std::move(each));
+    // What was opened since the last frame has not drawn its charts yet.
+    if (visit_.state().subject == drawn_subject_ && visit_.state().lens == drawn_lens_)
+        for (Table& each : tables_of(ui::shown_charts())) all.push_back(std::move(each));
     return all;
 }
 
