@@ -148,3 +148,17 @@ test('Pause stands where Play was pressed, however far the text has grown', { fi
     const { left, top, right, bottom } = await explorer.rect('next/play');
     assert.ok(left < x && x < right && top < y && y < bottom, JSON.stringify({ left, top, right, bottom, x, y }));
 });
+
+test('the rail stays where it is when a second text opens', { fragment: '' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    await explorer.openModel(bundled.folder, bundled.texts.tired);
+    const before = await explorer.rect('lens/curves');
+    await explorer.click('lens/compare');
+    await explorer.until('the second text', () => explorer.page.locator('#second-sentence').isVisible());
+    await explorer.settled();
+    assert.deepEqual(await explorer.rect('lens/curves'), before);
+    const box = await explorer.page.locator('#second-sentence').boundingBox(), canvas = await explorer.page.locator('#canvas').boundingBox();
+    assert.ok((await explorer.rect('panel/tabs')).top + canvas.y >= box.y + box.height, 'the tabs make room for it');
+});

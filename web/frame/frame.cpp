@@ -92,15 +92,25 @@ void Frame::draw(std::size_t heap_bytes) {
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();
 }
 
+// Further text boxes of the page lie over the top of the lens (web/shell/style.css). The rail stays where it is, so that the
+// lens that was just pressed is still under the pointer.
+float Frame::height_of_boxes() const {
+    constexpr float box_height = 39, above = 6;
+    const auto shown = std::ranges::count_if(
+        lower_boxes, [&](Box which) { return subject_in(visit_).lower_box(which).has_value(); });
+    return shown == 0 ? 0 : above + box_height * static_cast<float>(shown);
+}
+
 void Frame::draw_wide(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
+    const float top = at.y + height_of_boxes();
     const float height = size.y - status_height, left = at.x + (folded_.lenses ? 0 : rail_width),
                 right = at.x + size.x - (folded_.explanations ? 0 : inspector_width);
     if (!folded_.lenses) panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
-    panel("tabs", {left, at.y}, {right - left, tabs_height}, {}, {padding - 8, 6},
+    panel("tabs", {left, top}, {right - left, tabs_height}, {}, {padding - 8, 6},
           [&] { draw_tabs(right - left - 2 * padding); });
-    scrolling_panel("lens", {left, at.y + tabs_height}, {right - left, height - tabs_height}, {},
+    scrolling_panel("lens", {left, top + tabs_height}, {right - left, at.y + height - top - tabs_height}, {},
                     {padding, 16}, [&] {
                         draw_lens();
                         steady_.keep();
@@ -112,7 +122,7 @@ void Frame::draw_wide(const Rect& window) {
           [&] { draw_wide_status(size.x - 16); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({left, at.y}, {left, at.y + height}, t.border);
-    list->AddLine({left, at.y + tabs_height}, {right, at.y + tabs_height}, t.border);
+    list->AddLine({left, top + tabs_height}, {right, top + tabs_height}, t.border);
     list->AddLine({right, at.y}, {right, at.y + height}, t.border);
     list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
 }

@@ -60,6 +60,7 @@ class Frame {
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);
+    float height_of_boxes() const;
     void draw_start();
     void draw_missing(const Missing& missing);
     void draw_progress();
