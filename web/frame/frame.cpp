@@ -284,7 +284,8 @@ void Frame::draw_sentence(Subject& subject) {
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
     if (spoken_width_ != width)
-        spoken_height_ = ImGui::GetTextLineHeight() * (!narrow ? 1 : subject.course() ? 3 : 2);
+        spoken_height_ =
+            ImGui::GetTextLineHeight() * static_cast<float>((subject.course() ? 2 : 1) + (narrow ? 1 : 0));
     spoken_width_ = width;
     const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
     // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
