@@ -1,6 +1,7 @@
 // The inspector: what it explains, the way through the operands, and the field for a pinned number.
 #include <imgui.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "app/copied.hpp"
@@ -19,9 +20,27 @@ namespace attn::app {
 
 namespace {
 
+// "weight, map sparsemax, key 3"
+std::string lens_cell_told(const LensCell& cell) {
+    const auto in_words = [](std::string_view name) {
+        std::string text(name);
+        std::ranges::replace(text, '_', ' ');
+        return text;
+    };
+    std::string told = in_words(cell.kind->name);
+    for (std::size_t i = 0; i < cell.kind->rank(); ++i) {
+        const CellAxis& axis = cell.kind->axes[i];
+        const auto at = static_cast<std::size_t>(cell.at[i]);
+        told += ", " + in_words(axis.name) + " " +
+                (axis.words.empty() ? std::to_string(at) : in_words(axis.words[at]));
+    }
+    return told;
+}
+
 // Says which number stands in a place, for those who do not see where it leads.
 std::string place_told(const Attention* attention, const CellPlace& place) {
     const auto& [stage, row, col, second, words, sink, own] = place.cell;
+    if (own.kind) return lens_cell_told(own);
     const auto named = [&](const std::vector<std::string>& names, Index i) {
         return i < std::ssize(names) ? curly_quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
     };

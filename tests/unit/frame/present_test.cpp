@@ -85,3 +85,14 @@ TEST_CASE("every chart on screen is a table, too") {
     for (const Table& each : screen.frame.tables())
         CHECK_FALSE(each.title.starts_with("Mean and free energy"));
 }
+
+TEST_CASE("what an operand leads to is said by the name of its number") {
+    Screen screen({1440, 2600});
+    open_softmax(screen, 6);
+    screen.visit.perform(Pin{softmax_cells::output(ScoreMap::sparsemax, 0)});
+    screen.settle();
+    const auto operand = std::ranges::find_if(ui::semantics(), [](const ui::Node& node) {
+        return node.name.starts_with("weight, map sparsemax, key ");
+    });
+    CHECK(operand != ui::semantics().end());
+}
