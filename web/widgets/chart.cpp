@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/format.hpp"
+#include "app/table.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -348,14 +349,33 @@ ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool fro
 }
 
 namespace {
+
 std::vector<ShownChart> drawn_charts;
+
+// As much of a chart as a table has, since this is kept in every frame.
+ShownChart shown_part(const Chart& chart, std::span<const ChartCurve> curves) {
+    ShownChart shown{chart.title, chart.x, chart.y, {}};
+    const auto beginning = [](const auto& all) {
+        const auto count = std::min(std::ssize(all), app::table_row_limit);
+        return std::remove_cvref_t<decltype(all)>(all.begin(), all.begin() + count);
+    };
+    for (const ChartCurve& curve : curves)
+        shown.curves.push_back({.name = curve.name,
+                                .x = beginning(curve.x),
+                                .y = beginning(curve.y),
+                                .bars = curve.bars,
+                                .apart = curve.apart,
+                                .notes = curve.bars ? beginning(curve.notes) : std::vector<std::string>()});
+    return shown;
 }
+
+}  // namespace
 
 const std::vector<ShownChart>& shown_charts() { return drawn_charts; }
 void clear_shown_charts() { drawn_charts.clear(); }
 
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves) {
-    drawn_charts.push_back({chart.title, chart.x, chart.y, {curves.begin(), curves.end()}});
+    drawn_charts.push_back(shown_part(chart, curves));
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     Area area{

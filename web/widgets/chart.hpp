@@ -51,7 +51,7 @@ struct ChartReply {
 // Draws at the cursor and advances it.
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves);
 
-// The charts of this frame as they were drawn, for tables: what a picture shows can be read.
+// The charts of this frame for tables, up to app::table_row_limit points a curve, without their bands.
 struct ShownChart {
     std::string title;
     ChartAxis x, y;
