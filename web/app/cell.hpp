@@ -23,7 +23,8 @@ struct CellAxis {
     bool holds(Index at) const { return at >= 0 && (words.empty() || at < std::ssize(words)); }
 };
 
-// A kind of numbers of one lens; a constant whose address is its identity, so that it is never copied. kind(a, b) is the cell at these indices.
+// A kind of numbers of one lens; a constant whose address is its identity, so that it is never copied. kind(a, b) is the cell
+// at these indices.
 struct CellKind {
     std::string_view name;  // in links, after the lens's key: "weight"
     std::array<CellAxis, 3> axes = {};

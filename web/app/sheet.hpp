@@ -15,7 +15,7 @@ namespace attn::app {
 struct SheetAxis {
     std::string name;                      // "query"
     std::vector<std::string> labels = {};  // of all its rows or columns
-    // Those to show where a picture has no room for all, the most important first; none: the first ones.
+    // Which to show where a picture has no room for all, the most important first; none: the first ones.
     std::vector<Index> wanted = {};
 
     Index size() const { return std::ssize(labels); }

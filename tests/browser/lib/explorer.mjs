@@ -97,7 +97,7 @@ export class Explorer {
     logits() { return this.ask('logits', 'sentence'); }
     training() { return this.ask('subject', 'training'); }
     tensors() { return this.ask('subject', 'tensors'); }
-    // Of a cell as the state has it: the key of its stage and where it is, or its name in links.
+    // Explains a cell as the state has it: the key of its stage and where it is, or its name in links.
     explained(name, row, column, second = 0, words = 0) {
         return this.ask('explain', row === undefined ? name : `${name}.${row}.${column}${second ? '.second' : words ? '.words' : ''}`);
     }
