@@ -127,7 +127,9 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     const ImVec2 at{top.x, top.y + above};
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
     ui::landmark("sheet/" + sheet.key, at, {at.x + size.x, at.y + size.y});
-    ImGui::SetCursorScreenPos({at.x + metrics.label_width + ui::title_width(grid) + gap_before_menu, top.y});
+    const float menu_width = ui::text_size("Save").x + 2 * ImGui::GetStyle().FramePadding.x,
+                beside = at.x + metrics.label_width + ui::title_width(grid) + gap_before_menu;
+    ImGui::SetCursorScreenPos({std::min(beside, at.x + width - menu_width), top.y});
     const std::string called = "Copy or save “" + sheet.title + "”";
     if (const auto item = ui::menu((sheet.key + "/save").c_str(), "Save", menu_items, called.c_str()))
         act(drawing, sheet, view, *item);
