@@ -38,7 +38,7 @@ void TensorsSubject::draw_invitation() {
     ui::list_item("tokens.json", "a list of tokens; or tokens.txt, one token per line");
     ImGui::Dummy({0, 6});
     ui::paragraph(
-        "The README has ten lines of Python that save attention.npy and tokens.json from a Hugging Face "
+        "docs/guide.md has ten lines of Python that save attention.npy and tokens.json from a Hugging Face "
         "model. If names and shapes leave something open, you will be asked. Nothing leaves this machine: "
         "the files are read here, in the page.",
         t.dim);
