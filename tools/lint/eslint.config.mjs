@@ -28,7 +28,7 @@ export default [
     },
     { files: ['web/shell/*.js'], languageOptions: { globals: globals.browser } },
     { files: ['web/shell/*_worker.js'], languageOptions: { globals: globals.worker } },
-    { files: ['tools/**/*.mjs', 'tests/{unit,support}/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
+    { files: ['tools/**/*.mjs', 'tests/{unit,support,docs}/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
     // What a browser test evaluates runs in the page.
     { files: ['tests/browser/**/*.mjs', 'bench/web/*.mjs', 'bench/maps_page.mjs', 'bench/programs.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
 ];
