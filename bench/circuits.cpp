@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "analysis/circuit_maps.hpp"
-#include "analysis/composition.hpp"
-#include "analysis/copying.hpp"
+#include "analysis/heads/circuit_maps.hpp"
+#include "analysis/heads/composition.hpp"
+#include "analysis/heads/copying.hpp"
 #include "kernels/workers.hpp"
 #include "model/forward.hpp"
 #include "seeded_model.hpp"

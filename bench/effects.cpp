@@ -1,6 +1,6 @@
 // Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a table for
 // bench/README.md.
-#include "analysis/effects.hpp"
+#include "analysis/attribution/effects.hpp"
 
 #include <algorithm>
 #include <chrono>

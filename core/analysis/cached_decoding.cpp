@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/cache_cost.hpp"
+#include "analysis/theory/cache_cost.hpp"
 #include "model/generate.hpp"
 
 namespace attn {

@@ -1,5 +1,5 @@
-// A text decoded token by token with a cache that keeps less than all of it: fewer keys (analysis/eviction.hpp), or keys and
-// values in fewer bits (analysis/cache_rounding.hpp). The first tokens, the prompt, are read as the model reads them. Each
+// A text decoded token by token with a cache that keeps less than all of it: fewer keys (analysis/theory/eviction.hpp), or keys and
+// values in fewer bits (analysis/theory/cache_rounding.hpp). The first tokens, the prompt, are read as the model reads them. Each
 // later one, with the text's own tokens before it, attends in each layer to what the cache has kept by then.
 //
 // Positions stay those of the text. (StreamingLLM counts them within the cache.) Of a changed run each token is decoded
@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/cache_rounding.hpp"
-#include "analysis/eviction.hpp"
+#include "analysis/theory/cache_rounding.hpp"
+#include "analysis/theory/eviction.hpp"
 #include "attention/head_index.hpp"
 #include "model/forward.hpp"
 #include "model/token_rows.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/vectors.hpp"
+#include "analysis/linalg/vectors.hpp"
 
 namespace attn {
 

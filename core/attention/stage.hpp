@@ -82,7 +82,7 @@ enum class Stage {
     // What is measured.
     probability,  // [1, vocabulary], of the next token
     gradient,     // [n_q, n_k], of the loss with respect to a weight
-    head_score,   // [scores, 1], of one head (analysis/head_score.hpp)
+    head_score,   // [scores, 1], of one head (analysis/heads/head_score.hpp)
     cosine,       // [layers + 1, 1], between two residuals
     row_cosine,   // [layers, heads], between two rows of weights
     difference,   // [n_q, n_k], of two weights

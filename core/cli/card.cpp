@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "analysis/repeated_tokens.hpp"
+#include "analysis/heads/repeated_tokens.hpp"
 #include "cli/card_numbers.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/pronouns.hpp"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analysis/repeated_tokens.hpp"
+#include "analysis/heads/repeated_tokens.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/tokenizer.hpp"
 #include "kernels/workers.hpp"

@@ -2,7 +2,7 @@
 #include <catch_amalgamated.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/direct_attribution.hpp"
+#include "analysis/attribution/direct_attribution.hpp"
 #include "model/forward.hpp"
 #include "support/npz.hpp"
 #include "support/shared_data.hpp"

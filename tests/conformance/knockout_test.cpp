@@ -4,7 +4,7 @@
 #include <catch_amalgamated.hpp>
 #include <nlohmann/json.hpp>
 
-#include "analysis/effects.hpp"
+#include "analysis/attribution/effects.hpp"
 #include "io/safetensors.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/head_score.hpp"
+#include "analysis/heads/head_score.hpp"
 #include "app/command.hpp"
 #include "app/link_rows.hpp"
 #include "attention/head_index.hpp"

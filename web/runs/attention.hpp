@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/head_maps.hpp"
-#include "analysis/head_overview.hpp"
+#include "analysis/heads/head_maps.hpp"
+#include "analysis/heads/head_overview.hpp"
 #include "app/format.hpp"
 #include "app/looks.hpp"
 #include "attention/record.hpp"

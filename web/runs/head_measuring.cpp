@@ -1,6 +1,6 @@
 #include "runs/head_measuring.hpp"
 
-#include "analysis/repeated_tokens.hpp"
+#include "analysis/heads/repeated_tokens.hpp"
 
 namespace attn::app {
 

@@ -4,14 +4,15 @@
 #include <memory>
 #include <vector>
 
-#include "analysis/head_scores.hpp"
+#include "analysis/heads/head_scores.hpp"
 #include "model/forward.hpp"
 #include "runs/training_data.hpp"
 
 namespace attn::app {
 
 struct HeadPoint {
-    double induction = 0;  // stripe score over random tokens that come twice, analysis/repeated_tokens.hpp
+    double induction =
+        0;  // stripe score over random tokens that come twice, analysis/heads/repeated_tokens.hpp
     double previous_token = 0;  // over the probe
     double entropy = 0;         // nats, mean over the probe's rows
     bool operator==(const HeadPoint&) const = default;

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/head_roles.hpp"
+#include "analysis/heads/head_roles.hpp"
 
 namespace attn::app {
 

@@ -1,7 +1,7 @@
 // Explains what is measured: scores of heads, probabilities, cosines.
 #pragma once
 
-#include "analysis/head_score.hpp"
+#include "analysis/heads/head_score.hpp"
 #include "app/explained.hpp"
 #include "runs/attention.hpp"
 #include "subjects/explain.hpp"

@@ -1,5 +1,5 @@
 // Against the model run again, with what a head takes from one key made more and less.
-#include "analysis/attention_gradient.hpp"
+#include "analysis/attribution/attention_gradient.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Compares skipped tiles and costs with counting cell by cell, and with the formulas of the header written out.
-#include "analysis/attention_tiles.hpp"
+#include "analysis/theory/attention_tiles.hpp"
 
 #include <catch_amalgamated.hpp>
 

@@ -1,4 +1,4 @@
-#include "analysis/average_linkage.hpp"
+#include "analysis/linalg/average_linkage.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

@@ -1,5 +1,5 @@
 // Checks the directions of a form against NumPy, against the whole matrix, and by what defines them.
-#include "analysis/bilinear_form.hpp"
+#include "analysis/linalg/bilinear_form.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -1,5 +1,5 @@
 // Checks the classical network against its definition, and its capacity against what is known.
-#include "analysis/binary_memory.hpp"
+#include "analysis/theory/binary_memory.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

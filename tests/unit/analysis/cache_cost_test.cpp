@@ -1,4 +1,4 @@
-#include "analysis/cache_cost.hpp"
+#include "analysis/theory/cache_cost.hpp"
 
 #include "model/token_rows.hpp"
 #include "support/small_families.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/cache_rounding.hpp"
+#include "analysis/theory/cache_rounding.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

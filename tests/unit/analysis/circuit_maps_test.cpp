@@ -1,5 +1,5 @@
 // Against whole matrices in double, and against what a run of one or two tokens has for its scores.
-#include "analysis/circuit_maps.hpp"
+#include "analysis/heads/circuit_maps.hpp"
 
 #include "unit/analysis/whole_circuits.hpp"
 

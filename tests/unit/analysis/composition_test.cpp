@@ -1,5 +1,5 @@
 // Against products of whole matrices [d_model, d_model] in double, and against random ones.
-#include "analysis/composition.hpp"
+#include "analysis/heads/composition.hpp"
 
 #include "tensor/random.hpp"
 #include "unit/analysis/whole_circuits.hpp"

@@ -1,8 +1,8 @@
 // Against the whole matrix [tokens, tokens] of each head, in double: the traces of its powers are the sums of the powers of
 // its eigenvalues, which determines those that are not 0.
-#include "analysis/copying.hpp"
+#include "analysis/heads/copying.hpp"
 
-#include "analysis/eigenvalues.hpp"
+#include "analysis/linalg/eigenvalues.hpp"
 #include "tensor/random.hpp"
 #include "unit/analysis/whole_circuits.hpp"
 

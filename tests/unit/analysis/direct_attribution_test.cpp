@@ -1,5 +1,5 @@
 // Against the arithmetic gone through forwards: every norm at the statistics that it had, with and without one part.
-#include "analysis/direct_attribution.hpp"
+#include "analysis/attribution/direct_attribution.hpp"
 
 #include <cmath>
 #include <functional>

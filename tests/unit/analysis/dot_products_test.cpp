@@ -1,4 +1,4 @@
-#include "analysis/dot_products.hpp"
+#include "analysis/theory/dot_products.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "analysis/edge_estimates.hpp"
+#include "analysis/attribution/edge_estimates.hpp"
 
 #include <cmath>
 #include <tuple>
 
-#include "analysis/effects.hpp"
+#include "analysis/attribution/effects.hpp"
 #include "support/small_families.hpp"
 
 using namespace attn;

@@ -1,4 +1,4 @@
-#include "analysis/effects.hpp"
+#include "analysis/attribution/effects.hpp"
 
 #include "support/small_families.hpp"
 

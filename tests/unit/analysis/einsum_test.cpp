@@ -1,5 +1,5 @@
 // Checks Einstein sums against NumPy and against plain loops, and each text that is refused.
-#include "analysis/einsum.hpp"
+#include "analysis/linalg/einsum.hpp"
 
 #include <cmath>
 #include <map>

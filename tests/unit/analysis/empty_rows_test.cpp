@@ -1,4 +1,4 @@
-#include "analysis/empty_rows.hpp"
+#include "analysis/theory/empty_rows.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "analysis/eviction.hpp"
+#include "analysis/theory/eviction.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

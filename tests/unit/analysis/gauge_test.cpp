@@ -1,10 +1,10 @@
 // Checks that a gauge leaves every score as it is, up to a bound on its rounding.
-#include "analysis/gauge.hpp"
+#include "analysis/theory/gauge.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/bilinear_form.hpp"
+#include "analysis/linalg/bilinear_form.hpp"
 #include "support/numbers.hpp"
 #include "unit/analysis/eigen_svd.hpp"
 

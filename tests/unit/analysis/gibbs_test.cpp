@@ -1,10 +1,10 @@
 // Compares the numbers of a Gibbs distribution with long double, with each other, and with closed forms.
-#include "analysis/gibbs.hpp"
+#include "analysis/theory/gibbs.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/effective_keys.hpp"
+#include "analysis/theory/effective_keys.hpp"
 #include "unit/analysis/score_rows.hpp"
 
 using namespace attn;

@@ -1,11 +1,11 @@
-#include "analysis/head_overview.hpp"
+#include "analysis/heads/head_overview.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <limits>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "support/windowed_run.hpp"
 
 using namespace attn;

@@ -1,11 +1,11 @@
 // Checks what heads are named after: the measured scores against plain sums in double, the names, and the way to the
 // next best head.
-#include "analysis/head_roles.hpp"
+#include "analysis/heads/head_roles.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/head_overview.hpp"
+#include "analysis/heads/head_overview.hpp"
 #include "model/forward.hpp"
 #include "support/files.hpp"
 

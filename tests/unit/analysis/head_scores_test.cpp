@@ -1,4 +1,4 @@
-#include "analysis/head_scores.hpp"
+#include "analysis/heads/head_scores.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "analysis/head_similarity.hpp"
+#include "analysis/heads/head_similarity.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "analysis/head_writes.hpp"
+#include "analysis/heads/head_writes.hpp"
 
 #include <cmath>
 

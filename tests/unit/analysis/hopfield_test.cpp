@@ -1,11 +1,11 @@
 // Checks the modern Hopfield network: against long double, by central differences, and by what the paper proves of it.
-#include "analysis/hopfield.hpp"
+#include "analysis/theory/hopfield.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/pattern_plane.hpp"
-#include "analysis/query_moves.hpp"
+#include "analysis/theory/pattern_plane.hpp"
+#include "analysis/theory/query_moves.hpp"
 #include "support/numbers.hpp"
 #include "tensor/random.hpp"
 

@@ -1,10 +1,10 @@
-#include "analysis/least_change.hpp"
+#include "analysis/theory/least_change.hpp"
 
 #include <Eigen/Core>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/best_weight.hpp"
+#include "analysis/theory/best_weight.hpp"
 #include "tensor/random.hpp"
 #include "unit/analysis/eigen_svd.hpp"
 

@@ -1,6 +1,6 @@
 // Against PyTorch's autograd in float64 (tests/golden/model/generate.py), and against the model itself, run again with
 // a number moved.
-#include "analysis/logit_gradient.hpp"
+#include "analysis/attribution/logit_gradient.hpp"
 
 #include <array>
 

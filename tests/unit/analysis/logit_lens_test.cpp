@@ -1,5 +1,5 @@
 // Against the model itself with its last layers taken away, and against its own logits at the end.
-#include "analysis/logit_lens.hpp"
+#include "analysis/attribution/logit_lens.hpp"
 
 #include <regex>
 

@@ -1,4 +1,4 @@
-#include "analysis/mask_counts.hpp"
+#include "analysis/theory/mask_counts.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <set>

@@ -1,5 +1,5 @@
 // Checks metrics against NumPy, and what is refused.
-#include "analysis/metric.hpp"
+#include "analysis/theory/metric.hpp"
 
 #include <cmath>
 

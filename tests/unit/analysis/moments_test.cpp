@@ -1,4 +1,4 @@
-#include "analysis/moments.hpp"
+#include "analysis/linalg/moments.hpp"
 
 #include <array>
 #include <catch_amalgamated.hpp>

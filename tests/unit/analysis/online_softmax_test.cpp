@@ -1,6 +1,6 @@
 // Compares the walk over tiles with the two-pass softmax of attention/explain.hpp in double, with the record's own output,
 // and with what must hold after every tile.
-#include "analysis/online_softmax.hpp"
+#include "analysis/theory/online_softmax.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "analysis/pattern_fit.hpp"
+#include "analysis/theory/pattern_fit.hpp"
 
 #include <Eigen/Core>
 #include <catch_amalgamated.hpp>

@@ -1,4 +1,4 @@
-#include "analysis/position_schemes.hpp"
+#include "analysis/theory/position_schemes.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

@@ -1,5 +1,5 @@
 // Against the definition: no axis of another direction holds more, and softmax does not change.
-#include "analysis/query_key_plane.hpp"
+#include "analysis/theory/query_key_plane.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

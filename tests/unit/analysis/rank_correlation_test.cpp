@@ -1,4 +1,4 @@
-#include "analysis/rank_correlation.hpp"
+#include "analysis/linalg/rank_correlation.hpp"
 
 #include <catch_amalgamated.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Against whole matrices multiplied with each other.
-#include "analysis/rollout.hpp"
+#include "analysis/attribution/rollout.hpp"
 
 #include "support/small_families.hpp"
 

@@ -1,5 +1,5 @@
 // Checks the backward pass of a row: by central differences, and by the kernels' own backward pass.
-#include "analysis/row_gradient.hpp"
+#include "analysis/attribution/row_gradient.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

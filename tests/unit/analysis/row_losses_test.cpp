@@ -1,4 +1,4 @@
-#include "analysis/row_losses.hpp"
+#include "analysis/theory/row_losses.hpp"
 
 #include <cmath>
 

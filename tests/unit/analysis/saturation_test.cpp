@@ -1,4 +1,4 @@
-#include "analysis/saturation.hpp"
+#include "analysis/theory/saturation.hpp"
 
 #include <array>
 #include <catch_amalgamated.hpp>

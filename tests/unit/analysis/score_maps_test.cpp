@@ -1,5 +1,5 @@
 // Compares each map with another way to the same weights, in long double.
-#include "analysis/score_maps.hpp"
+#include "analysis/theory/score_maps.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "analysis/gibbs.hpp"
+#include "analysis/theory/gibbs.hpp"
 #include "tensor/random.hpp"
 
 namespace attn::test {

@@ -1,4 +1,4 @@
-#include "analysis/shortest_change.hpp"
+#include "analysis/theory/shortest_change.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

@@ -1,4 +1,4 @@
-#include "analysis/smaller_cache.hpp"
+#include "analysis/heads/smaller_cache.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "analysis/symmetric_eigen.hpp"
+#include "analysis/linalg/symmetric_eigen.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <catch_amalgamated.hpp>

@@ -1,5 +1,5 @@
 // Checks the furthest tokens along a direction against all of them, sorted.
-#include "analysis/token_directions.hpp"
+#include "analysis/heads/token_directions.hpp"
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>

@@ -4,7 +4,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "io/csv.hpp"
 #include "io/npy.hpp"
 #include "parts/svg.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "app/explained.hpp"
 #include "app/link.hpp"
 #include "app/table.hpp"

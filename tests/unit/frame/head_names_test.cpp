@@ -1,5 +1,5 @@
 // Checks that what was measured of heads can be seen and found: over the picture, in the palette, in the chooser.
-#include "analysis/head_roles.hpp"
+#include "analysis/heads/head_roles.hpp"
 #include "frame/palette.hpp"
 #include "unit/frame/screen.hpp"
 

@@ -3,7 +3,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/rank_correlation.hpp"
+#include "analysis/linalg/rank_correlation.hpp"
 #include "app/copied.hpp"
 #include "app/link.hpp"
 #include "support/small_families.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "analysis/dot_products.hpp"
-#include "analysis/moments.hpp"
+#include "analysis/linalg/moments.hpp"
+#include "analysis/theory/dot_products.hpp"
 #include "app/link.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"

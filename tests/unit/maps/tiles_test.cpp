@@ -4,7 +4,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "support/windowed_run.hpp"
 
 using namespace attn;

@@ -1,7 +1,7 @@
 // A run that continues another has the bits of a run of its own, and shares its memory where nothing is in the way.
 #include <cstring>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "model/forward.hpp"
 #include "models.hpp"
 #include "support/kernels.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "analysis/head_overview.hpp"
-#include "analysis/repeated_tokens.hpp"
+#include "analysis/heads/head_overview.hpp"
+#include "analysis/heads/repeated_tokens.hpp"
 #include "model/explain.hpp"
 #include "model/generate.hpp"
 #include "support/small_families.hpp"

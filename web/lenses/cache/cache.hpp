@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/cache_cost.hpp"
 #include "analysis/cached_decoding.hpp"
+#include "analysis/theory/cache_cost.hpp"
 #include "lenses/cache/decode_race.hpp"
 #include "lenses/cache/kept_head.hpp"
 #include "lenses/cache/state.hpp"

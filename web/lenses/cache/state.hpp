@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "analysis/cache_cost.hpp"
-#include "analysis/cache_rounding.hpp"
-#include "analysis/eviction.hpp"
+#include "analysis/theory/cache_cost.hpp"
+#include "analysis/theory/cache_rounding.hpp"
+#include "analysis/theory/eviction.hpp"
 #include "app/link_rows.hpp"
 
 namespace attn::app {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/eviction.hpp"
+#include "analysis/theory/eviction.hpp"
 
 namespace attn::app::cache_words {
 

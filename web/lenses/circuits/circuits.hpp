@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/composition.hpp"
-#include "analysis/copying.hpp"
-#include "analysis/query_key_plane.hpp"
+#include "analysis/heads/composition.hpp"
+#include "analysis/heads/copying.hpp"
+#include "analysis/theory/query_key_plane.hpp"
 #include "lenses/circuits/corpus_plane.hpp"
 #include "lenses/circuits/head_circuit.hpp"
 #include "lenses/lens.hpp"

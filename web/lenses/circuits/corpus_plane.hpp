@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/query_key_plane.hpp"
+#include "analysis/theory/query_key_plane.hpp"
 #include "attention/head_index.hpp"
 #include "runs/corpus_run.hpp"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/circuit_maps.hpp"
-#include "analysis/token_directions.hpp"
+#include "analysis/heads/circuit_maps.hpp"
+#include "analysis/heads/token_directions.hpp"
 
 namespace attn::app {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "analysis/query_key_plane.hpp"
+#include "analysis/theory/query_key_plane.hpp"
 #include "app/state.hpp"
 #include "widgets/plot.hpp"
 

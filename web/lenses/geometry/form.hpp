@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/bilinear_form.hpp"
-#include "analysis/token_directions.hpp"
+#include "analysis/heads/token_directions.hpp"
+#include "analysis/linalg/bilinear_form.hpp"
 #include "lenses/geometry/state.hpp"
 #include "subjects/subject.hpp"
 

@@ -2,8 +2,8 @@
 // are.
 #pragma once
 
-#include "analysis/gauge.hpp"
-#include "analysis/metric.hpp"
+#include "analysis/theory/gauge.hpp"
+#include "analysis/theory/metric.hpp"
 #include "app/matrix.hpp"
 #include "attention/explain.hpp"
 #include "subjects/shown_tokens.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/einsum.hpp"
+#include "analysis/linalg/einsum.hpp"
 #include "app/explained.hpp"
 #include "lenses/geometry/form.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/einsum.hpp"
-#include "analysis/metric.hpp"
+#include "analysis/linalg/einsum.hpp"
+#include "analysis/theory/metric.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "app/table.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/bilinear_form.hpp"
-#include "analysis/gauge.hpp"
+#include "analysis/linalg/bilinear_form.hpp"
+#include "analysis/theory/gauge.hpp"
 #include "app/command.hpp"
 #include "app/link_rows.hpp"
 #include "app/matrix.hpp"

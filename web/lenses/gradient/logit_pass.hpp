@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/logit_gradient.hpp"
+#include "analysis/attribution/logit_gradient.hpp"
 #include "attention/head_index.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"

@@ -1,4 +1,4 @@
-// The gradients of one row's loss as matrices that can be looked at: those of core/analysis/row_gradient, and those of
+// The gradients of one row's loss as matrices that can be looked at: those of core/analysis/attribution/row_gradient, and those of
 // X and W_Q, W_K, W_V where q, k and v are made of them.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/row_gradient.hpp"
+#include "analysis/attribution/row_gradient.hpp"
 #include "app/cell.hpp"
 #include "app/explained.hpp"
 #include "app/matrix.hpp"

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/average_linkage.hpp"
-#include "analysis/copying.hpp"
-#include "analysis/head_similarity.hpp"
-#include "analysis/head_writes.hpp"
+#include "analysis/heads/copying.hpp"
+#include "analysis/heads/head_similarity.hpp"
+#include "analysis/heads/head_writes.hpp"
+#include "analysis/linalg/average_linkage.hpp"
 #include "lenses/heads/shapes.hpp"
 #include "lenses/heads/smaller.hpp"
 #include "lenses/lens.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "analysis/smaller_cache.hpp"
+#include "analysis/heads/smaller_cache.hpp"
 #include "analysis/text_loss.hpp"
 #include "model/forward.hpp"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/vectors.hpp"
+#include "analysis/linalg/vectors.hpp"
 
 namespace attn::app {
 

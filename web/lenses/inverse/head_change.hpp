@@ -1,7 +1,7 @@
 // The least change of Q, K, W_Q or W_K with which cells of a head's map have the weights wished for, and what else it moves.
 //
 // With R rows that have wishes, each of these changes is of rank R at most. Let b_l and e_l be orthonormal vectors that span
-// the x_i and the q_i of these rows, and z the change that core/analysis/least_change finds, in blocks z_l:
+// the x_i and the q_i of these rows, and z the change that core/analysis/theory/least_change finds, in blocks z_l:
 //   q         Q′ = Q + Σ_i 1_i z_iᵀ           a block for each row;        f_j = k_j
 //   keys      K′ = K + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = the unit vector j, of the keys that may move
 //   W_Q       W′ = W + Σ_l b_l z_lᵀ           x_i = Σ_l blocks_l b_l;      f_j = k_j
@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/best_weight.hpp"
-#include "analysis/shortest_change.hpp"
+#include "analysis/theory/best_weight.hpp"
+#include "analysis/theory/shortest_change.hpp"
 #include "app/matrix.hpp"
 #include "attention/record.hpp"
 #include "model/network.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/pattern_fit.hpp"
+#include "analysis/theory/pattern_fit.hpp"
 #include "lenses/inverse/state.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/projections.hpp"

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "analysis/rank_correlation.hpp"
+#include "analysis/linalg/rank_correlation.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/chosen_row.hpp"

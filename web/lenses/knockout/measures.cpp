@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/rank_correlation.hpp"
+#include "analysis/linalg/rank_correlation.hpp"
 #include "app/format.hpp"
 
 namespace attn::app {

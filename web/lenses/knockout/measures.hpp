@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "analysis/direct_attribution.hpp"
-#include "analysis/edge_estimates.hpp"
-#include "analysis/effects.hpp"
+#include "analysis/attribution/direct_attribution.hpp"
+#include "analysis/attribution/edge_estimates.hpp"
+#include "analysis/attribution/effects.hpp"
 #include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
@@ -40,7 +40,7 @@ class HeadRemovals {
     double value() const { return runs_.value(); }
     // How far the target falls without it; nothing until its run is done.
     std::optional<double> fall(const HeadIndex& head) const;
-    // What it adds directly (analysis/direct_attribution.hpp); nothing until that is known, and for the parts of an
+    // What it adds directly (analysis/attribution/direct_attribution.hpp); nothing until that is known, and for the parts of an
     // encoder, whose way to the logit leads through others.
     std::optional<double> direct(const HeadIndex& head) const;
     std::optional<double> direct_of_mlp(

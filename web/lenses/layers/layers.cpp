@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "analysis/rank_correlation.hpp"
+#include "analysis/linalg/rank_correlation.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/explain.hpp"

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/attention_gradient.hpp"
-#include "analysis/direct_attribution.hpp"
-#include "analysis/effects.hpp"
-#include "analysis/logit_lens.hpp"
-#include "analysis/rollout.hpp"
+#include "analysis/attribution/attention_gradient.hpp"
+#include "analysis/attribution/direct_attribution.hpp"
+#include "analysis/attribution/effects.hpp"
+#include "analysis/attribution/logit_lens.hpp"
+#include "analysis/attribution/rollout.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/shown_tokens.hpp"
 #include "subjects/vocabulary.hpp"

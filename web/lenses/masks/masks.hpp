@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/empty_rows.hpp"
-#include "analysis/mask_counts.hpp"
-#include "analysis/row_losses.hpp"
+#include "analysis/theory/empty_rows.hpp"
+#include "analysis/theory/mask_counts.hpp"
+#include "analysis/theory/row_losses.hpp"
 #include "attention/mask_program.hpp"
 #include "attention/mask_terms.hpp"
 #include "lenses/lens.hpp"

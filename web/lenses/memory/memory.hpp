@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/binary_memory.hpp"
-#include "analysis/pattern_plane.hpp"
-#include "analysis/query_moves.hpp"
+#include "analysis/theory/binary_memory.hpp"
+#include "analysis/theory/pattern_plane.hpp"
+#include "analysis/theory/query_moves.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/memory/state.hpp"
 #include "subjects/chosen_row.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/position_schemes.hpp"
+#include "analysis/theory/position_schemes.hpp"
 #include "model/head_projection.hpp"
 #include "runs/attention.hpp"
 

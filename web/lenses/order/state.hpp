@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/position_schemes.hpp"
+#include "analysis/theory/position_schemes.hpp"
 #include "app/command.hpp"
 #include "app/link_rows.hpp"
 

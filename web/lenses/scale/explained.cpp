@@ -1,7 +1,7 @@
 // Explains the numbers of lens Scale.
 #include <cmath>
 
-#include "analysis/dot_products.hpp"
+#include "analysis/theory/dot_products.hpp"
 #include "app/format.hpp"
 #include "lenses/scale/scale.hpp"
 #include "subjects/explain.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/moments.hpp"
+#include "analysis/linalg/moments.hpp"
 #include "attention/record.hpp"
 
 namespace attn::app {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/moments.hpp"
+#include "analysis/linalg/moments.hpp"
 #include "attention/explain.hpp"
 #include "tensor/random.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/saturation.hpp"
+#include "analysis/theory/saturation.hpp"
 #include "attention/record.hpp"
 
 namespace attn::app {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/dot_products.hpp"
+#include "analysis/theory/dot_products.hpp"
 #include "app/format.hpp"
 #include "subjects/chosen_row.hpp"
 

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/effective_keys.hpp"
-#include "analysis/gibbs.hpp"
-#include "analysis/score_maps.hpp"
+#include "analysis/theory/effective_keys.hpp"
+#include "analysis/theory/gibbs.hpp"
+#include "analysis/theory/score_maps.hpp"
 #include "runs/attention.hpp"
 
 namespace attn::app {

@@ -1,5 +1,5 @@
 // Lens Tiles: fused attention step by step. The head's cells are cut into tiles; each tile of keys changes the running
-// maximum, sum and output of its queries (analysis/online_softmax.hpp), and in the end they are those of the naive order.
+// maximum, sum and output of its queries (analysis/theory/online_softmax.hpp), and in the end they are those of the naive order.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/attention_tiles.hpp"
-#include "analysis/online_softmax.hpp"
+#include "analysis/theory/attention_tiles.hpp"
+#include "analysis/theory/online_softmax.hpp"
 #include "lenses/lens.hpp"
 
 namespace attn::app {
@@ -21,7 +21,7 @@ inline constexpr Index tile_rows_shown = 8;
 
 struct TilesState {
     std::optional<TileSize> size = {};  // none: usual_tile_size of what is looked at
-    Index tile = 0;  // the one that was done last, among all (analysis/attention_tiles.hpp)
+    Index tile = 0;  // the one that was done last, among all (analysis/theory/attention_tiles.hpp)
     bool operator==(const TilesState&) const = default;
 };
 

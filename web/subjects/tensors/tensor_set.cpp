@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/head_maps.hpp"
+#include "analysis/heads/head_maps.hpp"
 #include "app/format.hpp"
 #include "maps/merged.hpp"
 #include "text/byte_level_tokens.hpp"

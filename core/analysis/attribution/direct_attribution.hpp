@@ -1,0 +1,127 @@
+// What each part of a model adds to a logit by what it writes into the residual stream: direct logit attribution
+// (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Every norm between a part and the logit is
+// held at the statistics that it had, which makes it a linear map, so that the parts add up to the logit. A masked
+// language head's activation is taken by its tangent, and what that leaves is a part of its own. Where interventions
+// changed the stream, or an attention's output behind W_O, the difference that they made is a part as well: below it, a
+// part still counts with what it wrote. Heads and MLPs count with what interventions left of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analysis/attribution/logit_lens.hpp"
+#include "analysis/attribution/token_shares.hpp"
+#include "model/block.hpp"
+
+namespace attn {
+
+enum class LogitPart : std::uint8_t {
+    token_embedding,
+    position_embedding,
+    segment_embedding,
+    embedding_norm,    // its bias, as of all norms here
+    embedding_change,  // by interventions on the stream before the first attention
+    head,
+    attention_bias,           // of W_O
+    attention_output_change,  // by interventions on what the heads and W_O gave
+    attention_norm,           // after an attention
+    attention_change,         // by interventions on the stream after it
+    mlp,                      // with its bias
+    mlp_norm,                 // after an MLP
+    mlp_change,               // by interventions on the stream after it
+    final_norm,
+    transform,  // the biases of a masked language head's dense layer and norm
+    bend,       // what its activation is beside its tangent
+    head_bias,
+};
+
+constexpr bool is_change(LogitPart part) {
+    return part == LogitPart::embedding_change || part == LogitPart::attention_output_change ||
+           part == LogitPart::attention_change || part == LogitPart::mlp_change;
+}
+
+struct LogitShare {
+    LogitPart part = LogitPart::token_embedding;
+    Index number = 0;  // of the attention, or of the first one of the block
+    Index head = 0;
+    double value = 0;
+    std::size_t direction = 0;
+};
+
+// Of the logit of a token in one row, in slices. Matrices multiply in f32, everything is added up in double.
+class DirectAttribution {
+  public:
+    // Fails if the vocabulary has no such token, or the text no such row.
+    static Result<DirectAttribution> start(std::shared_ptr<const Trace> trace, Index row, std::int32_t token);
+
+    bool step();  // a half of a block, from the last to the first; true while there is more to do
+    bool done() const { return places_.empty(); }
+    const Trace& trace() const { return *trace_; }
+    Index row() const { return row_; }
+    std::int32_t token() const { return token_; }
+    double logit() const { return logit_; }  // of the run
+
+    // Once done. In the order of the arithmetic.
+    const std::vector<LogitShare>& shares() const { return shares_; }
+    double sum() const;
+    double capped() const;  // the sum, under the cap of the logits where the model has one
+    // What the heads take from each token of their keys: their weight on it times its value. Together, the heads' shares,
+    // unless their outputs were changed.
+    const TokenShares& tokens() const { return tokens_; }
+
+    // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its attention
+    // writes. Empty for the parts of the head of the model.
+    std::span<const double> direction(const LogitShare& share) const { return directions_[share.direction]; }
+    // What one more of each number that the heads of an attention give adds to the logit, [heads · d_v].
+    std::span<const double> slopes(Index attention) const {
+        return slopes_[static_cast<std::size_t>(attention)];
+    }
+    // What the part writes, [d_model]; of a head, what it gives to W_O, [d_v].
+    std::span<const float> written(const LogitShare& share) const;
+
+  private:
+    DirectAttribution(std::shared_ptr<const Trace> trace, Index row, std::int32_t token);
+    void leave_head();
+    void leave_transform(const HeadTransform& transform);
+    void leave_attention(const StreamPlace& place);
+    void leave_mlp(const StreamPlace& place);
+    void leave_embedding();
+    Tensor embedded_row() const;  // as the arithmetic gives it
+    // Keeps the direction in which what a half gives reaches the logit; the way down goes on from the stream before it.
+    struct HalfRows {
+        const Tensor& before;  // the stream
+        const Tensor& output;
+        const Tensor& between;
+    };
+    struct HalfParts {
+        LogitPart change, norm;
+    };
+    void leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& rows,
+                    const HalfParts& parts);
+    // Whether interventions touch the row there: of a site, or of the stream.
+    bool is_changed(Index number, Site site) const;
+    bool is_changed(const StreamPlace& place) const;
+    // Adds what is there instead of what the arithmetic gave, if that is anything.
+    void add_change(LogitPart part, std::span<const float> there, const Tensor& given, Index number);
+    void add(LogitPart part, double value, Index number = 0, Index head = 0);
+    void add_written(LogitPart part, std::span<const float> written, Index number = 0);
+    const LayerTrace& layer(Index number) const;
+
+    std::shared_ptr<const Trace> trace_;
+    Index row_;
+    std::int32_t token_;
+    double logit_ = 0;
+    std::vector<StreamPlace> places_;  // those that are still to be left
+    std::vector<double> down_;         // the direction of the stream where the way down has got to
+    std::vector<std::vector<double>> directions_;  // of what parts write
+    std::vector<std::vector<double>> slopes_;      // of the attentions in the order of their numbers
+    std::vector<LogitShare> shares_;
+    std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // by their part and number
+    TokenShares tokens_;
+};
+
+}  // namespace attn

@@ -1,0 +1,57 @@
+#include "analysis/attribution/frozen_norm.hpp"
+
+#include <cmath>
+
+namespace attn {
+
+namespace {
+
+double mean_of(std::span<const double> values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return sum / static_cast<double>(values.size());
+}
+
+bool centres(const Norm& norm) { return norm.kind == Norm::Kind::layer; }
+double gain_of(const Norm& norm, std::size_t i) { return static_cast<double>(norm.gain.values()[i]); }
+
+}  // namespace
+
+FrozenNorm::FrozenNorm(const Norm& norm, std::span<const double> x) : norm_(&norm) {
+    const double mean = centres(norm) ? mean_of(x) : 0;
+    double squares = 0;
+    for (const double each : x) squares += (each - mean) * (each - mean);
+    deviation_ = std::sqrt(squares / static_cast<double>(x.size()) + norm.epsilon);
+}
+
+FrozenNorm::FrozenNorm(const Norm& norm, std::span<const float> x)
+    : FrozenNorm(norm, std::vector<double>(x.begin(), x.end())) {}
+
+std::vector<double> FrozenNorm::of(std::span<const double> y) const {
+    const double mean = centres(*norm_) ? mean_of(y) : 0;
+    std::vector<double> out;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        const double added = norm_->bias.size() > 0 ? static_cast<double>(norm_->bias.values()[i]) : 0;
+        out.push_back(gain_of(*norm_, i) * (y[i] - mean) / deviation_ + added);
+    }
+    return out;
+}
+
+std::vector<double> FrozenNorm::back(std::span<const double> direction) const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < direction.size(); ++i)
+        out.push_back(gain_of(*norm_, i) * direction[i] / deviation_);
+    if (!centres(*norm_)) return out;
+    const double mean = mean_of(out);
+    for (double& each : out) each -= mean;
+    return out;
+}
+
+double FrozenNorm::bias(std::span<const double> direction) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(norm_->bias.size()); ++i)
+        sum += direction[i] * static_cast<double>(norm_->bias.values()[i]);
+    return sum;
+}
+
+}  // namespace attn
