@@ -1,6 +1,7 @@
 # The target `site` runs this. It copies what changed, removes what is no longer part of the site, and writes
 # manifest.json with the size in bytes of every file, from which the page shows its loading progress.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/Version.cmake)
 
 file(GLOB styles ${SOURCE}/web/shell/*.css)
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
@@ -17,7 +18,7 @@ function(place folder)
 endfunction()
 
 file(MAKE_DIRECTORY ${SITE}/fonts)
-place("" ${PROGRAMS} ${wasm} ${SOURCE}/index.html ${styles} ${SCRIPTS} ${SOURCE}/LICENSE
+place("" ${PROGRAMS} ${wasm} ${styles} ${SCRIPTS} ${SOURCE}/LICENSE
     ${SOURCE}/web/third_party_licences.txt)
 place(fonts/ ${FONTS})
 foreach(model IN LISTS models)
@@ -25,6 +26,13 @@ foreach(model IN LISTS models)
     file(MAKE_DIRECTORY ${SITE}/${folder})
     place(${folder}/ ${SOURCE}/${model})
 endforeach()
+
+# The page says its version among its keys. Elsewhere a new commit changes nothing, so that no program is linked anew.
+version_text(version ${SOURCE} ${VERSION})
+file(READ ${SOURCE}/index.html page)
+string(REPLACE "<!-- version -->" "${version}" page "${page}")
+file(CONFIGURE OUTPUT ${SITE}/index.html CONTENT "${page}" @ONLY)
+list(APPEND kept index.html)
 
 file(GLOB_RECURSE present RELATIVE ${SITE} ${SITE}/*)
 set(sizes)

@@ -25,7 +25,7 @@ list(TRANSFORM ATTN_VARIANTS PREPEND explorer- OUTPUT_VARIABLE programs)
 list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
 add_custom_target(site ALL
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DSITE=${PROJECT_SOURCE_DIR}/build/site
-        "-DPROGRAMS=${program_files}" "-DSCRIPTS=${scripts};${tokenizers}" "-DFONTS=${ATTN_FONTS}"
+        -DVERSION=${PROJECT_VERSION} "-DPROGRAMS=${program_files}" "-DSCRIPTS=${scripts};${tokenizers}" "-DFONTS=${ATTN_FONTS}"
         -P ${CMAKE_CURRENT_LIST_DIR}/AssembleSite.cmake
     DEPENDS ${programs} ${scripts} ${tokenizers}
     VERBATIM)

@@ -11,6 +11,7 @@
 #include "cli/tokenizer.hpp"
 #include "cli/trace_files.hpp"
 #include "cli/training.hpp"
+#include "cli/version.hpp"
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 
@@ -38,6 +39,8 @@ constexpr std::string_view usage = R"(usage:
       Prints the ids of the file's text by a tokenizer.json or a .gguf file, on one line.
   attn conformance DIR...
       Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
+  attn --version
+      Prints the version and the commit that the program was built from.
 
 MODEL is a folder as it lies on a model hub: config.json, and model.safetensors or
 model.safetensors.index.json with the files that it names. To trace and generate, also a .gguf file, or the
@@ -224,6 +227,10 @@ int main(int count, char** values) {
         return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);
     if (words.front() == "--help" || words.front() == "-h") {
         std::fwrite(usage.data(), 1, usage.size(), stdout);
+        return success;
+    }
+    if (words.front() == "--version") {
+        std::printf("attn %s\n", std::string(version()).c_str());
         return success;
     }
     return refuse({"there is no command " + words.front()});

@@ -74,11 +74,12 @@ test('a page that has no room for a larger size keeps its own', { fine: true }, 
     await page.evaluate(() => localStorage.removeItem('text size'));
 });
 
-test('a question mark lists the keys, and the palette gives the focus back', { fine: true }, async (explorer) => {
+test('a question mark lists the keys and the version, and the palette gives the focus back', { fine: true }, async (explorer) => {
     const { page } = explorer;
     await page.locator('#stage').focus();
     await page.keyboard.press('?');
     assert.ok(await page.locator('#keys-dialog').isVisible());
+    assert.match(await page.locator('#keys-dialog .small').innerText(), /^Attention Explorer \d+\.\d+\.\d+( · [0-9a-f]{8,})?$/);
     await page.keyboard.press('Escape');
     await page.locator('#find').focus();
     await page.keyboard.press('Enter');

@@ -15,6 +15,7 @@
 using namespace attn;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
+using Catch::Matchers::Matches;
 using Catch::Matchers::StartsWith;
 using test::Folder;
 using test::Outcome;
@@ -28,11 +29,13 @@ std::string golden(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("attn without a command, with a wrong one, and with --help", "[cli]") {
+TEST_CASE("attn without a command, with a wrong one, with --help and with --version", "[cli]") {
     CHECK(run("").code == 2);
     CHECK_THAT(run("").text, StartsWith("usage:"));
     CHECK(run("--help").code == 0);
     CHECK_THAT(run("--help").text, ContainsSubstring("attn generate MODEL"));
+    CHECK(run("--version").code == 0);
+    CHECK_THAT(run("--version").text, Matches(R"(attn \d+\.\d+\.\d+( · [0-9a-f]{8,})?\n)"));
     CHECK(run("fly").code == 2);
     CHECK(run("fly").text == "attn: there is no command fly; attn --help explains\n");
 }
