@@ -131,6 +131,20 @@ await hubTest('kept, it opens without the network, from its link and from the li
     assert.equal((await explorer.state()).model, link, 'it is still open');
 });
 
+await hubTest('what the browser has cleared is said to be gone, and fetched again', {}, async (explorer, hub, commit) => {
+    await fetchIt(explorer);
+    await isRight(explorer, `hub:${name}@${commit}`);
+    await menu(explorer);
+    const open = explorer.page.getByRole('button', { name: `Open ${name}`, exact: true });
+    await open.waitFor();
+    await explorer.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry('hub', { recursive: true }));
+    await open.click();
+    isSentence(await until(explorer, 'hub-fault', /^openai-community\/gpt2 is no longer kept whole on this machine: fetch it again\.$/));
+    await explorer.until('the list to be empty', () => shows(explorer, 'hub-kept'), (shown) => !shown);
+    await fetchIt(explorer);
+    await explorer.until('it to be kept', () => kept(explorer), (all) => 'kept.json' in (all[`${name}@${commit}`] ?? {}));
+});
+
 await hubTest('a link asks before anything is fetched', { start: false }, async (explorer, hub, commit) => {
     const link = `hub:${name}@${commit}`, fragment = `v=1&subject=sentence&text=${encodeURIComponent(tiny.text)}&model=${encodeURIComponent(link)}`;
     await explorer.open(explorer.variant, fragment);

@@ -180,7 +180,10 @@ export class Fetching {
                     await this.#keep(kept, file);
                 }
                 await kept.finish(this.plan);
-                return await kept.entries(this.plan);
+                return await kept.entries(this.plan).catch((error) => {
+                    this.#checked.clear();  // what has gone since is fetched again
+                    throw error;
+                });
             } catch (error) {
                 if (!(error instanceof Told)) {
                     throw error;

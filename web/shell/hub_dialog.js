@@ -114,14 +114,14 @@ export class HubDialog {
      */
     async openLink(link, place) {
         this.#asked?.answer(true);  // the page has gone on to another link, and waits for that one's model
-        const kept = await this.#keeping();
-        const [found, ...older] = (await kept?.list() ?? []).filter(({ plan, whole }) => whole && isFor(plan, place)).sort((a, b) => b.since - a.since);
-        if (kept && found) {
+        const [found, ...older] = (await this.#listed()).filter(({ plan, whole }) => whole && isFor(plan, place)).sort((a, b) => b.since - a.since);
+        const entries = found && await this.#entries(found.plan);
+        if (entries) {
             if (!place.revision) {
                 const of = older.length > 0 ? `, the newest of ${older.length + 1} that are kept` : '';
                 this.#notices.info(`The link names no commit: ${shownNameOf(place)} opens as kept on this machine on ${new Date(found.since).toLocaleDateString('en', { dateStyle: 'medium' })}, commit ${found.plan.commit.slice(0, 7)}${of}.`);
             }
-            return this.#models.open(await kept.entries(found.plan), { awaited: true, link, shown: shownNameOf(place) });
+            return this.#models.open(entries, { awaited: true, link, shown: shownNameOf(place) });
         }
         return new Promise((resolve) => {
             const answer = (/** @type {boolean} */ open) => {
@@ -136,6 +136,30 @@ export class HubDialog {
     /** Null where this browser keeps nothing. */
     #keeping() {
         return this.#store ??= Kept.open();
+    }
+
+    /** What is kept; nothing where the browser does not list it, and the dialog says why. */
+    async #listed() {
+        try {
+            return await (await this.#keeping())?.list() ?? [];
+        } catch (error) {
+            this.#fault(reasonOf(error));
+            return [];
+        }
+    }
+
+    /**
+     * The files of a kept model; null where another tab has deleted some of them, which the dialog says.
+     *
+     * @param {Plan} plan
+     */
+    async #entries(plan) {
+        try {
+            return await (await this.#keeping())?.entries(plan) ?? null;
+        } catch (error) {
+            this.#fault(reasonOf(error));
+            return null;
+        }
     }
 
     #closed() {
@@ -193,7 +217,7 @@ export class HubDialog {
     }
 
     async #listKept() {
-        const models = await (await this.#keeping())?.list() ?? [];
+        const models = await this.#listed();
         element('hub-kept-list').replaceChildren(...models.map((model) => keptModel(model, {
             open: () => this.#openKept(model),
             remove: () => this.#remove(model.plan),
@@ -292,7 +316,7 @@ export class HubDialog {
         const plan = { ...repository, asked: place.repository, revision: place.revision, file: choice.file, files: choice.files };
         const refusal = tooLarge(choice) ?? await this.#refusal(plan);
         const kept = await this.#keeping();
-        const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...place, file: plan.file }));
+        const here = (await this.#listed()).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...place, file: plan.file }));
         const total = sizeOf(choice.files), rest = total - (here?.here ?? 0);
         const room = await kept?.room() ?? 0;
         return () => {
@@ -333,12 +357,16 @@ export class HubDialog {
 
     /** @param {KeptModel} model */
     async #openKept({ plan, whole }) {
-        const kept = await this.#keeping();
-        if (!kept || !whole) {
+        if (!whole) {
             await this.#start(plan);
             return;
         }
-        this.#open(plan, await kept.entries(plan));
+        const entries = await this.#entries(plan);
+        if (!entries) {
+            await this.#listKept();
+            return;
+        }
+        this.#open(plan, entries);
         this.#dialog.close();
     }
 
@@ -376,7 +404,7 @@ export class HubDialog {
     /** @param {Plan} plan */
     async #start(plan) {
         const kept = await this.#keeping();
-        const here = (await kept?.list() ?? []).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...plan, revision: plan.commit }));
+        const here = (await this.#listed()).find((each) => each.plan.commit === plan.commit && isFor(each.plan, { ...plan, revision: plan.commit }));
         if (here?.whole) {
             await this.#openKept(here);
             return;

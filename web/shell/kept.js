@@ -3,6 +3,7 @@
 
 import { Told } from './file_chunks.js';
 import { isCommit, nameOf } from './hub.js';
+import { reasonOf } from './reason.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
@@ -54,8 +55,13 @@ function told(name, message, what) {
     }
     return new Told(name === 'NoModificationAllowedError' || name === 'InvalidModificationError'
         ? `${what} is in use in another tab: close it there, then go on.`
-        : `${what} could not be kept: the browser says “${message}”.`);
+        : `${what} could not be kept: the browser says “${message.replace(/\.$/, '')}”.`);
 }
+
+/**
+ * The folder of all models. It is asked for each time: a browser may clear it, and one in hand is then no folder any more.
+ */
+const hubFolder = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
 
 /**
  * @param {FileSystemDirectoryHandle} folder
@@ -73,23 +79,18 @@ async function planIn(folder, name) {
 }
 
 export class Kept {
-    #root;
     #worker;
 
-    /**
-     * @param {FileSystemDirectoryHandle} root
-     * @param {Worker} worker
-     */
-    constructor(root, worker) {
-        this.#root = root;
+    /** @param {Worker} worker */
+    constructor(worker) {
         this.#worker = worker;
     }
 
     /** Null where this browser keeps no files, as in some private windows. */
     static async open() {
         try {
-            const root = await (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
-            const kept = new Kept(root, new Worker(new URL('kept_worker.js', import.meta.url), { type: 'module' }));
+            await hubFolder();
+            const kept = new Kept(new Worker(new URL('kept_worker.js', import.meta.url), { type: 'module' }));
             return await kept.#ask('able', {}, '') ? kept : null;
         } catch {
             return null;
@@ -119,23 +120,39 @@ export class Kept {
         });
     }
 
-    /** @returns {Promise<KeptModel[]>} by their names */
+    /**
+     * The models by their names. Throws Told where the browser does not list them.
+     *
+     * @returns {Promise<KeptModel[]>}
+     */
     async list() {
-        /** @type {KeptModel[]} */
-        const models = [];
-        for await (const folder of this.#root.values()) {
-            if (folder.kind === 'directory') {
-                const finished = await planIn(folder, done);
-                const found = finished ?? await planIn(folder, planned);
-                if (found) {
-                    const { plan, since } = found;
-                    const sizes = await Promise.all(plan.files.map(async ({ path, size }) => Math.min(await this.#sizeIn(folder, path), size)));
-                    const whole = finished !== null && plan.files.every(({ size }, i) => sizes[i] === size);
-                    models.push({ plan, whole, since, here: sizes.reduce((sum, size) => sum + size, 0) });
-                }
+        try {
+            /** @type {KeptModel[]} */
+            const models = [];
+            for await (const folder of (await hubFolder()).values()) {
+                const model = folder.kind === 'directory' ? await this.#modelIn(folder) : null;
+                models.push(...model ? [model] : []);
             }
+            return models.sort((a, b) => nameOf(a.plan).localeCompare(nameOf(b.plan)));
+        } catch (error) {
+            throw new Told(`The models kept on this machine could not be listed: the browser says “${reasonOf(error).replace(/\.$/, '')}”.`);
         }
-        return models.sort((a, b) => nameOf(a.plan).localeCompare(nameOf(b.plan)));
+    }
+
+    /**
+     * @param {FileSystemDirectoryHandle} folder
+     * @returns {Promise<KeptModel | null>}
+     */
+    async #modelIn(folder) {
+        const finished = await planIn(folder, done);
+        const found = finished ?? await planIn(folder, planned);
+        if (!found) {
+            return null;
+        }
+        const { plan, since } = found;
+        const sizes = await Promise.all(plan.files.map(async ({ path, size }) => Math.min(await this.#sizeIn(folder, path), size)));
+        const whole = finished !== null && plan.files.every(({ size }, i) => sizes[i] === size);
+        return { plan, whole, since, here: sizes.reduce((sum, size) => sum + size, 0) };
     }
 
     /**
@@ -151,29 +168,36 @@ export class Kept {
     }
 
     /**
-     * The files of a whole model, as if they had been dropped.
+     * The files of a whole model, as if they had been dropped. Throws Told where one is no longer there.
      *
      * @param {Plan} plan
      * @returns {Promise<Entry[]>}
      */
     async entries(plan) {
         const name = plan.repository.split('/').at(-1);
-        const folder = await this.#root.getDirectoryHandle(folderOf(plan));
-        return Promise.all(plan.files.map(async ({ path }) => ({
-            path: `${name}/${path}`,
-            file: await (await folder.getFileHandle(encodeURIComponent(path))).getFile(),
-        })));
+        try {
+            const folder = await (await hubFolder()).getDirectoryHandle(folderOf(plan));
+            return await Promise.all(plan.files.map(async ({ path }) => ({
+                path: `${name}/${path}`,
+                file: await (await folder.getFileHandle(encodeURIComponent(path))).getFile(),
+            })));
+        } catch {
+            throw new Told(`${plan.repository} is no longer kept whole on this machine: fetch it again.`);
+        }
     }
 
     /** @param {Plan} plan */
     async remove(plan) {
         try {
-            const folder = await this.#root.getDirectoryHandle(folderOf(plan));
+            const hub = await hubFolder();
+            const folder = await hub.getDirectoryHandle(folderOf(plan));
             await folder.removeEntry(done).catch(() => {});  // first: what is half deleted is not opened
-            await this.#root.removeEntry(folderOf(plan), { recursive: true });
+            await hub.removeEntry(folderOf(plan), { recursive: true });
         } catch (error) {
             const { name, message } = /** @type {Error} */ (error);
-            throw told(name, message, plan.repository);
+            if (name !== 'NotFoundError') {  // else it is gone already
+                throw told(name, message, plan.repository);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import test, { after } from 'node:test';
 import { TestHub } from '../../browser/lib/hub.mjs';
 import { Fetching } from '../../../web/shell/fetching.js';
+import { Told } from '../../../web/shell/file_chunks.js';
 import { Hub, placeOf } from '../../../web/shell/hub.js';
 import { choicesOf } from '../../../web/shell/hub_choice.js';
 import { Kept } from '../../../web/shell/kept.js';
@@ -14,6 +15,7 @@ class Disk {
     /** @type {Map<string, Buffer>} by their paths */
     files = new Map();
     clock = 0;
+    cleared = 0;  // how often
     /** @type {Map<string, number>} */
     changed = new Map();
 
@@ -26,13 +28,22 @@ class Disk {
         this.changed.set(path, ++this.clock);
     }
 
+    // What a browser does to a site's data. No handle on a folder of before leads anywhere then.
+    clear() {
+        this.files.clear();
+        ++this.cleared;
+    }
+
     folder(path) {
-        const disk = this;
+        const disk = this, { cleared } = this;
         const inside = (name) => `${path}/${name}`;
         const absent = () => { throw new DOMException('it is not there', 'NotFoundError'); };
         return {
             kind: 'directory',
             async getDirectoryHandle(name, { create = false } = {}) {
+                if (disk.cleared !== cleared) {
+                    absent();
+                }
                 return create || [...disk.files.keys()].some((each) => each.startsWith(`${inside(name)}/`)) ? disk.folder(inside(name)) : absent();
             },
             async getFileHandle(name, { create = false } = {}) {
@@ -52,6 +63,9 @@ class Disk {
                 }
             },
             async* values() {
+                if (disk.cleared !== cleared) {
+                    absent();
+                }
                 const names = [...disk.files.keys()].filter((each) => each.startsWith(`${path}/`)).map((each) => each.slice(path.length + 1).split('/')[0]);
                 for (const name of new Set(names)) {
                     yield disk.folder(inside(name));
@@ -204,4 +218,45 @@ test('models are listed with the time since when they are whole', async () => {
     const all = await kept.list();
     assert.equal(all.length, 2);
     assert.ok(all.find((each) => each.plan.commit === later.commit).since > since);
+});
+
+test('once the browser has cleared what is kept, nothing is listed, and a model is fetched and kept anew', async () => {
+    const { there, files, kept, plan, fetching, weights } = await begun();
+    await fetching.entries();
+    assert.equal((await kept.list()).length, 1);
+    disk.clear();
+    assert.deepEqual(await kept.list(), []);
+    await kept.remove(plan);  // it is gone already
+    await assert.rejects(kept.entries(plan), new Told('org/name is no longer kept whole on this machine: fetch it again.'));
+    const anew = new Fetching(new Hub(there.address), kept, plan, () => {});
+    assert.equal((await anew.entries()).length, 3);
+    assert.equal(hashOf(disk.files.get(weights)), hashOf(files['model.safetensors']));
+});
+
+test('what goes as soon as it is fetched is said, and fetched again', async () => {
+    const { kept, plan, fetching } = await begun();
+    const { finish } = kept;
+    kept.finish = async (...given) => {
+        await finish.apply(kept, given);
+        disk.clear();
+    };
+    const entries = fetching.entries();
+    assert.match((await stands(fetching)).message, /^org\/name is no longer kept whole on this machine: fetch it again\.$/);
+    kept.finish = finish;
+    fetching.resume();
+    assert.equal((await entries).length, 3);
+    assert.ok((await kept.list())[0].whole);
+    assert.equal((await kept.entries(plan)).length, 3);
+});
+
+test('a list that the browser refuses is one sentence', async () => {
+    const { kept } = await begun();
+    const { storage } = navigator;
+    const { getDirectory } = storage;
+    storage.getDirectory = async () => { throw new DOMException('A requested file or directory could not be found.', 'NotFoundError'); };
+    try {
+        await assert.rejects(kept.list(), new Told('The models kept on this machine could not be listed: the browser says “A requested file or directory could not be found”.'));
+    } finally {
+        storage.getDirectory = getDirectory;
+    }
 });
