@@ -86,12 +86,6 @@ class LogitGradient {
     bool is_changed(Index number, Site site) const;
     void add_back(std::span<const Linear> linears, MatrixView<float> d_outputs,
                   MatrixView<float> d_input) const;
-    // What the half gave and what the residual before it gets of `d`, which becomes the latter: [rows, d_model].
-    Tensor leave_half_back(const AfterHalf& norms, const Tensor& output, const Tensor& between, Range tokens,
-                           MatrixView<float> d) const;
-    // ∂L/∂ what the MLP read, of ∂L/∂ what it gave.
-    void mlp_back(const Mlp& mlp, ConstMatrix input, ConstMatrix d_output, MatrixView<float> d_input) const;
-    void experts_back(const Slice& slice, ConstMatrix d_output, MatrixView<float> d_input) const;
     // Through the norms of Q and K, of the rows of d_qkv.
     void normalise_qk_back(const Slice& slice, MatrixView<float> d_qkv) const;
 
