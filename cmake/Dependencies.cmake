@@ -1,4 +1,5 @@
-# Libraries of pinned versions: from the system or the cache folder if they are there, otherwise from upstream.
+# Libraries of pinned versions: from the system or the cache folder if they are there, otherwise from upstream, where a hash
+# names what a tag could be moved away from.
 include(FetchContent)
 include(CacheFolder)
 
@@ -25,7 +26,8 @@ endfunction()
 if(EXISTS /usr/include/eigen3/Eigen/Core)
     header_library(Eigen3::Eigen /usr/include/eigen3)
 else()
-    fetch(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git GIT_TAG 3.4.0 GIT_SHALLOW ON)
+    fetch(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git
+        GIT_TAG 3147391d946bb4b6c68edd901f2add6ac1f31f8c)  # 3.4.0
     header_library(Eigen3::Eigen ${eigen_SOURCE_DIR})
 endif()
 
@@ -36,7 +38,8 @@ if(EXISTS /usr/include/nlohmann/json.hpp)
     file(CREATE_LINK /usr/include/nlohmann ${CMAKE_BINARY_DIR}/include/nlohmann SYMBOLIC)
     header_library(nlohmann_json::nlohmann_json ${CMAKE_BINARY_DIR}/include)
 else()
-    fetch(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git GIT_TAG v3.11.3 GIT_SHALLOW ON)
+    fetch(nlohmann_json GIT_REPOSITORY https://github.com/nlohmann/json.git
+        GIT_TAG 9cca280a4d0ccf0c08f47a99aa71d1b0e52f8d03)  # v3.11.3
     header_library(nlohmann_json::nlohmann_json ${nlohmann_json_SOURCE_DIR}/include)
 endif()
 target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTION)
@@ -44,7 +47,8 @@ target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTI
 # zlib 1.3.1 inflates and deflates. It is compiled as C++, which it nearly is; that spares the
 # project a second language.
 use_folder(ZLIB ${ATTN_CACHE}/zlib-1.3.1)
-fetch(zlib GIT_REPOSITORY https://github.com/madler/zlib.git GIT_TAG v1.3.1 GIT_SHALLOW ON)
+fetch(zlib GIT_REPOSITORY https://github.com/madler/zlib.git
+    GIT_TAG 51b7f2abdade71cd9bb0e7a373ef2610ec6f9daf)  # v1.3.1
 set(zlib adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c)
 list(TRANSFORM zlib PREPEND ${zlib_SOURCE_DIR}/)
 set_source_files_properties(${zlib} PROPERTIES LANGUAGE CXX)
@@ -56,7 +60,8 @@ set_target_properties(zlib_core PROPERTIES UNITY_BUILD OFF)
 
 # Catch2 as its single amalgamated file, which compiles ten times as fast as the many.
 use_folder(CATCH2 ${ATTN_CACHE}/catch2-3.7.1)
-fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git GIT_TAG v3.7.1 GIT_SHALLOW ON)
+fetch(catch2 GIT_REPOSITORY https://github.com/catchorg/Catch2.git
+    GIT_TAG fa43b77429ba76c462b1898d6cd2f2d7a9416b14)  # v3.7.1
 add_library(catch2_amalgamated STATIC EXCLUDE_FROM_ALL ${catch2_SOURCE_DIR}/extras/catch_amalgamated.cpp)
 target_include_directories(catch2_amalgamated SYSTEM PUBLIC ${catch2_SOURCE_DIR}/extras)
 target_compile_options(catch2_amalgamated PRIVATE -O0)  # like the tests, whose precompiled header it makes
@@ -66,7 +71,8 @@ target_precompile_headers(catch2_amalgamated PRIVATE <catch_amalgamated.hpp> <nl
 
 # Dear ImGui. The tests draw with it too, natively, without a picture; its backends are for the page alone.
 use_folder(IMGUI ${ATTN_CACHE}/imgui-1.92.2b)
-fetch(imgui GIT_REPOSITORY https://github.com/ocornut/imgui.git GIT_TAG v1.92.2b GIT_SHALLOW ON)
+fetch(imgui GIT_REPOSITORY https://github.com/ocornut/imgui.git
+    GIT_TAG 45acd5e0e82f4c954432533ae9985ff0e1aad6d5)  # v1.92.2b
 add_library(imgui STATIC EXCLUDE_FROM_ALL
     ${imgui_SOURCE_DIR}/imgui.cpp ${imgui_SOURCE_DIR}/imgui_draw.cpp
     ${imgui_SOURCE_DIR}/imgui_tables.cpp ${imgui_SOURCE_DIR}/imgui_widgets.cpp)
