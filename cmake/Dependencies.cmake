@@ -44,8 +44,8 @@ else()
 endif()
 target_compile_definitions(nlohmann_json::nlohmann_json INTERFACE JSON_NOEXCEPTION)
 
-# zlib 1.3.1 inflates and deflates. It is compiled as C++, which it nearly is; that spares the
-# project a second language.
+# zlib 1.3.1 inflates and deflates. It is compiled as C++, which it nearly is; that spares the project a second language. Its
+# functions have names of their own (z_inflate), for the installed core may be linked beside another zlib.
 use_folder(ZLIB ${ATTN_CACHE}/zlib-1.3.1)
 fetch(zlib GIT_REPOSITORY https://github.com/madler/zlib.git
     GIT_TAG 51b7f2abdade71cd9bb0e7a373ef2610ec6f9daf)  # v1.3.1
@@ -54,7 +54,7 @@ list(TRANSFORM zlib PREPEND ${zlib_SOURCE_DIR}/)
 set_source_files_properties(${zlib} PROPERTIES LANGUAGE CXX)
 add_library(zlib_core STATIC ${zlib})
 target_include_directories(zlib_core SYSTEM PUBLIC ${zlib_SOURCE_DIR})
-target_compile_definitions(zlib_core PRIVATE NO_GZIP register= PUBLIC ZLIB_CONST)
+target_compile_definitions(zlib_core PRIVATE NO_GZIP register= PUBLIC ZLIB_CONST Z_PREFIX)
 target_compile_options(zlib_core PRIVATE -O2)
 set_target_properties(zlib_core PROPERTIES UNITY_BUILD OFF)
 

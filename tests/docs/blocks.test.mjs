@@ -18,7 +18,7 @@ const reasons = new Map([
     ['serves until Ctrl+C', /^tools\/serve$/m],
     ['runs every test, this one among them', /^tools\/test$/m],
     ['needs PyTorch and a model of the hub', /from_pretrained\(/],
-    ['builds the program that the blocks below run', /^cmake --build /m],
+    ['builds the project', /^cmake --build /m],
 ]);
 
 // Returns the blocks of a page: their language, text, line and the reason not to run them.

@@ -1,0 +1,17 @@
+# Installs BUILD into a folder, builds the program beside it against that folder, as BUILD is built, and runs it.
+cmake_minimum_required(VERSION 3.25)
+set(work ${BUILD}/install_test)
+file(REMOVE_RECURSE ${work})
+function(step)
+    execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE said)
+    set(said "${said}" PARENT_SCOPE)
+endfunction()
+step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
+step(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix
+    -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_FLAGS=${FLAGS}")
+step(${CMAKE_COMMAND} --build ${work}/build)
+step(${work}/build/three_tokens)
+set(expected "1.000 0.000 0.000 \n0.330 0.670 0.000 \n0.248 0.248 0.503 \n")
+if(NOT said STREQUAL expected)
+    message(FATAL_ERROR "three_tokens says\n${said}")
+endif()
