@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "widgets/vector_picture.hpp"
+
 namespace attn::ui {
 
 namespace {
@@ -76,6 +78,7 @@ void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, Im
     const int first = list->VtxBuffer.Size;
     const std::string drawn = shortened(text, width);
     draw_text(list, from, colour, drawn);
+    if (VectorPicture* picture = VectorPicture::of(list)) picture->rotate_last_text(at, angle);
     const float c = std::cos(angle), s = std::sin(angle);
     const ImVec2 mouse = ImGui::GetMousePos(), away{mouse.x - at.x, mouse.y - at.y};
     const float along = c * away.x + s * away.y, below = c * away.y - s * away.x;

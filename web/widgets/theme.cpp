@@ -10,6 +10,7 @@
 
 #include "widgets/contrast.hpp"
 #include "widgets/script.hpp"
+#include "widgets/vector_picture.hpp"
 
 namespace attn::ui {
 
@@ -214,6 +215,11 @@ void add_fallback_glyphs(const ImFontLoader* loader) {
     }
 }
 
+Face face_now() {
+    const auto found = std::ranges::find(faces.fonts, ImGui::GetFont());
+    return found == faces.fonts.end() ? Face::regular : static_cast<Face>(found - faces.fonts.begin());
+}
+
 Type::Type(Face face, float size) { ImGui::PushFont(faces.fonts[static_cast<std::size_t>(face)], size); }
 Type::~Type() { ImGui::PopFont(); }
 
@@ -257,6 +263,8 @@ std::string as_drawn(std::string_view text) {
 }
 
 void text_item(std::string_view text) {
+    if (VectorPicture* picture = VectorPicture::of(ImGui::GetWindowDrawList()))
+        picture->text(ImGui::GetCursorScreenPos(), ImGui::GetColorU32(ImGuiCol_Text), text);
     std::string room;
     text = drawn_in(text, room);
     ImGui::TextUnformatted(text.data(), text.data() + text.size());
@@ -295,6 +303,7 @@ std::string wrapped(std::string_view text, float width) {
 }
 
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
+    if (VectorPicture* picture = VectorPicture::of(list)) picture->text(at, colour, text);
     std::string room;
     text = drawn_in(text, room);
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());

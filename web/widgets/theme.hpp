@@ -48,6 +48,7 @@ class Type {                                            // sets a face and size 
     Type(const Type&) = delete;
     Type& operator=(const Type&) = delete;
 };
+Face face_now();
 
 // Colour maps. The sequential one, 0 … 1, goes from dark to light or light to dark with the theme, is even in
 // lightness and safe for colour-blind people. The diverging one, −1 … 1, is centred on zero and blue above it.
