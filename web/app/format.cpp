@@ -173,4 +173,8 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+std::string label_at(std::span<const std::string> labels, Index i) {
+    return i >= 0 && i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
+}
+
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -54,5 +55,7 @@ std::optional<double> read_number(std::string_view text);
 std::optional<double> read_typed_number(std::string text);
 
 bool is_utf8(std::string_view text);
+
+std::string label_at(std::span<const std::string> labels, Index i);  // the position if there is no label
 
 }  // namespace attn::app

@@ -48,6 +48,8 @@ class Page {
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
+    // Opens the dialog of tables with the one of this title, after this call.
+    virtual void show_table(const std::string& title) = 0;
     // Downloads the part that has this landmark as a PNG, `scale` pixels per point, some frames after this
     // call.
     virtual void download_picture(const std::string& name, const std::string& landmark, int scale) = 0;

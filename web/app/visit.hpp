@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/download.hpp"
 #include "app/history.hpp"
 #include "app/page.hpp"
 #include "app/resident.hpp"
+#include "app/table.hpp"
 
 namespace attn::app {
 
@@ -76,8 +78,12 @@ class Visit {
     void save(const std::string& name, std::string_view text);
     // Offers the part that has this landmark as a PNG.
     void save_picture(const std::string& name, const std::string& landmark, int scale) {
+        picture_saved_ = landmark;
         page_.download_picture(name, landmark, scale);
     }
+    // Until it is taken, what only acts on the part is not drawn.
+    bool saves_picture_of(std::string_view landmark) const { return picture_saved_ == landmark; }
+    void picture_taken() { picture_saved_.clear(); }
 
     // ---- Work ---------------------------------------------------------------------------------------------
     // Works for about `budget_ms`; true while there is more to do.
@@ -92,9 +98,17 @@ class Visit {
     void continue_with(std::function<bool()> step) { frame_steps_.push_back(std::move(step)); }
     void begin_frame() {
         frame_steps_.clear();
+        tables_.clear();
         ++frames_;
     }
     std::uint64_t frames() const { return frames_; }
+    // Called while a picture is drawn, with what makes its table; these are kept until the next frame begins.
+    void offer_table(std::function<Table()> table) { tables_.push_back(std::move(table)); }
+    std::vector<Table> tables() const {
+        std::vector<Table> all;
+        for (const auto& table : tables_) all.push_back(table());
+        return all;
+    }
     bool frame_computes() const { return !frame_steps_.empty(); }
     // Requests a frame at a later time of now_ms().
     void continue_at(double ms) { frame_due_ms_ = ms; }
@@ -136,6 +150,8 @@ class Visit {
     std::unique_ptr<FileIntake> archives_;
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;
+    std::vector<std::function<Table()>> tables_;
+    std::string picture_saved_;  // the landmark of the part that is about to be saved
     std::uint64_t frame_steps_done_ = 0, frames_ = 0, changes_ = 0, slices_ = 0;
     std::optional<double> frame_due_ms_;
     bool still_ = false;

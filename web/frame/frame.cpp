@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "frame/chart_tables.hpp"
 #include "frame/panel.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
@@ -67,7 +66,6 @@ void Frame::draw(std::size_t heap_bytes) {
     visit_.begin_frame();
     ui::clear_landmarks();
     ui::clear_semantics();
-    ui::clear_shown_charts();
     ui::clear_page_fields();
     ui::scroll_by_fingers();
     palette_.draw(visit_);  // first, so that what is typed goes to it
@@ -428,7 +426,9 @@ std::vector<Table> Frame::tables() {
     std::vector<Table> all = lens_in(visit_).tables(subject_in(visit_));
     // What was opened since the last frame has not drawn its charts yet.
     if (visit_.state().subject == drawn_subject_ && visit_.state().lens == drawn_lens_)
-        for (Table& each : tables_of(ui::shown_charts())) all.push_back(std::move(each));
+        for (Table& each : visit_.tables())
+            if (std::ranges::find(all, each.title, &Table::title) == all.end())
+                all.push_back(std::move(each));
     return all;
 }
 

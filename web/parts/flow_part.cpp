@@ -7,6 +7,7 @@
 
 #include "app/format.hpp"
 #include "parts/save_menu.hpp"
+#include "present/present.hpp"
 #include "render/flow.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -35,7 +36,7 @@ struct FlowPart::Frame {
     std::vector<HeadIndex> heads;  // the kept heads that exist, in their order, and the chosen one
     std::vector<ImU32> colours;
 
-    HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
+    HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
     FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
     bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
     std::string name_of(HeadIndex head) const { return app::head_text(head, attention.numbering()); }
@@ -125,7 +126,7 @@ void FlowPart::draw_heads(const Frame& frame) {
 // Draws the visible edges of the words in view: only the chosen word's, if one is chosen.
 Result<std::string> FlowPart::svg(const Frame& frame) {
     const app::FlowChoice& choice = frame.choice;
-    const auto query = frame.queries.shown(frame.drawing.selection().query);
+    const auto query = frame.queries.shown(selection_of(frame.drawing).query);
     std::vector<SvgFlow::Series> series;
     Index count = 0;
     float most = 0;
@@ -223,13 +224,13 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
         if (!touch.heard) ui::tooltip_at_cursor(text.c_str());
         if (!touch.clicked) return;
         choose_head(drawing, head);
-        pin(drawing, cell);
+        present::pin(drawing, cell);
         return frame.choose_words(query, key);
     }
     if (!touch.query && !touch.key) return;
     drawing.point(frame.queries.token(touch.query), frame.keys.token(touch.key));
     if (!touch.clicked) return;
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     if (touch.query)
         frame.choose_words(frame.queries.shown(s.query) == touch.query ? std::nullopt : touch.query,
                            std::nullopt);
@@ -261,7 +262,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
                 {},
                 {}};
     const auto is_computed = [&](Index layer) { return attention.finished() || attention.record(layer); };
-    const bool computed = is_computed(drawing.selection().layer) &&
+    const bool computed = is_computed(selection_of(drawing).layer) &&
                           std::ranges::all_of(frame.choice.heads, is_computed, &HeadIndex::layer);
     const char* why_not = std::max(std::ssize(frame.queries.names), std::ssize(frame.keys.names)) > most_words
                               ? "The flow is drawn for up to 4,096 queries and keys; here there are more."
@@ -300,7 +301,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
     for (std::size_t i = 0; i < heads.size(); ++i)
         series.push_back(
             {&flows_.of(heads[i]), colours[i], heads.size() > 1 ? frame.name_of(heads[i]) : std::string()});
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     const auto query = frame.queries.shown(s.query), key = frame.keys.shown(s.key);
     ui::FlowPicture picture{.version = source,
                             .form = frame.form(),

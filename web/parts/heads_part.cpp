@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/format.hpp"
+#include "present/present.hpp"
 #include "subjects/explain_measured.hpp"
 #include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
@@ -105,7 +106,7 @@ void HeadsView::point(HeadIndex head) const {
 
 void HeadsView::explain(HeadIndex head, HeadScore score) const {
     drawing.now.cell = app::head_score_cell(heads, head, score);
-    if (ui::clicked()) pin(drawing, *drawing.now.cell);
+    if (ui::clicked()) present::pin(drawing, *drawing.now.cell);
 }
 
 std::string HeadsView::introduced(HeadIndex head) const {
@@ -174,7 +175,7 @@ bool arrow_pressed(ImGuiKey key) {
 void draw_heads(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
     HeadOverview* heads = attention.overview();
     if (!heads) return;
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     heads->look_at({s.layer, s.head});
     const HeadsView view{drawing,
                          *heads,

@@ -20,7 +20,7 @@ struct HeadsView {
     app::Layers layers;
     std::string measured_on;  // "on this text": its scores
 
-    HeadIndex chosen() const { return {drawing.selection().layer, drawing.selection().head}; }
+    HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
     void choose(HeadIndex head) const;
     void choose_view(const app::HeadsChoice& chosen) const { drawing.visit.perform(app::SetHeads{chosen}); }
     void point(HeadIndex head) const;                     // highlights the head wherever heads are shown

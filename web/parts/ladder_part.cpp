@@ -59,7 +59,7 @@ struct LadderPart::Frame {
 
     void pin(const app::CellRef& cell) const {
         drawing.visit.perform(app::Pin{cell}, ui::gesture());
-        app::Selection selection = drawing.selection();
+        app::Selection selection = selection_of(drawing);
         const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
         selection.query = is_query_stage(cell.stage) ? std::optional(cell.row) : std::nullopt;
         selection.key = is_of_pairs(cell.stage) ? std::optional(cell.col)
@@ -70,7 +70,7 @@ struct LadderPart::Frame {
 
     // Highlights the row and column of the shared selection in this matrix.
     void light(ui::MatrixGrid& grid, const app::Rung& rung) const {
-        std::optional<Index> query = drawing.selection().query, key = drawing.selection().key;
+        std::optional<Index> query = selection_of(drawing).query, key = selection_of(drawing).key;
         if (drawing.pointed.query || drawing.pointed.key) {
             query = drawing.pointed.query;
             key = drawing.pointed.key;

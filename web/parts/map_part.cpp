@@ -4,13 +4,14 @@
 
 #include "parts/places.hpp"
 #include "parts/save_menu.hpp"
+#include "present/present.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/scroll.hpp"
 
 namespace attn::parts {
 
 void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     app::MapChoice choice = app::looks_of(drawing.state()).map;
     choice.stage = attention.stage_for(choice.stage);
     if (const auto changed = map_controls(view_, choice, attention.stages(), attention.has_words())) {
@@ -66,7 +67,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         drawing.point(queries.token(cell.row), keys.token(cell.col));
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {
-            pin(drawing, cell);
+            present::pin(drawing, cell);
             choose_tokens(drawing, queries.token(cell.row), keys.token(cell.col));
         });
     }
@@ -74,7 +75,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     const auto sum = [&](Stage stage, Index row, bool clicked) {
         const app::CellRef cell = cell_of(stage, row, number_of_pairs(choice.stage));
         drawing.now.cell = cell;
-        if (clicked) pin(drawing, cell);
+        if (clicked) present::pin(drawing, cell);
     };
     if (const auto& margin = touch.margin.over) {
         const Stage of_row = choice.stage == Stage::weight ? Stage::row_entropy : Stage::row_total;

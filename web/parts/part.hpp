@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include "app/drawing.hpp"
 #include "app/looks.hpp"
 #include "runs/attention.hpp"
-#include "subjects/drawing.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/map_view.hpp"
@@ -16,7 +16,6 @@ namespace attn::parts {
 // These choices belong to the current gesture.
 void choose_head(const app::Drawing& drawing, HeadIndex head);
 void choose_tokens(const app::Drawing& drawing, std::optional<Index> query, std::optional<Index> key);
-void pin(const app::Drawing& drawing, const app::CellRef& cell);
 
 // Answers the clicks on a map. A click pins and chooses at once; when it turns out to have begun a double click, it
 // is taken back.
@@ -25,7 +24,7 @@ class MapClicks {
     void answer(const app::Drawing& drawing, const ui::MapTouch& touch, auto click) {
         if (touch.double_clicked) take_back(drawing);
         if (!touch.clicked) return;
-        before_ = {drawing.state().pin, drawing.selection()};
+        before_ = {drawing.state().pin, selection_of(drawing)};
         click();
     }
 

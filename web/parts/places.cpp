@@ -44,7 +44,7 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
     const float right = ImGui::GetCursorScreenPos().x + width;
     const MapWindow in_view = map.in_view();
     const ShownAxis queries = attention.query_axis(choice), keys = attention.key_axis(choice);
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     if (ui::button("places/keep", "Keep this place"))
         drawing.visit.perform(
             app::AddBookmark{{s.layer, s.head, queries.tokens(in_view.queries), keys.tokens(in_view.keys)}});

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "present/present.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
@@ -21,7 +22,7 @@ float bars_height(Index keys) { return title_height + bar_pitch * static_cast<fl
 
 void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Index usual, Range keys, ImVec2 origin,
               float width) {
-    Index query = drawing.pointed.query.value_or(drawing.selection().query.value_or(usual));
+    Index query = drawing.pointed.query.value_or(selection_of(drawing).query.value_or(usual));
     if (query >= ladder.queries()) query = usual;
     ImDrawList* list = ImGui::GetWindowDrawList();
     {
@@ -48,7 +49,7 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Index usua
         if (ImGui::IsWindowHovered() &&
             ImGui::IsMouseHoveringRect({origin.x, min.y}, {origin.x + width, max.y})) {
             drawing.now.cell = app::CellRef{Stage::weight, query, key};
-            if (ui::clicked()) pin(drawing, *drawing.now.cell);
+            if (ui::clicked()) present::pin(drawing, *drawing.now.cell);
         }
         const std::string number = app::fixed(static_cast<double>(weight), 4);
         ui::draw_text(list, {max.x + 8, y}, ui::theme().text, number);

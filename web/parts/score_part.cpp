@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "present/present.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
@@ -89,7 +90,7 @@ void ScorePart::draw_strips(const Scored& view, float width, Index query, Index 
             over = found;
             const bool product = row.stage == Stage::raw;
             view.drawing.now.cell = app::CellRef{row.stage, row.row, product ? key : *found};
-            if (ui::clicked()) pin(view.drawing, *view.drawing.now.cell);
+            if (ui::clicked()) present::pin(view.drawing, *view.drawing.now.cell);
         }
         ImGui::Dummy({width, layout.height() + strip_gap - ImGui::GetStyle().ItemSpacing.y});
     }
@@ -155,7 +156,7 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
         }
         if (over) {
             view.drawing.now.cell = app::CellRef{step.stage, query, key};
-            if (ui::clicked()) pin(view.drawing, *view.drawing.now.cell);
+            if (ui::clicked()) present::pin(view.drawing, *view.drawing.now.cell);
         }
         at.x = max.x;
         if (&step != &steps.back())
@@ -195,7 +196,7 @@ void subtitle(const std::string& text) {
 }  // namespace
 
 void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, float width) {
-    const app::Selection s = drawing.selection();
+    const app::Selection s = selection_of(drawing);
     const auto record = attention.record(s.layer);
     const auto asked = looked_query(drawing, attention);
     if (!record || record->keys() == 0 || record->queries() == 0) return;
@@ -224,7 +225,7 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
         drawing.point(query, pointed);
         drawing.now.cell = app::CellRef{Stage::weight, query, pointed};
         if (ui::clicked()) {
-            pin(drawing, *drawing.now.cell);
+            present::pin(drawing, *drawing.now.cell);
             choose_tokens(drawing, query, pointed);
         }
     }

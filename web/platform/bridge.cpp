@@ -69,6 +69,7 @@ EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToStr
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
+EM_JS(void, js_show_table, (const char* title), { Module.shell.showTable(UTF8ToString(title)); });
 EM_JS(void, js_remember, (const char* what, const char* value),
       { Module.shell.remember(UTF8ToString(what), UTF8ToString(value)); });
 EM_JS(void, js_set_text_size, (int percent), { Module.shell.setTextSize(percent); });
@@ -112,15 +113,21 @@ class ShellPage : public app::Page {
         js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), mime_of(name));
     }
     void download_picture(const std::string& name, const std::string& landmark, int scale) override {
-        if (js_canvas_reads() == 0)
+        if (js_canvas_reads() == 0) {
+            visit().picture_taken();
             return notice(
                 "This browser resists fingerprinting: it answers with noise where the page reads a drawing, "
                 "so a PNG cannot be saved. Allow this site to read canvas data and reload, or save the "
                 "numbers instead.",
                 true);
-        capture(landmark, scale, [this, name](std::vector<std::byte> png) { download(name, png); });
+        }
+        capture(landmark, scale, [this, name](std::vector<std::byte> png) {
+            visit().picture_taken();
+            if (!png.empty()) download(name, png);
+        });
     }
     void choose_tensors() override { js_choose_tensors(); }
+    void show_table(const std::string& title) override { js_show_table(title.c_str()); }
     void remember(const std::string& what, const std::string& value) override {
         js_remember(what.c_str(), value.c_str());
     }

@@ -106,7 +106,8 @@ void take_capture(bool working) {
     const Wanted asked = std::move(*wanted);
     wanted.reset();
     const Pixels place = place_of(asked.part, asked.scale);
-    if (place.width() > 0 && place.height() > 0) asked.done(picture(place, asked.scale));
+    const bool in_view = place.width() > 0 && place.height() > 0;
+    asked.done(in_view ? picture(place, asked.scale) : std::vector<std::byte>());
 }
 
 }  // namespace attn::platform

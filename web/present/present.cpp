@@ -3,16 +3,12 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <map>
 
 #include "app/format.hpp"
-#include "parts/part.hpp"
-#include "parts/save_menu.hpp"
-#include "subjects/shown_tokens.hpp"
+#include "app/shown_tokens.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/heatmap.hpp"
-#include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
 
@@ -20,17 +16,8 @@ namespace attn::present {
 
 namespace {
 
-constexpr float least_cell = 40, names_width = 92, gap_below = 10, gap_before_menu = 12, title_height = 22;
+constexpr float least_cell = 40, names_width = 92;
 constexpr Index fewest_columns = 6, most_columns = 24;
-constexpr std::array<const char*, 6> menu_items{"Copy", "CSV", "SVG", "PNG 1×", "PNG 2×", "PNG 4×"};
-constexpr std::array<int, 3> picture_scales{1, 2, 4};
-enum Item { copy, csv, svg, picture };
-
-std::string file_of(const app::Sheet& sheet) {
-    std::string name = sheet.key;
-    std::ranges::replace(name, '/', '-');
-    return name;
-}
 
 // The columns in view, with their numbers and names.
 struct View {
@@ -58,49 +45,111 @@ View view_of(const app::Sheet& sheet, float width) {
     return view;
 }
 
-std::string svg_of(const app::Sheet& sheet, const View& view) {
-    std::vector<float> cells;
-    float most = 0;
-    for (Index r = 0; r < view.values.rows; ++r)
-        for (Index c = 0; c < view.values.cols; ++c) {
-            const bool open = !sheet.allowed || sheet.allowed(r, view.columns[c]);
-            cells.push_back(open ? static_cast<float>(view.values.at(r, c)) : -HUGE_VALF);
-            if (std::isfinite(cells.back())) most = std::max(most, std::abs(cells.back()));
-        }
-    const ui::ColourScale scale = sheet.is_signed ? ui::diverging_scale(most) : ui::sequential_scale(most);
-    return parts::svg_of(parts::SvgMap{
-        .queries = sheet.rows.labels,
-        .keys = view.labels,
-        .cells = {cells.data(), view.values.rows, view.values.cols, view.values.cols},
-        .colour =
-            [&](float value) { return ui::rgb_of(sheet.text ? ui::theme().raised : scale.colour(value)); },
-        .title = sheet.title + (sheet.about.empty() ? "" : ", " + sheet.about),
-        .ink = parts::svg_ink()});
+// What stands below the title: whose numbers these are, what they mean, and how many.
+std::string notation_of(const app::Sheet& sheet, const View& view) {
+    std::string notation;
+    for (const std::string* part : {&sheet.about, &sheet.notation})
+        if (!part->empty()) notation += *part + " · ";
+    return notation + std::to_string(sheet.rows.size()) + " × " + std::to_string(sheet.columns.size()) +
+           (view.columns.are_all() ? "" : ", " + std::to_string(view.columns.size()) + " of them shown");
 }
 
-void act(const app::Drawing& drawing, const app::Sheet& sheet, const View& view, int item) {
-    const std::string file = file_of(sheet);
-    switch (item) {
-        case copy: ImGui::SetClipboardText(app::table_cells(app::table_of(sheet)).c_str()); return;
-        case csv: drawing.visit.save(file + ".csv", app::table_csv(app::table_of(sheet))); return;
-        case svg: drawing.visit.save(file + ".svg", svg_of(sheet, view)); return;
-        default: break;
+// The points of a plane are the rows of a table, its axes the columns.
+app::Table table_of_points(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
+    app::Table table{chart.title, {chart.x.title, chart.y.title}, {}, {}};
+    std::vector<double> numbers;
+    for (const ui::ChartCurve& curve : curves)
+        for (std::size_t i = 0; i < curve.x.size() && std::ssize(table.row_labels) < app::table_row_limit;
+             ++i) {
+            table.row_labels.push_back(curve.name + " " +
+                                       (curve.notes.empty() ? std::to_string(i) : curve.notes[i]));
+            numbers.insert(numbers.end(), {curve.x[i], curve.y[i]});
+        }
+    table.values = app::Matrix(std::ssize(table.row_labels), 2);
+    for (Index r = 0; r < table.values.rows; ++r)
+        for (Index c = 0; c < 2; ++c) table.values.at(r, c) = numbers[static_cast<std::size_t>(2 * r + c)];
+    return table;
+}
+
+// Each place of the x axis that has a point is a row of a table, and each curve a column.
+app::Table table_of_curves(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
+    std::map<double, std::pair<std::string, std::vector<double>>> rows;
+    app::Table table{chart.title + " (" + chart.y.title + ")", {}, {}, {}};
+    for (std::size_t c = 0; c < curves.size(); ++c) {
+        const ui::ChartCurve& curve = curves[c];
+        table.columns.push_back(curve.name);
+        for (std::size_t i = 0; i < curve.x.size(); ++i) {
+            auto& [note, values] = rows[curve.x[i]];
+            values.resize(curves.size(), NAN);
+            values[c] = curve.y[i];
+            if (curve.bars && !curve.notes.empty()) note = " " + curve.notes[i];
+        }
     }
-    drawing.visit.save_picture(file + ".png", "sheet/" + sheet.key,
-                               picture_scales[static_cast<std::size_t>(item - picture)]);
+    table.values = app::Matrix(std::min(std::ssize(rows), app::table_row_limit), std::ssize(curves));
+    Index r = 0;
+    for (const auto& [x, row] : rows) {
+        if (r == table.values.rows) break;
+        const auto& [note, values] = row;
+        const std::string at = app::shortest(static_cast<float>(x)) + note;
+        table.row_labels.push_back(r == 0 && note.empty() ? chart.x.title + " " + at : at);
+        for (Index c = 0; c < table.values.cols; ++c)
+            table.values.at(r, c) = values[static_cast<std::size_t>(c)];
+        ++r;
+    }
+    return table;
+}
+
+// Curves without a name are lines drawn for the eye, such as a limit. An upright one marks a place. Of the others it takes
+// copies, as many points as a table has.
+std::function<app::Table()> table_of(const ui::Chart& chart, std::span<const ui::ChartCurve> curves) {
+    const bool is_plane = std::ranges::any_of(curves, &ui::ChartCurve::apart);
+    std::vector<ui::ChartCurve> kept;
+    for (const ui::ChartCurve& curve : curves) {
+        if (curve.name.empty() || curve.x.size() != curve.y.size() || curve.apart != is_plane) continue;
+        const auto beginning = [](const auto& all) {
+            return std::remove_cvref_t<decltype(all)>(
+                all.begin(), all.begin() + std::min(std::ssize(all), app::table_row_limit));
+        };
+        kept.push_back({.name = curve.name,
+                        .x = beginning(curve.x),
+                        .y = beginning(curve.y),
+                        .bars = curve.bars,
+                        .notes = beginning(curve.notes)});
+    }
+    if (kept.empty()) return {};
+    return [chart, is_plane, kept = std::move(kept)] {
+        return is_plane ? table_of_points(chart, kept) : table_of_curves(chart, kept);
+    };
+}
+
+app::Table table_of(const Bars& bars) {
+    app::Table table{bars.title, {bars.value}, {}, app::Matrix(std::ssize(bars.bars), 1)};
+    for (const ui::Bar& bar : bars.bars) {
+        table.values.at(std::ssize(table.row_labels), 0) = static_cast<double>(bar.value);
+        table.row_labels.push_back(bar.name);
+    }
+    return table;
 }
 
 }  // namespace
 
+void pin(const app::Drawing& drawing, const app::CellRef& cell) {
+    drawing.visit.perform(app::Pin{cell}, ui::gesture());
+}
+
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width) {
-    const View view = view_of(sheet, width);
+    const View view = view_of(sheet, Card::width_within(width));
+    const Card card(drawing,
+                    {.key = sheet.key,
+                     .title = sheet.title,
+                     .notation = notation_of(sheet, view),
+                     .table = [&sheet] { return app::table_of(sheet); },
+                     .is_listed = false},
+                    width);
     ui::MatrixGrid grid;
     grid.name = sheet.key;
     grid.title = sheet.title;
-    grid.notation = sheet.notation.empty() && !view.columns.are_all()
-                        ? std::to_string(view.columns.size()) + " of " +
-                              app::many(sheet.columns.size(), sheet.columns.name)
-                        : sheet.notation;
+    grid.headed = false;
     grid.values = &view.values;
     grid.texts = view.texts;
     grid.row_labels = sheet.rows.labels;
@@ -114,33 +163,51 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
         grid.lit_column = view.columns.place(*sheet.lit_column);
     const auto place_of = [&](ui::CellAt at) { return Place{at.first, view.columns[at.second]}; };
     const auto cell_of = [&](ui::CellAt at) { return sheet.cell(at.first, view.columns[at.second]); };
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < view.values.rows; ++r)
+    const auto& pinned = drawing.state().pin;
+    for (Index r = 0; pinned && r < view.values.rows; ++r)
         for (Index c = 0; c < view.values.cols; ++c)
-            if (cell_of({r, c}) == *pin) grid.pinned = ui::CellAt{r, c};
+            if (cell_of({r, c}) == *pinned) grid.pinned = ui::CellAt{r, c};
 
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    // The menu stands beside the title, and is higher than that for fingers.
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 3}));
-    const ImVec2 top = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const float above = std::max(std::floor((ImGui::GetFrameHeight() - title_height) / 2), 0.0f);
-    const ImVec2 at{top.x, top.y + above};
+    const ui::GridMetrics metrics = ui::grid_metrics(grid, card.width());
+    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ui::landmark("sheet/" + sheet.key, at, {at.x + size.x, at.y + size.y});
-    const float menu_width = ui::text_size("Save").x + 2 * ImGui::GetStyle().FramePadding.x,
-                beside = at.x + metrics.label_width + ui::title_width(grid) + gap_before_menu;
-    ImGui::SetCursorScreenPos({std::min(beside, at.x + width - menu_width), top.y});
-    const std::string called = "Copy or save “" + sheet.title + "”";
-    if (const auto item = ui::menu((sheet.key + "/save").c_str(), "Save", menu_items, called.c_str()))
-        act(drawing, sheet, view, *item);
-    ImGui::PopStyleVar();
-    ImGui::SetCursorScreenPos(top);
-    ImGui::Dummy({std::min(size.x, width), above + size.y + gap_below});
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({std::min(size.x, card.width()), size.y});
     if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
     if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
     if (!reply.clicked) return std::nullopt;
-    parts::pin(drawing, cell_of(*reply.clicked));
+    pin(drawing, cell_of(*reply.clicked));
     return place_of(*reply.clicked);
+}
+
+ui::ChartReply chart(const app::Drawing& drawing, const ui::Chart& chart, float width, float height,
+                     std::span<const ui::ChartCurve> curves, const PointCell& cell) {
+    const Card card(drawing, {.key = chart.name, .title = chart.title, .table = table_of(chart, curves)},
+                    width);
+    const ui::ChartReply reply = ui::chart(chart, card.width(), height, curves);
+    const auto shown = cell && reply.over ? cell(reply.over->curve, reply.over->point) : std::nullopt;
+    if (!shown) return reply;
+    drawing.now.cell = *shown;
+    if (reply.clicked) pin(drawing, *shown);
+    return reply;
+}
+
+BarReply bars(const app::Drawing& drawing, const Bars& shown, float width) {
+    const Card card(drawing,
+                    {.key = shown.key,
+                     .title = shown.title,
+                     .notation = shown.notation,
+                     .table = [shown] { return table_of(shown); }},
+                    width);
+    BarReply reply;
+    reply.over = ui::bar_list(shown.key, shown.title, card.width(), shown.bars, shown.most, shown.scale,
+                              shown.most_name);
+    if (reply.over && ui::clicked()) reply.clicked = reply.over;
+    const auto cell = shown.cell && reply.over ? shown.cell(*reply.over) : std::nullopt;
+    if (!cell) return reply;
+    drawing.now.cell = *cell;
+    if (reply.clicked) pin(drawing, *cell);
+    return reply;
 }
 
 }  // namespace attn::present

@@ -1,18 +1,51 @@
-// Draws sheets for all lenses: hovers, focuses and pins their cells, finds the pinned one again, and copies and saves them.
+// Draws the pictures of all lenses, each in its card: hovers, focuses and pins their numbers, finds the pinned one again, and
+// makes their tables.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "app/drawing.hpp"
 #include "app/sheet.hpp"
-#include "subjects/drawing.hpp"
+#include "present/card.hpp"
+#include "widgets/bars.hpp"
+#include "widgets/chart.hpp"
 
 namespace attn::present {
+
+// Belongs to the current gesture.
+void pin(const app::Drawing& drawing, const app::CellRef& cell);
 
 using Place = std::pair<Index, Index>;  // row and column of a sheet
 
 // Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows those that the
 // sheet wants. Returns the cell that was clicked; it is pinned by then.
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width);
+
+// Which number a point shows; none: one without an explanation.
+using PointCell = std::function<std::optional<app::CellRef>(std::size_t curve, std::size_t point)>;
+// The chart's name is its key. A click on a point whose number has an explanation pins it.
+ui::ChartReply chart(const app::Drawing& drawing, const ui::Chart& chart, float width, float height,
+                     std::span<const ui::ChartCurve> curves, const PointCell& cell = {});
+
+struct Bars {
+    std::string key, title;
+    std::string notation = {};
+    std::string value;  // what they show, for the table: "weight"
+    std::vector<ui::Bar> bars;
+    float most = 1;  // what the longest bar stands for
+    ui::ColourScale scale = ui::sequential_scale(1);
+    float most_name = 72;
+    std::function<std::optional<app::CellRef>(Index bar)> cell = {};
+};
+struct BarReply {
+    std::optional<Index> over, clicked;
+};
+// A click on a bar whose number has an explanation pins it.
+BarReply bars(const app::Drawing& drawing, const Bars& bars, float width);
 
 }  // namespace attn::present

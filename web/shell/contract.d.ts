@@ -323,6 +323,9 @@ export interface Shell {
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;
 
+    /** Opens the dialog of tables with the one of this title, after the call. */
+    showTable(title: string): void;
+
     /** A file for the page to open; `openGiven` follows when all are given. */
     giveFile(path: string, address: number, size: number): void;
 

@@ -23,6 +23,7 @@ import { areTensors } from './tensors.js';
  * @import { Program } from './program.js'
  * @import { Semantics } from './semantics.js'
  * @import { SentenceBox } from './sentence.js'
+ * @import { attachTable } from './table.js'
  * @import { Tensors } from './tensors.js'
  * @import { TextSize } from './text_size.js'
  * @import { Tokens } from './tokens.js'
@@ -45,6 +46,7 @@ import { areTensors } from './tensors.js';
  * @property {Fields} fields
  * @property {Semantics} semantics
  * @property {TextSize} textSize
+ * @property {ReturnType<typeof attachTable>} table
  */
 
 /**
@@ -57,7 +59,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
     const [box] = boxes, [tokens] = all;
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
@@ -147,6 +149,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
                 document.getElementById('tensors-input').click();
             }
         },
+        showTable: (title) => soon(() => table.open(title)),
         giveFile(path, at, size) {
             given.push({ path, file: new File([program.read(at, size)], path.split('/').at(-1) ?? path) });
         },

@@ -206,7 +206,8 @@ async function start() {
     archives = new Archives({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
     const dialog = hub = new HubDialog({ program, models, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize });
+    const table = attachTable({ program, clipboard, notices });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -234,7 +235,6 @@ async function start() {
     bar.enable();
     bar.offer(bundled.names, (name) => opener.openBundled(name));
     clipboard.attach(program);
-    attachTable({ program, clipboard, notices });
     attachWakers({ program, stage, canvas });
     addFallbackFont(program, fallback);
 }

@@ -39,7 +39,10 @@ function fill(table, { columns, rows }) {
     table.replaceChildren(head, body);
 }
 
-/** @param {{program: Program, clipboard: Clipboard, notices: Notices}} parts */
+/**
+ * @param {{program: Program, clipboard: Clipboard, notices: Notices}} parts
+ * @returns {{open: (title?: string) => void}} opens the dialog, with the table of this title
+ */
 export function attachTable({ program, clipboard, notices }) {
     const dialog = document.getElementById('table-dialog');
     const choice = document.getElementById('table-choice');
@@ -64,7 +67,8 @@ export function attachTable({ program, clipboard, notices }) {
         }
     }
 
-    document.getElementById('table').addEventListener('click', () => {
+    /** @param {string} [title] */
+    function open(title) {
         tables = program.tables();
         if (tables.length === 0) {
             notices.info('There is nothing to show as a table yet.');
@@ -72,9 +76,11 @@ export function attachTable({ program, clipboard, notices }) {
         }
         choice.replaceChildren(...tables.map(({ title }) => new Option(title)));
         choice.hidden = tables.length === 1;
+        choice.selectedIndex = Math.max(tables.findIndex((table) => table.title === title), 0);
         show();
         dialog.showModal();
-    });
+    }
+    document.getElementById('table').addEventListener('click', () => open());
     choice.addEventListener('change', show);
     form.addEventListener('change', show);
     document.getElementById('table-save').addEventListener('click', () => {
@@ -87,4 +93,5 @@ export function attachTable({ program, clipboard, notices }) {
         clipboard.write(copied, 'The table is copied.');
     });
     document.getElementById('table-close').addEventListener('click', () => dialog.close());
+    return { open };
 }

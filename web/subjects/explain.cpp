@@ -25,10 +25,6 @@ std::string in_quotes(std::string_view text) {
     return quoted.append(1, '"').append(text).append(1, '"');
 }
 
-std::string label_at(std::span<const std::string> labels, Index i) {
-    return i >= 0 && i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
-}
-
 std::string in_expression(double value) {
     if (std::isnan(value)) return "nan";
     const std::string text = shortest(value);

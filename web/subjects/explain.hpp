@@ -112,6 +112,5 @@ std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, cons
 
 // Puts a text in quotation marks, straight ones for the inspector.
 std::string in_quotes(std::string_view text);
-std::string label_at(std::span<const std::string> labels, Index i);  // the position if there is no label
 
 }  // namespace attn::app

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "app/catalogue.hpp"
+#include "app/drawing.hpp"
 #include "app/explained.hpp"
 #include "app/visit.hpp"
 #include "runs/attention.hpp"
@@ -17,7 +18,6 @@
 #include "runs/head_naming.hpp"
 #include "runs/text_run.hpp"
 #include "runs/training_runs.hpp"
-#include "subjects/drawing.hpp"
 #include "subjects/head_copy.hpp"
 #include "subjects/ladder.hpp"
 
@@ -183,6 +183,6 @@ class Subject : public Resident {
 // Returns the open subject.
 inline Subject& subject_in(const Visit& visit) { return static_cast<Subject&>(visit.subject()); }
 
-inline Selection Drawing::selection() const { return subject_in(visit).chosen(); }
+inline Selection selection_of(const Drawing& drawing) { return subject_in(drawing.visit).chosen(); }
 
 }  // namespace attn::app

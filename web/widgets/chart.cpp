@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "app/format.hpp"
-#include "app/table.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -16,8 +15,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float tick_width = 52, title_height = 24, legend_height = 20, x_axis_height = 36,
-                y_title_height = 18;
+constexpr float tick_width = 52, legend_height = 20, x_axis_height = 36, y_title_height = 18;
 constexpr std::array round_numbers{1.0, 2.0, 5.0};
 
 double along(const ChartAxis& axis, double value) {
@@ -348,39 +346,11 @@ ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool fro
     return {std::move(title), low == 0 ? 0 : low - margin, high == 0 ? 0 : high + margin, false};
 }
 
-namespace {
-
-std::vector<ShownChart> drawn_charts;
-
-// As much of a chart as a table has, since this is kept in every frame.
-ShownChart shown_part(const Chart& chart, std::span<const ChartCurve> curves) {
-    ShownChart shown{chart.title, chart.x, chart.y, {}};
-    const auto beginning = [](const auto& all) {
-        const auto count = std::min(std::ssize(all), app::table_row_limit);
-        return std::remove_cvref_t<decltype(all)>(all.begin(), all.begin() + count);
-    };
-    for (const ChartCurve& curve : curves)
-        shown.curves.push_back({.name = curve.name,
-                                .x = beginning(curve.x),
-                                .y = beginning(curve.y),
-                                .bars = curve.bars,
-                                .apart = curve.apart,
-                                .notes = curve.bars ? beginning(curve.notes) : std::vector<std::string>()});
-    return shown;
-}
-
-}  // namespace
-
-const std::vector<ShownChart>& shown_charts() { return drawn_charts; }
-void clear_shown_charts() { drawn_charts.clear(); }
-
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves) {
-    drawn_charts.push_back(shown_part(chart, curves));
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    Area area{
-        {at.x + tick_width, at.y + title_height}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
-    const Legend legend = legend_of(area, {at.x, at.y + title_height}, width, curves);
+    Area area{{at.x + tick_width, at.y}, {at.x + width - 6, at.y + height - x_axis_height}, chart};
+    const Legend legend = legend_of(area, at, width, curves);
     area.min.y += y_title_height + legend.height;
     area.max.y += legend.extra;
     ImGui::PushID(chart.name.c_str());
@@ -388,10 +358,6 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     ImGui::PopID();
     const bool held = ui::held(), hovered = ImGui::IsItemHovered(), released = ImGui::IsItemDeactivated();
     landmark("chart/" + chart.name, area.min, area.max);
-    {
-        Type semibold(Face::semibold, size_body);
-        draw_text_within(list, at, width, theme().text, chart.title);
-    }
     draw_legend(list, legend, width, curves);
     draw_axes(list, area);
     list->PushClipRect({area.min.x - 4, area.min.y - 4}, {area.max.x + 4, area.max.y + 4}, true);

@@ -32,8 +32,8 @@ struct ChartCurve {
 };
 
 struct Chart {
-    std::string name;  // of its landmark, "chart/<name>"
-    std::string title;
+    std::string name;   // of its landmark, "chart/<name>"
+    std::string title;  // of its node; what is around it draws it
     ChartAxis x, y;
     std::optional<double>
         marked{};  // shown as a vertical line, with the curves' values there; it can be dragged
@@ -50,15 +50,6 @@ struct ChartReply {
 
 // Draws at the cursor and advances it.
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves);
-
-// The charts of this frame for tables, up to app::table_row_limit points a curve, without their bands.
-struct ShownChart {
-    std::string title;
-    ChartAxis x, y;
-    std::vector<ChartCurve> curves;
-};
-const std::vector<ShownChart>& shown_charts();
-void clear_shown_charts();  // at the start of a frame
 
 // Returns round numbers on an axis, about as many as wanted, ascending: of a logarithmic one powers of ten, and 2 and 5
 // times these where there are few.

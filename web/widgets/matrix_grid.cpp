@@ -56,9 +56,7 @@ std::string text_of(const MatrixGrid& grid, Index row, Index col) {
     return grid.texts[static_cast<std::size_t>(row * grid.values->cols + col)];
 }
 
-float top_of_cells(const GridMetrics& metrics) {
-    return matrix_title_height + notation_height + metrics.header * metrics.scale;
-}
+float top_of_cells(const GridMetrics& metrics) { return metrics.head + metrics.header * metrics.scale; }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -308,6 +306,7 @@ void answer_asked(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
 
 GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     GridMetrics metrics;
+    metrics.head = grid.headed ? matrix_title_height + notation_height : 0;
     {
         Type small(Face::regular, size_small);
         float widest = text_size(grid.row_axis + " ↓").x;
@@ -348,8 +347,9 @@ ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
         return text_size(line).x + 4;
     };
     // A title's shape and a notation may extend into the gap on their right.
-    const float head = std::max(text(Face::semibold, size_title, grid.title),
-                                text(Face::regular, size_notation, grid.notation) - 24);
+    const float head = !grid.headed ? 0
+                                    : std::max(text(Face::semibold, size_title, grid.title),
+                                               text(Face::regular, size_notation, grid.notation) - 24);
     return {metrics.label_width + std::max(cells, head),
             top_of_cells(metrics) + metrics.cell_height * static_cast<float>(grid.values->rows) +
                 matrix_axis_height};
@@ -383,9 +383,9 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     GridReply reply;
     const Index rows = grid.values->rows, cols = grid.values->cols;
     const ImVec2 size = grid_size(grid, metrics);
-    ImGui::SetCursorScreenPos({at.x, at.y + matrix_title_height + notation_height});
+    ImGui::SetCursorScreenPos({at.x, at.y + metrics.head});
     ImGui::PushID(grid.name.c_str());
-    ImGui::InvisibleButton("cells", {size.x, size.y - matrix_title_height - notation_height});
+    ImGui::InvisibleButton("cells", {size.x, size.y - metrics.head});
     ImGui::PopID();
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -424,7 +424,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     const Painter paint{grid, metrics, at};
     const Scale scale = scale_of(grid);
-    paint.title();
+    if (grid.headed) paint.title();
     paint.labels(reply);
     const auto [rows_seen, columns_seen] = cells_in_view(grid, metrics, at);
     for (Index r = rows_seen.begin; r < rows_seen.end; ++r)

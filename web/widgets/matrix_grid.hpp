@@ -20,6 +20,7 @@ struct MatrixGrid {
     std::string name;  // landmark: "<name>/<row>/<col>", counted from `first`
     CellAt first{0, 0};
     std::string title;     // "Scores QKᵀ"
+    bool headed = true;    // draws its title and notation; otherwise what is around it does
     std::string notation;  // "R[i, j] = Q[i, a] K[j, a]"
     const app::Matrix* values = nullptr;
     // Written instead of the values, [rows · cols], where these are of several kinds; they have no colours then, unless
@@ -59,6 +60,7 @@ struct GridMetrics {
     float cell_width = 54;
     float cell_height = 27;
     float label_width = 44;
+    float head = 0;        // of title and notation
     float header = 18;     // of column names; more where they are slanted to have room
     bool slanted = false;  // column names
     bool numbers = true;   // whether cells are large enough for them

@@ -94,6 +94,8 @@ struct FakePage : app::Page {
     std::string (*piece)(std::int32_t) = [](std::int32_t) { return std::string("token"); };
     int dialogs = 0;
     void choose_tensors() override { ++dialogs; }
+    std::string table_shown;
+    void show_table(const std::string& title) override { table_shown = title; }
     std::vector<std::string> remembered;
     void remember(const std::string& what, const std::string& value) override {
         remembered.push_back(what + " " + value);

@@ -20,9 +20,10 @@ void open_softmax(Screen& screen, Index tokens) {
     screen.settle();
 }
 
-std::string downloaded(Screen& screen, const std::string& item) {
-    screen.click("softmax/weight/save");
-    screen.click("softmax/weight/save/" + item);
+// What the card of this key saves.
+std::string saved(Screen& screen, const std::string& key, const std::string& item) {
+    screen.click(key + "/save");
+    screen.click(key + "/save/" + item);
     screen.draw(3);
     const auto& bytes = screen.page.downloaded_bytes;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -35,16 +36,15 @@ TEST_CASE("a sheet is copied and saved with the numbers that it shows") {
     open_softmax(screen, 6);
     const Table table = lens_in(screen.visit).tables(subject_in(screen.visit)).front();
     REQUIRE(table.values.rows == 6);
-    const std::string csv = downloaded(screen, "CSV");
+    const std::string csv = saved(screen, "softmax/weight", "CSV");
     CHECK(screen.page.downloaded == "softmax-weight.csv");
     CHECK_THAT(csv, StartsWith(",\"softmax\",\"softmax + 1\",\"sparsemax\""));
     CHECK(std::ranges::count(csv, '\n') == 7);
-    const std::string svg = downloaded(screen, "SVG");
+    const std::string svg = saved(screen, "softmax/weight", "SVG");
     CHECK(screen.page.downloaded == "softmax-weight.svg");
-    CHECK_THAT(svg,
-               ContainsSubstring("<svg") && ContainsSubstring("sparsemax") && ContainsSubstring("Weights, "));
-    screen.click("softmax/weight/save");
-    screen.click("softmax/weight/save/Copy");
+    CHECK_THAT(svg, ContainsSubstring("<svg") && ContainsSubstring(">sparsemax</text>") &&
+                        ContainsSubstring(">Weights</text>") && !ContainsSubstring(">Save</text>"));
+    screen.click("softmax/weight/copy");
     CHECK(std::string(ImGui::GetClipboardText()) == table_cells(table));
 }
 
@@ -84,6 +84,30 @@ TEST_CASE("every chart on screen is a table, too") {
     screen.settle();
     for (const Table& each : screen.frame.tables())
         CHECK_FALSE(each.title.starts_with("Mean and free energy"));
+}
+
+TEST_CASE("a chart is read as a table, copied and saved as it is drawn") {
+    Screen screen({1440, 2600});
+    open_softmax(screen, 6);
+    screen.click("softmax-entropy/table");
+    CHECK_THAT(screen.page.table_shown, StartsWith("Entropy ("));
+    const std::vector<Table> all = screen.frame.tables();
+    const auto entropy = std::ranges::find(all, screen.page.table_shown, &Table::title);
+    REQUIRE(entropy != all.end());
+    screen.click("softmax-entropy/copy");
+    CHECK(std::string(ImGui::GetClipboardText()) == table_cells(*entropy));
+    const std::string svg = saved(screen, "softmax-entropy", "SVG");
+    CHECK(screen.page.downloaded == "softmax-entropy.svg");
+    CHECK_THAT(svg, ContainsSubstring(">Entropy</text>") && ContainsSubstring("clip-path"));
+    // A curve is a run of pieces, each a polygon of four corners.
+    CHECK(std::ranges::count(svg, 'Z') > 40);
+    saved(screen, "softmax-entropy", "PNG 2×");
+    CHECK(screen.page.picture == "softmax-entropy.png of card/softmax-entropy at 2");
+    // Nothing that acts on the picture is in it.
+    CHECK_FALSE(screen.shows("softmax-entropy/save"));
+    screen.visit.picture_taken();
+    screen.draw(2);
+    CHECK(screen.shows("softmax-entropy/save"));
 }
 
 TEST_CASE("what an operand leads to is said by the name of its number") {

@@ -12,12 +12,12 @@
 
 #include "analysis/cached_decoding.hpp"
 #include "analysis/theory/cache_cost.hpp"
+#include "app/shown_tokens.hpp"
 #include "lenses/cache/decode_race.hpp"
 #include "lenses/cache/kept_head.hpp"
 #include "lenses/cache/state.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
-#include "subjects/shown_tokens.hpp"
 #include "subjects/vocabulary.hpp"
 #include "widgets/map_view.hpp"
 

@@ -9,6 +9,7 @@
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
 #include "lenses/cache/view.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "text/utf8.hpp"
 #include "widgets/controls.hpp"
@@ -39,7 +40,7 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, 
     ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
     if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
     if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
+    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
     return reply.clicked;
 }
 
@@ -86,7 +87,7 @@ void CacheLens::set(const CacheState& wanted) {
 
 void CacheLens::point(const Drawing& drawing, const CellRef& cell, bool clicked) const {
     drawing.now.cell = cell;
-    if (clicked) parts::pin(drawing, cell);
+    if (clicked) present::pin(drawing, cell);
 }
 
 // ---- Controls ---------------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ void CacheLens::draw_controls(const Drawing& drawing, Subject& subject) {
 // ---- Step by step -----------------------------------------------------------------------------------------
 
 void CacheLens::go(const Drawing& drawing, Subject& subject, Index query, std::uint64_t gesture) const {
-    Selection selection = drawing.selection();
+    Selection selection = selection_of(drawing);
     if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) {
         selection.layer = run_cell(subject, head(subject), Stage::weight, 0, 0).head.layer;
         selection.key.reset();

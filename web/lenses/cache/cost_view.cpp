@@ -9,6 +9,7 @@
 #include "lenses/cache/cache.hpp"
 #include "lenses/cache/view.hpp"
 #include "lenses/cache/words.hpp"
+#include "present/present.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -71,7 +72,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
                           .x = {"tokens read", 0, static_cast<double>(last), false, true},
                           .y = ui::fitted(std::string("keys and values, ") + unit.name, curves, true),
                           .marked = static_cast<double>(all.prompt)};
-    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, cost_chart_height, curves);
     if (reply.held) {
         CacheState next = now();
         next.prompt = std::clamp<Index>(std::lround(*reply.held), 1, last - 1);
@@ -105,7 +106,7 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
         .x = {"step, 0 reads the prompt", -0.5, static_cast<double>(all.written) + 0.5, false, true},
         .y = ui::fitted(unit.name, curves, true),
         .marked = {}};
-    const ui::ChartReply reply = ui::chart(chart, width, cost_chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, cost_chart_height, curves);
     if (!reply.over) return;
     const auto [curve, at] = *reply.over;
     point(drawing, cache_cells::operations(curve, curves[curve].x[at]), reply.clicked);

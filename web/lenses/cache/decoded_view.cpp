@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
 #include "lenses/cache/view.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
@@ -47,7 +48,7 @@ void CacheLens::draw_divergence(const Drawing& drawing, Subject& subject, float 
               static_cast<double>(std::max(shown_->tokens() - 1, shown_->prompt() + 1)), false, true},
         .y = ui::fitted("KL, nats", {&curve, 1}, true),
         .marked = static_cast<double>(query(subject))};
-    const ui::ChartReply reply = ui::chart(chart, width, step_chart_height, {&curve, 1});
+    const ui::ChartReply reply = present::chart(drawing, chart, width, step_chart_height, {&curve, 1});
     if (reply.held)
         go(drawing, subject,
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),
@@ -82,7 +83,7 @@ void CacheLens::draw_second_curve(const Drawing& drawing, Subject& subject, floa
         .y = keys ? ui::ChartAxis{"weight on keys that are gone", 0, 1}
                   : ui::fitted("−ln p, nats", curves, true),
         .marked = static_cast<double>(query(subject))};
-    const ui::ChartReply reply = ui::chart(chart, width, step_chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, step_chart_height, curves);
     if (reply.held)
         go(drawing, subject,
            std::clamp<Index>(std::lround(*reply.held), shown_->prompt(), shown_->tokens() - 1),
@@ -173,7 +174,7 @@ void CacheLens::draw_kept(const Drawing& drawing, Subject& subject, float width)
     const CellRef cell = cache_cells::weight(row, key);
     drawing.now.cell = cell;
     clicks_.answer(drawing, touch, [&, at = row] {
-        parts::pin(drawing, cell);
+        present::pin(drawing, cell);
         go(drawing, subject, at, ui::gesture());
     });
 }

@@ -10,6 +10,7 @@
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
 #include "parts/token_field.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
@@ -177,7 +178,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, float width) {
         const CellRef cell = circuits_cells::map(circuit, touch.over->query, touch.over->key);
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {
-            parts::pin(drawing, cell);
+            present::pin(drawing, cell);
             if (of_positions) return;
             CircuitsState next = now();
             (of_ov ? next.key : next.query) = static_cast<std::int32_t>(touch.over->query);
@@ -229,7 +230,7 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
     drawing.now.cell = cell_of(id);
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (!ui::clicked()) return;
-    parts::pin(drawing, cell_of(id));
+    present::pin(drawing, cell_of(id));
     CircuitsState next = now();
     (of_ov ? (of_row ? next.output : next.key) : (of_row ? next.key : next.query)) = id;
     set(next, ui::gesture());
@@ -265,11 +266,11 @@ void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copyi
                           .title = "Eigenvalues: to the right copies",
                           .x = {"real part", -reach, reach},
                           .y = {"imaginary part", -reach, reach}};
-    const ui::ChartReply reply = ui::chart(chart, width, eigenvalue_height, {&points, 1});
+    const ui::ChartReply reply = present::chart(drawing, chart, width, eigenvalue_height, {&points, 1});
     if (!reply.over) return;
     const CellRef cell = circuits_cells::eigenvalue(of_virtual, 0, reply.over->point);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float) {
@@ -331,7 +332,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
             if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
             if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
             if (!reply.clicked) return;
-            parts::pin(drawing, cell_of(*reply.clicked));
+            present::pin(drawing, cell_of(*reply.clicked));
             parts::choose_head(drawing, {reply.clicked->first, reply.clicked->second});
         });
 }
@@ -370,7 +371,7 @@ void CircuitsLens::draw_positions(const Drawing& drawing) {
         .y = ui::fitted("score", {&scores, 1}, true),
         .marked = static_cast<double>(std::min<Index>(now().distance, std::ssize(*curve) - 1))};
     const ui::ChartReply reply =
-        ui::chart(chart, std::min(ImGui::GetContentRegionAvail().x, 760.0f), 300, {&scores, 1});
+        present::chart(drawing, chart, std::min(ImGui::GetContentRegionAvail().x, 760.0f), 300, {&scores, 1});
     if (reply.held) {
         CircuitsState next = now();
         next.distance = static_cast<Index>(
@@ -383,7 +384,7 @@ void CircuitsLens::draw_positions(const Drawing& drawing) {
     if (!reply.over) return;
     const CellRef cell = circuits_cells::distance(reply.over->point);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 // ---- All of it --------------------------------------------------------------------------------------------

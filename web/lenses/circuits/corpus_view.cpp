@@ -9,6 +9,7 @@
 #include "lenses/circuits/circuits.hpp"
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
@@ -68,10 +69,10 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> ends{"query", "key"};
     ui::next_control(ui::need::choices);
     if (const auto chosen = ui::choice("circuits/corpus_end", ends, pinned.key ? 1 : 0))
-        parts::pin(drawing, cell_of({*chosen == 1, pinned.point}));
+        present::pin(drawing, cell_of({*chosen == 1, pinned.point}));
     ui::next_control(ui::need::stepper);
     if (const auto point = ui::stepper("circuits/corpus_point", "token", pinned.point, 0, count - 1))
-        parts::pin(drawing, cell_of({pinned.key, *point}));
+        present::pin(drawing, cell_of({pinned.key, *point}));
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor((width - ui::column_gap) * 0.6f) : width;
@@ -123,7 +124,7 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
                 told += "\nscore with the " + std::string(pinned.key ? "key" : "query") + " of " +
                         corpus_word(subject, pinned) + ": " + fixed(corpus_score(pinned, over->point), 3);
             ui::tooltip_at_cursor(told.c_str());
-            if (clicked) parts::pin(drawing, cell_of(*over));
+            if (clicked) present::pin(drawing, cell_of(*over));
         }
         ui::caption(
             ("The plane of the first two principal components of both, which hold " +
@@ -169,7 +170,7 @@ void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject
     const CellRef cell = circuits_cells::corpus_plane(!of.key, 0, best[static_cast<std::size_t>(*over)]);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) parts::pin(drawing, cell);
+    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 }  // namespace attn::app

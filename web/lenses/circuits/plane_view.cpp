@@ -9,6 +9,7 @@
 #include "lenses/circuits/circuits.hpp"
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
@@ -163,7 +164,7 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
             over ? drawing.point(token, std::nullopt) : drawing.point(std::nullopt, token);
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
             if (clicked) {
-                parts::pin(drawing, *drawing.now.cell);
+                present::pin(drawing, *drawing.now.cell);
                 if (over) parts::choose_tokens(drawing, over, std::nullopt);
             }
         }
@@ -210,7 +211,7 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
             .stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(*over)]};
         drawing.now.cell = cell;
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ui::clicked()) parts::pin(drawing, cell);
+        if (ui::clicked()) present::pin(drawing, cell);
     });
 }
 

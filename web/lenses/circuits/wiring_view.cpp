@@ -10,6 +10,7 @@
 #include "lenses/circuits/circuits.hpp"
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -80,7 +81,7 @@ CellRef CircuitsLens::wire_cell(const Wire& wire) const {
 }
 
 void CircuitsLens::choose_wire(const Drawing& drawing, const Wire& wire) {
-    parts::pin(drawing, wire_cell(wire));
+    present::pin(drawing, wire_cell(wire));
     CircuitsState next = now();
     next.wire = wire;
     set(next, ui::gesture());
@@ -238,7 +239,7 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
         circuits_cells::virtual_logit(virtual_->outputs->highest()[static_cast<std::size_t>(*over)].id);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) parts::pin(drawing, cell);
+    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {

@@ -5,6 +5,7 @@
 #include "app/format.hpp"
 #include "lenses/compare/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -178,7 +179,7 @@ void CompareLens::draw_read(const Frame& frame, bool of_second, float width) {
     if (!touched.over || !query) return;
     of_second ? frame.point_second(query, touched.over) : frame.point(query, touched.over);
     frame.drawing.now.cell = CellRef{Stage::weight, *query, *touched.over, of_second};
-    if (touched.clicked) parts::pin(frame.drawing, *frame.drawing.now.cell);
+    if (touched.clicked) present::pin(frame.drawing, *frame.drawing.now.cell);
 }
 
 // ---- How alike --------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ void CompareLens::draw_vectors(const Frame& frame, float width) {
     if (const auto over = ui::bar_list("compare/vector", "Same word, different vector?", width, bars, 1,
                                        ui::diverging_scale(1))) {
         frame.drawing.now.cell = CellRef{.stage = Stage::cosine, .row = *over};
-        if (ui::clicked()) parts::pin(frame.drawing, *frame.drawing.now.cell);
+        if (ui::clicked()) present::pin(frame.drawing, *frame.drawing.now.cell);
         ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
                                             : "after layer " + std::to_string(*over - 1) + ": ") +
                                 arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
@@ -292,7 +293,7 @@ void CompareLens::draw_heads(const Frame& frame, float width) {
             frame.drawing.now.cell = CellRef{.stage = Stage::row_cosine, .row = layer, .col = head};
             if (!ui::clicked()) continue;
             parts::choose_head(frame.drawing, {layer, head});
-            parts::pin(frame.drawing, *frame.drawing.now.cell);
+            present::pin(frame.drawing, *frame.drawing.now.cell);
         }
     }
     ui::semantic_place(ui::Role::grid, "compare/head", "Same attention pattern?", at,

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "lenses/compare/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app {
@@ -61,7 +62,7 @@ void CompareLens::first_map(const Frame& frame, float width, float height) {
     frame.point(query, key);
     frame.drawing.now.cell = CellRef{Stage::weight, query, key};
     clicks_.answer(frame.drawing, touch, [&] {
-        parts::pin(frame.drawing, *frame.drawing.now.cell);
+        present::pin(frame.drawing, *frame.drawing.now.cell);
         parts::choose_tokens(frame.drawing, query, key);
     });
 }
@@ -80,7 +81,7 @@ void CompareLens::second_map(const Frame& frame, float width, float height) {
     clicks_.answer(frame.drawing, touch, [&] {
         Selection selection = frame.selection();
         selection.counterpart = query;
-        parts::pin(frame.drawing, *frame.drawing.now.cell);
+        present::pin(frame.drawing, *frame.drawing.now.cell);
         frame.drawing.visit.perform(Select{selection}, ui::gesture());
     });
 }
@@ -123,7 +124,7 @@ void CompareLens::difference_map(const Frame& frame, float width, float height) 
     frame.point(query.first, key.first);
     frame.drawing.now.cell = CellRef{Stage::difference, query.first, key.first};
     clicks_.answer(frame.drawing, touch, [&] {
-        parts::pin(frame.drawing, *frame.drawing.now.cell);
+        present::pin(frame.drawing, *frame.drawing.now.cell);
         parts::choose_tokens(frame.drawing, query.first, key.first);
     });
 }

@@ -13,7 +13,7 @@ struct CompareLens::Frame {
     const Pairing &pairing, &keys;
     Subject& subject;
 
-    Selection selection() const { return drawing.selection(); }
+    Selection selection() const { return selection_of(drawing); }
     const std::string& first_name(Index token) const {
         return first.query_names()[static_cast<std::size_t>(token)];
     }

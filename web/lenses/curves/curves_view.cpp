@@ -5,6 +5,7 @@
 #include "app/format.hpp"
 #include "lenses/curves/curves.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -90,7 +91,7 @@ void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course,
         mark.row = static_cast<Index>(reply.over->step);
         mark.col += reply.over->curve - begin;
         drawing.now.cell = mark;
-        if (ui::clicked()) parts::pin(drawing, mark);
+        if (ui::clicked()) present::pin(drawing, mark);
     };
     std::vector<ui::Curve> losses;
     if (compared) losses.push_back(loss_curve(*compared, true));
@@ -256,7 +257,7 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                     drawing.now.head = HeadIndex{layer, head};
                     if (ui::clicked()) {
                         parts::choose_head(drawing, {layer, head});
-                        parts::pin(drawing, *drawing.now.cell);
+                        present::pin(drawing, *drawing.now.cell);
                     }
                 }
                 ui::landmark_item("training/map/" + name);

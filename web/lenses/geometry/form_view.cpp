@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/geometry/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -144,7 +145,7 @@ void GeometryLens::draw_singular(const Drawing& drawing, const HeadForm& form, I
                           .x = {"direction", -0.5, static_cast<double>(all.count()) - 0.5, false, true},
                           .y = ui::fitted("σ", curves, true),
                           .marked = static_cast<double>(direction)};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
     if (reply.held) {
         GeometryState next = now();
         next.direction = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, all.count() - 1);
@@ -154,7 +155,7 @@ void GeometryLens::draw_singular(const Drawing& drawing, const HeadForm& form, I
     if (!reply.over) return;
     const CellRef cell = geometry_cells::singular_value(reply.over->point);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 // What the direction finds in the tokens in view.

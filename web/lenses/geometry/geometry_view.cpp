@@ -9,6 +9,7 @@
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/geometry/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -46,7 +47,7 @@ void draw_matrix(const Drawing& drawing, ui::Lines& lines, ui::MatrixGrid& grid,
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, lines.place(size));
     if (reply.hovered) drawing.now.cell = at(*reply.hovered);
     if (reply.heard) drawing.now.cell = at(*reply.heard);
-    if (reply.clicked) parts::pin(drawing, at(*reply.clicked));
+    if (reply.clicked) present::pin(drawing, at(*reply.clicked));
 }
 
 void GeometryLens::draw_presets() {
@@ -161,7 +162,7 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
                           .title = "Queries and keys in the plane of two components",
                           .x = {"component " + std::to_string(first), -reach, reach},
                           .y = {"component " + std::to_string(second), -reach, reach}};
-    const ui::ChartReply reply = ui::chart(chart, width, plane_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, plane_height, curves);
     if (!reply.over) return;
     const auto [curve, point] = *reply.over;
     const bool of_keys = curve % 2 == 1;
@@ -170,7 +171,7 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
         curve >= 2 ? (of_keys ? geometry_cells::gauged_key : geometry_cells::gauged_query)(row, first)
                    : CellRef{of_keys ? Stage::k : Stage::q, row, first};
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {

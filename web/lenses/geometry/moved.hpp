@@ -5,8 +5,8 @@
 #include "analysis/theory/gauge.hpp"
 #include "analysis/theory/metric.hpp"
 #include "app/matrix.hpp"
+#include "app/shown_tokens.hpp"
 #include "attention/explain.hpp"
-#include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "app/shown_tokens.hpp"
 #include "lenses/gradient/logit_pass.hpp"
 #include "lenses/gradient/slopes.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/chosen_row.hpp"
-#include "subjects/shown_tokens.hpp"
 
 namespace attn::app {
 

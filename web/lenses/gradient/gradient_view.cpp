@@ -109,7 +109,7 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
     ImGui::BeginGroup();
     if (const auto query =
             ui::stepper("gradient/query", "output of", row.query, 0, row.record->queries() - 1)) {
-        Selection selection = drawing.selection();
+        Selection selection = selection_of(drawing);
         selection.query = *query;
         drawing.visit.perform(Select{selection}, ui::gesture());
     }

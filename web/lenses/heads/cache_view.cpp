@@ -11,6 +11,7 @@
 #include "lenses/heads/heads.hpp"
 #include "lenses/heads/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
@@ -110,7 +111,7 @@ void HeadsLens::draw_loss(const Drawing& drawing, float width) {
                           .x = {shares ? "heads of K and V" : "rank", 1, most, true, true},
                           .y = ui::fitted("nats a token", curves, false),
                           .marked = marked};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
     HeadsState next = now();
     if (reply.held) {
         const auto to = static_cast<Index>(std::lround(std::max(1.0, *reply.held)));
@@ -121,7 +122,7 @@ void HeadsLens::draw_loss(const Drawing& drawing, float width) {
         const CellRef cell = heads_cells::cache(cache_of(now().part), CacheMeasure::loss, at);
         drawing.now.cell = cell;
         if (reply.clicked) {
-            parts::pin(drawing, cell);
+            present::pin(drawing, cell);
             (shares ? next.kv_heads : next.rank) = at == 0 ? most_setting() : at;
         }
     }

@@ -9,6 +9,7 @@
 #include "lenses/heads/heads.hpp"
 #include "lenses/heads/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -34,14 +35,14 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
     if (drawn) *drawn = metrics;
     if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
     if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
+    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
     return reply.clicked;
 }
 
 void answer(const Drawing& drawing, const CellRef& cell) {
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) parts::pin(drawing, cell);
+    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 }  // namespace heads_view
@@ -168,7 +169,7 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
             ui::next_control(ui::need::stepper);
             ImGui::BeginGroup();
             if (const auto to = ui::stepper("heads/query", "token", chosen_query(subject), 0, last))
-                parts::choose_tokens(drawing, *to, drawing.selection().key);
+                parts::choose_tokens(drawing, *to, selection_of(drawing).key);
             ImGui::EndGroup();
             break;
         }
@@ -273,7 +274,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
             const bool over = ImGui::IsItemHovered() || ImGui::IsItemFocused();
             if (over) drawing.now.cell = cell;
             if (ImGui::IsItemHovered()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            if (pressed) parts::pin(drawing, cell);
+            if (pressed) present::pin(drawing, cell);
             draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
         }
         const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "analysis/theory/pattern_fit.hpp"
+#include "app/shown_tokens.hpp"
 #include "lenses/inverse/state.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/projections.hpp"
-#include "subjects/shown_tokens.hpp"
 #include "widgets/typing.hpp"
 
 namespace attn::ui {

@@ -7,6 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/inverse/view.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/chart.hpp"
@@ -88,7 +89,7 @@ void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const 
     ImGui::BeginGroup();
     if (const auto query = ui::stepper("inverse/query", "row of query", chosen_query(change.record()), 0,
                                        change.record().queries() - 1))
-        parts::choose_tokens(drawing, *query, drawing.selection().key);
+        parts::choose_tokens(drawing, *query, selection_of(drawing).key);
     ImGui::EndGroup();
     std::vector<const char*> labels;
     const Index offered = inputs(subject) ? change_count : change_count - 2;
@@ -136,7 +137,7 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
             forget(row.query, key);
     };
     bool has_chosen = false;
-    const auto& key = drawing.selection().key;
+    const auto& key = selection_of(drawing).key;
     const std::vector<CellWish> wishes = change.wishes();
     for (const CellWish& each : wishes) {
         if (each.query != row.query) continue;
@@ -303,13 +304,13 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadC
                           .x = {"key", static_cast<double>(keys[0]) - 0.5,
                                 static_cast<double>(keys[keys.size() - 1]) + 0.5, false, true},
                           .y = {"weight", 0, 1}};
-    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, row_height, curves);
     if (!reply.over) return;
     const Index key = keys[static_cast<Index>(reply.over->point)];
     const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
                                                 : inverse_cells::weight(row.query, key);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, float width) const {
@@ -331,11 +332,11 @@ void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, 
                           .title = "How it was found",
                           .x = {"step", 0, std::max(static_cast<double>(steps.size() - 1), 1.0), false, true},
                           .y = {"log-odds; length |z|", low / 2, 2 * high, true}};
-    const ui::ChartReply reply = ui::chart(chart, width, row_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, row_height, curves);
     if (!reply.over) return;
     const CellRef cell = inverse_cells::iteration(reply.over->curve, reply.over->point);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {

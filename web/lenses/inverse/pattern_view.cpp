@@ -7,6 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/inverse/view.hpp"
+#include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -92,7 +93,7 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
                           .y = {divergence ? "nats a row" : "difference of weights", low / 2, 2 * high, true},
                           .marked = static_cast<double>(d)};
     const ui::ChartReply reply =
-        ui::chart(chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2));
+        present::chart(drawing, chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2));
     if (reply.held) {
         InverseState next = state().of<InverseState>();
         next.components = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, all.n());
@@ -102,7 +103,7 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
     const CellKind& kind = divergence ? inverse_cells::divergence : inverse_cells::error;
     const CellRef cell = kind(reply.over->point + 1);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 // What can be done with the pattern: asked of the head, or its Q and K taken along.

@@ -6,6 +6,7 @@
 
 #include "lenses/inverse/inverse.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/matrix_grid.hpp"
 
@@ -34,7 +35,7 @@ InverseLens::Placed InverseLens::draw_grid(const Drawing& drawing, ui::MatrixGri
     placed.reply = ui::draw_matrix_grid(grid, placed.metrics, placed.at);
     if (placed.reply.hovered) drawing.now.cell = cell(*placed.reply.hovered);
     if (placed.reply.heard) drawing.now.cell = cell(*placed.reply.heard);
-    if (placed.reply.clicked) parts::pin(drawing, cell(*placed.reply.clicked));
+    if (placed.reply.clicked) present::pin(drawing, cell(*placed.reply.clicked));
     return placed;
 }
 

@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "app/shown_tokens.hpp"
 #include "lenses/knockout/knockout.hpp"
 #include "lenses/knockout/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
-#include "subjects/shown_tokens.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -69,7 +70,7 @@ void KnockoutLens::draw_row(const Drawing& drawing, Subject& subject, const Show
                        : CellRef{.stage = Stage::weight, .row = query, .col = key};
         };
         if (const auto clicked = knockout_view::draw_grid(grid, values, width, cell_of, drawing))
-            parts::choose_tokens(drawing, drawing.selection().query, keys[clicked->second]);
+            parts::choose_tokens(drawing, selection_of(drawing).query, keys[clicked->second]);
     }
 }
 
@@ -152,7 +153,7 @@ void KnockoutLens::draw_strongest(const Drawing& drawing, Subject& subject, floa
     const CellRef cell = knockout_cells::strongest_edge(*over);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) parts::pin(drawing, cell);
+    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float width) {

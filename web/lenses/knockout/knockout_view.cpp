@@ -12,6 +12,7 @@
 #include "lenses/knockout/view.hpp"
 #include "parts/part.hpp"
 #include "parts/token_field.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "text/utf8.hpp"
@@ -49,7 +50,7 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, 
     ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
     if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
     if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) parts::pin(drawing, cell_of(*reply.clicked));
+    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
     return reply.clicked;
 }
 
@@ -192,7 +193,7 @@ void KnockoutLens::draw_query(const Drawing& drawing, Subject& subject) {
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
     if (const auto to = ui::stepper("knockout/query", "query", chosen_query(subject), 0, last))
-        parts::choose_tokens(drawing, *to, drawing.selection().key);
+        parts::choose_tokens(drawing, *to, selection_of(drawing).key);
     ImGui::EndGroup();
 }
 
@@ -264,7 +265,7 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
                           .title = "Bright and important",
                           .x = {"strongest weight", 0, 1},
                           .y = ui::fitted("falls without it, in logits", {&points, 1}, true)};
-    const ui::ChartReply reply = ui::chart(chart, width, agreement_height, {&points, 1});
+    const ui::ChartReply reply = present::chart(drawing, chart, width, agreement_height, {&points, 1});
     ui::caption(
         ("Rank correlation over the heads, 1 where the order is the same: of the fall and what they add "
          "directly " +
@@ -277,7 +278,7 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
     const CellRef cell = knockout_cells::head_ablation(head.layer, head.head);
     drawing.now.cell = cell;
     if (!reply.clicked) return;
-    parts::pin(drawing, cell);
+    present::pin(drawing, cell);
     parts::choose_head(drawing, head);
 }
 

@@ -11,7 +11,7 @@
 #include "analysis/attribution/direct_attribution.hpp"
 #include "analysis/attribution/edge_estimates.hpp"
 #include "analysis/attribution/effects.hpp"
-#include "subjects/shown_tokens.hpp"
+#include "app/shown_tokens.hpp"
 
 namespace attn::app {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "subjects/drawing.hpp"
+#include "app/drawing.hpp"
 #include "widgets/matrix_grid.hpp"
 
 namespace attn::app::knockout_view {

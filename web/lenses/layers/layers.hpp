@@ -14,8 +14,8 @@
 #include "analysis/attribution/effects.hpp"
 #include "analysis/attribution/logit_lens.hpp"
 #include "analysis/attribution/rollout.hpp"
+#include "app/shown_tokens.hpp"
 #include "lenses/lens.hpp"
-#include "subjects/shown_tokens.hpp"
 #include "subjects/vocabulary.hpp"
 
 namespace attn::app {

@@ -11,6 +11,7 @@
 #include "lenses/layers/view.hpp"
 #include "parts/part.hpp"
 #include "parts/token_field.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "text/utf8.hpp"
 #include "widgets/bars.hpp"
@@ -52,7 +53,7 @@ std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
     if (reply.hovered)
         if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
     if (!reply.clicked) return std::nullopt;
-    if (const auto cell = cell_of(*reply.clicked)) parts::pin(drawing, *cell);
+    if (const auto cell = cell_of(*reply.clicked)) present::pin(drawing, *cell);
     return reply.clicked;
 }
 
@@ -128,7 +129,7 @@ void LayersLens::draw_controls(const Drawing& drawing) {
 
 // The stream's rows are the queries of a decoder, not those of an encoder.
 void LayersLens::choose(const Drawing& drawing, Index position) const {
-    Selection selection = drawing.selection();
+    Selection selection = selection_of(drawing);
     if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) {
         selection.layer = trace_->encoder()->attentions();
         selection.key.reset();
@@ -222,7 +223,7 @@ void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (!ui::clicked()) return;
-    parts::pin(drawing, cell);
+    present::pin(drawing, cell);
     LayersState next = state().of<LayersState>();
     next.token = id;
     search_ = {};
@@ -257,7 +258,7 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
             .x = {"half of a block, 0 is the embedding", 0, static_cast<double>(last), false, true},
             .y = std::move(y),
             .marked = static_cast<double>(place())};
-        const ui::ChartReply reply = ui::chart(chart, width, curve_height, {&curve, 1});
+        const ui::ChartReply reply = present::chart(drawing, chart, width, curve_height, {&curve, 1});
         if (reply.held) {
             LayersState next = state().of<LayersState>();
             const auto at =
@@ -268,7 +269,7 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
         if (!reply.over) return;
         const CellRef cell = kind(reply.over->point, of_token);
         drawing.now.cell = cell;
-        if (reply.clicked) parts::pin(drawing, cell);
+        if (reply.clicked) present::pin(drawing, cell);
     };
     const Index vocabulary = std::ssize(reading()->logits(0));
     drawn("layers-probability", "Its probability at temperature 1",

@@ -9,6 +9,7 @@
 #include "lenses/layers/layers.hpp"
 #include "lenses/layers/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
@@ -90,7 +91,7 @@ void LayersLens::draw_parts(const Drawing& drawing, Subject& subject, float widt
     const CellRef cell = layers_cells::attribution(order[static_cast<std::size_t>(*over)]);
     drawing.now.cell = cell;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) parts::pin(drawing, cell);
+    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 // A row for each block: its heads, what its norms and W_O add besides, its MLP.
@@ -133,7 +134,7 @@ void LayersLens::draw_heads(const Drawing& drawing, Subject&, float width) {
     if (!clicked || clicked->second == mlp) return;
     const StreamPlace::After after =
         clicked->second >= heads ? StreamPlace::After::cross : StreamPlace::After::attention;
-    Selection selection = drawing.selection();
+    Selection selection = selection_of(drawing);
     if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) selection.forget_tokens();
     selection.layer = attention_of(network, {after, clicked->first});
     selection.head = clicked->second % heads;

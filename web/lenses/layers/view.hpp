@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "app/drawing.hpp"
 #include "app/state.hpp"
-#include "subjects/drawing.hpp"
 #include "widgets/matrix_grid.hpp"
 
 namespace attn::app::layers_view {

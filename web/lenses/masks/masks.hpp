@@ -12,13 +12,13 @@
 #include "analysis/theory/empty_rows.hpp"
 #include "analysis/theory/mask_counts.hpp"
 #include "analysis/theory/row_losses.hpp"
+#include "app/shown_tokens.hpp"
 #include "attention/mask_program.hpp"
 #include "attention/mask_terms.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/masks/kernel_race.hpp"
 #include "lenses/masks/masked_run.hpp"
 #include "parts/part.hpp"
-#include "subjects/shown_tokens.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::app {

@@ -9,6 +9,7 @@
 #include "lenses/masks/masks.hpp"
 #include "model/network.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
@@ -37,7 +38,7 @@ std::string in_short(std::int64_t n) {
 
 void MasksLens::point(const Drawing& drawing, const CellRef& cell, bool clicked) {
     drawing.now.cell = cell;
-    if (clicked) parts::pin(drawing, cell);
+    if (clicked) present::pin(drawing, cell);
 }
 
 void MasksLens::draw_map(const Drawing& drawing, float width) {
@@ -51,8 +52,8 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
         .high = 1,
         .decimals = 0};
     if (of_subject()) {
-        picture.query = drawing.selection().query;
-        picture.key = drawing.selection().key;
+        picture.query = selection_of(drawing).query;
+        picture.key = selection_of(drawing).key;
         if (picture.query && *picture.query >= looked_->queries) picture.query.reset();
         if (picture.key && *picture.key >= looked_->keys) picture.key.reset();
     }
@@ -86,7 +87,7 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
     if (of_subject()) drawing.point(query, key);
     if (view_.painting) return;
     clicks_.answer(drawing, touch, [&] {
-        parts::pin(drawing, cell);
+        present::pin(drawing, cell);
         if (of_subject()) parts::choose_tokens(drawing, query, key);
     });
 }
@@ -246,9 +247,10 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     // Weights from a file may be of any size.
     if (const ui::ChartAxis all = ui::fitted(chart.y.title, curves, true); all.high > 1.2 || all.low < 0)
         chart.y = all;
-    if (const auto query = drawing.selection().query; query && *query < looked_->queries)
+    if (const auto query = selection_of(drawing).query; query && *query < looked_->queries)
         chart.marked = static_cast<double>(*query);
-    const ui::ChartReply reply = ui::chart(chart, std::min(width, most_chart_width), chart_height, curves);
+    const ui::ChartReply reply =
+        present::chart(drawing, chart, std::min(width, most_chart_width), chart_height, curves);
     const std::vector<double>& own = lost_of_own_->lost();
     if (const auto odd = std::ranges::count_if(own, [](double lost) { return std::isnan(lost); });
         odd > 0 && lost_of_own_->done())
@@ -257,7 +259,7 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
                         .c_str());
     if (reply.held)
         parts::choose_tokens(drawing, std::clamp<Index>(std::lround(*reply.held), 0, looked_->queries - 1),
-                             drawing.selection().key);
+                             selection_of(drawing).key);
     if (!reply.over) return;
     const auto at = static_cast<Index>(curves[reply.over->curve].x[reply.over->point]);
     point(drawing, masks_cells::hidden_weight(drawn[reply.over->curve], at), reply.clicked);

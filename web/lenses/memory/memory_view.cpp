@@ -9,6 +9,7 @@
 #include "lenses/memory/memory.hpp"
 #include "lenses/memory/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -43,7 +44,7 @@ double four_digits(double value) {
 void answer(const Drawing& drawing, const ui::ChartReply& reply, std::optional<CellRef> cell) {
     if (!cell) return;
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, *cell);
+    if (reply.clicked) present::pin(drawing, *cell);
 }
 
 void draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, const ui::GridMetrics& metrics, ImVec2 at,
@@ -56,7 +57,7 @@ void draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, const ui::GridMetri
     if (reply.hovered)
         if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
     if (reply.clicked)
-        if (const auto cell = cell_of(*reply.clicked)) parts::pin(drawing, *cell);
+        if (const auto cell = cell_of(*reply.clicked)) present::pin(drawing, *cell);
 }
 
 }  // namespace memory_view
@@ -131,7 +132,7 @@ void MemoryLens::draw_controls(const Drawing& drawing, Subject& subject) {
                 ui::stepper("memory/query", "query", label_at(attention.query_names(), row_.query),
                             {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
                             {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
-            parts::choose_tokens(drawing, *query, drawing.selection().key);
+            parts::choose_tokens(drawing, *query, selection_of(drawing).key);
         ImGui::EndGroup();
     }
     if (!modern) return;
@@ -190,7 +191,7 @@ void MemoryLens::draw_path(const Drawing& drawing, Subject& subject, float width
         .title = "Energy, step by step",
         .x = {"step", 0, static_cast<double>(std::max<Index>(path_->steps(), 1)), false, true},
         .y = ui::fitted("energy, in units of q · k", curves, false)};
-    const ui::ChartReply reply = ui::chart(chart, width, energy_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, energy_height, curves);
     answer(drawing, reply,
            reply.over ? std::optional(memory_cells::energy(reply.over->point)) : std::nullopt);
 
@@ -312,10 +313,10 @@ void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float widt
                           .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
                           .y = ui::fitted("distance from q", curves, true),
                           .marked = static_cast<double>(row_.query)};
-    const ui::ChartReply reply = ui::chart(chart, width, moves_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, moves_height, curves);
     if (reply.held)
         if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
-            parts::choose_tokens(drawing, query, drawing.selection().key);
+            parts::choose_tokens(drawing, query, selection_of(drawing).key);
     if (reply.over)
         answer(drawing, reply,
                memory_cells::distance(reply.over->curve, moves_->rows()[reply.over->point].query));

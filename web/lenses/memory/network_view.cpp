@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
 #include "lenses/memory/view.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -99,7 +100,7 @@ void MemoryLens::draw_flips(const Drawing& drawing, float width) {
                           .title = "Energy, flip by flip",
                           .x = {"flips", 0, std::max(curve.x.back(), 1.0), false, true},
                           .y = ui::fitted("energy", curves, false)};
-    const ui::ChartReply reply = ui::chart(chart, width, flips_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, flips_height, curves);
     answer(drawing, reply,
            reply.over ? std::optional(memory_cells::classical_energy(reply.over->point)) : std::nullopt);
 }
@@ -137,7 +138,7 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
                           .x = {"load, patterns / bits", 0, last},
                           .y = {"share recovered", 0, 1.04},
                           .marked = std::min(now().of_keys ? 0 : load, last)};
-    const ui::ChartReply reply = ui::chart(chart, width, capacity_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, capacity_height, curves);
     if (reply.held && !now().of_keys) {
         MemoryState wanted = now();
         wanted.patterns = std::clamp<Index>(std::lround(*reply.held * static_cast<double>(now().bits)), 1,

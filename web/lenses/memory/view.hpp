@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "app/drawing.hpp"
 #include "app/state.hpp"
-#include "subjects/drawing.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/matrix_grid.hpp"
 

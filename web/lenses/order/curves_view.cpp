@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/order/order.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -26,7 +27,7 @@ void OrderLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
                        const std::optional<CellRef>& cell) const {
     if (!reply.over || !cell) return;
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, *cell);
+    if (reply.clicked) present::pin(drawing, *cell);
 }
 
 void OrderLens::draw_dials(const Drawing& drawing) {
@@ -44,12 +45,12 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     };
     ImGui::BeginGroup();
     if (const auto to = step("order/query", "query", content_->query_names(), query()))
-        parts::choose_tokens(drawing, content_->queries().begin + *to, drawing.selection().key);
+        parts::choose_tokens(drawing, content_->queries().begin + *to, selection_of(drawing).key);
     ImGui::EndGroup();
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
     if (const auto to = step("order/key", "key", content_->key_names(), key()))
-        parts::choose_tokens(drawing, drawing.selection().query, content_->keys().begin + *to);
+        parts::choose_tokens(drawing, selection_of(drawing).query, content_->keys().begin + *to);
     ImGui::EndGroup();
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
@@ -141,7 +142,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     if (const auto asked = ui::asked_place("order/dial/"); asked && asked->col < shown) over = asked->col;
     if (!over) return;
     drawing.now.cell = order_cells::rotary_pair(*over);
-    if (ui::clicked()) parts::pin(drawing, *drawing.now.cell);
+    if (ui::clicked()) present::pin(drawing, *drawing.now.cell);
 }
 
 void OrderLens::draw_distances(const Drawing& drawing, float width) {
@@ -184,7 +185,7 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
                           .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
                           .y = ui::fitted("score", drawn, false),
                           .marked = on_axis ? std::optional(static_cast<double>(apart)) : std::nullopt};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, drawn);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, drawn);
     if (reply.held) {
         // The query goes to where it is so far from the key, if that lies after its own place.
         next = now();
@@ -276,7 +277,7 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                 .x = {"distance, positions", 0, farthest, false, true},
                 .y = score_axis,
                 .marked = now().far > 0 ? static_cast<double>(now().far) : trained_on};
-            const ui::ChartReply reply = ui::chart(chart, width, chart_height, scores);
+            const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, scores);
             answer_of(reply, order_cells::extrapolated_score);
             if (reply.held) {
                 next = now();
@@ -295,7 +296,7 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                                   .y = {"positions a turn", shortest_wave / 1.2,
                                         std::max(longest_wave, trained_on) * 1.2, true},
                                   .marked = static_cast<double>(std::min(now().pair, pairs - 1))};
-            const ui::ChartReply reply = ui::chart(chart, width, chart_height, waves);
+            const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, waves);
             answer_of(reply, order_cells::wavelength);
             if (reply.held) {
                 next = now();

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "lenses/order/order.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/fingers.hpp"
@@ -31,7 +32,7 @@ void draw_grid(const Drawing& drawing, const ui::MatrixGrid& grid, float width, 
     ImGui::SetCursorScreenPos(at);
     ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
     if (const auto over = reply.hovered ? reply.hovered : reply.heard) drawing.now.cell = cell_at(*over);
-    if (reply.clicked) parts::pin(drawing, cell_at(*reply.clicked));
+    if (reply.clicked) present::pin(drawing, cell_at(*reply.clicked));
 }
 
 // The cell of the grid that is pinned.
@@ -198,8 +199,8 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
         if (held && ui::dragged())
             if (const Index to = place_under(ImGui::GetMousePos()); to != place) moved = {place, to};
         if (over && ImGui::IsItemDeactivated() && !ui::dragged())
-            keys ? parts::choose_tokens(drawing, drawing.selection().query, of_subject)
-                 : parts::choose_tokens(drawing, of_subject, drawing.selection().key);
+            keys ? parts::choose_tokens(drawing, selection_of(drawing).query, of_subject)
+                 : parts::choose_tokens(drawing, of_subject, selection_of(drawing).key);
         const std::string key = prefix + std::to_string(token);
         ui::landmark(key, min, max);
         ui::Node& node = ui::semantic_place(ui::Role::spinbutton, key, called, min, max);
@@ -284,7 +285,7 @@ void OrderLens::draw_outputs(const Drawing& drawing, float width) {
                      static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
     if (over) {
         drawing.now.cell = order_cells::output_change(*over);
-        if (ui::clicked()) parts::pin(drawing, *drawing.now.cell);
+        if (ui::clicked()) present::pin(drawing, *drawing.now.cell);
     }
     ImGui::Dummy({0, gap_below});
     grid_of("order/after", "Outputs in this order", after, TokenOrder::permuted);

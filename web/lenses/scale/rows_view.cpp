@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "lenses/scale/scale.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -46,7 +47,7 @@ void ScaleLens::draw_row_controls(const Drawing& drawing, Subject& subject) {
             ui::stepper("scale/query", "query", curly_quoted(names[static_cast<std::size_t>(query)]),
                         {query - 1, query > 0 ? "" : "This is the first query."},
                         {query + 1, query < last ? "" : "This is the last query."});
-        if (chosen) parts::choose_tokens(drawing, chosen, drawing.selection().key);
+        if (chosen) parts::choose_tokens(drawing, chosen, selection_of(drawing).key);
     } else if (scale.row == ScaleRow::seeded) {
         if (const auto keys =
                 ui::stepper("scale/keys", "keys", scale.keys, scale_least_keys, scale_most_keys))
@@ -106,7 +107,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
     const auto answer_bar = [&](std::optional<Index> over, const CellRef& cell) {
         if (!over) return;
         drawing.now.cell = cell;
-        if (ui::clicked()) parts::pin(drawing, cell);
+        if (ui::clicked()) present::pin(drawing, cell);
     };
     const auto lit = [&](const CellRef& cell) { return state().pin == cell; };
 
@@ -136,7 +137,7 @@ void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t 
     double rest = 0;
     for (const Index key : shown.keys) {
         const float weight = rule.weights[static_cast<std::size_t>(key)];
-        const bool chosen = row_->from.source.record && key == drawing.selection().key;
+        const bool chosen = row_->from.source.record && key == selection_of(drawing).key;
         if (keys.size() >= scale_keys_shown && !chosen) {
             rest += static_cast<double>(weight);
             continue;
@@ -189,7 +190,8 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
                           .x = {"d_k", 1, static_cast<double>(scale_components_limit), true},
                           .y = of_variance ? decades(axes[m], drawn) : ui::ChartAxis{axes[m], 0, 1.06 * most},
                           .marked = static_cast<double>(now.components)};
-    const ui::ChartReply reply = ui::chart(chart, width, of_variance ? 300 : curve_height, drawn);
+    const ui::ChartReply reply =
+        present::chart(drawing, chart, width, of_variance ? 300 : curve_height, drawn);
     std::optional<CellRef> cell;
     if (reply.over && reply.over->curve < scale_rules)
         cell = scale_cells::curve(measure, reply.over->curve, reply.over->point);

@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "lenses/scale/scale.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -34,7 +35,7 @@ void ScaleLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
     }
     if (!cell) return;
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, *cell);
+    if (reply.clicked) present::pin(drawing, *cell);
 }
 
 void ScaleLens::draw_presets() {
@@ -114,7 +115,7 @@ void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float w
                           .x = {"q · k", -all.reach, all.reach},
                           .y = {"pairs in a bin", 0, highest}};
     const std::array curves{bars, exact, limit};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
     std::optional<CellRef> cell;
     if (reply.over && reply.over->curve == 0) cell = scale_cells::histogram(reply.over->point);
     answer(drawing, reply, cell);
@@ -150,7 +151,7 @@ void ScaleLens::draw_grown(const Drawing& drawing, const ComponentVariances& of,
                           .x = {"components", 1, std::max(static_cast<double>(d), 2.0)},
                           .y = ui::fitted("variance of q · k", curves, true),
                           .marked = static_cast<double>(std::min(state().of<ScaleState>().components, d))};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
     std::optional<CellRef> cell;
     if (reply.over && reply.over->curve == 0) cell = scale_cells::cumulative_variance(reply.over->point + 1);
     answer(drawing, reply, cell);
@@ -169,7 +170,7 @@ void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances
                           .title = "Variance of each component’s product",
                           .x = {"component a", -0.5, d - 0.5},
                           .y = ui::fitted("variance of q_a k_a", curves, true)};
-    const ui::ChartReply reply = ui::chart(chart, width, chart_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
     std::optional<CellRef> cell;
     if (reply.over && reply.over->curve == 0) cell = scale_cells::component_variance(reply.over->point);
     answer(drawing, reply, cell);

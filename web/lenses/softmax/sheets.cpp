@@ -143,7 +143,6 @@ Sheet SoftmaxLens::heads_sheet(Subject& subject) const {
     const Attention& attention = *subject.attention();
     Sheet sheet{.key = "softmax/head",
                 .title = "Effective share of keys",
-                .notation = temperature_text(temperature()),
                 .about = temperature_text(temperature()),
                 .rows = {.name = "layer"},
                 .columns = {"head", numbered(attention.heads())}};

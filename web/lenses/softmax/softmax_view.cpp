@@ -96,7 +96,7 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
                             {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
                             {row_.query + 1, row_.query < last ? "" : "This is the last query."},
                             {static_cast<double>(row_.query), 0, static_cast<double>(last)}))
-            parts::choose_tokens(drawing, *query, drawing.selection().key);
+            parts::choose_tokens(drawing, *query, selection_of(drawing).key);
         ImGui::EndGroup();
     }
     set(softmax);
@@ -126,7 +126,7 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
                               .x = {"temperature T", low, high, true},
                               .y = std::move(y),
                               .marked = std::clamp(t, low, high)};
-        const ui::ChartReply reply = ui::chart(chart, width, curve_height, curves);
+        const ui::ChartReply reply = present::chart(drawing, chart, width, curve_height, curves);
         if (reply.held) {
             SoftmaxState softmax = state().of<SoftmaxState>();
             softmax.temperature = three_digits(*reply.held);
@@ -141,7 +141,7 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
         if (point != points.end())
             cell = softmax_cells::curve(number, curves_->first() + (point - points.begin()));
         drawing.now.cell = cell;
-        if (reply.clicked) parts::pin(drawing, cell);
+        if (reply.clicked) present::pin(drawing, cell);
     };
     const auto of = [&](const char* name, std::size_t colour, double (*value)(const Gibbs&)) {
         return curve_of(name, colour, points, dial, value);
@@ -211,14 +211,14 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
                           .y = {"keys", 0, top, false, true},
                           .marked = static_cast<double>(row_.query)};
     const std::array curves{used, seen};
-    const ui::ChartReply reply = ui::chart(chart, width, queries_height, curves);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, queries_height, curves);
     if (reply.held)
         if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
-            parts::choose_tokens(drawing, query, drawing.selection().key);
+            parts::choose_tokens(drawing, query, selection_of(drawing).key);
     if (!reply.over || reply.over->curve != 0) return;
     const CellRef cell = softmax_cells::query(rows[reply.over->point].query);
     drawing.now.cell = cell;
-    if (reply.clicked) parts::pin(drawing, cell);
+    if (reply.clicked) present::pin(drawing, cell);
 }
 
 void SoftmaxLens::draw_maps(const Drawing& drawing, Subject& subject, float width) {

@@ -10,6 +10,7 @@
 #include "app/format.hpp"
 #include "lenses/tiles/view.hpp"
 #include "parts/part.hpp"
+#include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -67,7 +68,7 @@ void draw_cells(const TilesLens::View& view, ui::Lines& lines, const Cells& cell
     for (Index r = 0; pin && r < values.rows; ++r)
         for (Index c = 0; c < values.cols; ++c)
             if (cells.cell(rows.begin + r, c) == *pin) grid.pinned = ui::CellAt{r, c};
-    const auto lit = view.drawing.pointed.query ? view.drawing.pointed.query : view.drawing.selection().query;
+    const auto lit = view.drawing.pointed.query ? view.drawing.pointed.query : selection_of(view.drawing).query;
     if (lit && *lit >= rows.begin && *lit < rows.end) grid.lit_row = *lit - rows.begin;
     const ui::GridMetrics metrics = ui::grid_metrics(grid, lines.width());
     ImVec2 size = ui::grid_size(grid, metrics);
@@ -78,7 +79,7 @@ void draw_cells(const TilesLens::View& view, ui::Lines& lines, const Cells& cell
         view.drawing.point(rows.begin + reply.hovered->first, std::nullopt);
     }
     if (reply.clicked)
-        parts::pin(view.drawing, cells.cell(rows.begin + reply.clicked->first, reply.clicked->second));
+        present::pin(view.drawing, cells.cell(rows.begin + reply.clicked->first, reply.clicked->second));
     if (reply.row_label) parts::choose_tokens(view.drawing, rows.begin + *reply.row_label, std::nullopt);
 }
 

@@ -1,8 +1,8 @@
 // What the drawing of the lens shares.
 #pragma once
 
+#include "app/drawing.hpp"
 #include "lenses/tiles/tiles.hpp"
-#include "subjects/drawing.hpp"
 
 namespace attn::app {
 

@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "lenses/translation/translation.hpp"
+#include "present/present.hpp"
 #include "subjects/translation_presets.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
@@ -121,7 +122,7 @@ void TranslationLens::draw_word(const Drawing& drawing, const Lines& lines, bool
     }
     if (pressed) {
         parts::choose_head(drawing, lines.head);
-        parts::pin(drawing, cell);
+        present::pin(drawing, cell);
         parts::choose_tokens(drawing, written ? std::optional(at) : std::nullopt,
                              written ? std::nullopt : std::optional(at));
     }
@@ -146,7 +147,7 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
     const auto record = lines.run.record(head.layer);
     for (Index i = 0; i < lines.run.queries(); ++i) lines.weights.push_back(record->weights(head.head, i));
     const bool of_cross = subject.attention() == &lines.run;
-    const Selection s = drawing.selection();
+    const Selection s = selection_of(drawing);
     const bool pointed = drawing.pointed.query || drawing.pointed.key;
     if (of_cross || drawing.pointed.head == head) {
         lines.row = pointed ? drawing.pointed.query : s.query;
@@ -296,7 +297,7 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         if (ui::clicked()) {
             parts::choose_head(drawing, pointed);
-            parts::pin(drawing, cell);
+            present::pin(drawing, cell);
         }
     }
 }
@@ -316,7 +317,7 @@ void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int whi
     ui::section((std::string(titles[i]) + ": " + head_text(head, run.numbering())).c_str());
     ui::caption(meanings[i]);
     const bool chosen = head == subject.chosen_head();
-    const Selection s = drawing.selection();
+    const Selection s = selection_of(drawing);
     ui::MapPicture picture{.name = names[i],
                            .map = run.map(head.layer, head.head, {}),
                            .query_names = run.query_names(),
@@ -347,7 +348,7 @@ void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int whi
     drawing.now.head = head;
     clicks_[i].answer(drawing, touch, [&] {
         parts::choose_head(drawing, head);
-        parts::pin(drawing, cell);
+        present::pin(drawing, cell);
         parts::choose_tokens(drawing, cell.row, cell.col);
     });
 }

@@ -16,7 +16,6 @@ struct Drawing {
     const Deadline& deadline;
 
     const State& state() const { return visit.state(); }
-    Selection selection() const;  // Subject::chosen of the open one
     // Call if a token or a pair of tokens is under the cursor.
     void point(std::optional<Index> query, std::optional<Index> key) const {
         now.query = query;

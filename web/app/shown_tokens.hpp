@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "subjects/explain.hpp"
+#include "app/format.hpp"
 
 namespace attn::app {
 

@@ -1,5 +1,5 @@
 // Checks that of a text with no room for all of it, a lens shows the tokens that are chosen, strongest or named.
-#include "subjects/shown_tokens.hpp"
+#include "app/shown_tokens.hpp"
 
 #include <algorithm>
 #include <array>
