@@ -8,10 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/state.hpp"
 
 namespace attn::app {
+
+struct FieldValue;
 
 struct LinkRow {
     std::string_view key = {};       // new keys begin with their owner's name and a dot: "scale.d"
@@ -21,6 +24,8 @@ struct LinkRow {
     // Returns the key's value, or nothing if it equals that of `usual`, the State that a link without this
     // key gives.
     std::optional<std::string> (*write)(const State& state, const State& usual) = nullptr;
+    // What its values may be, where it is of a field (app/fields.hpp).
+    std::vector<FieldValue> (*values)() = nullptr;
 };
 
 // Holds the keys of a link that are still to be read.

@@ -5,6 +5,7 @@
 #include "app/catalogue.hpp"
 #include "app/link_text.hpp"
 #include "lenses/compare/compare.hpp"
+#include "lenses/curves/curves.hpp"
 #include "subjects/training/training.hpp"
 #include "support/this_build.hpp"
 #include "unit/app/support.hpp"

@@ -11,23 +11,12 @@
 
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
+#include "app/fields.hpp"
 #include "app/looks.hpp"
-#include "lenses/cache/state.hpp"
-#include "lenses/circuits/circuits.hpp"
 #include "lenses/compare/compare.hpp"
-#include "lenses/curves/curves.hpp"
-#include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/gradient.hpp"
-#include "lenses/heads/heads.hpp"
 #include "lenses/inverse/inverse.hpp"
-#include "lenses/knockout/knockout.hpp"
-#include "lenses/ladder/ladder.hpp"
-#include "lenses/layers/layers.hpp"
 #include "lenses/masks/masks.hpp"
-#include "lenses/memory/memory.hpp"
-#include "lenses/order/order.hpp"
-#include "lenses/scale/scale.hpp"
-#include "lenses/softmax/softmax.hpp"
 #include "lenses/tiles/tiles.hpp"
 #include "runs/training_state.hpp"
 #include "subjects/sentence/commands.hpp"
@@ -108,6 +97,7 @@ class RandomCommands {
     explicit RandomCommands(std::uint64_t seed) : random_(seed) {}
 
     app::Command next(const app::State& state) {
+        if (below(5) == 0) return field();
         Index shares = 0;
         for (const Kind& kind : kinds()) shares += kind.share;
         Index drawn = below(shares);
@@ -170,140 +160,14 @@ class RandomCommands {
                  return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
              }},
 
-            {"SetScale", 1,
-             [](R& r, const State&) -> Command {
-                 return SetScale{{.vectors = static_cast<ScaleVectors>(r.below(2)),
-                                  .components = r.below(5000),
-                                  .seed = static_cast<std::uint32_t>(r.random_.bits()),
-                                  .row = static_cast<ScaleRow>(r.below(4)),
-                                  .keys = r.below(70),
-                                  .own = r.yes() ? r.share() * 10 : r.number()}};
-             }},
-            {"SetGradient", 1,
-             [](R& r, const State&) -> Command {
-                 const auto token = [&] {
-                     return r.yes() ? std::optional(static_cast<std::int32_t>(r.below(5) - 1)) : std::nullopt;
-                 };
-                 return SetGradient{{static_cast<GradientAim>(r.below(3)), r.below(5), r.below(5), token(),
-                                     token(), r.below(40) - 1, 0.25 * static_cast<double>(r.below(5))}};
-             }},
             {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
-            {"SetLayers", 1,
-             [](R& r, const State&) -> Command {
-                 LayersState layers;
-                 if (r.yes()) layers.token = static_cast<std::int32_t>(r.below(2000) - 1);
-                 if (r.yes()) layers.place = r.below(1100) - 2;
-                 return SetLayers{layers};
-             }},
-            {"SetKnockout", 1,
-             [](R& r, const State&) -> Command {
-                 KnockoutState knockout{.part = static_cast<KnockoutPart>(r.below(knockout_part_count)),
-                                        .removal = static_cast<Removal>(r.below(removal_count)),
-                                        .site = static_cast<Site>(r.below(site_count)),
-                                        .back = r.yes()};
-                 if (r.yes()) knockout.raise = static_cast<std::int32_t>(r.below(30) - 1);
-                 if (r.yes()) knockout.over = static_cast<std::int32_t>(r.below(30) - 1);
-                 return SetKnockout{knockout};
-             }},
-            {"SetHeadsLens", 1,
-             [](R& r, const State&) -> Command {
-                 return SetHeadsLens{{.part = static_cast<HeadsPart>(r.below(heads_part_count)),
-                                      .tutorial = r.yes(),
-                                      .outputs = r.yes(),
-                                      .all_layers = r.yes(),
-                                      .kv_heads = r.below(9) - 1,
-                                      .rank = r.below(40) - 1}};
-             }},
-            {"SetCircuits", 1,
-             [](R& r, const State&) -> Command {
-                 CircuitsState circuits{.part = static_cast<CircuitsPart>(r.below(circuits_part_count)),
-                                        .distance = r.below(120'000) - 5,
-                                        .kinds = {r.yes(), r.yes(), r.yes()}};
-                 for (auto* token : {&circuits.query, &circuits.key, &circuits.output})
-                     if (r.yes()) *token = static_cast<std::int32_t>(r.below(30) - 1);
-                 if (r.yes()) circuits.threshold = static_cast<double>(r.below(120) - 5) / 100;
-                 circuits.corpus = r.yes();
-                 circuits.by_position = r.yes();
-                 if (r.yes())
-                     circuits.wire = Wire{static_cast<Composition>(r.below(3)),
-                                          {r.below(3), r.below(4) - 1},
-                                          {r.below(4), r.below(4)}};
-                 return SetCircuits{circuits};
-             }},
-            {"SetCache", 1,
-             [](R& r, const State&) -> Command {
-                 return SetCache{{.part = static_cast<CachePart>(r.below(cache_part_count)),
-                                  .prompt = r.below(30) - 1,
-                                  .written = r.below(30) - 1,
-                                  .kv_heads = r.below(5),
-                                  .window = r.below(12) - 1,
-                                  .bits = cache_bits[static_cast<std::size_t>(r.below(4))],
-                                  .rounding = {cache_bits[static_cast<std::size_t>(r.below(4))], r.below(12)},
-                                  .eviction = {static_cast<EvictionPolicy>(r.below(eviction_policy_count)),
-                                               r.below(12), r.below(6), r.below(6), r.below(8)}}};
-             }},
-            {"SetGeometry", 1, [](R& r, const State&) -> Command { return SetGeometry{r.geometry()}; }},
-            {"SetInverse", 1, [](R& r, const State&) -> Command { return SetInverse{r.inverse()}; }},
-            {"MakeItSo", 1,
-             [](R& r, const State&) -> Command { return MakeItSo{{SetInverse{r.inverse()}}}; }},
-            {"SetOrder", 1,
-             [](R& r, const State&) -> Command {
-                 OrderState order{.scheme = static_cast<PositionScheme>(r.below(7)),
-                                  .first = r.below(40) - 2,
-                                  .first_key = r.below(40) - 2,
-                                  .masked = r.yes(),
-                                  .interleaved = r.yes(),
-                                  .shift = r.below(1'100'000) - 5,
-                                  .turn = r.below(5000) - 5,
-                                  .reach = r.below(600),
-                                  .mean = r.yes(),
-                                  .trained = r.below(10'000) - 5,
-                                  .factor = r.below(70),
-                                  .far = r.below(70'000'000) - 5,
-                                  .pair = r.below(5000) - 5,
-                                  .seed = static_cast<std::uint32_t>(r.random_.bits())};
-                 for (Index i = r.below(14); i > 0; --i)
-                     order.order.insert(order.order.begin() + r.below(std::ssize(order.order) + 1),
-                                        r.below(12) ? i - 1 : i);
-                 return SetOrder{std::move(order)};
-             }},
-            {"SetMemory", 1,
-             [](R& r, const State&) -> Command {
-                 MemoryState memory{.network = static_cast<MemoryNetwork>(r.below(2)),
-                                    .plane = static_cast<MemoryPlane>(r.below(2)),
-                                    .of_keys = r.yes(),
-                                    .bits = r.below(450),
-                                    .patterns = r.below(220),
-                                    .flipped = r.share(),
-                                    .stored = r.below(40),
-                                    .seed = r.below(1'100'000)};
-                 if (r.yes()) memory.beta = r.number();
-                 if (r.yes()) memory.start = {r.number(), r.share()};
-                 return SetMemory{memory};
-             }},
+            {"MakeItSo", 1, [](R& r, const State&) -> Command { return MakeItSo{{r.field()}}; }},
             {"SetTileSize", 1,
              [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
             {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
-            {"SetSoftmax", 1,
-             [](R& r, const State&) -> Command {
-                 return SetSoftmax{{r.number(), static_cast<SoftmaxShown>(r.below(2))}};
-             }},
-            {"TryMask", 1,
-             [](R& r, const State&) -> Command {
-                 return TryMask{{r.mask(3), r.below(4) ? 0 : r.below(20'000) - 5, r.below(5) - 2, r.yes()}};
-             }},
-            {"SetTrainingMaps", 1,
-             [](R& r, const State&) -> Command {
-                 return SetTrainingMaps{static_cast<TrainingMaps>(r.below(2))};
-             }},
             {"SetComparisonView", 1,
              [](R& r, const State&) -> Command {
                  return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
-             }},
-            {"SetLadderTokens", 1,
-             [](R& r, const State&) -> Command {
-                 return SetLadderTokens{
-                     {r.yes() ? std::optional(r.below(50) - 5) : std::nullopt, r.below(30)}};
              }},
 
             {"OpenPreset", 1,
@@ -417,6 +281,44 @@ class RandomCommands {
         return all;
     }
 
+    // Sets a field of a lens as a link does, to a value that it may have or to one beyond its limits.
+    struct SetField {
+        const app::LinkRow* row;
+        std::string text;
+        Status apply(app::State& state) const {
+            return row->read(state, text) ? ok() : Status(Error{"There is no such value."});
+        }
+        std::string describe(const app::State&) const { return std::string(row->key) + "=" + text; }
+    };
+    app::Command field() {
+        std::vector<const app::LinkRow*> rows;
+        for (const app::LensEntry& lens : app::lens_list())
+            for (const app::LinkRow& row : lens.links.rows)
+                if (row.values) rows.push_back(&row);
+        // Masks are put together of terms, to any depth.
+        if (below(20) == 0) return app::TryMask{{mask(3), 0, 0, yes()}};
+        const app::LinkRow* row = one_of(std::span<const app::LinkRow* const>(rows));
+        std::string text;
+        for (const app::FieldValue& value : row->values()) text += (text.empty() ? "" : ",") + spelled(value);
+        return SetField{row, text};
+    }
+    std::string spelled(const app::FieldValue& value) {
+        const bool beyond = below(10) == 0;
+        switch (value.kind) {
+            case app::FieldValue::Kind::word: return beyond ? "nothing" : std::string(value.word);
+            case app::FieldValue::Kind::named:
+            case app::FieldValue::Kind::spelled: return beyond ? "nothing" : std::string(one_of(value.names));
+            case app::FieldValue::Kind::whole:
+            case app::FieldValue::Kind::real: break;
+        }
+        // Most are small, as a person's are.
+        const double most = std::min({value.most, value.least + 1e6, yes() ? value.least + 12 : HUGE_VAL});
+        const double number = beyond ? value.least - 1 : value.least + share() * (most - value.least);
+        return value.kind == app::FieldValue::Kind::real
+                   ? app::shortest(number)
+                   : std::to_string(static_cast<std::int64_t>(std::round(number)));
+    }
+
     Index below(Index limit) {
         return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
     }
@@ -448,37 +350,6 @@ class RandomCommands {
         if (below(3) == 0) map.sink = static_cast<Sink>(below(3));
         if (below(3) == 0) map.least = static_cast<float>(share() * 1.1);
         return map;
-    }
-    app::GeometryState geometry() {
-        app::GeometryState made;
-        made.part = static_cast<app::GeometryPart>(below(4));
-        made.form = static_cast<app::FormOf>(below(3));
-        made.shown = static_cast<FormPart>(below(3));
-        made.direction = below(9) - 1;
-        made.gauge = {static_cast<GaugeKind>(below(4)), share() * 9, below(4), below(4),
-                      static_cast<std::uint32_t>(below(5))};
-        made.metric = static_cast<app::MetricKind>(below(5));
-        if (made.metric == app::MetricKind::own) {
-            made.own = app::identity(1 + below(4), 1 + below(4));
-            if (yes()) made.own.at(0, 0) = number();
-        }
-        made.einsum = yes() ? "ij,jd->id with A, V" : text();
-        return made;
-    }
-    app::InverseState inverse() {
-        app::InverseState inverse;
-        inverse.of = static_cast<app::ChangeOf>(below(app::change_count));
-        inverse.components = below(18);
-        for (Index i = below(4); i > 0; --i)
-            inverse.wish(below(5), below(9) - 1, below(9) ? share() : number());
-        app::Pattern& pattern = inverse.pattern;
-        pattern.kind = static_cast<app::PatternKind>(below(app::pattern_kind_count));
-        pattern.tokens = 1 + below(17);
-        pattern.seed = static_cast<std::uint32_t>(bits());
-        if (pattern.kind == app::PatternKind::painted)
-            for (Index i = below(9) ? pattern.tokens * pattern.tokens : below(9); i > 0; --i)
-                pattern.painted.push_back(yes());
-        return inverse;
     }
     std::optional<HeadScore> score() {
         if (below(3) == 0) return std::nullopt;

@@ -90,6 +90,9 @@ void save_all(Screen& screen) {
         for (const std::string& item : all(menu)) {
             if (!screen.shows(item)) screen.click(menu);
             if (screen.shows(item)) screen.click(item);
+            // This page takes no pictures.
+            screen.visit.picture_taken();
+            screen.draw(2);
         }
         screen.press(ImGuiKey_Escape);
     }

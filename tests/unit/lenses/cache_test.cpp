@@ -300,10 +300,9 @@ TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked 
                             .eviction = {EvictionPolicy::snapkv, 3, 2, 5, 7}};
     show_cache(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
-    CHECK_THAT(link, ContainsSubstring("cache.part=bits&cache.prompt=2&cache.written=7&cache.kv_heads=1&"
-                                       "cache.window=5&cache.against=16&cache.bits=8&cache.group=4&"
+    CHECK_THAT(link, ContainsSubstring("cache.part=bits&cache.prompt=2&cache.written=7&cache.bits=8&cache.group=4&"
                                        "cache.policy=snapkv&cache.budget=3&cache.sinks=2&cache.observed=5&"
-                                       "cache.pooling=7"));
+                                       "cache.pooling=7&cache.kv_heads=1&cache.window=5&cache.against=16"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const CacheState& bad :
          {CacheState{.prompt = -1}, CacheState{.written = -1}, CacheState{.window = 2'000'000},

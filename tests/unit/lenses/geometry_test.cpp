@@ -395,7 +395,7 @@ TEST_CASE("each preset is one step of undo, and its link opens it as it was") {
         CHECK(screen.visit.state() == before);
         screen.visit.redo();
     }
-    const std::string rotation = "v=1&lens=geometry&geometry.part=gauge&geometry.gauge=rotation,0.75,0,1,0";
+    const std::string rotation = "v=1&lens=geometry&geometry.part=gauge&geometry.gauge=rotation,0.75";
     screen.visit.open_fragment(rotation);
     CHECK(to_fragment(screen.visit.state()) == rotation);
     for (const char* bad :

@@ -333,9 +333,9 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
           "v=1&lens=scale&scale.d=64,normal,9&scale.row=2,17&scale.own=0.1");
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
     CHECK(refusal(default_state(), SetScale{{.components = 0}}) ==
-          "Vectors here have 1 to 4,096 components.");
-    CHECK(refusal(default_state(), SetScale{{.keys = 65}}) == "A seeded row has 2 to 64 keys.");
-    CHECK(refusal(default_state(), SetScale{{.own = NAN}}) == "A scale of your own is from 0.0001 to 10.");
+          "The number of components must be from 1 to 4,096.");
+    CHECK(refusal(default_state(), SetScale{{.keys = 65}}) == "The number of keys must be from 2 to 64.");
+    CHECK(refusal(default_state(), SetScale{{.own = NAN}}) == "The scale of your own must be from 0.0001 to 10.");
     for (const char* bad :
          {"scale.d=5000", "scale.row=3", "scale.row=seeded,1", "scale.own=-1", "scale.own="})
         CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());

@@ -8,7 +8,7 @@
 #include "analysis/theory/cache_cost.hpp"
 #include "analysis/theory/cache_rounding.hpp"
 #include "analysis/theory/eviction.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 
 namespace attn::app {
 
@@ -31,11 +31,9 @@ struct CacheState {
 inline constexpr Index cache_most_tokens = 1'000'000, cache_most_group = 128, cache_most_observed = 1000,
                        cache_most_pooling = 63;
 
-struct SetCache {
-    CacheState cache;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<CacheState>& fields_of();
+using SetCache = Set<CacheState>;
 
 LinkRows cache_links();
 

@@ -13,6 +13,7 @@
 #include "analysis/heads/composition.hpp"
 #include "analysis/heads/copying.hpp"
 #include "analysis/theory/query_key_plane.hpp"
+#include "app/fields.hpp"
 #include "lenses/circuits/corpus_plane.hpp"
 #include "lenses/circuits/head_circuit.hpp"
 #include "lenses/lens.hpp"
@@ -45,11 +46,9 @@ struct CircuitsState {
 };
 inline constexpr Index circuits_distance_limit = 100'000;
 
-struct SetCircuits {
-    CircuitsState circuits;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<CircuitsState>& fields_of();
+using SetCircuits = Set<CircuitsState>;
 
 LinkRows circuits_links();
 std::string write_wire(const Wire& wire);  // "k.0.3-2.1"

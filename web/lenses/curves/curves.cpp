@@ -10,18 +10,6 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::string_view by_gradient = "gradient";
-constexpr LinkRow rows[] = {
-    {"maps", by_gradient.data(),
-     [](State& s, const std::string& value) {
-         return value == by_gradient && take(s, SetTrainingMaps{TrainingMaps::gradient});
-     },
-     [](const State& s, const State&) {
-         return s.of<CurvesState>().maps == TrainingMaps::gradient ? std::optional<std::string>(by_gradient)
-                                                                   : std::nullopt;
-     }},
-};
-
 // `gradients` [heads, n, head_dim] is a layer's gradient with respect to its attention output; the map is for
 // one head.
 MapPointer by_weight(const std::shared_ptr<const Record>& record, Index head, const Tensor& gradients) {
@@ -32,15 +20,18 @@ MapPointer by_weight(const std::shared_ptr<const Record>& record, Index head, co
 
 }  // namespace
 
-LinkRows curves_links() { return {rows}; }
-
-Status SetTrainingMaps::apply(State& state) const {
-    state.edit<CurvesState>().maps = maps;
-    return ok();
+template <>
+const Fields<CurvesState>& fields_of() {
+    using S = CurvesState;
+    static const Field<S> all[]{
+        {"maps",
+         {"maps of the gradient", "maps of weights"},
+         word<&S::maps>("gradient")},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
 }
-std::string SetTrainingMaps::describe(const State&) const {
-    return maps == TrainingMaps::gradient ? "maps of the gradient" : "maps of weights";
-}
+LinkRows curves_links() { return {rows_of_fields<CurvesState, 1>()}; }
 
 void StepMaps::update(const TrainingRun& run, const TrainingView& view, TrainingMaps shown) {
     if (trace_ == view.probe && shown_ == shown) return;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/fields.hpp"
 #include "attention/head_index.hpp"
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
@@ -23,11 +24,9 @@ struct CurvesState {
     bool operator==(const CurvesState&) const = default;
 };
 
-struct SetTrainingMaps {
-    TrainingMaps maps;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<CurvesState>& fields_of();
+using SetTrainingMaps = Set<CurvesState>;
 
 LinkRows curves_links();
 

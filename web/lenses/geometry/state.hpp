@@ -8,8 +8,7 @@
 
 #include "analysis/linalg/bilinear_form.hpp"
 #include "analysis/theory/gauge.hpp"
-#include "app/command.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 #include "app/matrix.hpp"
 
 namespace attn::app {
@@ -42,11 +41,9 @@ struct GeometryState {
     bool operator==(const GeometryState&) const = default;
 };
 
-struct SetGeometry {
-    GeometryState geometry;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<GeometryState>& fields_of();
+using SetGeometry = Set<GeometryState>;
 
 struct GeometryPreset {
     const char *name, *title;

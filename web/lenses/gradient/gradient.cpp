@@ -17,7 +17,7 @@ namespace attn::app {
 namespace {
 
 // "component,1", "value,2", "logit", "logit,464" or "logit,464,2061".
-bool read_aim(const std::string& text, GradientState& to) {
+bool read_aim(std::string_view text, GradientState& to) {
     const auto parts = split(text, ',');
     std::vector<std::int32_t> numbers;
     for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -48,77 +48,58 @@ std::string aim_text(const GradientState& of) {
            (of.over ? "," + std::to_string(*of.over) : "");
 }
 
-constexpr LinkRow gradient_rows[] = {
-    {"gradient.loss",
-     "component and its number, value and a key's number, as value,2, or logit and one or two tokens",
-     [](State& s, const std::string& text) {
-         GradientState next = s.of<GradientState>();
-         return read_aim(text, next) && take(s, SetGradient{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const std::string text = aim_text(s.of<GradientState>());
-         return text == aim_text({}) ? std::nullopt : std::optional(text);
-     }},
-    {"gradient.from", "the first component of a model's X in view",
-     [](State& s, const std::string& text) {
-         const auto from = read_integer<Index>(text);
-         GradientState next = s.of<GradientState>();
-         if (from) next.from = *from;
-         return from && take(s, SetGradient{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const Index from = s.of<GradientState>().from;
-         return from == 0 ? std::nullopt : std::optional(std::to_string(from));
-     }},
-    {"gradient.rate", "the rate of a step, above 0 and at most 10,000",
-     [](State& s, const std::string& text) {
-         const auto rate = read_number(text);
-         if (!rate) return false;
-         GradientState next = s.of<GradientState>();
-         next.rate = *rate;
-         return take(s, SetGradient{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const double rate = s.of<GradientState>().rate;
-         return rate == GradientState{}.rate ? std::nullopt : std::optional(shortest(rate));
-     }},
-};
+constexpr std::string_view aim_examples[] = {"value,2", "component,1", "logit", "logit,4", "logit,4,2"};
 
-}  // namespace
+std::string aim_in_words(const GradientState& of) {
+    switch (of.aim) {
+        case GradientAim::component: return "gradient of component " + std::to_string(of.component);
+        case GradientAim::value: return "gradient to value " + std::to_string(of.key);
+        case GradientAim::logit: break;
+    }
+    return of.over ? "gradient of a difference of logits" : "gradient of a logit";
+}
 
-LinkRows gradient_links() { return {gradient_rows}; }
-
-Status SetGradient::apply(State& state) const {
+Status check_aim(const GradientState& gradient) {
     const auto within = [](Index i) { return i >= 0 && i < position_limit; };
-    if (!within(gradient.component) || !within(gradient.key) || !within(gradient.from))
+    if (!within(gradient.component) || !within(gradient.key))
         return Error{"There is no such component or key to aim at."};
     if (gradient.raise.value_or(0) < 0 || gradient.over.value_or(0) < 0)
         return Error{"There is no such token to aim at."};
     if (gradient.over && (!gradient.raise || *gradient.raise == *gradient.over))
-        return Error{"A difference of logits is of two tokens."};
-    if (!(gradient.rate > 0) || gradient.rate > gradient_rate_limit)
-        return Error{"The rate of a step is above 0 and at most 10,000."};
-    // What is not asked for is as it was at first, so that a link says everything.
+        return Error{"Choose two different tokens for a logit difference."};
+    return ok();
+}
+
+// Whatever the loss does not ask for is as it was at first, so that a link says everything.
+void keep_the_aim(GradientState& gradient) {
     GradientState asked{.aim = gradient.aim, .from = gradient.from, .rate = gradient.rate};
     switch (gradient.aim) {
         case GradientAim::component: asked.component = gradient.component; break;
         case GradientAim::value: asked.key = gradient.key; break;
         case GradientAim::logit: asked.raise = gradient.raise, asked.over = gradient.over; break;
     }
-    state.edit<GradientState>() = asked;
-    return ok();
+    gradient = asked;
 }
-std::string SetGradient::describe(const State& before) const {
-    const GradientState& was = before.of<GradientState>();
-    if (gradient.rate != was.rate) return "rate " + rounded(was.rate, 3) + " → " + rounded(gradient.rate, 3);
-    if (gradient.from != was.from) return "components from " + std::to_string(gradient.from) + " on";
-    switch (gradient.aim) {
-        case GradientAim::component: return "gradient of component " + std::to_string(gradient.component);
-        case GradientAim::value: return "gradient to value " + std::to_string(gradient.key);
-        case GradientAim::logit: break;
-    }
-    return gradient.over ? "gradient of a difference of logits" : "gradient of a logit";
+
+}  // namespace
+
+template <>
+const Fields<GradientState>& fields_of() {
+    using S = GradientState;
+    static const Field<S> all[]{
+        {"gradient.rate", "rate {}", real<&S::rate>("rate of a step", 1e-9, gradient_rate_limit)},
+        {"gradient.from", "components from {} on", whole<&S::from>("first component", 0, position_limit - 1)},
+        {"gradient.loss", aim_in_words,
+         FieldPart<S>{{.kind = FieldValue::Kind::spelled, .what = "loss", .names = aim_examples},
+                      [](const FieldValue&, S& to, std::string_view text) { return read_aim(text, to); },
+                      [](const FieldValue&, const S& s) { return aim_text(s); },
+                      [](const FieldValue&, const S&) { return true; },
+                      [](const S& a, const S& b) { return aim_text(a) == aim_text(b); }}},
+    };
+    static const Fields<S> fields{.all = all, .check = check_aim, .normalise = keep_the_aim};
+    return fields;
 }
+LinkRows gradient_links() { return {rows_of_fields<GradientState, 3>()}; }
 
 Status StepAlong::apply(State& state) const {
     for (const Command& edit : edits)

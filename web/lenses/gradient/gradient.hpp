@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/fields.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/gradient/logit_pass.hpp"
 #include "lenses/gradient/slopes.hpp"
@@ -34,11 +35,9 @@ struct GradientState {
     bool operator==(const GradientState&) const = default;
 };
 
-struct SetGradient {
-    GradientState gradient;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<GradientState>& fields_of();
+using SetGradient = Set<GradientState>;
 // One step along the gradient: the inputs, all at once; in a model, the query's q.
 struct StepAlong {
     std::vector<Command> edits;

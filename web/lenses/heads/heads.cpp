@@ -20,74 +20,28 @@ constexpr std::array<std::string_view, 2> sizes_keys{"own", "tutorial"}, alike_k
     layers_keys{"one", "all"};
 constexpr Index most_compared = 64;  // heads
 
-// A link row of a part of the State that has its own name.
-template <const auto& names, auto member>
-constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
-    return {key, expected,
-            [](State& s, const std::string& text) {
-                HeadsState next = s.of<HeadsState>();
-                const auto found = index_of(names, text);
-                if (!found) return false;
-                next.*member = static_cast<std::remove_reference_t<decltype(next.*member)>>(*found);
-                return take(s, SetHeadsLens{next});
-            },
-            [](const State& s, const State&) -> std::optional<std::string> {
-                const auto value = s.of<HeadsState>().*member;
-                return value == HeadsState{}.*member
-                           ? std::nullopt
-                           : std::optional(std::string(names[static_cast<std::size_t>(value)]));
-            }};
-}
-template <auto member>
-constexpr LinkRow number_row(std::string_view key, std::string_view expected) {
-    return {key, expected,
-            [](State& s, const std::string& text) {
-                HeadsState next = s.of<HeadsState>();
-                const auto number = read_integer<Index>(text);
-                next.*member = number.value_or(0);
-                return number && *number > 0 && take(s, SetHeadsLens{next});
-            },
-            [](const State& s, const State&) -> std::optional<std::string> {
-                const Index value = s.of<HeadsState>().*member;
-                return value == 0 ? std::nullopt : std::optional(std::to_string(value));
-            }};
-}
-
-constexpr LinkRow heads_link_rows[] = {
-    named_row<part_keys, &HeadsState::part>("heads.part", "shapes, writes, alike, sharing or latent"),
-    named_row<sizes_keys, &HeadsState::tutorial>("heads.sizes", "own or tutorial"),
-    named_row<alike_keys, &HeadsState::outputs>("heads.alike", "maps or outputs"),
-    named_row<layers_keys, &HeadsState::all_layers>("heads.layers", "one or all"),
-    number_row<&HeadsState::kv_heads>("heads.kv", "how many heads of K and V are left, from 1"),
-    number_row<&HeadsState::rank>("heads.rank", "the rank of the latent, from 1"),
-};
-
 }  // namespace
 
-LinkRows heads_links() { return {heads_link_rows}; }
-
-Status SetHeadsLens::apply(State& state) const {
-    for (const Index each : {heads.kv_heads, heads.rank})
-        if (each < 0 || each > heads_setting_limit)
-            return Error{"No model has as many heads or ranks as that."};
-    state.edit<HeadsState>() = heads;
-    return ok();
+template <>
+const Fields<HeadsState>& fields_of() {
+    using S = HeadsState;
+    static const Field<S> all[]{
+        {"heads.part", "heads: {}", named<&S::part>(part_keys)},
+        {"heads.sizes", {"the tutorial’s shapes", "the model’s shapes"}, named<&S::tutorial>(sizes_keys)},
+        {"heads.alike",
+         {"heads compared by what they write", "heads compared by where they look"},
+         named<&S::outputs>(alike_keys)},
+        {"heads.layers",
+         {"heads of all layers compared", "heads of one layer compared"},
+         named<&S::all_layers>(layers_keys)},
+        {"heads.kv", "share {} heads of K and V",
+         whole<&S::kv_heads>("number of heads of K and V", 0, heads_setting_limit)},
+        {"heads.rank", "a latent of rank {}", whole<&S::rank>("rank of the latent", 0, heads_setting_limit)},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
 }
-
-std::string SetHeadsLens::describe(const State& before) const {
-    const HeadsState& was = before.of<HeadsState>();
-    if (heads.part != was.part)
-        return "heads: " + std::string(part_keys[static_cast<std::size_t>(heads.part)]);
-    if (heads.tutorial != was.tutorial)
-        return heads.tutorial ? "the tutorial’s shapes" : "the model’s shapes";
-    if (heads.outputs != was.outputs)
-        return heads.outputs ? "heads compared by what they write" : "heads compared by where they look";
-    if (heads.all_layers != was.all_layers)
-        return heads.all_layers ? "heads of all layers compared" : "heads of one layer compared";
-    if (heads.kv_heads != was.kv_heads)
-        return "share " + std::to_string(heads.kv_heads) + " heads of K and V";
-    return "a latent of rank " + std::to_string(heads.rank);
-}
+LinkRows heads_links() { return {rows_of_fields<HeadsState, 6>()}; }
 
 std::optional<Missing> HeadsLens::missing(Subject& subject) const {
     if (subject.attention()->trace()) return std::nullopt;

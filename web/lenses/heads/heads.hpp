@@ -13,6 +13,7 @@
 #include "analysis/heads/head_similarity.hpp"
 #include "analysis/heads/head_writes.hpp"
 #include "analysis/linalg/average_linkage.hpp"
+#include "app/fields.hpp"
 #include "lenses/heads/shapes.hpp"
 #include "lenses/heads/smaller.hpp"
 #include "lenses/lens.hpp"
@@ -34,11 +35,9 @@ struct HeadsState {
     bool operator==(const HeadsState&) const = default;
 };
 
-struct SetHeadsLens {
-    HeadsState heads;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<HeadsState>& fields_of();
+using SetHeadsLens = Set<HeadsState>;
 
 LinkRows heads_links();
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/command.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 #include "lenses/inverse/head_change.hpp"
 
 namespace attn::app {
@@ -43,11 +42,9 @@ struct InverseState {
     void forget(Index query, Index key);
 };
 
-struct SetInverse {
-    InverseState inverse;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<InverseState>& fields_of();
+using SetInverse = Set<InverseState>;
 // Sets all numbers of a change at once.
 struct MakeItSo {
     std::vector<Command> edits;

@@ -18,63 +18,6 @@ constexpr Index likeliest_tokens = 20, most_patched = 24;
 constexpr std::array<std::string_view, knockout_part_count> part_keys{"heads", "edges", "patching"};
 constexpr std::array<std::string_view, removal_count> removal_keys{"zero", "mean", "texts", "twin"};
 
-// A link row of a part of the State that has its own name.
-template <const auto& names, auto member>
-constexpr LinkRow named_row(std::string_view key, std::string_view expected) {
-    return {key, expected,
-            [](State& s, const std::string& text) {
-                KnockoutState next = s.of<KnockoutState>();
-                const auto found = index_of(names, text);
-                if (!found) return false;
-                next.*member = static_cast<std::remove_reference_t<decltype(next.*member)>>(*found);
-                return take(s, SetKnockout{next});
-            },
-            [](const State& s, const State&) -> std::optional<std::string> {
-                const auto value = s.of<KnockoutState>().*member;
-                return value == KnockoutState{}.*member
-                           ? std::nullopt
-                           : std::optional(std::string(names[static_cast<std::size_t>(value)]));
-            }};
-}
-
-constexpr LinkRow knockout_link_rows[] = {
-    named_row<part_keys, &KnockoutState::part>("knockout.part", "heads, edges or patching"),
-    named_row<removal_keys, &KnockoutState::removal>("knockout.removal", "zero, mean, texts or twin"),
-    {"knockout.target", "the ids of one or two tokens",
-     [](State& s, const std::string& text) {
-         KnockoutState next = s.of<KnockoutState>();
-         const auto parts = split(text, ',');
-         next.raise = read_integer<std::int32_t>(parts[0]);
-         next.over = parts.size() == 2 ? read_integer<std::int32_t>(parts[1]) : std::nullopt;
-         return next.raise && parts.size() == (next.over ? 2u : 1u) && take(s, SetKnockout{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const KnockoutState& now = s.of<KnockoutState>();
-         if (!now.raise) return std::nullopt;
-         return std::to_string(*now.raise) + (now.over ? "," + std::to_string(*now.over) : "");
-     }},
-    {"knockout.site", "residual_in, attention_output or mlp_output",
-     [](State& s, const std::string& text) {
-         KnockoutState next = s.of<KnockoutState>();
-         const auto site = site_by_key(text);
-         if (site) next.site = *site;
-         return site && take(s, SetKnockout{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const Site site = s.of<KnockoutState>().site;
-         return site == KnockoutState{}.site ? std::nullopt : std::optional(std::string(info(site).key));
-     }},
-    {"knockout.into", "the text that is patched, first or second",
-     [](State& s, const std::string& text) {
-         KnockoutState next = s.of<KnockoutState>();
-         next.back = text == "second";
-         return (next.back || text == "first") && take(s, SetKnockout{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         return s.of<KnockoutState>().back ? std::optional<std::string>("second") : std::nullopt;
-     }},
-};
-
 constexpr Operation operation_of(Removal removal) {
     switch (removal) {
         case Removal::zero: return Operation::zero;
@@ -85,32 +28,39 @@ constexpr Operation operation_of(Removal removal) {
     return Operation::patch;
 }
 
+std::optional<Site> read_patch_site(std::string_view text) {
+    const auto site = site_by_key(text);
+    return site && std::ranges::find(patch_sites, *site) != patch_sites.end() ? site : std::nullopt;
+}
+constexpr std::string_view site_examples[] = {"mlp_output", "residual_in"};
+constexpr std::array<std::string_view, 2> text_keys{"first", "second"};
+
 }  // namespace
 
-LinkRows knockout_links() { return {knockout_link_rows}; }
-
-Status SetKnockout::apply(State& state) const {
-    if (std::ranges::find(patch_sites, knockout.site) == patch_sites.end())
-        return Error{"Only the residual, the attention output and the MLP output are patched here."};
-    if (knockout.raise.value_or(0) < 0 || knockout.over.value_or(0) < 0)
-        return Error{"There is no such token to ask about."};
-    if (knockout.over && (!knockout.raise || *knockout.raise == *knockout.over))
-        return Error{"A difference of logits is of two tokens."};
-    state.edit<KnockoutState>() = knockout;
-    return ok();
+template <>
+const Fields<KnockoutState>& fields_of() {
+    using S = KnockoutState;
+    static const Field<S> all[]{
+        {"knockout.part", "knock out: {}", named<&S::part>(part_keys)},
+        {"knockout.removal", "heads removed by {}", named<&S::removal>(removal_keys)},
+        {"knockout.site", [](const S& s) { return "patched: " + std::string(info(s.site).name); },
+         spelled<&S::site, read_patch_site, [](Site site) { return info(site).key; }>("site that is patched",
+                                                                                      site_examples)},
+        {"knockout.into", {"the second text patched", "the first text patched"}, named<&S::back>(text_keys)},
+        {"knockout.target",
+         [](const S& s) {
+             return std::string(s.over ? "a difference of logits asked about" : "a logit asked about");
+         },
+         whole<&S::raise>("token id", 0, token_limit), whole<&S::over>("token id", 0, token_limit)},
+    };
+    static const Fields<S> fields{.all = all, .check = [](const S& s) -> Status {
+                                      if (s.over && (!s.raise || *s.raise == *s.over))
+                                          return Error{"Choose two different tokens for a logit difference."};
+                                      return ok();
+                                  }};
+    return fields;
 }
-
-std::string SetKnockout::describe(const State& before) const {
-    const KnockoutState& was = before.of<KnockoutState>();
-    if (knockout.part != was.part)
-        return "knock out: " + std::string(part_keys[static_cast<std::size_t>(knockout.part)]);
-    if (knockout.removal != was.removal)
-        return "heads removed by " + std::string(removal_keys[static_cast<std::size_t>(knockout.removal)]);
-    if (knockout.site != was.site) return "patched: " + std::string(info(knockout.site).name);
-    if (knockout.back != was.back)
-        return knockout.back ? "the second text patched" : "the first text patched";
-    return knockout.over ? "a difference of logits asked about" : "a logit asked about";
-}
+LinkRows knockout_links() { return {rows_of_fields<KnockoutState, 5>()}; }
 
 std::optional<Missing> KnockoutLens::missing(Subject& subject) const {
     if (subject.attention()->trace()) return std::nullopt;

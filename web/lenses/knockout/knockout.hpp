@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/fields.hpp"
 #include "lenses/knockout/measures.hpp"
 #include "lenses/lens.hpp"
 #include "model/generate.hpp"
@@ -31,11 +32,9 @@ struct KnockoutState {
     bool operator==(const KnockoutState&) const = default;
 };
 
-struct SetKnockout {
-    KnockoutState knockout;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<KnockoutState>& fields_of();
+using SetKnockout = Set<KnockoutState>;
 
 LinkRows knockout_links();
 

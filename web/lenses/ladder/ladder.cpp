@@ -8,40 +8,18 @@
 
 namespace attn::app {
 
-Status SetLadderTokens::apply(State& state) const {
-    if (tokens.tokens < 1 || tokens.tokens > ladder_tokens_limit)
-        return Error{"The ladder shows 1 to " + std::to_string(ladder_tokens_limit) + " tokens."};
-    if (tokens.first && (*tokens.first < 0 || *tokens.first >= position_limit))
-        return Error{"There is no such token to begin with."};
-    state.edit<LadderState>() = tokens;
-    return ok();
+template <>
+const Fields<LadderState>& fields_of() {
+    using S = LadderState;
+    static const Field<S> all[]{
+        {"ladder.tokens", [](const S& s) { return many(s.tokens, "token") + " of the ladder"; },
+         whole<&S::tokens>("number of tokens", 1, ladder_tokens_limit),
+         whole<&S::first>("first token", 0, position_limit - 1)},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
 }
-std::string SetLadderTokens::describe(const State&) const {
-    return many(tokens.tokens, "token") + " of the ladder";
-}
-
-namespace {
-
-// Links say "8" or "8,120": how many tokens, and the first one if it has been chosen.
-constexpr LinkRow rows[] = {
-    {"ladder.tokens", "a number of tokens from 1 to 24, and the first of them, as 8,120",
-     [](State& s, const std::string& value) {
-         const auto numbers = read_integers(value);
-         if (!numbers || numbers->empty() || numbers->size() > 2) return false;
-         LadderState tokens{std::nullopt, (*numbers)[0]};
-         if (numbers->size() == 2) tokens.first = (*numbers)[1];
-         return take(s, SetLadderTokens{tokens});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const LadderState& tokens = s.of<LadderState>();
-         if (tokens == LadderState{}) return std::nullopt;
-         return std::to_string(tokens.tokens) + (tokens.first ? "," + std::to_string(*tokens.first) : "");
-     }},
-};
-
-}  // namespace
-
-LinkRows ladder_links() { return {rows}; }
+LinkRows ladder_links() { return {rows_of_fields<LadderState, 1>()}; }
 
 Range ladder_window(const LadderState& state, Index count, std::optional<Index> looked) {
     const Index tokens = std::min(state.tokens, count);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "app/fields.hpp"
 #include "lenses/lens.hpp"
 #include "parts/ladder_part.hpp"
 
@@ -19,11 +20,9 @@ struct LadderState {
     bool operator==(const LadderState&) const = default;
 };
 
-struct SetLadderTokens {
-    LadderState tokens;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<LadderState>& fields_of();
+using SetLadderTokens = Set<LadderState>;
 
 LinkRows ladder_links();
 

@@ -19,29 +19,6 @@ namespace {
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
 constexpr Index most_out_of_view = 64;     // tokens that are taken out whether or not anybody looks
 
-constexpr LinkRow layers_link_rows[] = {
-    {"layers.token", "the id of a token",
-     [](State& s, const std::string& text) {
-         LayersState next = s.of<LayersState>();
-         next.token = read_integer<std::int32_t>(text);
-         return next.token && take(s, SetLayers{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const auto token = s.of<LayersState>().token;
-         return token ? std::optional(std::to_string(*token)) : std::nullopt;
-     }},
-    {"layers.at", "the number of a half of a block, from 0",
-     [](State& s, const std::string& text) {
-         LayersState next = s.of<LayersState>();
-         next.place = read_integer<Index>(text);
-         return next.place && take(s, SetLayers{next});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const auto place = s.of<LayersState>().place;
-         return place ? std::optional(std::to_string(*place)) : std::nullopt;
-     }},
-};
-
 std::string in_sentence(const StreamPlace& place) {
     switch (place.after) {
         case StreamPlace::After::embedding: return "the embedding";
@@ -54,21 +31,21 @@ std::string in_sentence(const StreamPlace& place) {
 
 }  // namespace
 
-LinkRows layers_links() { return {layers_link_rows}; }
-
-Status SetLayers::apply(State& state) const {
-    if (layers.token.value_or(0) < 0) return Error{"There is no such token to follow."};
-    if (layers.place.value_or(0) < 0) return Error{"There is no such place in the residual stream."};
-    state.edit<LayersState>() = layers;
-    return ok();
+template <>
+const Fields<LayersState>& fields_of() {
+    using S = LayersState;
+    static const Field<S> all[]{
+        {"layers.token",
+         {"follow token {}", "follow the likeliest token"},
+         whole<&S::token>("token id", 0, token_limit)},
+        {"layers.at",
+         {"read the stream after half {}", "read the stream at its end"},
+         whole<&S::place>("number of halves of blocks", 0, HUGE_VAL)},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
 }
-
-std::string SetLayers::describe(const State& before) const {
-    if (layers.token != before.of<LayersState>().token)
-        return layers.token ? "follow token " + std::to_string(*layers.token) : "follow the likeliest token";
-    return layers.place ? "read the stream after half " + std::to_string(*layers.place)
-                        : "read the stream at its end";
-}
+LinkRows layers_links() { return {rows_of_fields<LayersState, 2>()}; }
 
 std::string place_in_words(const StreamPlace& place) {
     const std::string layer = std::to_string(place.layer);

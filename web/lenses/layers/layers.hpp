@@ -14,6 +14,7 @@
 #include "analysis/attribution/effects.hpp"
 #include "analysis/attribution/logit_lens.hpp"
 #include "analysis/attribution/rollout.hpp"
+#include "app/fields.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/vocabulary.hpp"
@@ -26,11 +27,9 @@ struct LayersState {
     bool operator==(const LayersState&) const = default;
 };
 
-struct SetLayers {
-    LayersState layers;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<LayersState>& fields_of();
+using SetLayers = Set<LayersState>;
 
 LinkRows layers_links();
 

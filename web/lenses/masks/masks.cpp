@@ -62,51 +62,6 @@ constexpr std::array atoms{
     MaskPreset{"padding", [](Index n) { return Mask::padding(n - n / 4); }},
 };
 
-constexpr LinkRow rows[] = {
-    {"masks.mask", "a mask, as causal(0) & window(15,0)",
-     [](State& s, const std::string& value) {
-         const auto mask = Mask::parse(value);
-         MasksState tried = s.of<MasksState>();
-         if (mask) tried.mask = *mask;
-         return mask && take(s, TryMask{tried});
-     },
-     [](const State& s, const State&) -> std::optional<std::string> {
-         const Mask& mask = s.of<MasksState>().mask;
-         return mask == MasksState{}.mask ? std::nullopt : std::optional(mask.text());
-     }},
-    {"masks.n", "a number of queries and keys from 1 to 16,384",
-     [](State& s, const std::string& value) {
-         const auto size = read_integer<Index>(value);
-         MasksState tried = s.of<MasksState>();
-         tried.size = size.value_or(0);
-         return tried.size > 0 && take(s, TryMask{tried});
-     },
-     [](const State& s, const State&) {
-         const Index size = s.of<MasksState>().size;
-         return size ? std::optional(std::to_string(size)) : std::nullopt;
-     }},
-    {"masks.off", "-1 or 1",
-     [](State& s, const std::string& value) {
-         const auto shift = read_integer<Index>(value);
-         MasksState tried = s.of<MasksState>();
-         tried.shift = shift.value_or(0);
-         return tried.shift != 0 && take(s, TryMask{tried});
-     },
-     [](const State& s, const State&) {
-         const Index shift = s.of<MasksState>().shift;
-         return shift ? std::optional(std::to_string(shift)) : std::nullopt;
-     }},
-    {"masks.run", "1",
-     [](State& s, const std::string& value) {
-         MasksState tried = s.of<MasksState>();
-         tried.runs = true;
-         return value == "1" && take(s, TryMask{tried});
-     },
-     [](const State& s, const State&) {
-         return s.of<MasksState>().runs ? std::optional<std::string>("1") : std::nullopt;
-     }},
-};
-
 void prune(State& state) {
     if (!fits_into_a_link(state.of<MasksState>().mask.text()))
         state.edit<MasksState>().mask = MasksState{}.mask;
@@ -118,33 +73,45 @@ std::vector<std::string> numbered(Index count) {
     return names;
 }
 
+std::optional<Mask> read_mask(std::string_view text) {
+    auto mask = Mask::parse(text);
+    return mask ? std::optional(*std::move(mask)) : std::nullopt;
+}
+constexpr std::string_view mask_examples[] = {"causal(0) & window(15,0)", "window(3,1) | first(2)"};
+
 }  // namespace
 
-LinkRows masks_links() { return {.rows = rows, .prune = prune}; }
+template <>
+const Fields<MasksState>& fields_of() {
+    using S = MasksState;
+    static const Field<S> all[]{
+        {"masks.n",
+         [](const S& s) {
+             return s.size ? "mask of " + with_commas(s.size) + " queries"
+                           : std::string("mask of these tokens");
+         },
+         whole<&S::size>("number of queries and keys", 0, mask_size_limit)},
+        {"masks.off", {"mask off by one", "mask as written"}, whole<&S::shift>("shift", -1, 1)},
+        {"masks.run", {"model under the mask", "model as it is"}, word<&S::runs>("1")},
+        {"masks.mask",
+         [](const S& s) {
+             constexpr std::size_t most = 60;
+             const std::string text = s.mask.text();
+             return "mask " + (text.size() <= most ? text : text.substr(0, most) + "…");
+         },
+         spelled<&S::mask, read_mask, [](const Mask& mask) { return mask.text(); }>("mask", mask_examples)},
+    };
+    static const Fields<S> fields{.all = all, .check = [](const S& s) -> Status {
+                                      // What was put together may be deeper than what can be read.
+                                      const auto read = Mask::parse(s.mask.text());
+                                      return read ? ok() : Status(read.error());
+                                  }};
+    return fields;
+}
+LinkRows masks_links() { return {.rows = rows_of_fields<MasksState, 4>(), .prune = prune}; }
 
 std::span<const MaskPreset> mask_presets() { return presets; }
 std::span<const MaskPreset> mask_atoms() { return atoms; }
-
-Status TryMask::apply(State& state) const {
-    if (tried.size < 0 || tried.size > mask_size_limit)
-        return Error{"A mask here has 1 to " + with_commas(mask_size_limit) + " queries and keys."};
-    if (tried.shift < -1 || tried.shift > 1) return Error{"A mask is off by one key here, or by none."};
-    // What was put together may be deeper than what can be read.
-    if (const auto read = Mask::parse(tried.mask.text()); !read) return read.error();
-    state.edit<MasksState>() = tried;
-    return ok();
-}
-
-std::string TryMask::describe(const State& before) const {
-    constexpr std::size_t most = 60;
-    const MasksState& was = before.of<MasksState>();
-    if (tried.size != was.size)
-        return tried.size ? "mask of " + with_commas(tried.size) + " queries" : "mask of these tokens";
-    if (tried.shift != was.shift) return tried.shift ? "mask off by one" : "mask as written";
-    if (tried.runs != was.runs) return tried.runs ? "model under the mask" : "model as it is";
-    const std::string text = tried.mask.text();
-    return "mask " + (text.size() <= most ? text : text.substr(0, most) + "…");
-}
 
 std::vector<MapWindow> stroke_squares(ui::MapCell from, ui::MapCell to, Index side) {
     const Index row = from.query / side, col = from.key / side, down = to.query / side - row,

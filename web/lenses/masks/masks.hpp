@@ -12,6 +12,7 @@
 #include "analysis/theory/empty_rows.hpp"
 #include "analysis/theory/mask_counts.hpp"
 #include "analysis/theory/row_losses.hpp"
+#include "app/fields.hpp"
 #include "app/shown_tokens.hpp"
 #include "attention/mask_program.hpp"
 #include "attention/mask_terms.hpp"
@@ -33,11 +34,9 @@ struct MasksState {
     bool operator==(const MasksState&) const = default;
 };
 
-struct TryMask {
-    MasksState tried;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<MasksState>& fields_of();
+using TryMask = Set<MasksState>;
 
 LinkRows masks_links();
 

@@ -7,8 +7,7 @@
 #include <span>
 #include <string>
 
-#include "app/command.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 
 namespace attn::app {
 
@@ -38,11 +37,9 @@ struct MemoryState {
     bool operator==(const MemoryState&) const = default;
 };
 
-struct SetMemory {
-    MemoryState memory;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<MemoryState>& fields_of();
+using SetMemory = Set<MemoryState>;
 
 LinkRows memory_links();
 

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "analysis/theory/position_schemes.hpp"
-#include "app/command.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 
 namespace attn::app {
 
@@ -40,11 +39,9 @@ struct OrderState {
     bool operator==(const OrderState&) const = default;
 };
 
-struct SetOrder {
-    OrderState order;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<OrderState>& fields_of();
+using SetOrder = Set<OrderState>;
 
 LinkRows order_links();
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/command.hpp"
-#include "app/link_rows.hpp"
+#include "app/fields.hpp"
 
 namespace attn::app {
 
@@ -32,11 +31,9 @@ struct ScaleState {
     bool operator==(const ScaleState&) const = default;
 };
 
-struct SetScale {
-    ScaleState scale;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<ScaleState>& fields_of();
+using SetScale = Set<ScaleState>;
 
 LinkRows scale_links();
 

@@ -16,33 +16,6 @@ namespace {
 constexpr Index queries_shown = 256;  // of the chosen head
 constexpr std::array<std::string_view, 2> shown_keys{"weights", "outputs"};
 
-constexpr LinkRow softmax_rows_of_links[] = {
-    {"softmax.t", "a temperature from 0 to inf",
-     [](State& s, const std::string& value) {
-         const auto temperature = read_number(value);
-         SoftmaxState softmax = s.of<SoftmaxState>();
-         softmax.temperature = temperature.value_or(-1);
-         return take(s, SetSoftmax{softmax});
-     },
-     [](const State& s, const State& usual) -> std::optional<std::string> {
-         const double temperature = s.of<SoftmaxState>().temperature;
-         if (temperature == usual.of<SoftmaxState>().temperature) return std::nullopt;
-         return shortest(temperature);
-     }},
-    {"softmax.shown", "weights or outputs",
-     [](State& s, const std::string& value) {
-         const auto shown = index_of(shown_keys, value);
-         if (!shown) return false;
-         s.edit<SoftmaxState>().shown = static_cast<SoftmaxShown>(*shown);
-         return true;
-     },
-     [](const State& s, const State& usual) -> std::optional<std::string> {
-         const SoftmaxShown shown = s.of<SoftmaxState>().shown;
-         if (shown == usual.of<SoftmaxState>().shown) return std::nullopt;
-         return std::string(shown_keys[static_cast<std::size_t>(shown)]);
-     }},
-};
-
 bool has_stage(const Attention& attention, Stage stage) {
     const std::vector<Stage> stages = attention.stages();
     return std::ranges::find(stages, stage) != stages.end();
@@ -50,19 +23,18 @@ bool has_stage(const Attention& attention, Stage stage) {
 
 }  // namespace
 
-LinkRows softmax_links() { return {softmax_rows_of_links}; }
-
-Status SetSoftmax::apply(State& state) const {
-    if (!(softmax.temperature >= 0)) return Error{"A temperature is a number from 0 up."};
-    state.edit<SoftmaxState>() = softmax;
-    return ok();
+template <>
+const Fields<SoftmaxState>& fields_of() {
+    using S = SoftmaxState;
+    static const Field<S> all[]{
+        {"softmax.t", [](const S& s) { return temperature_text(s.temperature); },
+         real<&S::temperature>("temperature", 0, HUGE_VAL)},
+        {"softmax.shown", "{}", named<&S::shown>(shown_keys)},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
 }
-
-std::string SetSoftmax::describe(const State& before) const {
-    if (softmax.temperature != before.of<SoftmaxState>().temperature)
-        return temperature_text(softmax.temperature);
-    return std::string(shown_keys[static_cast<std::size_t>(softmax.shown)]);
-}
+LinkRows softmax_links() { return {rows_of_fields<SoftmaxState, 2>()}; }
 
 std::string temperature_text(double temperature) {
     if (temperature == 0) return "T → 0";

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/softmax/row.hpp"
@@ -25,11 +26,9 @@ struct SoftmaxState {
     bool operator==(const SoftmaxState&) const = default;
 };
 
-struct SetSoftmax {
-    SoftmaxState softmax;
-    Status apply(State& state) const;
-    std::string describe(const State& before) const;
-};
+template <>
+const Fields<SoftmaxState>& fields_of();
+using SetSoftmax = Set<SoftmaxState>;
 
 LinkRows softmax_links();
 

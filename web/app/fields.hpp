@@ -1,0 +1,349 @@
+// Describes the fields of a part of the State in one table: how links spell them, what they may be, and what a change of them
+// is called. The command that sets the part, its link rows and its random tests follow from the table.
+//
+//   template <> const Fields<ScaleState>& fields_of() {
+//       static const Field<ScaleState> all[]{
+//           {"scale.d", "d_k {}", whole<&ScaleState::components>("number of components", 1, 4096),
+//            named<&ScaleState::vectors>(vector_keys)},
+//       };
+//       static const Fields<ScaleState> fields{all};
+//       return fields;
+//   }
+//
+// Links spell the values of a field one after the other, with commas: "scale.d=64,head". Those at the end that are as at
+// first are left out, and so is a field whose values all are.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "app/command.hpp"
+#include "app/format.hpp"
+#include "app/link_rows.hpp"
+#include "app/link_text.hpp"
+
+namespace attn::app {
+
+inline constexpr double seed_limit = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::int32_t token_limit = std::numeric_limits<std::int32_t>::max();  // of ids of tokens
+
+// Says what one value may be.
+struct FieldValue {
+    enum class Kind { whole, real, named, word, spelled };
+    Kind kind = Kind::whole;
+    std::string_view what = {};                    // "number of components"
+    double least = 0, most = 0;                    // of whole and real ones
+    std::span<const std::string_view> names = {};  // of a named one, or examples of one that is spelled
+    std::string_view word = {};
+};
+std::string expectation(const FieldValue& value);  // "a number of components from 1 to 4,096"
+std::string refusal(const FieldValue& value);      // "The number of components must be from 1 to 4,096."
+
+template <class S>
+struct FieldPart {
+    FieldValue value;
+    bool (*read)(const FieldValue&, S&, std::string_view text);  // false: no such value
+    std::string (*write)(const FieldValue&, const S&);
+    bool (*holds)(const FieldValue&, const S&);  // whether its value is one that it may be
+    bool (*same)(const S&, const S&);
+};
+
+namespace field_access {
+
+template <class T>
+struct Unwrapped {
+    using Type = T;
+};
+template <class T>
+struct Unwrapped<std::optional<T>> {
+    using Type = T;
+};
+template <auto of, class S>
+using Value = std::remove_cvref_t<std::invoke_result_t<decltype(of), S&>>;
+
+template <class T>
+const T* there(const T& value) {
+    return &value;
+}
+template <class T>
+const T* there(const std::optional<T>& value) {
+    return value ? &*value : nullptr;
+}
+
+template <auto of, class S>
+bool same(const S& a, const S& b) {
+    return std::invoke(of, const_cast<S&>(a)) == std::invoke(of, const_cast<S&>(b));
+}
+template <auto of, class S>
+const Value<of, S>& get(const S& state) {
+    return std::invoke(of, const_cast<S&>(state));
+}
+
+}  // namespace field_access
+
+// Each of these makes a part of any State whose member (or member of a member, by a function that returns a reference) `of`
+// is: convertible to FieldPart<S>.
+template <auto of>
+struct NumberPart {
+    FieldValue value;
+    template <class S>
+    operator FieldPart<S>() const {
+        namespace f = field_access;
+        using T = typename f::Unwrapped<f::Value<of, S>>::Type;
+        return {value,
+                [](const FieldValue&, S& to, std::string_view text) {
+                    if constexpr (std::is_floating_point_v<T>) {
+                        const auto read = read_number(text);
+                        if (read) std::invoke(of, to) = static_cast<T>(*read);
+                        return read.has_value();
+                    } else {
+                        const auto read = read_integer<T>(text);
+                        if (read) std::invoke(of, to) = *read;
+                        return read.has_value();
+                    }
+                },
+                [](const FieldValue&, const S& state) {
+                    const T* number = f::there(f::get<of>(state));
+                    if (!number) return std::string();
+                    if constexpr (std::is_integral_v<T>)
+                        return std::to_string(*number);
+                    else
+                        return shortest(*number);
+                },
+                [](const FieldValue& value, const S& state) {
+                    const T* number = f::there(f::get<of>(state));
+                    return !number || (static_cast<double>(*number) >= value.least &&
+                                       static_cast<double>(*number) <= value.most);
+                },
+                &f::same<of, S>};
+    }
+};
+template <auto of>
+constexpr NumberPart<of> whole(std::string_view what, double least, double most) {
+    return {{FieldValue::Kind::whole, what, least, most}};
+}
+template <auto of>
+constexpr NumberPart<of> real(std::string_view what, double least, double most) {
+    return {{FieldValue::Kind::real, what, least, most}};
+}
+
+template <auto of>
+struct NamedPart {
+    FieldValue value;
+    template <class S>
+    operator FieldPart<S>() const {
+        namespace f = field_access;
+        using T = f::Value<of, S>;
+        return {value,
+                [](const FieldValue& value, S& to, std::string_view text) {
+                    const auto found = std::ranges::find(value.names, text);
+                    if (found == value.names.end()) return false;
+                    std::invoke(of, to) = static_cast<T>(found - value.names.begin());
+                    return true;
+                },
+                [](const FieldValue& value, const S& state) {
+                    return std::string(value.names[static_cast<std::size_t>(f::get<of>(state))]);
+                },
+                [](const FieldValue& value, const S& state) {
+                    return static_cast<std::size_t>(f::get<of>(state)) < value.names.size();
+                },
+                &f::same<of, S>};
+    }
+};
+// One of several names, which are those of an enumeration from 0 on, or of false and true.
+template <auto of>
+constexpr NamedPart<of> named(std::span<const std::string_view> names) {
+    return {{FieldValue::Kind::named, {}, 0, 0, names}};
+}
+
+template <auto of>
+struct WordPart {
+    FieldValue value;
+    template <class S>
+    operator FieldPart<S>() const {
+        namespace f = field_access;
+        return {value,
+                [](const FieldValue& value, S& to, std::string_view text) {
+                    std::invoke(of, to) = static_cast<f::Value<of, S>>(true);
+                    return text == value.word;
+                },
+                [](const FieldValue& value, const S&) { return std::string(value.word); },
+                [](const FieldValue&, const S&) { return true; }, &f::same<of, S>};
+    }
+};
+// A switch, or an enumeration of two, that is off at first and on where a link has this word.
+template <auto of>
+constexpr WordPart<of> word(std::string_view text) {
+    return {{.kind = FieldValue::Kind::word, .word = text}};
+}
+
+template <auto of, auto read, auto write>
+struct SpelledPart {
+    FieldValue value;
+    template <class S>
+    operator FieldPart<S>() const {
+        namespace f = field_access;
+        return {value,
+                [](const FieldValue&, S& to, std::string_view text) {
+                    auto value = read(text);
+                    if (value) std::invoke(of, to) = *std::move(value);
+                    return value.has_value();
+                },
+                [](const FieldValue&, const S& state) {
+                    const auto* value = f::there(f::get<of>(state));
+                    return value ? std::string(write(*value)) : std::string();
+                },
+                [](const FieldValue&, const S&) { return true; }, &f::same<of, S>};
+    }
+};
+// Anything else: read(text) gives nothing if it is no such value.
+template <auto of, auto read, auto write>
+constexpr SpelledPart<of, read, write> spelled(std::string_view what,
+                                               std::span<const std::string_view> examples) {
+    return {{FieldValue::Kind::spelled, what, 0, 0, examples}};
+}
+
+// What a change is called, for the status line: a text in which {} is the value, or what a function makes of the State.
+template <class S>
+struct FieldWords {
+    FieldWords(const char* as) : text(as) {}
+    FieldWords(const char* as, const char* as_at_first) : text(as), at_first(as_at_first) {}
+    template <class Make>
+        requires std::convertible_to<Make, std::string (*)(const S&)>
+    FieldWords(Make by) : make(by) {}
+    const char* text = "";
+    const char* at_first = nullptr;  // where the value is as at first; null: no other text
+    std::string (*make)(const S&) = nullptr;
+};
+
+template <class S>
+struct Field {
+    std::string_view key;  // in links, with its owner's name: "scale.d"
+    FieldWords<S> words;
+    std::vector<FieldPart<S>> parts;
+
+    template <class... Parts>
+    Field(std::string_view called, FieldWords<S> described, const Parts&... with)
+        : key(called), words(described), parts{FieldPart<S>(with)...} {}
+
+    bool same(const S& a, const S& b) const {
+        for (const FieldPart<S>& part : parts)
+            if (!part.same(a, b)) return false;
+        return true;
+    }
+    std::string write(const S& state, const S& at_first) const {
+        std::size_t count = parts.size();
+        while (count > 1 && parts[count - 1].same(state, at_first)) --count;
+        std::string text;
+        for (std::size_t i = 0; i < count; ++i)
+            text += (i == 0 ? "" : ",") + parts[i].write(parts[i].value, state);
+        return text;
+    }
+    // A field of one value takes the whole text.
+    bool read(S& to, std::string_view text) const {
+        if (parts.size() == 1) return parts[0].read(parts[0].value, to, text);
+        const auto values = split(text, ',');
+        if (values.size() > parts.size()) return false;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (!parts[i].read(parts[i].value, to, values[i])) return false;
+        return true;
+    }
+    std::string describe(const S& state, const S& at_first) const {
+        if (words.make) return words.make(state);
+        if (words.at_first && same(state, at_first)) return words.at_first;
+        std::string text = words.text;
+        if (const auto place = text.find("{}"); place != std::string::npos)
+            text.replace(place, 2, write(state, at_first));
+        return text;
+    }
+};
+
+template <class S>
+struct Fields {
+    std::span<const Field<S>> all;
+    // What concerns several values; null: nothing does.
+    Status (*check)(const S&) = nullptr;
+    // Makes one State of several that mean the same; null: there are none.
+    void (*normalise)(S&) = nullptr;
+};
+// Its owner defines it.
+template <class S>
+const Fields<S>& fields_of();
+
+// Sets the whole part.
+template <class S>
+struct Set {
+    S next;
+
+    Status apply(State& state) const {
+        const Fields<S>& fields = fields_of<S>();
+        for (const Field<S>& field : fields.all)
+            for (const FieldPart<S>& part : field.parts)
+                if (!part.holds(part.value, next)) return Error{refusal(part.value)};
+        if (fields.check)
+            if (Status fits = fields.check(next); !fits) return fits;
+        S& kept = state.edit<S>();
+        kept = next;
+        if (fields.normalise) fields.normalise(kept);
+        return ok();
+    }
+    std::string describe(const State& before) const {
+        for (const Field<S>& field : fields_of<S>().all)
+            if (!field.same(next, before.of<S>())) return field.describe(next, initial<S>());
+        return fields_of<S>().all.front().describe(next, initial<S>());
+    }
+};
+
+namespace field_rows {
+
+template <class S>
+std::string expectation(const Field<S>& field) {
+    std::string text;
+    for (const FieldPart<S>& part : field.parts)
+        text += (text.empty() ? "" : ", then ") + app::expectation(part.value);
+    return text;
+}
+
+template <class S, std::size_t i>
+LinkRow row() {
+    static const std::string expected = expectation(fields_of<S>().all[i]);
+    return {fields_of<S>().all[i].key, expected,
+            [](State& state, const std::string& text) {
+                S next = state.of<S>();
+                return fields_of<S>().all[i].read(next, text) && take(state, Set<S>{std::move(next)});
+            },
+            [](const State& state, const State&) -> std::optional<std::string> {
+                const Field<S>& field = fields_of<S>().all[i];
+                if (field.same(state.of<S>(), initial<S>())) return std::nullopt;
+                return field.write(state.of<S>(), initial<S>());
+            },
+            [] {
+                std::vector<FieldValue> values;
+                for (const FieldPart<S>& part : fields_of<S>().all[i].parts) values.push_back(part.value);
+                return values;
+            }};
+}
+
+}  // namespace field_rows
+
+// The link rows of the part's fields, which are `count`.
+template <class S, std::size_t count>
+std::span<const LinkRow> rows_of_fields() {
+    static const std::array<LinkRow, count> rows = []<std::size_t... i>(std::index_sequence<i...>) {
+        return std::array{field_rows::row<S, i>()...};
+    }(std::make_index_sequence<count>());
+    return rows;
+}
+
+}  // namespace attn::app
