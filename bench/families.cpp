@@ -1,5 +1,5 @@
 // Measures a forward pass of every family next to that of Llama, whose widths all have. Families differ in how much they
-// compute, so times are compared for each multiply-add. Prints a table for bench/README.md.
+// compute, so times are compared for each multiply-add. Prints a table for bench/results/families.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // node gguf.mjs [native|web] [PART OF A CASE'S NAME]  The core beside llama.cpp on GGUF files that it writes itself,
-// natively and in one page of headless Chromium. Without a part, the tables go into README.md.
+// natively and in one page of headless Chromium. Without a part, the tables go into results/.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { contest } from './contest.mjs';
 import { here, installed, measuredOn } from './machine.mjs';
 import { core, Lines } from './native.mjs';
 import { llamaCpp } from './peers/llama.mjs';
-import { keep } from './readme.mjs';
+import { keep } from './results.mjs';
 import { page } from './web.mjs';
 
 const wanted = ['native', 'web'].includes(process.argv[2]) ? [process.argv[2]] : ['native', 'web'];
@@ -35,7 +35,7 @@ function row({ name, entries: [ours, peer] }, goal) {
 
 function table(title, results, wantedOf, note) {
     const [ours, peer] = results[0].entries;
-    return [`### ${title}`, '',
+    return [`## ${title}`, '',
         `| | core, ms | ${peer.name}, ms | times as fast | wanted | largest difference |`, '| --- | --- | --- | --- | --- | --- |',
         ...results.map((result) => row(result, wantedOf[result.name])), '', `Kernels: ${ours.table}. ${note}.`, ''].join('\n');
 }

@@ -25,7 +25,7 @@ export function openblasCore() {
 }
 
 // The tables themselves change nothing that is measured.
-const changes = () => output('git', 'status', '--porcelain', '--', 'core', 'bench', ':!bench/README.md');
+const changes = () => output('git', 'status', '--porcelain', '--', 'core', 'bench', ':!bench/results');
 const revision = () => output('git', 'describe', '--always').trim() + (changes() ? ' and changes' : '');
 
 export const nativeVersions = () => [`node ${process.versions.node}`, installed('onnxruntime-node')];

@@ -1,5 +1,5 @@
 // Maps in the page, as a person meets them: files dropped onto subject "Your tensors" in headless Chromium, which draws without
-// a GPU; on one thread, 1440 × 900. {case: [what, figure, bar]…} for bench/README.md.
+// a GPU; on one thread, 1440 × 900. {case: [what, figure, bar]…} for bench/results/maps.md.
 //
 // A task is what keeps the page's thread busy at a time. Without a GPU it has to wait, in and after every frame, until the
 // picture is drawn and read back; those waits are left out of tasks and told of by themselves.

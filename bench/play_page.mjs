@@ -1,6 +1,6 @@
 // node play_page.mjs  Play in the page, as a person meets it: a model of GPT-2 small's shape with seeded weights, a text of 505
 // tokens, headless Chromium without a GPU, 1440 × 900, two threads. Every token is seen before the next one is drawn: flow, map of the
-// chosen head, bars of the next token. Puts the table into README.md.
+// chosen head, bars of the next token. Puts the table into results/.
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { Explorer } from '../tests/browser/lib/explorer.mjs';
 import { tokenizer } from '../tests/browser/lib/models.mjs';
 import { serve } from '../tools/lib/serve.mjs';
 import { here, measuredOn } from './machine.mjs';
-import { keep } from './readme.mjs';
+import { keep } from './results.mjs';
 
 const width = 768, layers = 12, vocabulary = 50257, context = 1024, tokens = 505, played = 24;
 const scratch = mkdtempSync(join(tmpdir(), 'play-'));

@@ -1,12 +1,12 @@
 // The programs that print tables of their own.
-//   node programs.mjs NAME  Runs bench_NAME natively and in headless Chromium, and puts its tables into README.md.
+//   node programs.mjs NAME  Runs bench_NAME natively and in headless Chromium, and puts its tables into results/.
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { chromium } from '../tests/browser/node_modules/playwright-core/index.mjs';
 import { launchOptions } from '../tests/browser/lib/browser.mjs';
 import { serve } from '../tools/lib/serve.mjs';
 import { here, measuredOn } from './machine.mjs';
-import { keep } from './readme.mjs';
+import { keep } from './results.mjs';
 
 // Without MODULARIZE a program takes its settings from the global object Module, and begins as soon as its script is loaded.
 async function inPage(browser, url, script) {
@@ -51,7 +51,7 @@ export async function everywhere(name) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const name = process.argv[2];
     const where = measuredOn();
-    const parts = (await everywhere(`bench_${name}`)).map(([title, table]) => `### ${title}, one thread\n\n${table}`);
+    const parts = (await everywhere(`bench_${name}`)).map(([title, table]) => `## ${title}, one thread\n\n${table}`);
     const content = [...parts, where].join('\n');
     console.log(content);
     keep(name, content);

@@ -1,6 +1,6 @@
-// node run.mjs [native|web] [PART OF A CASE'S NAME]  Without a part, the tables also go into README.md.
+// node run.mjs [native|web] [PART OF A CASE'S NAME]  Without a part, the tables also go into results/.
 import { measuredOn, nativeVersions, webVersions } from './machine.mjs';
-import { keep } from './readme.mjs';
+import { keep } from './results.mjs';
 
 const tolerance = 1e-4;  // of the largest value
 
@@ -38,7 +38,7 @@ function table({ title, results, versions }) {
     const line = (cells) => `| ${cells.join(' | ')} |`;
     const tables = results[0].entries.filter((entry) => entry.table).map((entry) => `${entry.name}: ${entry.table}`);
     return [
-        `### ${title}`, '',
+        `## ${title}`, '',
         line(['case', ...names, 'largest difference']), line([...names, '', ''].map(() => '---')),
         ...rows.map(line), '',
         ...notes.map((note, i) => `[${i + 1}] ${note}  `), ...(notes.length ? [''] : []),

@@ -101,7 +101,7 @@ test('the guide has a section for every subject and every lens', () => {
 test('every file and every section that a page links to exists', () => {
     const anchors = (file) => readFileSync(file, 'utf8').match(/(?<=^#+ ).*$/gm)
         .map((heading) => heading.toLowerCase().replace(/[^\p{L}\p{N} -]/gu, '').replaceAll(' ', '-'));
-    for (const page of pages) {
+    for (const page of [...pages, 'CONTRIBUTING.md', 'bench/README.md']) {
         const from = join(root, page), text = readFileSync(from, 'utf8');
         for (const [, plain, quoted] of text.matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)) {
             const [file, section] = (plain ?? quoted).split('#');

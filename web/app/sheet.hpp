@@ -27,12 +27,18 @@ struct Sheet {
     std::string notation = {};
     std::string about = {};  // what a table's title adds: "“It”, T = 1"
     SheetAxis rows, columns;
-    std::function<double(Index row, Index column)> value = {};
-    std::function<CellRef(Index row, Index column)> cell = {};      // which number stands there
+    std::function<double(Index row, Index column)> value = {};  // NaN, without a text: there is none
+    // Which number stands there; none: one without an explanation.
+    std::function<std::optional<CellRef>(Index row, Index column)> cell = {};
     std::function<std::string(Index row, Index column)> text = {};  // written in its place where units differ
-    std::function<bool(Index row, Index column)> allowed = {};      // false: masked
+    bool is_coloured = false;  // its texts stand over the colours of the values, cut where they are long
+    std::function<bool(Index row, Index column)> allowed = {};  // false: masked
+    int decimals = 2;
     bool is_signed = false;
-    bool is_tall = false;  // its columns are many: a table has them as rows
+    float most = 0;                 // what colours reach to; 0: the largest value
+    bool is_scaled_by_row = false;  // instead, the colours of each row reach to its own largest value
+    bool is_whole = false;          // shows all its columns, without numbers where these have no room
+    bool is_tall = false;           // its columns are many: a table has them as rows
     std::optional<Index> lit_row = {}, lit_column = {};
 };
 

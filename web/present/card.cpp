@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -118,11 +119,16 @@ void Card::draw_actions(ImVec2 at, float width) {
         ui::rename_node(("Copy " + of).c_str());
     }
     place("Save");
-    const std::span<const char* const> items = all_items;
+    std::vector<const char*> items;
+    std::vector<int> acts;
+    for (int item = one ? table : first_saving; item < static_cast<int>(all_items.size()); ++item) {
+        if (item == svg && !text_.is_vector) continue;
+        items.push_back(all_items[static_cast<std::size_t>(item)]);
+        acts.push_back(item);
+    }
     const std::string called = (one ? "Copy or save " : "Save ") + of;
-    if (const auto item = ui::menu((text_.key + "/save").c_str(), "Save",
-                                   one ? items : items.subspan(first_saving), called.c_str()))
-        act(*item + (one ? 0 : first_saving));
+    if (const auto item = ui::menu((text_.key + "/save").c_str(), "Save", items, called.c_str()))
+        act(acts[static_cast<std::size_t>(*item)]);
 }
 
 void Card::act(int item) {

@@ -28,6 +28,7 @@ class Card {
         std::string notation = {};
         // Makes the table of the picture, from copies of what it shows: it is called after this frame, too.
         std::function<app::Table()> table = {};
+        bool is_vector = true;  // an SVG can hold it; false: the GPU draws it
         bool is_listed = true;  // among the tables of the page; otherwise the lens lists it
     };
     Card(const app::Drawing& drawing, Text text, float width);

@@ -16,8 +16,8 @@ namespace attn::present {
 
 namespace {
 
-constexpr float least_cell = 40, names_width = 92;
-constexpr Index fewest_columns = 6, most_columns = 24;
+constexpr float least_cell = 40, least_text_cell = 55, names_width = 92;
+constexpr Index fewest_columns = 4, most_columns = 24;
 
 // The columns in view, with their numbers and names.
 struct View {
@@ -25,16 +25,37 @@ struct View {
     std::vector<std::string> labels;
     app::Matrix values;
     std::vector<std::string> texts;
+
+    bool is_missing(Index row, Index column) const {
+        const auto at = static_cast<std::size_t>(row * values.cols + column);
+        return std::isnan(values.values[at]) && (texts.empty() || texts[at].empty());
+    }
+    void scale_rows(int decimals) {
+        for (Index r = 0; r < values.rows; ++r) {
+            double most = 0;
+            for (Index c = 0; c < values.cols; ++c)
+                if (std::isfinite(values.at(r, c))) most = std::max(most, std::abs(values.at(r, c)));
+            for (Index c = 0; c < values.cols; ++c) {
+                double& value = values.at(r, c);
+                texts.push_back(std::isnan(value) ? "" : app::rounded(value, decimals));
+                if (most > 0) value /= most;
+            }
+        }
+    }
 };
 
 View view_of(const app::Sheet& sheet, float width) {
-    const auto fitting = static_cast<Index>((width - names_width) / least_cell);
+    const float cell = sheet.is_coloured ? least_text_cell : least_cell;
+    const auto fitting = static_cast<Index>((width - names_width) / cell);
     View view{{sheet.columns.size(), std::clamp(fitting, fewest_columns, most_columns),
                sheet.columns.size() - 1, sheet.columns.wanted},
               {},
               app::Matrix(),
               {}};
-    if (sheet.columns.wanted.empty()) view.columns = {sheet.columns.size(), Range{0, view.columns.size()}};
+    if (sheet.is_whole)
+        view.columns = {sheet.columns.size(), Range{0, sheet.columns.size()}};
+    else if (sheet.columns.wanted.empty())
+        view.columns = {sheet.columns.size(), Range{0, view.columns.size()}};
     view.labels = view.columns.labels(sheet.columns.labels);
     view.values = app::Matrix(sheet.rows.size(), view.columns.size());
     for (Index r = 0; r < view.values.rows; ++r)
@@ -42,6 +63,7 @@ View view_of(const app::Sheet& sheet, float width) {
             view.values.at(r, c) = sheet.value(r, view.columns[c]);
             if (sheet.text) view.texts.push_back(sheet.text(r, view.columns[c]));
         }
+    if (sheet.is_scaled_by_row) view.scale_rows(sheet.decimals);
     return view;
 }
 
@@ -137,8 +159,9 @@ void pin(const app::Drawing& drawing, const app::CellRef& cell) {
     drawing.visit.perform(app::Pin{cell}, ui::gesture());
 }
 
-std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width) {
-    const View view = view_of(sheet, Card::width_within(width));
+std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
+                           const Beside& beside) {
+    View view = view_of(sheet, Card::width_within(width) - beside.width);
     const Card card(drawing,
                     {.key = sheet.key,
                      .title = sheet.title,
@@ -156,8 +179,20 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     grid.column_labels = view.labels;
     grid.row_axis = sheet.rows.name;
     grid.column_axis = sheet.columns.name;
+    grid.decimals = sheet.decimals;
     grid.is_signed = sheet.is_signed;
-    if (sheet.allowed) grid.allowed = [&](Index r, Index c) { return sheet.allowed(r, view.columns[c]); };
+    grid.coloured_texts = sheet.is_coloured || sheet.is_scaled_by_row;
+    grid.most = sheet.is_scaled_by_row ? 1 : sheet.most;
+    std::vector<bool> shown;
+    for (Index r = 0; r < view.values.rows; ++r)
+        for (Index c = 0; c < view.values.cols; ++c) {
+            const bool missing = view.is_missing(r, c);
+            if (missing) view.values.at(r, c) = 0;
+            shown.push_back(!missing && (!sheet.allowed || sheet.allowed(r, view.columns[c])));
+        }
+    grid.allowed = [&](Index r, Index c) {
+        return shown[static_cast<std::size_t>(r * view.values.cols + c)];
+    };
     grid.lit_row = sheet.lit_row;
     if (sheet.lit_column && view.columns.holds(*sheet.lit_column))
         grid.lit_column = view.columns.place(*sheet.lit_column);
@@ -166,17 +201,30 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     const auto& pinned = drawing.state().pin;
     for (Index r = 0; pinned && r < view.values.rows; ++r)
         for (Index c = 0; c < view.values.cols; ++c)
-            if (cell_of({r, c}) == *pinned) grid.pinned = ui::CellAt{r, c};
+            if (cell_of({r, c}) == pinned) grid.pinned = ui::CellAt{r, c};
 
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, card.width());
+    const float room = card.width() - beside.width;
+    ui::GridMetrics metrics = ui::grid_metrics(grid, room);
+    if (!metrics.numbers) {
+        grid.decimals = std::min(sheet.decimals, 1);
+        metrics = ui::grid_metrics(grid, room);
+    }
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    if (beside.draw) {
+        std::vector<ImVec2> ends;
+        for (Index r = 0; r < view.values.rows; ++r) {
+            const auto [min, max] = ui::cell_rect(grid, metrics, at, {r, view.values.cols - 1});
+            ends.emplace_back(max.x, (min.y + max.y) / 2);
+        }
+        beside.draw(ends);
+    }
     ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, card.width()), size.y});
-    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-    if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
+    ImGui::Dummy({std::min(size.x, room), size.y});
+    for (const auto& place : {reply.hovered, reply.heard})
+        if (const auto cell = place ? cell_of(*place) : std::nullopt) drawing.now.cell = *cell;
     if (!reply.clicked) return std::nullopt;
-    pin(drawing, cell_of(*reply.clicked));
+    if (const auto cell = cell_of(*reply.clicked)) pin(drawing, *cell);
     return place_of(*reply.clicked);
 }
 
@@ -197,15 +245,22 @@ BarReply bars(const app::Drawing& drawing, const Bars& shown, float width) {
                     {.key = shown.key,
                      .title = shown.title,
                      .notation = shown.notation,
-                     .table = [shown] { return table_of(shown); }},
+                     .table = shown.table ? shown.table : [shown] { return table_of(shown); },
+                     .is_listed = !shown.table},
                     width);
+    std::vector<ui::Bar> lit = shown.bars;
+    const auto& pinned = drawing.state().pin;
+    for (Index i = 0; pinned && shown.cell && i < std::ssize(lit); ++i)
+        if (shown.cell(i) == pinned) lit[static_cast<std::size_t>(i)].lit = true;
     BarReply reply;
-    reply.over = ui::bar_list(shown.key, shown.title, card.width(), shown.bars, shown.most, shown.scale,
-                              shown.most_name);
+    reply.over =
+        ui::bar_list(shown.key, shown.title, card.width(), lit, shown.most, shown.scale, shown.most_name);
+    if (reply.over && shown.tip) ui::bar_tooltip(*reply.over, shown.tip(*reply.over).c_str());
     if (reply.over && ui::clicked()) reply.clicked = reply.over;
     const auto cell = shown.cell && reply.over ? shown.cell(*reply.over) : std::nullopt;
     if (!cell) return reply;
     drawing.now.cell = *cell;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (reply.clicked) pin(drawing, *cell);
     return reply;
 }

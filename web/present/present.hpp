@@ -22,9 +22,16 @@ void pin(const app::Drawing& drawing, const app::CellRef& cell);
 
 using Place = std::pair<Index, Index>;  // row and column of a sheet
 
+// What is drawn within the card to the right of a sheet, told where its rows end.
+struct Beside {
+    float width = 0;
+    std::function<void(std::span<const ImVec2> ends)> draw = {};
+};
+
 // Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows those that the
 // sheet wants. Returns the cell that was clicked; it is pinned by then.
-std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width);
+std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
+                           const Beside& beside = {});
 
 // Which number a point shows; none: one without an explanation.
 using PointCell = std::function<std::optional<app::CellRef>(std::size_t curve, std::size_t point)>;
@@ -35,17 +42,20 @@ ui::ChartReply chart(const app::Drawing& drawing, const ui::Chart& chart, float 
 struct Bars {
     std::string key, title;
     std::string notation = {};
-    std::string value;  // what they show, for the table: "weight"
+    std::string value = {};  // what they show, for the table: "weight"
     std::vector<ui::Bar> bars;
     float most = 1;  // what the longest bar stands for
     ui::ColourScale scale = ui::sequential_scale(1);
     float most_name = 72;
     std::function<std::optional<app::CellRef>(Index bar)> cell = {};
+    std::function<std::string(Index bar)> tip = {};  // shown under the cursor
+    std::function<app::Table()> table =
+        {};  // with more than the bars show; the lens lists it. None: of the bars
 };
 struct BarReply {
     std::optional<Index> over, clicked;
 };
-// A click on a bar whose number has an explanation pins it.
+// A click on a bar whose number has an explanation pins it, and the pinned one is lit.
 BarReply bars(const app::Drawing& drawing, const Bars& bars, float width);
 
 }  // namespace attn::present

@@ -22,6 +22,7 @@ constexpr float matrix_title_height = 22, notation_height = 18, matrix_axis_heig
 constexpr float name_slant = 1.0472f, longest_slanted = 96, least_slanted_cell = 12;  // 60°
 constexpr float size_notation = 12, size_axis = 12, shape_gap = 10, shape_padding = 14;
 constexpr float cell_gap = 2, drag_threshold = 3;
+constexpr float least_text = 46;  // what is left of a text that is cut
 
 struct Scale {
     bool diverging = false;
@@ -321,9 +322,10 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     Type mono(Face::mono, size_small);
     for (const std::string& text : grid.texts) widest = std::max(widest, text_size(text).x);
     if (grid.texts.empty()) widest = widest_number(grid);
-    metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
+    if (grid.coloured_texts) widest = std::min(widest, std::max(least_text, room - 5));
+    metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
     if (room < widest + 5) {
         metrics.numbers = false;
         metrics.cell_width = std::clamp(room, 4.0f, 22.0f);

@@ -82,7 +82,6 @@ TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest
             screen.visit.perform(SetKnockout{edges});
             screen.settle();
             check("knockout/row");
-            check("knockout/cut");
             check("knockout/weights");
             // The strongest edges do not crowd out the query itself.
             CHECK(screen.shows("knockout/weights/0/0"));

@@ -11,6 +11,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -422,25 +423,47 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     CHECK(cache_state(screen) == cache_presets[1].cache);
 }
 
-TEST_CASE("the tables of Cache are what it shows, and on a phone all of it is there") {
+TEST_CASE("the tables of Cache are what it shows, and a click on a picture pins what it names") {
+    Screen screen({1440, 2600});
+    screen.open_sentence(10);
+    for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
+        show_cache(screen, state);
+        check_pictures(screen);
+        if (state.part == CachePart::cost) {
+            const Table bytes = table_shown(screen, "cache/variant");
+            CHECK(bytes.values.at(0, 1) == bytes.values.at(0, 0) / 2);
+            continue;
+        }
+        const CachedDecoding& decoding = *cache_in(screen).decoding();
+        CHECK(table_shown(screen, "cache-divergence").values.at(1, 0) == decoding.at(4).divergence);
+        CHECK(table_shown(screen, "cache/heads").values.at(1, 2) ==
+              (state.part == CachePart::bits ? decoding.mean_moved({1, 2}) : decoding.mean_lost({1, 2})));
+        screen.click("cache/choices/1");
+        CHECK(screen.visit.state().pin == cache_cells::probability(1));
+        if (state.part == CachePart::bits) {
+            screen.click("cache/value/1/3");
+            CHECK(screen.visit.state().pin->is(cache_cells::value));
+            CHECK(screen.visit.state().pin->own.at[1] == 3);
+            continue;
+        }
+        const Index last = cache_in(screen).query(subject_in(screen.visit));
+        const Table row = table_shown(screen, "cache/row"), kept = table_shown(screen, "cache/map");
+        for (Index key = 0; key <= last; ++key)
+            if (std::isfinite(row.values.at(key, 1)))
+                CHECK(row.values.at(key, 1) == Catch::Approx(kept.values.at(last, key)).margin(1e-6));
+        screen.click("cache/row/0/2");
+        CHECK(screen.visit.state().pin == cache_cells::full_weight(last, 2));
+    }
+}
+
+TEST_CASE("on a phone all of Cache is there") {
     Screen screen({390, 760});
     screen.open_sentence(10);
     for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
         show_cache(screen, state);
-        const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
-        CHECK(tables.size() == (state.part == CachePart::eviction ? 3u : 2u));
-        for (const Table& table : tables) {
-            CHECK(std::ssize(table.columns) == table.values.cols);
-            CHECK(std::ssize(table.row_labels) == table.values.rows);
-        }
         CHECK(screen.shows(state.part == CachePart::cost   ? "cache/variant/0/3"
                            : state.part == CachePart::bits ? "cache/choices/0"
                                                            : "cache/map/picture"));
-        if (state.part == CachePart::cost) continue;
-        const CachedDecoding& decoding = *cache_in(screen).decoding();
-        CHECK(tables[0].values.at(1, 0) == decoding.at(4).divergence);
-        CHECK(tables[1].values.at(1, 2) ==
-              (state.part == CachePart::bits ? decoding.mean_moved({1, 2}) : decoding.mean_lost({1, 2})));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -437,24 +438,47 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     CHECK(sentence_of(screen.visit.state()).compared->text == knockout_presets[0].twin);
 }
 
-TEST_CASE("the tables of Knock-out are what it shows, and on a phone all of it is there") {
+TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture pins what it names") {
+    Screen screen({1440, 2600});
+    screen.open_sentence();
+    add_twin(screen);
+    const auto pin = [&] { return screen.visit.state().pin; };
+    show_knockout(screen);
+    const KnockoutLens& lens = knockout_in(screen.visit);
+    check_pictures(screen);
+    CHECK(table_shown(screen, "knockout/fall").values.at(1, 2) == *lens.removals()->fall({1, 2}));
+    CHECK(table_shown(screen, "knockout/direct").values.at(1, 2) == *lens.removals()->direct({1, 2}));
+    CHECK(table_shown(screen, "knockout-agreement").values.rows ==
+          lens.removals()->attentions() * lens.removals()->heads());
+    screen.click("knockout/look/1/1");
+    CHECK(pin() == knockout_cells::max_weight(1, 1));
+
+    show_knockout(screen, {.part = KnockoutPart::edges});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "knockout/row").values.at(3, 1) == *lens.cuts()->fall(3));
+    const Table strongest = table_shown(screen, "knockout/strongest");
+    CHECK(strongest.values.at(1, 1) == -lens.head_cuts()->exact()[1]);
+    screen.click("knockout/strongest/1");
+    CHECK(pin() == knockout_cells::strongest_edge(1));
+    screen.click("knockout/row/1/2");
+    CHECK(pin() == knockout_cells::edge_ablation(2));
+    CHECK(screen.visit.state().selection.key == 2);
+    screen.click("knockout/estimate/3/1");
+    CHECK(pin() == knockout_cells::edge_estimate(3, 1));
+
+    show_knockout(screen, {.part = KnockoutPart::patching});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "knockout/patch").values.at(1, 5) == *lens.patches()->moved(1, 5));
+    screen.click("knockout/patch/1/5");
+    CHECK(pin() == knockout_cells::patching(1, 5));
+}
+
+TEST_CASE("on a phone all of Knock-out is there") {
     Screen screen({390, 760});
     screen.open_sentence();
     add_twin(screen);
     for (const KnockoutPart part : {KnockoutPart::heads, KnockoutPart::edges, KnockoutPart::patching}) {
         show_knockout(screen, {.part = part});
-        const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
-        CHECK(tables.size() == (part == KnockoutPart::heads ? 3u : part == KnockoutPart::edges ? 2u : 1u));
-        for (const Table& table : tables) {
-            CHECK(std::ssize(table.columns) == table.values.cols);
-            CHECK(std::ssize(table.row_labels) == table.values.rows);
-        }
-        const Matrix& first = tables.front().values;
-        if (part == KnockoutPart::heads)
-            CHECK(first.at(1, 2) == *knockout_in(screen.visit).removals()->fall({1, 2}));
-        if (part == KnockoutPart::edges) CHECK(first.at(3, 0) == *knockout_in(screen.visit).cuts()->fall(3));
-        if (part == KnockoutPart::patching)
-            CHECK(first.at(1, 5) == *knockout_in(screen.visit).patches()->moved(1, 5));
         CHECK(screen.shows(part == KnockoutPart::heads   ? "knockout/look/1/2"
                            : part == KnockoutPart::edges ? "knockout/strongest/3"
                                                          : "knockout/patch/0/0"));

@@ -9,6 +9,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
@@ -69,13 +70,12 @@ TEST_CASE(
         open_layers(screen);
         for (const char* part :
              {"layers/said/0", "chart/layers-probability", "chart/layers-rank", "chart/layers-norm",
-              "chart/layers-cosine", "layers/sum", "layers/part/0", "layers/heads/1/1", "layers/direct/0/0",
-              "layers/rollout/0/0", "layers/gradient/0/0", "layers/exact/0/0", "layers/agreement"}) {
+              "chart/layers-cosine", "layers/sum", "layers/part/0", "layers/heads/1/1", "layers/tokens/0/0",
+              "layers/tokens/3/0", "layers/agreement"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
-        const Index row = layers_in(screen.visit).reading()->row();
-        CHECK(screen.shows("layers/likeliest/0/" + std::to_string(row)));
+        CHECK(screen.shows("layers/likeliest/0/5"));
         CHECK(spoken(screen.visit).find(" adds most (") != std::string::npos);
     }
     screen.visit.perform(OpenSubject{worked_subject});
@@ -216,7 +216,7 @@ TEST_CASE(
             REQUIRE(lens.parts());
             CHECK(lens.reading()->row() == sentence_in(screen.visit).run()->predicted());
             CHECK(lens.measured(TokenMeasure::rollout)->encoded.size() == 5);
-            CHECK(screen.shows("layers/rollout/encoded/0/4"));
+            CHECK(screen.shows("layers/tokens/encoded/1/4"));
             for (const CellRef& cell : cells_of(screen.visit)) {
                 CAPTURE(write_cell(cell));
                 const auto found = why(screen.visit, cell);
@@ -234,32 +234,43 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("the tables of Layers are what it shows") {
-    Screen screen;
+TEST_CASE("the tables of Layers are what it shows, and a click on a picture pins what it names") {
+    Screen screen({1440, 2600});
     screen.open_sentence();
     open_layers(screen);
-    const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
-    REQUIRE(tables.size() == 4);
-    for (const Table& table : tables) {
-        CHECK(std::ssize(table.columns) == table.values.cols);
-        CHECK(std::ssize(table.row_labels) == table.values.rows);
-    }
-    CHECK(tables[0].row_labels ==
+    check_pictures(screen);
+    const LayersLens& lens = layers_in(screen.visit);
+    const Table read = lens_in(screen.visit).tables(subject_in(screen.visit)).front();
+    CHECK(read.row_labels ==
           std::vector<std::string>{"embedding", "attention 0", "MLP 0", "attention 1", "MLP 1"});
-    CHECK(tables[0].values.at(4, 1) == 1);
-    CHECK(tables[0].values.at(4, 4) == Catch::Approx(1).epsilon(1e-12));
-    const Table& parts = tables[2];
+    CHECK(read.values.at(4, 1) == 1);
+    CHECK(read.values.at(4, 4) == Catch::Approx(1).epsilon(1e-12));
+    CHECK(table_shown(screen, "layers-rank").values.at(4, 0) == 1);
+    CHECK(table_shown(screen, "layers/likeliest").values.at(4, lens.reading()->row()) ==
+          read.values.at(4, 0));
+    const Table parts = table_shown(screen, "layers/part");
     CHECK(parts.values.at(parts.values.rows - 2, 0) ==
           Catch::Approx(parts.values.at(parts.values.rows - 1, 0)).margin(1e-4));
     CHECK(parts.row_labels[2] == "layer 0 · head 0");
+    CHECK(table_shown(screen, "layers/heads").values.at(0, 0) == parts.values.at(2, 0));
+    CHECK(table_shown(screen, "layers/tokens").values.at(3, 3) == lens.measured(TokenMeasure::exact)->own[3]);
+    const auto most = std::ranges::max_element(lens.parts()->shares(), {},
+                                               [](const LogitShare& each) { return std::abs(each.value); });
+    screen.click("layers/part/0");
+    CHECK(screen.visit.state().pin == layers_cells::attribution(most - lens.parts()->shares().begin()));
+    screen.click("layers/tokens/1/2");
+    CHECK(screen.visit.state().pin == layers_cells::token(TokenMeasure::rollout, 2));
+    screen.click("layers/heads/1/1");
+    CHECK(screen.visit.state().selection.head == 1);
+    CHECK(screen.visit.state().pin->is(layers_cells::attribution));
 }
 
 TEST_CASE("on a phone every part of Layers is there, one below the other") {
     Screen screen({390, 760});
     screen.open_sentence();
     open_layers(screen);
-    for (const char* part : {"layers/likeliest/4/5", "layers/said/0", "chart/layers-cosine", "layers/part/0",
-                             "layers/heads/0/0", "layers/gradient/0/4"})
+    for (const char* part : {"layers/likeliest/4/3", "layers/said/0", "chart/layers-cosine", "layers/part/0",
+                             "layers/heads/0/0", "layers/tokens/2/4"})
         CHECK(screen.shows(part));
     CHECK(rect("chart/layers-probability").top > rect("layers/said/0").bottom);
 }
@@ -310,13 +321,13 @@ TEST_CASE(
     open_family(screen, "falcon", words);
     open_layers(screen);
     const LayersLens& lens = layers_in(screen.visit);
-    REQUIRE(rect("layers/exact/0/0").top > rect("panel/lens").bottom);
+    REQUIRE(rect("layers/tokens/3/0").top > rect("panel/lens").bottom);
     CHECK(lens.measured(TokenMeasure::gradient));
     CHECK_FALSE(lens.falls_so_far());
     CHECK_FALSE(screen.visit.busy());
     const Rect panel = rect("panel/lens");
     ImGui::GetIO().AddMousePosEvent(panel.right - 4, (panel.top + panel.bottom) / 2);
-    for (int i = 0; i < 60 && rect("layers/exact/0/0").bottom > panel.bottom; ++i) {
+    for (int i = 0; i < 60 && rect("layers/tokens/3/0").bottom > panel.bottom; ++i) {
         ImGui::GetIO().AddMouseWheelEvent(0, -3);
         screen.draw(3);
     }
@@ -343,9 +354,10 @@ TEST_CASE(
     // What is done first is in the row.
     REQUIRE(last >= 0);
     const auto& nodes = ui::semantics();
-    const auto grid = std::ranges::find(nodes, "layers/exact", &ui::Node::key);
+    const auto grid = std::ranges::find(nodes, "layers/tokens", &ui::Node::key);
     REQUIRE(grid != nodes.end());
-    CHECK(std::ranges::count_if(grid->grid->values, [](double each) { return !std::isinf(each); }) >=
+    const auto last_row = std::span(grid->grid->values).last(grid->grid->column_names.size());
+    CHECK(std::ranges::count_if(last_row, [](double each) { return !std::isinf(each); }) >=
           std::min<Index>(done, 3));
     screen.settle();
     CHECK(lens.measured(TokenMeasure::exact));
@@ -371,7 +383,7 @@ TEST_CASE("of a changed run, what was changed is a part, and the sum is the logi
         const bool of_part = site == Site::head_output || site == Site::mlp_output;
         REQUIRE((changed == lens.parts()->shares().end()) == of_part);
         REQUIRE(lens.measured(TokenMeasure::gradient));
-        CHECK(screen.shows("layers/gradient/0/0"));
+        CHECK(screen.shows("layers/tokens/2/0"));
         REQUIRE(lens.measured(TokenMeasure::exact));
         if (of_part) continue;
         const auto told =

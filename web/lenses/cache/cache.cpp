@@ -236,9 +236,8 @@ std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     return shown_->eviction(of.layer, kv_head(of))->score(key);
 }
 
-// Where not all fit: the chosen key, the strongest, in a quarter of the room at least those that the query loses most on, and
-// the newest that it sees.
-ShownTokens CacheLens::keys_shown(Subject& subject, Index fit) const {
+// The chosen key, the strongest, and then of four always one that the query loses most on, and the newest that it sees.
+std::vector<Index> CacheLens::keys_wanted(Subject& subject) const {
     const Index at = query(subject);
     const HeadIndex of = head(subject);
     std::vector<Index> seen, gone;
@@ -247,15 +246,14 @@ ShownTokens CacheLens::keys_shown(Subject& subject, Index fit) const {
         shown_->trace()->layers()[static_cast<std::size_t>(of.layer)].attention.weights(of.head, at);
     std::ranges::sort(gone, std::greater(),
                       [&](Index key) { return weights[static_cast<std::size_t>(key)]; });
-    const Index of_gone = std::min(std::ssize(gone), std::max(fit - std::ssize(seen), fit / 4));
-    gone.resize(static_cast<std::size_t>(of_gone));
     const auto own = std::span(weights).first(static_cast<std::size_t>(at) + 1);
-    std::vector<Index> wanted{at, subject.chosen().key.value_or(at),
+    std::vector<Index> wanted{at, std::min(subject.chosen().key.value_or(at), at),
                               std::ranges::max_element(own) - own.begin()};
-    std::erase_if(wanted, [&](Index key) { return key > at; });
-    wanted.insert(wanted.end(), gone.begin(), gone.end());
-    wanted.insert(wanted.end(), seen.begin(), seen.end());
-    return {at + 1, fit, at, wanted};
+    for (auto lost = gone.begin(), newest = seen.begin(); lost != gone.end() || newest != seen.end();) {
+        if (lost != gone.end()) wanted.push_back(*lost++);
+        for (int i = 0; i < 3 && newest != seen.end(); ++i) wanted.push_back(*newest++);
+    }
+    return wanted;
 }
 
 double CacheLens::mean_of(const HeadIndex& head) const {

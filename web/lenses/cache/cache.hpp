@@ -12,7 +12,7 @@
 
 #include "analysis/cached_decoding.hpp"
 #include "analysis/theory/cache_cost.hpp"
-#include "app/shown_tokens.hpp"
+#include "app/sheet.hpp"
 #include "lenses/cache/decode_race.hpp"
 #include "lenses/cache/kept_head.hpp"
 #include "lenses/cache/state.hpp"
@@ -119,7 +119,8 @@ class CacheLens final : public Lens {
     double mean_of(const HeadIndex& head) const;  // of the weight lost or the output's error
     Range codes_shown(Subject& subject) const;    // tokens
     std::optional<double> score_of(Subject& subject, Index key) const;
-    ShownTokens keys_shown(Subject& subject, Index fit) const;
+    bool is_scored(Subject& subject) const { return score_of(subject, 0).has_value(); }  // any key
+    std::vector<Index> keys_wanted(Subject& subject) const;
     Index changed_tokens() const;  // at how many queries the likeliest token is another
     Index farthest() const;        // the query with the largest divergence
     double mean_loss(bool before) const;
@@ -128,8 +129,16 @@ class CacheLens final : public Lens {
     std::string cost_spoken(Subject& subject) const;
     std::string bits_spoken(Subject& subject) const;
     std::string eviction_spoken(Subject& subject) const;
-    std::vector<Table> cost_tables(Subject& subject) const;
-    std::vector<Table> decoded_tables(Subject& subject) const;
+
+    Sheet variants_sheet(Subject& subject) const;
+    Sheet heads_sheet(Subject& subject) const;
+    SheetAxis key_axis(Subject& subject) const;
+    Sheet row_sheet(Subject& subject) const;
+    Sheet score_sheet(Subject& subject) const;
+    Sheet codes_sheet(Subject& subject, bool of_keys) const;
+    Table steps_table(Subject& subject) const;
+    Table decoded_table(Subject& subject) const;
+    Table kept_table(Subject& subject) const;
 
     Explained begin(Subject& subject, std::string title) const;
     friend CellKinds cache_numbers();
@@ -164,7 +173,7 @@ class CacheLens final : public Lens {
     void draw_cost(const Drawing& drawing, Subject& subject);
     void draw_bytes(const Drawing& drawing, const Cost& cost, float width);
     void draw_operations(const Drawing& drawing, const Cost& cost, float width);
-    void draw_variants(const Drawing& drawing, Subject& subject, const Cost& cost, float width);
+    void draw_variants(const Drawing& drawing, Subject& subject, float width);
     void draw_race(const Drawing& drawing, float width);
     void draw_decoded(const Drawing& drawing, Subject& subject);
     void draw_divergence(const Drawing& drawing, Subject& subject, float width);
@@ -172,9 +181,6 @@ class CacheLens final : public Lens {
     void draw_choices(const Drawing& drawing, Subject& subject, float width);
     void draw_heads(const Drawing& drawing, Subject& subject, float width);
     void draw_kept(const Drawing& drawing, Subject& subject, float width);
-    void draw_row(const Drawing& drawing, Subject& subject, float width);
-    void draw_codes(const Drawing& drawing, Subject& subject, bool of_keys, float width);
-    void point(const Drawing& drawing, const CellRef& cell, bool clicked) const;
 
     std::shared_ptr<const Trace> trace_;
     std::string refused_;

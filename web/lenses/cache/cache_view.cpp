@@ -8,50 +8,12 @@
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
-#include "lenses/cache/view.hpp"
-#include "present/present.hpp"
 #include "subjects/explain.hpp"
-#include "text/utf8.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app {
-
-namespace cache_view {
-
-std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, float width,
-                                    const std::function<CellRef(ui::CellAt)>& cell_of,
-                                    const Drawing& drawing) {
-    constexpr float gap_below = 10;
-    Matrix known = values;
-    for (double& value : known.values)
-        if (std::isnan(value)) value = 0;
-    grid.values = &known;
-    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c)
-            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-    if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
-    return reply.clicked;
-}
-
-std::string short_name(std::span<const std::string> names, Index i) {
-    constexpr std::ptrdiff_t most_letters = 7;
-    const std::string name = label_at(names, i);
-    const std::string_view first = first_code_points(name, most_letters);
-    return std::string(first) + (first.size() < name.size() ? "…" : "");
-}
-
-}  // namespace cache_view
 
 namespace {
 
@@ -83,11 +45,6 @@ std::optional<Index> number_stepper(const char* name, const char* label, Index v
 
 void CacheLens::set(const CacheState& wanted) {
     if (wanted != now()) visit().perform(SetCache{wanted}, ui::gesture());
-}
-
-void CacheLens::point(const Drawing& drawing, const CellRef& cell, bool clicked) const {
-    drawing.now.cell = cell;
-    if (clicked) present::pin(drawing, cell);
 }
 
 // ---- Controls ---------------------------------------------------------------------------------------------

@@ -7,10 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
-#include "lenses/cache/view.hpp"
-#include "lenses/cache/words.hpp"
 #include "present/present.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -72,17 +69,15 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
                           .x = {"tokens read", 0, static_cast<double>(last), false, true},
                           .y = ui::fitted(std::string("keys and values, ") + unit.name, curves, true),
                           .marked = static_cast<double>(all.prompt)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, cost_chart_height, curves);
+    const auto reply = present::chart(
+        drawing, chart, width, cost_chart_height, curves,
+        [&](std::size_t curve, std::size_t at) { return cache_cells::bytes(curve, curves[curve].x[at]); });
     if (reply.held) {
         CacheState next = now();
         next.prompt = std::clamp<Index>(std::lround(*reply.held), 1, last - 1);
         // What is read in all stays.
         next.written = last - next.prompt;
         set(next);
-    }
-    if (reply.over) {
-        const auto [curve, at] = *reply.over;
-        point(drawing, cache_cells::bytes(curve, curves[curve].x[at]), reply.clicked);
     }
 }
 
@@ -106,51 +101,16 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
         .x = {"step, 0 reads the prompt", -0.5, static_cast<double>(all.written) + 0.5, false, true},
         .y = ui::fitted(unit.name, curves, true),
         .marked = {}};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, cost_chart_height, curves);
-    if (!reply.over) return;
-    const auto [curve, at] = *reply.over;
-    point(drawing, cache_cells::operations(curve, curves[curve].x[at]), reply.clicked);
+    present::chart(drawing, chart, width, cost_chart_height, curves, [&](std::size_t curve, std::size_t at) {
+        return cache_cells::operations(curve, curves[curve].x[at]);
+    });
 }
 
-void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, const Cost& all, float width) {
-    const std::vector<Index> offered = kv_heads_offered(subject);
-    const ModelConfig& config = trace_->model()->config();
-    const Index last = all.after(all.written);
-    const AmountUnit unit = unit_of(bytes_kept(variant(subject, config.heads), last, {}), byte_units);
-    Matrix values(std::ssize(offered), std::ssize(cache_bits));
-    ui::MatrixGrid grid;
-    std::vector<std::string> rows, columns;
-    for (const Index bits : cache_bits) columns.push_back(std::to_string(bits) + " bits");
-    for (Index r = 0; r < values.rows; ++r) {
-        const Index heads = offered[static_cast<std::size_t>(r)];
-        rows.push_back((heads == config.heads ? "multi-head, "
-                        : heads == 1          ? "multi-query, "
-                                              : "grouped, ") +
-                       std::to_string(heads) + (heads == config.kv_heads ? " ·" : ""));
-        for (Index c = 0; c < values.cols; ++c) {
-            const double bytes = bytes_kept(variant(subject, heads), last,
-                                            {cache_bits[static_cast<std::size_t>(c)], now().rounding.group});
-            values.at(r, c) = bytes / unit.size;
-            grid.texts.push_back(cache_words::bytes(bytes));
-        }
-        if (heads == (now().kv_heads > 0 ? all.other.layers.front().kv_heads : config.kv_heads))
-            grid.lit_row = r;
-    }
-    grid.name = "cache/variant";
-    grid.title = "Bytes after " + many(last, "token");
-    grid.notation =
-        now().window > 0 ? "with a window of " + with_commas(now().window) : "rows: heads of keys and values";
-    grid.coloured_texts = true;
-    grid.row_labels = rows;
-    grid.column_labels = columns;
-    grid.row_axis = "KV heads";
-    grid.column_axis = "kept in";
-    grid.lit_column = std::ranges::find(cache_bits, now().bits) - cache_bits.begin();
-    const auto cell_of = [&](ui::CellAt at) { return cache_cells::variant(at.first, at.second); };
-    if (const auto clicked = cache_view::draw_grid(grid, values, width, cell_of, drawing)) {
+void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, float width) {
+    if (const auto clicked = present::sheet(drawing, variants_sheet(subject), width)) {
         CacheState next = now();
-        const Index heads = offered[static_cast<std::size_t>(clicked->first)];
-        next.kv_heads = heads == config.kv_heads ? 0 : heads;
+        const Index heads = kv_heads_offered(subject)[static_cast<std::size_t>(clicked->first)];
+        next.kv_heads = heads == trace_->model()->config().kv_heads ? 0 : heads;
         next.bits = cache_bits[static_cast<std::size_t>(clicked->second)];
         set(next);
     }
@@ -186,15 +146,21 @@ void CacheLens::draw_race(const Drawing& drawing, float width) {
     if (possible)
         ui::tooltip("Runs this model on the whole text, and on its last token with a cache, in turn");
     if (!race_ || !race_->done()) return;
-    const auto bar = [](const char* name, double ms, bool lit) {
-        return ui::Bar{name, static_cast<float>(ms), rounded(ms, 2) + " ms", lit, false};
+    const auto bar = [](const char* name, double ms) {
+        return ui::Bar{name, static_cast<float>(ms), rounded(ms, 2) + " ms", false, false};
     };
-    const std::array bars{bar("a whole pass", race_->whole_ms(), false),
-                          bar("a step with a cache", race_->step_ms(), true)};
     const auto most = static_cast<float>(std::max(race_->whole_ms(), race_->step_ms()));
-    if (ui::bar_list("cache/times", "The time of a pass and of a step", width, bars, most,
-                     ui::sequential_scale(most), time_name_width))
-        point(drawing, cache_cells::time(), ui::clicked());
+    present::bars(
+        drawing,
+        {.key = "cache/times",
+         .title = "The time of a pass and of a step",
+         .value = "ms",
+         .bars = {bar("a whole pass", race_->whole_ms()), bar("a step with a cache", race_->step_ms())},
+         .most = most,
+         .scale = ui::sequential_scale(most),
+         .most_name = time_name_width,
+         .cell = [](Index) { return cache_cells::time(); }},
+        width);
     ui::caption(("In this page, the last of " + many(trace_->tokens(), "token") + " takes " +
                  fixed(race_->ratio(), 1) + " times less with a cache than all of them again.")
                     .c_str());
@@ -204,10 +170,10 @@ void CacheLens::draw_race(const Drawing& drawing, float width) {
 void CacheLens::draw_cost(const Drawing& drawing, Subject& subject) {
     const Cost all = cost(subject);
     ui::columns(
-        "cache/cost", ui::two_maps - ui::column_gap, ui::column_gap,
+        "cache/cost", ui::two_maps - ui::column_gap, present::card_gap,
         [&](float width) { draw_bytes(drawing, all, width); },
         [&](float width) { draw_operations(drawing, all, width); },
-        [&](float width) { draw_variants(drawing, subject, all, width); },
+        [&](float width) { draw_variants(drawing, subject, width); },
         [&](float width) { draw_race(drawing, width); });
 }
 

@@ -1,4 +1,4 @@
-// What lens Cache says: its sentence, its tables, its guide.
+// What lens Cache says: its sentence, its guide.
 #include <array>
 #include <cmath>
 
@@ -77,82 +77,6 @@ std::string CacheLens::eviction_spoken(Subject& subject) const {
 std::string CacheLens::head_name(Subject& subject) const {
     return head_text(run_cell(subject, head(subject), Stage::weight, 0, 0).head,
                      subject.attention()->numbering());
-}
-
-// ---- Tables -----------------------------------------------------------------------------------------------
-
-std::vector<Table> CacheLens::tables(Subject& subject) {
-    update(subject);
-    if (now().part == CachePart::cost) return cost_tables(subject);
-    if (!shown_) return {};
-    return decoded_tables(subject);
-}
-
-std::vector<Table> CacheLens::cost_tables(Subject& subject) const {
-    const Cost all = cost(subject);
-    const Index last = all.after(all.written);
-    Table steps{"What each step takes",
-                {"tokens", "bytes kept", "bytes compared", "operations", "without a cache"},
-                {},
-                Matrix(std::min(all.steps(), table_row_limit), 5)};
-    for (Index i = 0; i < steps.values.rows; ++i) {
-        const Index after = all.after(i);
-        const std::array values{static_cast<double>(after), bytes_kept(all.own, after, all.own_kept),
-                                bytes_kept(all.other, after, all.other_kept),
-                                step_cost(all.own, all.tokens_of(i)).total(),
-                                step_cost(all.own, {0, after}).total()};
-        steps.row_labels.push_back(i == 0 ? "prompt" : "step " + std::to_string(i));
-        for (std::size_t c = 0; c < values.size(); ++c) steps.values.at(i, static_cast<Index>(c)) = values[c];
-    }
-    const std::vector<Index> offered = kv_heads_offered(subject);
-    Table variants{
-        "Bytes after " + many(last, "token"), {}, {}, Matrix(std::ssize(offered), std::ssize(cache_bits))};
-    for (const Index bits : cache_bits) variants.columns.push_back(std::to_string(bits) + " bits");
-    for (Index r = 0; r < variants.values.rows; ++r) {
-        const Index heads = offered[static_cast<std::size_t>(r)];
-        variants.row_labels.push_back(many(heads, "KV head"));
-        for (Index c = 0; c < variants.values.cols; ++c)
-            variants.values.at(r, c) =
-                bytes_kept(variant(subject, heads), last,
-                           {cache_bits[static_cast<std::size_t>(c)], now().rounding.group});
-    }
-    return {std::move(variants), std::move(steps)};
-}
-
-std::vector<Table> CacheLens::decoded_tables(Subject& subject) const {
-    const Attention& words = text(subject);
-    const HeadIndex of = head(subject);
-    const Index count = std::min(shown_->decoded().size(), table_row_limit);
-    Table steps{"Each decoded step",
-                {"KL", "loss as it is", "loss", evicts() ? "weight lost" : "output moved"},
-                {},
-                Matrix(count, 4)};
-    for (Index i = 0; i < count; ++i) {
-        const Index at = shown_->prompt() + i;
-        const CachedDecoding::Step& step = shown_->at(at);
-        const std::array values{step.divergence, step.loss_before, step.loss,
-                                evicts() ? shown_->lost(of, at) : shown_->moved(of, at)};
-        steps.row_labels.push_back(label_at(words.query_names(), at));
-        for (std::size_t c = 0; c < values.size(); ++c) steps.values.at(i, static_cast<Index>(c)) = values[c];
-    }
-    const Index layers = std::ssize(trace_->layers()), heads = trace_->model()->config().heads;
-    Table of_heads{evicts() ? "Weight lost, mean over the steps" : "Output moved, mean over the steps",
-                   {},
-                   {},
-                   Matrix(layers, heads)};
-    for (Index h = 0; h < heads; ++h) of_heads.columns.push_back("h" + std::to_string(h));
-    for (Index l = 0; l < layers; ++l) {
-        of_heads.row_labels.push_back("layer " + std::to_string(l));
-        for (Index h = 0; h < heads; ++h) of_heads.values.at(l, h) = mean_of({l, h});
-    }
-    std::vector<Table> all;
-    all.push_back(std::move(steps));
-    all.push_back(std::move(of_heads));
-    if (!kept_head()) return all;
-    const std::string name = "Weights of " + head_name(subject) + " with the cache";
-    all.push_back(
-        table_of(name, *kept_head()->map(of.head), words.query_names(), words.key_names(), Stage::weight));
-    return all;
 }
 
 Guide CacheLens::guide(Subject&) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "lenses/knockout/measures.hpp"
 #include "lenses/lens.hpp"
 #include "model/generate.hpp"
@@ -164,7 +165,20 @@ class KnockoutLens final : public Lens {
     // The chosen key, the one that the chosen query looks at most, and the one that costs most; −1: there is none.
     std::vector<Index> keys_named(Subject& subject) const;
     std::string patching_spoken(Subject& subject) const;
-    Table table_of_heads(Subject& subject, const CellKind& kind) const;
+    // What the maps of a head show where not all fits: these queries, and first of all these keys.
+    struct MapTokens {
+        ShownTokens queries;
+        std::vector<Index> keys;
+    };
+    static constexpr Index most_in_map = 20;
+    MapTokens map_tokens(Subject& subject, Index room) const;
+    Sheet head_sheet(Subject& subject, const CellKind& kind) const;
+    SheetAxis key_axis(Subject& subject, std::vector<Index> first) const;
+    Sheet row_sheet(Subject& subject) const;
+    Sheet map_sheet(Subject& subject, const ShownTokens& queries, std::vector<Index> first_keys,
+                    bool estimates) const;
+    Sheet patch_sheet(Subject& subject) const;
+    Table strongest_table(Subject& subject) const;
     // A number of the part that is shown, as a matrix has it: NaN where there is none.
     double value_at(const CellRef& cell) const;
 
@@ -189,11 +203,8 @@ class KnockoutLens final : public Lens {
     void draw_part_controls(Subject& subject, KnockoutState& next);
     void draw_heads(const Drawing& drawing, Subject& subject);
     void draw_agreement(const Drawing& drawing, Subject& subject, float width) const;
-    void draw_head_grid(const Drawing& drawing, Subject& subject, const CellKind& kind, float width) const;
+    void draw_head_sheet(const Drawing& drawing, Subject& subject, const CellKind& kind, float width) const;
     void draw_edges(const Drawing& drawing, Subject& subject, float width);
-    void draw_row(const Drawing& drawing, Subject& subject, const ShownTokens& keys, float width);
-    void draw_head_map(const Drawing& drawing, Subject& subject, const ShownTokens& queries,
-                       const ShownTokens& keys, bool estimates, float width);
     void draw_strongest(const Drawing& drawing, Subject& subject, float width);
     void draw_patching(const Drawing& drawing, Subject& subject, float width);
 

@@ -9,13 +9,11 @@
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
 #include "lenses/knockout/knockout.hpp"
-#include "lenses/knockout/view.hpp"
 #include "parts/part.hpp"
 #include "parts/token_field.hpp"
 #include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
-#include "text/utf8.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -25,53 +23,9 @@
 
 namespace attn::app {
 
-namespace knockout_view {
-
-std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, const Matrix& values, float width,
-                                    const std::function<CellRef(ui::CellAt)>& cell_of,
-                                    const Drawing& drawing) {
-    Matrix known = values;
-    for (double& value : known.values)
-        if (std::isnan(value)) value = 0;
-    grid.values = &known;
-    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
-    ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    if (!metrics.numbers) {
-        grid.decimals = 1;
-        metrics = ui::grid_metrics(grid, width);
-    }
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-    if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
-    return reply.clicked;
-}
-
-std::string short_name(std::span<const std::string> names, Index i) {
-    constexpr std::ptrdiff_t most_letters = 7;
-    const std::string name = label_at(names, i);
-    const std::string_view first = first_code_points(name, most_letters);
-    return std::string(first) + (first.size() < name.size() ? "…" : "");
-}
-
-std::vector<std::string> column_names(std::span<const std::string> names, Range shown) {
-    std::vector<std::string> labels;
-    for (Index i = shown.begin; i < shown.end; ++i) labels.push_back(short_name(names, i));
-    return labels;
-}
-
-}  // namespace knockout_view
-
 namespace {
 
-constexpr float least_head_grid = 330, agreement_height = 190;
+constexpr float least_head_card = 330, agreement_height = 190;
 
 }  // namespace
 
@@ -221,27 +175,9 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
 
 // ---- Heads ------------------------------------------------------------------------------------------------
 
-void KnockoutLens::draw_head_grid(const Drawing& drawing, Subject& subject, const CellKind& kind,
-                                  float width) const {
-    const Table table = table_of_heads(subject, kind);
-    const bool looks = &kind == &knockout_cells::max_weight, falls = &kind == &knockout_cells::head_ablation;
-    ui::MatrixGrid grid;
-    grid.name = falls ? "knockout/fall" : looks ? "knockout/look" : "knockout/direct";
-    grid.title = falls ? "Falls without it" : looks ? "Strongest weight" : "Adds directly";
-    grid.notation = falls   ? "run as it is − run without the head"
-                    : looks ? "of the chosen query’s row"
-                            : "what heads and MLPs write, read by the logit";
-    grid.row_labels = table.row_labels;
-    grid.column_labels = table.columns;
-    grid.row_axis = "layer";
-    grid.column_axis = falls || looks ? "head" : "part";
-    grid.is_signed = !looks;
-    if (looks) grid.most = 1;
-    const HeadIndex chosen = subject.chosen_head();
-    grid.lit_row = chosen.layer;
-    grid.lit_column = chosen.head;
-    const auto cell_of = [&](ui::CellAt at) { return kind(at.first, at.second); };
-    const auto clicked = knockout_view::draw_grid(grid, table.values, width, cell_of, drawing);
+void KnockoutLens::draw_head_sheet(const Drawing& drawing, Subject& subject, const CellKind& kind,
+                                   float width) const {
+    const auto clicked = present::sheet(drawing, head_sheet(subject, kind), width);
     if (clicked && clicked->second < removals()->heads())
         parts::choose_head(drawing, {clicked->first, clicked->second});
 }
@@ -265,7 +201,11 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
                           .title = "Bright and important",
                           .x = {"strongest weight", 0, 1},
                           .y = ui::fitted("falls without it, in logits", {&points, 1}, true)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, agreement_height, {&points, 1});
+    const auto reply = present::chart(drawing, chart, width, agreement_height, {&points, 1},
+                                      [&](std::size_t, std::size_t i) {
+                                          return knockout_cells::head_ablation(heads[i].layer, heads[i].head);
+                                      });
+    if (reply.clicked) parts::choose_head(drawing, heads[reply.over->point]);
     ui::caption(
         ("Rank correlation over the heads, 1 where the order is the same: of the fall and what they add "
          "directly " +
@@ -273,21 +213,14 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
          fixed(agree->look, 2) + ".")
             .c_str());
     ui::landmark_item("knockout/agreement");
-    if (!reply.over) return;
-    const HeadIndex head = heads[reply.over->point];
-    const CellRef cell = knockout_cells::head_ablation(head.layer, head.head);
-    drawing.now.cell = cell;
-    if (!reply.clicked) return;
-    present::pin(drawing, cell);
-    parts::choose_head(drawing, head);
 }
 
 void KnockoutLens::draw_heads(const Drawing& drawing, Subject& subject) {
-    const auto grid = [&](const CellKind& kind) {
-        return [&](float width) { draw_head_grid(drawing, subject, kind, width); };
+    const auto sheet = [&](const CellKind& kind) {
+        return [&](float width) { draw_head_sheet(drawing, subject, kind, width); };
     };
-    ui::columns("knockout/heads", least_head_grid, ui::column_gap, grid(knockout_cells::head_ablation),
-                grid(knockout_cells::direct_effect), grid(knockout_cells::max_weight),
+    ui::columns("knockout/heads", least_head_card, present::card_gap, sheet(knockout_cells::head_ablation),
+                sheet(knockout_cells::direct_effect), sheet(knockout_cells::max_weight),
                 [&](float width) { draw_agreement(drawing, subject, width); });
 }
 

@@ -1,4 +1,4 @@
-// What lens Knock-out says: its sentence, its tables, its guide.
+// What lens Knock-out says: its sentence, its guide.
 #include <algorithm>
 #include <cmath>
 
@@ -190,88 +190,6 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
     if (turns > most_turns) path += ", and goes on";
     return "With the residual of the " + from + " text in its place, " + target + " moves by up to " + moves +
            " of the " + between + " between the two: " + path + ".";
-}
-
-// ---- Tables -----------------------------------------------------------------------------------------------
-
-Table KnockoutLens::table_of_heads(Subject& subject, const CellKind& kind) const {
-    const HeadRemovals& all = *removals();
-    const bool with_mlp = &kind == &knockout_cells::direct_effect;
-    Table table{&kind == &knockout_cells::head_ablation
-                    ? "How far " + target_name(subject) + " falls without each head"
-                : with_mlp ? "What each adds directly"
-                           : "Strongest weight of the chosen row",
-                {},
-                {},
-                Matrix(all.attentions(), all.heads() + (with_mlp ? 1 : 0))};
-    for (Index head = 0; head < all.heads(); ++head) table.columns.push_back("h" + std::to_string(head));
-    if (with_mlp) table.columns.emplace_back("MLP");
-    for (Index layer = 0; layer < all.attentions(); ++layer) {
-        table.row_labels.push_back(subject.attention()->numbering().name(layer));
-        for (Index column = 0; column < table.values.cols; ++column)
-            table.values.at(layer, column) = value_at(kind(layer, column));
-    }
-    return table;
-}
-
-std::vector<Table> KnockoutLens::tables(Subject& subject) {
-    update(subject);
-    std::vector<Table> all;
-    if (!refused().empty()) return all;
-    const Attention& attention = *subject.attention();
-    switch (now().part) {
-        case KnockoutPart::heads:
-            for (const CellKind* kind : {&knockout_cells::head_ablation, &knockout_cells::direct_effect,
-                                         &knockout_cells::max_weight})
-                all.push_back(table_of_heads(subject, *kind));
-            break;
-        case KnockoutPart::edges: {
-            const std::vector<Index>& keys = cuts()->keys();
-            Table cut{"How far " + target_name(subject) + " falls if " +
-                          query_in_words(attention, chosen_query(subject)) + " does not see a key",
-                      {"fall"},
-                      {},
-                      Matrix(std::min(std::ssize(keys), table_row_limit), 1)};
-            for (Index i = 0; i < cut.values.rows; ++i) {
-                const Index key = keys[static_cast<std::size_t>(i)];
-                cut.row_labels.push_back(label_at(attention.key_names(), key));
-                cut.values.at(i, 0) = value_at(knockout_cells::edge_ablation(key));
-            }
-            all.push_back(std::move(cut));
-            if (!head_cuts() || !head_cuts()->estimates().done()) break;
-            const auto& strongest = head_cuts()->estimates().strongest();
-            Table edges{"The strongest edges of the head",
-                        {"estimate", "exact"},
-                        {},
-                        Matrix(std::ssize(strongest), 2)};
-            for (std::size_t i = 0; i < strongest.size(); ++i) {
-                edges.row_labels.push_back(label_at(attention.query_names(), strongest[i].query) + " → " +
-                                           label_at(attention.key_names(), strongest[i].key));
-                edges.values.at(static_cast<Index>(i), 0) = -strongest[i].effect;
-                edges.values.at(static_cast<Index>(i), 1) =
-                    i < head_cuts()->exact().size() ? -head_cuts()->exact()[i] : NAN;
-            }
-            all.push_back(std::move(edges));
-            break;
-        }
-        case KnockoutPart::patching: {
-            const Range layers = patches()->attentions(), tokens = patches()->tokens();
-            Table table{
-                "How far " + target_name(subject) + " moves", {}, {}, Matrix(layers.size(), tokens.size())};
-            const Attention& patched = now().back ? *subject.second() : attention;
-            for (Index token = tokens.begin; token < tokens.end; ++token)
-                table.columns.push_back(label_at(patched.query_names(), token));
-            for (Index layer = layers.begin; layer < layers.end; ++layer) {
-                table.row_labels.push_back(attention.numbering().name(layer));
-                for (Index token = tokens.begin; token < tokens.end; ++token)
-                    table.values.at(layer - layers.begin, token - tokens.begin) =
-                        value_at(knockout_cells::patching(layer, token));
-            }
-            all.push_back(std::move(table));
-            break;
-        }
-    }
-    return all;
 }
 
 Guide KnockoutLens::guide(Subject&) const {

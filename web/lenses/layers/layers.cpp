@@ -87,7 +87,6 @@ void LayersLens::show(Read read) {
     if (trace != trace_) {
         others_.clear();
         other_.reset();
-        shown_ = {};
     } else if (read_.complete) {
         others_[row()] = read_.stream->states();
     }
@@ -201,9 +200,10 @@ bool LayersLens::measure() {
         other_.reset();
     }
     // From the row on, to the left first.
+    const Range shown = positions();
     for (Index away = 1; away < trace_->tokens(); ++away)
         for (const Index position : {row() - away, row() + away})
-            if (position >= shown_.begin && position < shown_.end && !states_at(position)) {
+            if (position >= shown.begin && position < shown.end && !states_at(position)) {
                 other_.emplace(trace_, position, slice_operations);
                 return true;
             }
@@ -320,6 +320,10 @@ std::string LayersLens::after_words(Subject& subject) const {
     return trace_->network().causal ? "after " + word : "in place of " + word;
 }
 
+std::string LayersLens::followed_name(Subject& subject) const {
+    return vocabulary_.name(subject, token()) + " " + after_words(subject);
+}
+
 std::string LayersLens::part_name(const Attention& attention, const LogitShare& share) const {
     const std::string mlp = "MLP " + std::to_string(trace_->attention(share.number).place.layer);
     switch (share.part) {
@@ -369,74 +373,6 @@ std::string LayersLens::spoken(Subject& subject) {
     const bool named = most->part == LogitPart::head || most->part == LogitPart::mlp;
     return text + (named ? "; " : "; the ") + part_name(stream_text(subject), *most) + " adds most (" +
            fixed(most->value, 2) + ").";
-}
-
-std::vector<Table> LayersLens::tables(Subject& subject) {
-    update(subject);
-    const LogitLens* read = reading();
-    if (!read) return {};
-    const Attention& text = stream_text(subject);
-    std::vector<std::string> places;
-    for (const StreamPlace& place : read->places()) places.push_back(place_name(place));
-    const auto rows = std::ssize(places);
-    const std::string of = vocabulary_.name(subject, token()) + " " + after_words(subject);
-    std::vector<Table> all;
-    all.push_back({"Layers, " + of,
-                   {std::string("probability ") + at_temperature, "rank", "logit", "norm", "cosine"},
-                   places,
-                   Matrix(rows, 5)});
-    for (Index i = 0; i < rows; ++i) {
-        const Cosine& cosine = read->states()[static_cast<std::size_t>(i)].cosine;
-        const std::array numbers{read->probability(i, token()),
-                                 static_cast<double>(ranks()[static_cast<std::size_t>(i)]),
-                                 static_cast<double>(read->logits(i)[static_cast<std::size_t>(token())]),
-                                 cosine.first_norm, cosine.value()};
-        for (std::size_t c = 0; c < numbers.size(); ++c)
-            all.back().values.at(i, static_cast<Index>(c)) = numbers[c];
-    }
-    Table likeliest{std::string("Probability of the likeliest token ") + at_temperature,
-                    {},
-                    places,
-                    Matrix(rows, shown_.size())};
-    for (Index position = shown_.begin; position < shown_.end; ++position) {
-        likeliest.columns.push_back(label_at(text.query_names(), position));
-        const States* states = states_at(position);
-        for (Index i = 0; i < rows; ++i) {
-            const bool known = states && !(*states)[static_cast<std::size_t>(i)].likeliest.empty();
-            likeliest.values.at(i, position - shown_.begin) =
-                known ? (*states)[static_cast<std::size_t>(i)].likeliest.front().probability : NAN;
-        }
-    }
-    if (shown_.size() > 0) all.push_back(std::move(likeliest));
-    Table sum{
-        "What adds up to the logit of " + of, {"adds"}, {}, Matrix(std::ssize(parts()->shares()) + 2, 1)};
-    const auto add_part = [&](std::string name, double value) {
-        sum.values.at(std::ssize(sum.row_labels), 0) = value;
-        sum.row_labels.push_back(std::move(name));
-    };
-    for (const LogitShare& share : parts()->shares()) add_part(part_name(text, share), share.value);
-    add_part("sum", parts()->sum());
-    add_part("logit", parts()->logit());
-    all.push_back(std::move(sum));
-    const auto add_tokens = [&](const Attention& of_text, bool encoded) {
-        const Index n = std::min(of_text.queries(), table_row_limit);
-        Table table{encoded ? "Tokens that the encoder read" : "Tokens",
-                    {"direct", "rollout", "attention × gradient", "taken out"},
-                    {},
-                    Matrix(n, token_measure_count)};
-        for (Index i = 0; i < n; ++i) {
-            table.row_labels.push_back(label_at(of_text.query_names(), i));
-            for (Index c = 0; c < token_measure_count; ++c) {
-                const TokenShares* shares = measured(static_cast<TokenMeasure>(c));
-                table.values.at(i, c) =
-                    shares ? (encoded ? shares->encoded : shares->own)[static_cast<std::size_t>(i)] : NAN;
-            }
-        }
-        all.push_back(std::move(table));
-    };
-    add_tokens(text, false);
-    if (const Attention* encoder = encoder_text(subject)) add_tokens(*encoder, true);
-    return all;
 }
 
 Guide LayersLens::guide(Subject&) const {

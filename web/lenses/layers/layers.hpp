@@ -15,6 +15,7 @@
 #include "analysis/attribution/logit_lens.hpp"
 #include "analysis/attribution/rollout.hpp"
 #include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/vocabulary.hpp"
@@ -120,7 +121,8 @@ class LayersLens final : public Lens {
     static Attention& stream_text(Subject& subject);
     static Attention* encoder_text(Subject& subject);
     static Index row_of(Subject& subject);
-    std::string after_words(Subject& subject) const;  // "after “It”"
+    std::string after_words(Subject& subject) const;    // "after “It”"
+    std::string followed_name(Subject& subject) const;  // "“tired” after “It”"
     std::string part_name(const Attention& attention, const LogitShare& share) const;
     // What the text has where the logits say what comes, if it goes on.
     std::optional<std::int32_t> token_in_text() const;
@@ -142,23 +144,24 @@ class LayersLens final : public Lens {
     CellPlace stream_cell(Subject& subject, const StreamPlace& place, Index row, Index column) const;
     Explained begin(Subject& subject, std::string title) const;
 
+    Range positions() const;  // at which the stream is read
+    SheetAxis place_axis() const;
+    Sheet places_sheet(Subject& subject);
+    Sheet heads_sheet() const;
+    Sheet tokens_sheet(Subject& subject, bool encoded) const;
+    Table followed_table(Subject& subject) const;
+    Table sum_table(Subject& subject) const;
+
     void draw_controls(const Drawing& drawing);
     void draw_places(const Drawing& drawing, Subject& subject, float width);
     void draw_said(const Drawing& drawing, Subject& subject, float width);
     void draw_curves(const Drawing& drawing, Subject& subject, float width);
     void draw_sum(const Drawing& drawing, Subject& subject, float width);
     void draw_parts(const Drawing& drawing, Subject& subject, float width);
-    void draw_heads(const Drawing& drawing, Subject& subject, float width);
+    void draw_heads(const Drawing& drawing, float width);
     void draw_tokens(const Drawing& drawing, Subject& subject, float width);
-    ShownTokens tokens_shown(Index tokens, bool encoded, Index fit, std::optional<Index> chosen) const;
-    struct TokenRow {
-        ShownTokens tokens;
-        std::vector<std::string> words;
-        std::string position;
-        bool encoded = false;
-    };
-    void draw_token_row(const Drawing& drawing, const TokenRow& row, TokenMeasure measure, float width);
     void choose(const Drawing& drawing, Index position) const;
+    void read_at(std::optional<Index> place) const;
     void set(LayersState wanted) const;
 
     std::shared_ptr<const Trace> trace_;
@@ -172,7 +175,6 @@ class LayersLens final : public Lens {
     std::vector<Index> taken_order_;    // of the variants that are run, in without_tokens
     std::optional<TokenShares> exact_;  // what is known of them
     bool tokens_in_view_ = false;       // in the last frame
-    Range shown_;                       // the positions in view
     std::map<Index, States> others_;    // what is read at other positions
     std::optional<LogitLens> other_;    // the one at work
     std::optional<Kept> kept_;

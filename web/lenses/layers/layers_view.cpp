@@ -8,68 +8,22 @@
 
 #include "app/format.hpp"
 #include "lenses/layers/layers.hpp"
-#include "lenses/layers/view.hpp"
 #include "parts/part.hpp"
 #include "parts/token_field.hpp"
 #include "present/present.hpp"
 #include "subjects/explain.hpp"
-#include "text/utf8.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {
 
-namespace layers_view {
-
-std::string shortened(const std::string& token) {
-    constexpr float room = 46;
-    const ui::Type mono(ui::Face::mono, ui::size_small);
-    if (ui::text_size(token).x <= room) return token;
-    std::ptrdiff_t letters = count_code_points(token) - 1;
-    std::string fits;
-    do fits = std::string(first_code_points(token, letters--)) + "…";
-    while (letters > 0 && ui::text_size(fits).x > room);
-    return fits;
-}
-
-std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
-                                    const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of,
-                                    const Drawing& drawing) {
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (reply.hovered)
-        if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
-    if (!reply.clicked) return std::nullopt;
-    if (const auto cell = cell_of(*reply.clicked)) present::pin(drawing, *cell);
-    return reply.clicked;
-}
-
-}  // namespace layers_view
-
 namespace {
 
-constexpr float places_share = 0.64f, curve_height = 166, word_width = 55, said_name_width = 124;
-constexpr Index most_positions = 16;
-
-// As many as fit, among them this one, and those before it rather than those after it.
-Range fitting(Index all, Index one, Index count) {
-    count = std::clamp(count, Index{1}, all);
-    const Index first = std::clamp(one + 1 - count, Index{0}, all - count);
-    return {first, first + count};
-}
+constexpr float places_share = 0.64f, curve_height = 150, said_name_width = 124;
 
 }  // namespace
 
@@ -140,67 +94,22 @@ void LayersLens::choose(const Drawing& drawing, Index position) const {
 
 // ---- What it would say ------------------------------------------------------------------------------------
 
-void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float width) {
-    const Attention& text = stream_text(subject);
-    const auto columns = static_cast<Index>((width - layers_view::names_width) / word_width);
-    shown_ = fitting(text.queries(), row(), std::min(columns, most_positions));
-    const std::vector<StreamPlace>& places = reading()->places();
-    Matrix values(std::ssize(places), shown_.size());
-    std::ranges::fill(values.values, NAN);
-    ui::MatrixGrid grid;
-    std::vector<std::string> rows, names;
-    std::vector<std::int32_t> ids;
-    for (const StreamPlace& place : places) rows.push_back(place_name(place));
-    for (Index c = 0; c < shown_.size(); ++c) {
-        names.push_back(layers_view::shortened(label_at(text.query_names(), shown_.begin + c)));
-        const States* states = states_at(shown_.begin + c);
-        for (Index r = 0; states && r < values.rows; ++r) {
-            const LogitLens::State& state = (*states)[static_cast<std::size_t>(r)];
-            if (!state.likeliest.empty()) values.at(r, c) = state.likeliest.front().probability;
-        }
-    }
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c) {
-            const bool known = !std::isnan(values.at(r, c));
-            ids.push_back(
-                known ? (*states_at(shown_.begin + c))[static_cast<std::size_t>(r)].likeliest.front().id : 0);
-        }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        const std::string said = std::isnan(values.values[i]) ? "" : vocabulary_.text(subject, ids[i]);
-        grid.texts.push_back(said.empty() ? "" : layers_view::shortened(Vocabulary::bare(said)));
-    }
-    grid.name = "layers/likeliest";
-    grid.first = {0, shown_.begin};
-    grid.title = trace_->network().causal ? "What it would say next, read after each half"
-                                          : "What it would put there, read after each half";
-    grid.notation = std::string("coloured by its probability ") + at_temperature;
-    grid.values = &values;
-    grid.coloured_texts = true;
-    grid.most = 1;
-    grid.row_labels = rows;
-    grid.column_labels = names;
-    grid.row_axis = "after";
-    grid.column_axis = "position";
-    grid.lit_row = place();
-    grid.lit_column = row() - shown_.begin;
-    grid.allowed = [&](Index r, Index c) { return !std::isnan(values.at(r, c)); };
-    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        return layers_cells::likeliest(at.first, shown_.begin + at.second);
-    };
-    const auto clicked = layers_view::draw_grid(grid, width, cell_of, drawing);
-    if (!clicked) return;
+void LayersLens::read_at(std::optional<Index> place) const {
     LayersState next = state().of<LayersState>();
-    next.place = clicked->first + 1 == values.rows ? std::nullopt : std::optional(clicked->first);
+    next.place = place == std::ssize(reading()->places()) - 1 ? std::nullopt : place;
     if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
-    choose(drawing, shown_.begin + clicked->second);
+}
+
+void LayersLens::draw_places(const Drawing& drawing, Subject& subject, float width) {
+    const auto clicked = present::sheet(drawing, places_sheet(subject), width);
+    if (!clicked) return;
+    read_at(clicked->first);
+    choose(drawing, positions().begin + clicked->second);
 }
 
 void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width) {
     const Index at = place();
     const std::vector<Candidate>& likeliest = reading()->states()[static_cast<std::size_t>(at)].likeliest;
-    const std::string title = capitalised(place_in_words(reading()->places()[static_cast<std::size_t>(at)])) +
-                              ", it would say, " + at_temperature;
-    ui::section(title.c_str());
     if (likeliest.empty())
         return ui::caption("The logits here are not finite, so no token has a probability.");
     std::vector<ui::Bar> bars;
@@ -213,19 +122,21 @@ void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width
     for (const Candidate& each : likeliest) add(each.id, each.probability, std::ssize(ids) + 1);
     if (std::ranges::find(ids, token()) == ids.end())
         add(token(), reading()->probability(at, token()), ranks()[static_cast<std::size_t>(at)]);
-    const auto most = static_cast<float>(likeliest.front().probability);
-    const auto over =
-        ui::bar_list("layers/said", title, width, bars, most, ui::sequential_scale(1), said_name_width);
-    ui::caption("Click a token to follow its logit.");
-    if (!over) return;
-    const std::int32_t id = ids[static_cast<std::size_t>(*over)];
-    const CellRef cell = layers_cells::probability(at, id);
-    drawing.now.cell = cell;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (!ui::clicked()) return;
-    present::pin(drawing, cell);
+    const auto reply = present::bars(
+        drawing,
+        {.key = "layers/said",
+         .title = capitalised(place_in_words(reading()->places()[static_cast<std::size_t>(at)])) +
+                  ", it would say, " + at_temperature,
+         .notation = "Click a token to follow its logit.",
+         .value = "probability",
+         .bars = bars,
+         .most = static_cast<float>(likeliest.front().probability),
+         .most_name = said_name_width,
+         .cell = [&](Index i) { return layers_cells::probability(at, ids[static_cast<std::size_t>(i)]); }},
+        width);
+    if (!reply.clicked) return;
     LayersState next = state().of<LayersState>();
-    next.token = id;
+    next.token = ids[static_cast<std::size_t>(*reply.clicked)];
     search_ = {};
     if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
 }
@@ -258,18 +169,11 @@ void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float wid
             .x = {"half of a block, 0 is the embedding", 0, static_cast<double>(last), false, true},
             .y = std::move(y),
             .marked = static_cast<double>(place())};
-        const ui::ChartReply reply = present::chart(drawing, chart, width, curve_height, {&curve, 1});
-        if (reply.held) {
-            LayersState next = state().of<LayersState>();
-            const auto at =
-                static_cast<Index>(std::lround(std::clamp(*reply.held, 0.0, static_cast<double>(last))));
-            next.place = at == last ? std::nullopt : std::optional(at);
-            if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
-        }
-        if (!reply.over) return;
-        const CellRef cell = kind(reply.over->point, of_token);
-        drawing.now.cell = cell;
-        if (reply.clicked) present::pin(drawing, cell);
+        const auto reply =
+            present::chart(drawing, chart, width, curve_height, {&curve, 1},
+                           [&](std::size_t, std::size_t point) { return kind(point, of_token); });
+        if (reply.held)
+            read_at(static_cast<Index>(std::lround(std::clamp(*reply.held, 0.0, static_cast<double>(last)))));
     };
     const Index vocabulary = std::ssize(reading()->logits(0));
     drawn("layers-probability", "Its probability at temperature 1",
@@ -300,15 +204,14 @@ void LayersLens::draw(const Drawing& drawing, Subject& subject) {
     if (!reading()) {
         ui::caption(("The stream is being read, " + percent(read_.stream->progress()) + ".").c_str());
     } else {
-        const float left = beside ? std::floor((width - ui::column_gap) * places_share) : width;
+        const float left = beside ? std::floor((width - present::card_gap) * places_share) : width;
         ui::column("places", left, [&](float w) {
             draw_places(drawing, subject, w);
             draw_said(drawing, subject, w);
         });
-        if (beside) ImGui::SameLine(0, ui::column_gap);
-        ui::column("curves", beside ? width - left - ui::column_gap : width,
+        if (beside) ImGui::SameLine(0, present::card_gap);
+        ui::column("curves", beside ? width - left - present::card_gap : width,
                    [&](float w) { draw_curves(drawing, subject, w); });
-        ImGui::Dummy({0, layers_view::gap_below});
         draw_sum(drawing, subject, width);
         draw_tokens(drawing, subject, width);
     }

@@ -152,9 +152,7 @@ Sheet SoftmaxLens::heads_sheet(Subject& subject) const {
         return keys ? keys->share() : NAN;
     };
     sheet.cell = [](Index layer, Index head) { return softmax_cells::head(layer, head); };
-    sheet.allowed = [value = sheet.value](Index layer, Index head) {
-        return !std::isnan(value(layer, head));
-    };
+    sheet.is_whole = true;
     sheet.lit_row = row_.head.layer;
     sheet.lit_column = row_.head.head;
     return sheet;

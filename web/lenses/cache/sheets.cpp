@@ -1,0 +1,218 @@
+// The matrices of lens Cache, as it shows them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/format.hpp"
+#include "lenses/cache/cache.hpp"
+#include "lenses/cache/words.hpp"
+#include "subjects/explain.hpp"
+#include "subjects/reading.hpp"
+
+namespace attn::app {
+
+namespace {
+
+std::vector<std::string> first_names(std::span<const std::string> names, Index count) {
+    std::vector<std::string> all;
+    for (Index i = 0; i < count; ++i) all.push_back(label_at(names, i));
+    return all;
+}
+
+}  // namespace
+
+Sheet CacheLens::variants_sheet(Subject& subject) const {
+    const Cost all = cost(subject);
+    const Index own = trace_->model()->config().kv_heads, heads = trace_->model()->config().heads,
+                last = all.after(all.written),
+                compared = now().kv_heads > 0 ? all.other.layers.front().kv_heads : own;
+    const std::vector<Index> offered = kv_heads_offered(subject);
+    Sheet sheet{.key = "cache/variant",
+                .title = "Bytes after " + many(last, "token"),
+                .notation = now().window > 0 ? "with a window of " + with_commas(now().window)
+                                             : "rows: heads of keys and values",
+                .rows = {.name = "KV heads"},
+                .columns = {.name = "kept in"},
+                .is_coloured = true,
+                .decimals = 0,
+                .lit_row = std::ranges::find(offered, compared) - offered.begin(),
+                .lit_column = std::ranges::find(cache_bits, now().bits) - cache_bits.begin()};
+    for (const Index bits : cache_bits) sheet.columns.labels.push_back(std::to_string(bits) + " bits");
+    std::vector<std::array<double, cache_bits.size()>> bytes;
+    for (const Index each : offered) {
+        sheet.rows.labels.push_back((each == heads ? "multi-head, "
+                                     : each == 1   ? "multi-query, "
+                                                   : "grouped, ") +
+                                    std::to_string(each) + (each == own ? " ·" : ""));
+        const CacheShape shape = variant(subject, each);
+        std::ranges::transform(cache_bits, bytes.emplace_back().begin(), [&](Index bits) {
+            return bytes_kept(shape, last, {bits, now().rounding.group});
+        });
+    }
+    sheet.value = [bytes = std::move(bytes)](Index r, Index c) {
+        return bytes[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
+    };
+    sheet.text = [value = sheet.value](Index r, Index c) { return cache_words::bytes(value(r, c)); };
+    sheet.cell = [](Index r, Index c) { return cache_cells::variant(r, c); };
+    return sheet;
+}
+
+Sheet CacheLens::heads_sheet(Subject& subject) const {
+    const Index layers = std::ssize(trace_->layers()), heads = trace_->model()->config().heads;
+    Sheet sheet{.key = "cache/heads",
+                .title = evicts() ? "Weight lost by each head" : "How far each head’s output moves",
+                .notation = evicts() ? "mean over the steps" : "‖o′ − o‖ / ‖o‖, mean over the steps",
+                .rows = {.name = "layer"},
+                .columns = {.name = "head"},
+                .value = [this](Index layer, Index head) { return mean_of({layer, head}); },
+                .cell = [](Index layer, Index head) { return cache_cells::head(layer, head); },
+                .most = evicts() ? 1.0f : 0.0f,
+                .is_whole = true,
+                .lit_row = head(subject).layer,
+                .lit_column = head(subject).head};
+    for (Index h = 0; h < heads; ++h) sheet.columns.labels.push_back("h" + std::to_string(h));
+    for (Index l = 0; l < layers; ++l)
+        sheet.rows.labels.push_back(
+            subject.attention()->numbering().name(run_cell(subject, {l, 0}, Stage::weight, 0, 0).head.layer));
+    return sheet;
+}
+
+// The keys up to the chosen query.
+SheetAxis CacheLens::key_axis(Subject& subject) const {
+    return {"key", first_names(text(subject).key_names(), query(subject) + 1), keys_wanted(subject)};
+}
+
+// The chosen query's row, as it is and with what is left.
+Sheet CacheLens::row_sheet(Subject& subject) const {
+    const Index at = query(subject);
+    const HeadIndex of = head(subject);
+    return {.key = "cache/row",
+            .title = "Weights of " + query_in_words(text(subject), at),
+            .notation = "struck out: gone from the cache",
+            .about = head_name(subject),
+            .rows = {"weight", {"as it is", "with the cache"}},
+            .columns = key_axis(subject),
+            .value =
+                [this, at, of](Index r, Index key) {
+                    const Record& own = trace_->layers()[static_cast<std::size_t>(of.layer)].attention;
+                    if (r == 1 && !kept_head()->sees(at, key)) return static_cast<double>(NAN);
+                    return static_cast<double>(
+                        (r == 0 ? own : kept_head()->record()).cell(Stage::weight, of.head, at, key));
+                },
+            .cell =
+                [at](Index r, Index key) {
+                    return (r == 0 ? cache_cells::full_weight : cache_cells::weight)(at, key);
+                },
+            .most = 1,
+            .is_tall = true};
+}
+
+// What decided about each key.
+Sheet CacheLens::score_sheet(Subject& subject) const {
+    return {.key = "cache/score",
+            .title = "What speaks for a key",
+            .notation = eviction().policy == EvictionPolicy::heavy_hitters
+                            ? "Σ of the weights that it got so far; the newest stay anyway"
+                            : "Σ of the weights that the end of the prompt gave it or a neighbour",
+            .rows = {"score", {"score"}},
+            .columns = key_axis(subject),
+            .value = [this, &subject](Index, Index key) { return score_of(subject, key).value_or(NAN); },
+            .cell = [](Index, Index key) { return cache_cells::score(key); },
+            .is_tall = true};
+}
+
+Sheet CacheLens::codes_sheet(Subject& subject, bool of_keys) const {
+    const Range tokens = codes_shown(subject);
+    const HeadIndex of = head(subject);
+    const CacheRounding to = rounding();
+    const ConstMatrix numbers =
+        (of_keys ? shown_->k(of.layer) : shown_->v(of.layer)).heads().head(kv_head(of));
+    Sheet sheet{.key = of_keys ? "cache/key" : "cache/value",
+                .title = of_keys ? "Keys in the cache" : "Values in the cache",
+                .notation = to.bits == 16 ? "as f16"
+                            : of_keys     ? "codes between the least and the largest of each column"
+                                          : "codes between the least and the largest of each row’s group",
+                .about = head_name(subject),
+                .rows = {.name = "token"},
+                .columns = {.name = "channel"},
+                .decimals = to.bits == 16 ? 2 : 0,
+                .is_signed = to.bits == 16};
+    for (Index token = tokens.begin; token < tokens.end; ++token)
+        sheet.rows.labels.push_back(label_at(text(subject).key_names(), token));
+    for (Index c = 0; c < numbers.cols; ++c) sheet.columns.labels.push_back(std::to_string(c));
+    sheet.value = [=](Index r, Index c) {
+        const Index token = tokens.begin + r;
+        const float number = numbers(token, c);
+        if (to.bits == 16) return static_cast<double>(number);
+        const RoundedGroup group =
+            of_keys ? group_of_key(to, numbers, token, c) : group_of_value(to, numbers, token, c);
+        return static_cast<double>(group.code(number, to.bits));
+    };
+    sheet.cell = [tokens, &kind = of_keys ? cache_cells::key : cache_cells::value](Index r, Index c) {
+        return kind(tokens.begin + r, c);
+    };
+    return sheet;
+}
+
+// What each step takes, with the numbers of both charts.
+Table CacheLens::steps_table(Subject& subject) const {
+    const Cost all = cost(subject);
+    Table steps{"What each step takes",
+                {"tokens", "bytes kept", "bytes compared", "operations", "without a cache"},
+                {},
+                Matrix(std::min(all.steps(), table_row_limit), 5)};
+    for (Index i = 0; i < steps.values.rows; ++i) {
+        const Index after = all.after(i);
+        const std::array values{static_cast<double>(after), bytes_kept(all.own, after, all.own_kept),
+                                bytes_kept(all.other, after, all.other_kept),
+                                step_cost(all.own, all.tokens_of(i)).total(),
+                                step_cost(all.own, {0, after}).total()};
+        steps.row_labels.push_back(i == 0 ? "prompt" : "step " + std::to_string(i));
+        for (std::size_t c = 0; c < values.size(); ++c) steps.values.at(i, static_cast<Index>(c)) = values[c];
+    }
+    return steps;
+}
+
+// What each step that was decoded says, with what its charts leave out.
+Table CacheLens::decoded_table(Subject& subject) const {
+    const HeadIndex of = head(subject);
+    Table steps{"Each decoded step",
+                {"KL", "loss as it is", "loss", evicts() ? "weight lost" : "output moved"},
+                {},
+                Matrix(std::min(shown_->decoded().size(), table_row_limit), 4)};
+    for (Index i = 0; i < steps.values.rows; ++i) {
+        const Index at = shown_->prompt() + i;
+        const CachedDecoding::Step& step = shown_->at(at);
+        const std::array values{step.divergence, step.loss_before, step.loss,
+                                evicts() ? shown_->lost(of, at) : shown_->moved(of, at)};
+        steps.row_labels.push_back(label_at(text(subject).query_names(), at));
+        for (std::size_t c = 0; c < values.size(); ++c) steps.values.at(i, static_cast<Index>(c)) = values[c];
+    }
+    return steps;
+}
+
+Table CacheLens::kept_table(Subject& subject) const {
+    const Attention& words = text(subject);
+    return table_of("Weights of " + head_name(subject) + " with the cache",
+                    *kept_head()->map(head(subject).head), words.query_names(), words.key_names(),
+                    Stage::weight);
+}
+
+std::vector<Table> CacheLens::tables(Subject& subject) {
+    update(subject);
+    if (now().part == CachePart::cost) return {table_of(variants_sheet(subject)), steps_table(subject)};
+    if (!shown_) return {};
+    std::vector<Table> all{decoded_table(subject), table_of(heads_sheet(subject))};
+    if (evicts() && kept_head()) {
+        all.push_back(kept_table(subject));
+        all.push_back(table_of(row_sheet(subject)));
+        if (is_scored(subject)) all.push_back(table_of(score_sheet(subject)));
+    }
+    for (const bool of_keys : {true, false})
+        if (!evicts() && codes_shown(subject).size() > 0)
+            all.push_back(table_of(codes_sheet(subject, of_keys)));
+    return all;
+}
+
+}  // namespace attn::app
