@@ -399,7 +399,7 @@ TEST_CASE("each preset is one step of undo, and its link opens it as it was") {
     screen.visit.open_fragment(rotation);
     CHECK(to_fragment(screen.visit.state()) == rotation);
     for (const char* bad :
-         {"geometry.part=all", "geometry.form=wq-wk", "geometry.form=wq-wk,whole,-1",
+         {"geometry.part=all", "geometry.form=", "geometry.form=wq-wk,whole,-1",
           "geometry.gauge=rotation,9,0,1,0", "geometry.gauge=rotation,1,1,1,0", "geometry.gauge=turn,1,0,1,0",
           "geometry.gauge=rotation,nan,0,1,0", "geometry.metric=2x2:1,2,3,4", "geometry.metric=2x2:1,1,1,1",
           "geometry.metric=euclid", "geometry.einsum=ik,jk", "geometry.einsum="}) {

@@ -67,14 +67,16 @@ TEST_CASE("a mask is in the link and in undo, with its size, its shift and the m
     const State painted =
         after(first, TryMask{{.mask = with_cells(Mask::strided(3), cells, false), .size = 16'384}});
     CHECK(parse_fragment(to_fragment(painted)).state == painted);
-    CHECK(refusal(first, TryMask{{.size = 20'000}}) == "A mask here has 1 to 16,384 queries and keys.");
-    CHECK(refusal(first, TryMask{{.size = -1}}) == "A mask here has 1 to 16,384 queries and keys.");
-    CHECK(refusal(first, TryMask{{.shift = 2}}) == "A mask is off by one key here, or by none.");
+    CHECK(refusal(first, TryMask{{.size = 20'000}}) ==
+          "The number of queries and keys must be from 0 to 16,384.");
+    CHECK(refusal(first, TryMask{{.size = -1}}) ==
+          "The number of queries and keys must be from 0 to 16,384.");
+    CHECK(refusal(first, TryMask{{.shift = 2}}) == "The shift must be from -1 to 1.");
     Mask deep;
     for (int i = 0; i < 60; ++i) deep = !deep;
     CHECK(refusal(first, TryMask{{.mask = deep}}).ends_with("use fewer brackets"));
-    for (const char* wrong : {"v=1&masks.mask=causal", "v=1&masks.n=0", "v=1&masks.n=16385",
-                              "v=1&masks.off=2", "v=1&masks.off=0", "v=1&masks.run=0"}) {
+    for (const char* wrong :
+         {"v=1&masks.mask=causal", "v=1&masks.n=16385", "v=1&masks.off=2", "v=1&masks.run=0"}) {
         INFO(wrong);
         CHECK_FALSE(parse_fragment(wrong).note.empty());
         CHECK(parse_fragment(wrong).state == first);

@@ -137,12 +137,11 @@ TEST_CASE("Order's settings are in the link and in undo") {
              .seed = 9};
     });
     const std::string link = to_fragment(screen.visit.state());
-    CHECK(link ==
-          "v=1&lens=order&order.positions=alibi&order.tokens=2,0,1&order.first=3&order.keys=1,0&order.first_"
-          "key=4&order.mask=own&order.pairs="
-          "interleaved&order.shift=77&order.turn=5&order.reach=32&order.content=mean&order.trained=512&order."
-          "factor="
-          "8&order.far=700&order.pair=1&order.seed=9");
+    CHECK(
+        link ==
+        "v=1&lens=order&order.positions=alibi&order.shift=77&order.factor=8&order.trained=512&order.mask=own&"
+        "order.turn=5&order.seed=9&order.keys=1,0&order.tokens=2,0,1&order.first=3&order.first_key=4&"
+        "order.far=700&order.pair=1&order.reach=32&order.content=mean&order.pairs=interleaved");
     CHECK(parse_fragment(link).state == screen.visit.state());
     screen.visit.undo();
     CHECK(now(screen.visit) == OrderState{});

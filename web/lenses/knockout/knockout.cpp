@@ -43,21 +43,25 @@ const Fields<KnockoutState>& fields_of() {
     static const Field<S> all[]{
         {"knockout.part", "knock out: {}", named<&S::part>(part_keys)},
         {"knockout.removal", "heads removed by {}", named<&S::removal>(removal_keys)},
-        {"knockout.site", [](const S& s) { return "patched: " + std::string(info(s.site).name); },
-         spelled<&S::site, read_patch_site, [](Site site) { return info(site).key; }>("site that is patched",
-                                                                                      site_examples)},
-        {"knockout.into", {"the second text patched", "the first text patched"}, named<&S::back>(text_keys)},
         {"knockout.target",
          [](const S& s) {
              return std::string(s.over ? "a difference of logits asked about" : "a logit asked about");
          },
          whole<&S::raise>("token id", 0, token_limit), whole<&S::over>("token id", 0, token_limit)},
+        {"knockout.site", [](const S& s) { return "patched: " + std::string(info(s.site).name); },
+         spelled<&S::site, read_patch_site, [](Site site) { return info(site).key; }>("site that is patched",
+                                                                                      site_examples)},
+        {"knockout.into", {"the second text patched", "the first text patched"}, named<&S::back>(text_keys)},
     };
-    static const Fields<S> fields{.all = all, .check = [](const S& s) -> Status {
-                                      if (s.over && (!s.raise || *s.raise == *s.over))
-                                          return Error{"Choose two different tokens for a logit difference."};
-                                      return ok();
-                                  }};
+    static const Fields<S> fields{
+        .all = all, .check = [](const S& s) -> Status {
+            if (s.over && (!s.raise || *s.raise == *s.over))
+                return Error{"Choose two different tokens for a logit difference."};
+            if (std::ranges::find(patch_sites, s.site) == patch_sites.end())
+                return Error{
+                    "Only the residual, the attention output and the MLP output can be patched here."};
+            return ok();
+        }};
     return fields;
 }
 LinkRows knockout_links() { return {rows_of_fields<KnockoutState, 5>()}; }

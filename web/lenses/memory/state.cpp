@@ -70,6 +70,8 @@ const Fields<MemoryState>& fields_of() {
     };
     static const Fields<S> fields{
         .all = all, .check = [](const S& s) -> Status {
+            if (s.start && !read_start(write_start(*s.start)))
+                return Error{"A start lies at most a million to each side of the middle."};
             if (!s.of_keys && s.stored >= s.patterns)
                 return Error{"The cue is made of one of the stored patterns, from 0 to " +
                              std::to_string(s.patterns - 1) + "."};
