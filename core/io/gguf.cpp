@@ -1,12 +1,12 @@
 #include "io/gguf.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "io/gguf_types.hpp"
 #include "io/quote.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
@@ -61,10 +61,8 @@ class GgufCursor {
 
     template <class T>
     T number() {
-        T value{};
-        if (const auto taken = take(sizeof value); !taken.empty())
-            std::memcpy(&value, taken.data(), sizeof value);
-        return value;
+        const auto taken = take(sizeof(T));
+        return taken.empty() ? T{} : little_endian_at<T>(taken.data());
     }
 
     std::string_view text(std::string_view what) {

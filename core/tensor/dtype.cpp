@@ -5,22 +5,16 @@
 #include <cstring>
 
 #include "tensor/blocks.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
 namespace {
 
 template <class T>
-T load(const std::byte* p) {
-    T value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-}
-
-template <class T>
 void convert(std::span<const std::byte> bytes, std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = static_cast<float>(load<T>(bytes.data() + i * sizeof(T)));
+        out[i] = static_cast<float>(little_endian_at<T>(bytes.data() + i * sizeof(T)));
 }
 
 }  // namespace
@@ -152,11 +146,11 @@ void convert_to_f32(DType dtype, std::span<const std::byte> bytes, std::span<flo
             break;
         case DType::f16:
             for (std::size_t i = 0; i < out.size(); ++i)
-                out[i] = f16_to_f32(load<std::uint16_t>(bytes.data() + 2 * i));
+                out[i] = f16_to_f32(little_endian_at<std::uint16_t>(bytes.data() + 2 * i));
             break;
         case DType::bf16:
             for (std::size_t i = 0; i < out.size(); ++i)
-                out[i] = bf16_to_f32(load<std::uint16_t>(bytes.data() + 2 * i));
+                out[i] = bf16_to_f32(little_endian_at<std::uint16_t>(bytes.data() + 2 * i));
             break;
         case DType::boolean:
         case DType::u8: convert<std::uint8_t>(bytes, out); break;
