@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/ascii.hpp"
 #include "io/json.hpp"
 #include "io/npz.hpp"
 #include "io/quote.hpp"
@@ -13,16 +14,9 @@ namespace attn {
 
 namespace {
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 std::string extension(std::string_view name) {
     const std::size_t dot = name.rfind('.');
-    return dot == name.npos ? std::string() : lower(name.substr(dot));
+    return dot == name.npos ? std::string() : ascii_lower(name.substr(dot));
 }
 
 // "folder/run.npz" gives "run".

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "io/ascii.hpp"
 #include "io/quote.hpp"
 #include "text/byte_alphabet.hpp"
 #include "text/utf8.hpp"
@@ -154,8 +155,7 @@ std::optional<unsigned char> byte_of(std::string_view text) {
 
 // The chat marks of Phi-3 take the white space behind them, which a file can not say: llama.cpp goes by its name.
 bool marks_strip(std::string_view name) {
-    std::string small(name);
-    for (char& c : small) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string small = ascii_lower(name);
     return small.find("phi-3") != small.npos || small.find("phi3") != small.npos;
 }
 
