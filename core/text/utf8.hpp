@@ -17,6 +17,8 @@ struct CodePoint {
 // that begins a code point, or for one byte (The Unicode Standard, section 3.9, substitution of maximal subparts).
 CodePoint first_code_point(std::string_view text);
 
+bool is_utf8(std::string_view text);  // whether all of it is well-formed
+
 // These need a text that is well-formed.
 std::ptrdiff_t count_code_points(std::string_view text);
 std::string_view first_code_points(std::string_view text, std::ptrdiff_t most);  // at most so many

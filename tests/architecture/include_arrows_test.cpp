@@ -39,7 +39,7 @@ const std::vector<Room> rooms{
     {"web/app", whole_core},
     {"web/runs", whole_core + " app"},
     {"web/render", "tensor maps shaders.hpp"},
-    {"web/widgets", "tensor maps app render"},
+    {"web/widgets", "tensor text maps app render"},
     {"web/present", "tensor app widgets"},
     {"web/subjects", whole_core + " app runs present widgets"},
     {"web/parts", whole_core + " app runs subjects present render widgets"},
