@@ -141,4 +141,8 @@ Result<json> parse_json(std::span<const std::byte> bytes, std::string_view what,
     return std::move(builder).result(complete);
 }
 
+std::string json_string(std::string_view text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace attn
