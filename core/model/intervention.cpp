@@ -11,19 +11,6 @@ namespace attn {
 
 namespace {
 
-// [heads, rows, columns] of a site, whose rows are tokens or queries and whose columns are components or keys.
-struct Extent {
-    Index heads, rows, columns;
-};
-Extent extent_of(const Trace& trace, Index attention, Site site) {
-    if (is_of_cells(site)) {
-        const LayerAttention at = trace.attention(attention);
-        return {at.record().heads(), at.record().queries(), at.record().keys()};
-    }
-    const ConstHeads numbers = numbers_at(trace, attention, site);
-    return {numbers.heads, numbers.rows, numbers.cols};
-}
-
 ConstHeads one_head(const Tensor& matrix) {
     const ConstMatrix all = matrix.matrix();
     return {all.data, 1, all.rows, all.cols, 0, all.row_stride};
@@ -70,7 +57,7 @@ Status check_places(const std::vector<Index>& places, Index count, const std::st
     return ok();
 }
 
-Status check_values(const Intervention& each, const Extent& extent) {
+Status check_values(const Intervention& each, const SiteExtent& extent) {
     const Edit& edit = each.edit;
     const auto is = [&](Operation operation) { return edit.operation == operation; };
     for (const float value : edit.values)
@@ -97,7 +84,7 @@ Status check_values(const Intervention& each, const Extent& extent) {
     return ok();
 }
 
-Status check_sources(const Intervention& each, const Extent& extent) {
+Status check_sources(const Intervention& each, const SiteExtent& extent) {
     const Edit& edit = each.edit;
     const bool patch = edit.operation == Operation::patch;
     if ((!patch && edit.operation != Operation::mean_of_texts) || is_resolved(each)) return ok();
@@ -107,7 +94,7 @@ Status check_sources(const Intervention& each, const Extent& extent) {
     for (const auto& trace : each.from) {
         if (!trace || trace->attentions() <= each.attention)
             return Error{"the other run has no such attention; take one of the same model"};
-        const Extent other = extent_of(*trace, each.attention, each.site);
+        const SiteExtent other = extent_of(*trace, each.attention, each.site);
         if (other.heads != extent.heads || (!is_of_cells(each.site) && other.columns != extent.columns))
             return Error{"the other run has " + count_text(other.heads, "head") + " of " +
                          std::to_string(other.columns) + " there, and this one " +
@@ -142,7 +129,7 @@ Status check(const Intervention& each, const Trace& before) {
     if (each.attention < 0 || each.attention >= before.attentions())
         return Error{"there is no attention " + std::to_string(each.attention) + " among the model's " +
                      std::to_string(before.attentions())};
-    const Extent extent = extent_of(before, each.attention, each.site);
+    const SiteExtent extent = extent_of(before, each.attention, each.site);
     const auto checked = [&]() -> Status {
         const bool of_heads = is_of_heads(each.site);
         if (each.edit.head && !of_heads) return Error{"it belongs to all heads together; leave the head out"};
@@ -227,6 +214,15 @@ Mask region(const Edit& edit, const std::vector<Index>& columns, Index heads, In
 
 }  // namespace
 
+SiteExtent extent_of(const Trace& trace, Index attention, Site site) {
+    if (is_of_cells(site)) {
+        const LayerAttention at = trace.attention(attention);
+        return {at.record().heads(), at.record().queries(), at.record().keys()};
+    }
+    const ConstHeads numbers = numbers_at(trace, attention, site);
+    return {numbers.heads, numbers.rows, numbers.cols};
+}
+
 ConstHeads numbers_at(const Trace& trace, Index attention, Site site) {
     const LayerAttention at = trace.attention(attention);
     const Record& record = at.record();
@@ -267,7 +263,7 @@ Result<std::vector<Intervention>> resolved(const std::vector<Intervention>& inte
             out.push_back(std::move(each));
             continue;
         }
-        const Extent extent = extent_of(before, each.attention, each.site);
+        const SiteExtent extent = extent_of(before, each.attention, each.site);
         const bool takes = takes_numbers(edit.operation), cells = is_of_cells(each.site),
                    from_rows = edit.operation == Operation::patch ||
                                (cells && edit.operation == Operation::mean_of_texts);

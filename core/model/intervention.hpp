@@ -82,7 +82,13 @@ Result<std::vector<Intervention>> resolved(const std::vector<Intervention>& inte
 // The same without the values, which takes no time that grows with the text.
 Status check_interventions(const std::vector<Intervention>& interventions, const Trace& before);
 
-// What a run has at a site of vectors, [heads, rows, columns]; of all heads together, one.
+// The sizes of a site, [heads, rows, columns]: rows are tokens or queries, columns components or keys. What belongs to
+// all heads together has one.
+struct SiteExtent {
+    Index heads, rows, columns;
+};
+SiteExtent extent_of(const Trace& trace, Index attention, Site site);
+// What a run has at a site of vectors, [heads, rows, columns].
 ConstHeads numbers_at(const Trace& trace, Index attention, Site site);
 
 // The computed value of a number of such a site, in double, and what each intervention that touches it left of it.
