@@ -1,9 +1,11 @@
 // Changes to a run: at a site of an attention or of the block around it, what an edit does to some of its numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,25 +34,29 @@ enum class Site {
     mlp_output,
     residual_out,
 };
-inline constexpr int site_count = 12;
+inline constexpr int site_count = static_cast<int>(Site::residual_out) + 1;
 struct SiteInfo {
+    Site site;
     std::string_view key;   // in links
     std::string_view name;  // "residual before attention"
 };
 inline constexpr std::array<SiteInfo, site_count> site_table{{
-    {"residual_in", "residual before attention"},
-    {"q", "q"},
-    {"k", "k"},
-    {"v", "v"},
-    {"score", "score"},
-    {"mask", "mask"},
-    {"weight", "weight"},
-    {"head_output", "head output"},
-    {"attention_output", "attention output"},
-    {"residual_middle", "residual between attention and MLP"},
-    {"mlp_output", "MLP output"},
-    {"residual_out", "residual after the MLP"},
+    {Site::residual_in, "residual_in", "residual before attention"},
+    {Site::q, "q", "q"},
+    {Site::k, "k", "k"},
+    {Site::v, "v", "v"},
+    {Site::score, "score", "score"},
+    {Site::mask, "mask", "mask"},
+    {Site::weight, "weight", "weight"},
+    {Site::head_output, "head_output", "head output"},
+    {Site::attention_output, "attention_output", "attention output"},
+    {Site::residual_middle, "residual_middle", "residual between attention and MLP"},
+    {Site::mlp_output, "mlp_output", "MLP output"},
+    {Site::residual_out, "residual_out", "residual after the MLP"},
 }};
+static_assert(std::ranges::equal(site_table, std::views::iota(0, site_count), {},
+                                 [](const SiteInfo& row) { return static_cast<int>(row.site); }),
+              "the rows of site_table are in the order of Site, one for each");
 constexpr const SiteInfo& info(Site site) { return site_table[static_cast<std::size_t>(site)]; }
 constexpr std::optional<Site> site_by_key(std::string_view key) {
     for (int i = 0; i < site_count; ++i)
