@@ -192,7 +192,7 @@ void CachedDecoding::enter() {
     at_once_ = {begin, std::min(begin + most_at_once_, tokens())};
     rows_ = ResidualRows(trace_->model(), trace_->kernels(), at_once_.size());
     if (!trace_->interventions().empty()) rows_.follow(*trace_, begin);
-    copy(rows(trace_->layers().front().residual_in.matrix(), at_once_), rows_.residual());
+    copy(rows(trace_->layers().front().resid_pre.matrix(), at_once_), rows_.residual());
     const Shape logits{at_once_.size(), trace_->network().head.weight.out};
     logits_before_ = Tensor(logits);
     logits_ = Tensor(logits);

@@ -37,19 +37,19 @@ enum class Stage {
     // What a model computes around its heads (model/trace.hpp). Rows are tokens, unless said otherwise.
     embedding,          // [n, d_model]
     position,           // [n, d_model]
-    residual,           // [n, d_model], what a layer takes in
-    normalised,         // [n, d_model], what Q, K and V are made of
+    resid_pre,          // [n, d_model], what a layer takes in
+    attention_input,    // [n, d_model], what Q, K and V are made of
     value_out,          // [n_k, d_model], v W_O of one head
-    attended,           // [n, d_model], what a layer's heads add
-    middle,             // [n, d_model], the residual between attention and MLP
+    attention_output,   // [n, d_model], what a layer's heads add
+    resid_mid,          // [n, d_model], the residual between attention and MLP
     mlp_input,          // [n, d_model]
     mlp_hidden,         // [n, d_ff]
     mlp_output,         // [n, d_model]
     final_residual,     // [n, d_model]
     final_norm,         // [n, d_model]
     logit,              // [n, vocabulary]
-    unturned_q,         // [n, d_k], before its rotary position
-    unturned_k,         // [n, d_k]
+    q_pre_rope,         // [n, d_k], before its rotary position
+    k_pre_rope,         // [n, d_k]
     gate,               // [n, d_ff], MLP input · W_gate
     active_gate,        // [n, d_ff]
     up,                 // [n, d_ff], MLP input · W_up, which the active gate multiplies
@@ -129,19 +129,19 @@ inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {Stage::row_sum, "row_sum", "Sum", "row sum", "Σ exp(score − max)"},
     {Stage::embedding, "embedding", "Embedding", "embedding", "embedding"},
     {Stage::position, "position", "Position", "position", "position embedding"},
-    {Stage::residual, "residual", "Residual", "residual", "residual"},
-    {Stage::normalised, "normalised", "Norm", "normalised", "normalised residual"},
+    {Stage::resid_pre, "residual", "Residual", "residual", "residual"},
+    {Stage::attention_input, "normalised", "Norm", "normalised", "normalised residual"},
     {Stage::value_out, "value_out", "V W_O", "V W_O", "projected value"},
-    {Stage::attended, "attended", "Attention", "attention", "attention output"},
-    {Stage::middle, "middle", "Middle", "middle", "residual after attention"},
+    {Stage::attention_output, "attended", "Attention", "attention", "attention output"},
+    {Stage::resid_mid, "middle", "Middle", "middle", "residual after attention"},
     {Stage::mlp_input, "mlp_input", "MLP input", "MLP input", "normalised residual"},
     {Stage::mlp_hidden, "mlp_hidden", "MLP hidden", "MLP hidden", "hidden unit"},
     {Stage::mlp_output, "mlp_output", "MLP", "MLP", "MLP output"},
     {Stage::final_residual, "final_residual", "Final residual", "final residual", "residual"},
     {Stage::final_norm, "final_norm", "Final norm", "final norm", "normalised residual"},
     {Stage::logit, "logit", "Logit", "logit", "logit"},
-    {Stage::unturned_q, "unturned_q", "Unturned Q", "unturned Q", "query"},
-    {Stage::unturned_k, "unturned_k", "Unturned K", "unturned K", "key"},
+    {Stage::q_pre_rope, "unturned_q", "Unturned Q", "unturned Q", "query"},
+    {Stage::k_pre_rope, "unturned_k", "Unturned K", "unturned K", "key"},
     {Stage::gate, "gate", "Gate", "gate", "gate"},
     {Stage::active_gate, "active_gate", "Active gate", "active gate", "active gate"},
     {Stage::up, "up", "Up", "up", "hidden unit"},

@@ -140,7 +140,7 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
     half.v = DoubleRows(keys, kv_width);
     half.output = DoubleRows(n, q_width);
     half.attended = DoubleRows(n, d);
-    plan_norm(at.half.attention_norm ? &*at.half.attention_norm : nullptr, half.residual_in, half.input);
+    plan_norm(at.half.attention_norm ? &*at.half.attention_norm : nullptr, half.resid_pre, half.input);
     // Its matrices give Q, K and V side by side, cut at any output.
     const DoubleRows& encoded = cross ? encoder_.final_norm : half.input;
     if (cross) {
@@ -187,7 +187,7 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
                  }
          });
     plan_linear(at.half.attention_out, half.output, half.attended);
-    plan_left(after_attention(at.half), half.residual_in, half.attended, half.between, left);
+    plan_left(after_attention(at.half), half.resid_pre, half.attended, half.between, left);
 }
 
 void DoubleRun::plan_experts(Stack& stack, Index l) {
@@ -239,7 +239,7 @@ void DoubleRun::plan_mlp(Stack& stack, Index l, DoubleRows& left) {
     const Index n = stack.run->tokens(), d = model_.config().d_model;
     layer.mlp_input = DoubleRows(n, d);
     layer.mlp_output = DoubleRows(n, d);
-    plan_norm(block.mlp_norm ? &*block.mlp_norm : nullptr, block.parallel ? layer.residual_in : layer.middle,
+    plan_norm(block.mlp_norm ? &*block.mlp_norm : nullptr, block.parallel ? layer.resid_pre : layer.middle,
               layer.mlp_input);
     if (block.experts) {
         plan_experts(stack, l);

@@ -39,7 +39,7 @@ class DoubleRun {
 
   private:
     struct Half {
-        DoubleRows residual_in, input, q, k, v, output, attended, between;  // heads side by side
+        DoubleRows resid_pre, input, q, k, v, output, attended, between;  // heads side by side
     };
     struct Layer : Half {
         std::optional<Half> cross;

@@ -91,7 +91,7 @@ struct Forward::Run {
         const ModelConfig& config = trace->model_->config();
         const Index rows = l == 0 ? kept.embedded() : kept_in(l - 1, BlockStep::mlp);
         if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_, rows);
-        return begun(before ? &layer_before(l).residual_in : nullptr, 0, rows, width(config.d_model));
+        return begun(before ? &layer_before(l).resid_pre : nullptr, 0, rows, width(config.d_model));
     }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
 

@@ -47,7 +47,7 @@ void Forward::Run::embed(const Slice& slice) {
                  .segment = part(trace->segment_embedding_, slice),
                  .sum = part(trace->embedding_sum_, slice),
                  .residual = part(residual, slice)});
-    change(slice, Site::residual_in, part(residual, slice));
+    change(slice, Site::resid_pre, part(residual, slice));
 }
 
 void Forward::Run::enter_attention(const Slice& slice) {
@@ -115,7 +115,7 @@ void Forward::Run::prepare(const Slice& slice) {
                     leave = of_half(BlockStep::leave, slice.cross);
     if (before) record->take_rows(attention_before(slice).attention, kept_in(l, attend), room);
     const auto has_between = [](const AfterHalf& norms) { return norms.sum_norm || norms.added_norm; };
-    AttentionTrace here{.residual_in = std::move(residual),
+    AttentionTrace here{.resid_pre = std::move(residual),
                         .attention_input = std::move(normalised),
                         .attention = std::move(*record),
                         .attention_output = begun(slice, leave, &AttentionTrace::attention_output, d),
@@ -133,7 +133,7 @@ void Forward::Run::prepare(const Slice& slice) {
         return at.experts ? begun(l, BlockStep::mlp, which, experts) : Tensor();
     };
     LayerTrace& added = trace->layers_.emplace_back(std::move(here));
-    added.residual_middle = begun(l, leave_step(at), &LayerTrace::residual_middle, d);
+    added.resid_mid = begun(l, leave_step(at), &LayerTrace::resid_mid, d);
     added.mlp_input = begun(l, leave_step(at), &LayerTrace::mlp_input, d);
     added.chosen_experts = of_experts(&LayerTrace::chosen_experts);
     added.expert_weights = of_experts(&LayerTrace::expert_weights);
@@ -141,7 +141,7 @@ void Forward::Run::prepare(const Slice& slice) {
     added.mlp_output = begun(l, BlockStep::mlp, &LayerTrace::mlp_output, d);
     if (has_between(after_mlp(at))) added.mlp_between = begun(l, BlockStep::mlp, &LayerTrace::mlp_between, d);
     residual = at.cross ? begun({.work = nullptr, .layer = l, .tokens = {}, .cross = true}, BlockStep::leave,
-                                &AttentionTrace::residual_in, d)
+                                &AttentionTrace::resid_pre, d)
                         : begun_residual(l + 1);
 }
 
@@ -156,19 +156,19 @@ void Forward::Run::leave_attention(const Slice& slice) {
     AttentionTrace& of = attention(slice);
     const bool cross_follows = !slice.cross && block(slice).cross;
     const auto output = rows(of.attention_output.matrix(), slice.tokens);
-    const auto sum = rows((cross_follows ? residual : l.residual_middle).matrix(), slice.tokens);
+    const auto sum = rows((cross_follows ? residual : l.resid_mid).matrix(), slice.tokens);
     merge_heads(*trace->kernels_, half(slice), rows(of.attention.output().heads(), slice.tokens), output);
     change(slice, Site::attention_output, output);
-    const MatrixView<float> residual_in = rows(of.residual_in.matrix(), slice.tokens);
-    leave_half(*trace->kernels_, after_attention(half(slice)), residual_in, output,
+    const MatrixView<float> resid_pre = rows(of.resid_pre.matrix(), slice.tokens);
+    leave_half(*trace->kernels_, after_attention(half(slice)), resid_pre, output,
                part(of.attention_between, slice), sum);
     if (cross_follows) {
         Slice of_cross = slice;
         of_cross.cross = true;
-        return change(of_cross, Site::residual_in, sum);
+        return change(of_cross, Site::resid_pre, sum);
     }
-    change(slice, Site::residual_middle, sum);
-    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : sum,
+    change(slice, Site::resid_mid, sum);
+    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? resid_pre : sum,
                rows(l.mlp_input.matrix(), slice.tokens));
 }
 
@@ -200,11 +200,11 @@ void Forward::Run::leave_block(const Slice& slice) {
     const MatrixView<float> output = rows(l.mlp_output.matrix(), slice.tokens),
                             sum = rows(residual.matrix(), slice.tokens);
     change(slice, Site::mlp_output, output);
-    leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.residual_middle.matrix(), slice.tokens),
-               output, part(l.mlp_between, slice), sum);
-    change(slice, Site::residual_out, sum);
+    leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.resid_mid.matrix(), slice.tokens), output,
+               part(l.mlp_between, slice), sum);
+    change(slice, Site::resid_post, sum);
     Slice above = slice;
-    if (++above.layer < std::ssize(network().blocks)) change(above, Site::residual_in, sum);
+    if (++above.layer < std::ssize(network().blocks)) change(above, Site::resid_pre, sum);
 }
 
 void Forward::Run::leave(const Slice&) {

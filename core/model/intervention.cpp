@@ -229,7 +229,7 @@ ConstHeads numbers_at(const Trace& trace, Index attention, Site site) {
     const std::vector<LayerTrace>& layers = at.queries.layers();
     const auto l = static_cast<std::size_t>(at.place.layer);
     switch (site) {
-        case Site::residual_in: return one_head(at.run.residual_in);
+        case Site::resid_pre: return one_head(at.run.resid_pre);
         case Site::q: return record.q().heads();
         case Site::k: return record.k().heads();
         case Site::v: return record.v().heads();
@@ -238,11 +238,11 @@ ConstHeads numbers_at(const Trace& trace, Index attention, Site site) {
         case Site::weight: return {};
         case Site::head_output: return record.output().heads();
         case Site::attention_output: return one_head(at.run.attention_output);
-        case Site::residual_middle: return one_head(layers[l].residual_middle);
+        case Site::resid_mid: return one_head(layers[l].resid_mid);
         case Site::mlp_output: return one_head(layers[l].mlp_output);
-        case Site::residual_out: break;
+        case Site::resid_post: break;
     }
-    return one_head(l + 1 < layers.size() ? layers[l + 1].residual_in : at.queries.final_residual());
+    return one_head(l + 1 < layers.size() ? layers[l + 1].resid_pre : at.queries.final_residual());
 }
 
 Status check_interventions(const std::vector<Intervention>& interventions, const Trace& before) {
@@ -296,7 +296,7 @@ bool is_at(const Intervention& each, const Network& model, Index attention, Site
     if (each.attention == attention) return true;
     // Self- and cross-attention share their block.
     const AttentionPlace a = model.place_of(each.attention), b = model.place_of(attention);
-    return site >= Site::residual_middle && a.layer == b.layer &&
+    return site >= Site::resid_mid && a.layer == b.layer &&
            (a.kind == AttentionKind::encoder) == (b.kind == AttentionKind::encoder);
 }
 

@@ -21,27 +21,27 @@ class Trace;
 // What a run computes (model/trace.hpp), in this order. Whatever reads it, reads what the edits leave. The last three are
 // those of the block that the attention belongs to.
 enum class Site {
-    residual_in,  // of cross-attention: the residual between the two
-    q,            // as the scores are made of it: normalised and turned
-    k,            // likewise; heads of K and V, and their tokens
+    resid_pre,  // of cross-attention: the residual between the two
+    q,          // as the scores are made of it: normalised and turned
+    k,          // likewise; heads of K and V, and their tokens
     v,
     score,        // scaled, capped and with its bias; where the mask forbids a key, its score is not read
     mask,         // 1: the query sees the key
     weight,       // behind the softmax; its row is not made to add up to 1 again
     head_output,  // of one head, before W_O
     attention_output,  // of all heads, W_O and its bias
-    residual_middle,   // between attention and MLP
+    resid_mid,         // between attention and MLP
     mlp_output,
-    residual_out,
+    resid_post,
 };
-inline constexpr int site_count = static_cast<int>(Site::residual_out) + 1;
+inline constexpr int site_count = static_cast<int>(Site::resid_post) + 1;
 struct SiteInfo {
     Site site;
     std::string_view key;   // in links
     std::string_view name;  // "residual before attention"
 };
 inline constexpr std::array<SiteInfo, site_count> site_table{{
-    {Site::residual_in, "residual_in", "residual before attention"},
+    {Site::resid_pre, "residual_in", "residual before attention"},
     {Site::q, "q", "q"},
     {Site::k, "k", "k"},
     {Site::v, "v", "v"},
@@ -50,9 +50,9 @@ inline constexpr std::array<SiteInfo, site_count> site_table{{
     {Site::weight, "weight", "weight"},
     {Site::head_output, "head_output", "head output"},
     {Site::attention_output, "attention_output", "attention output"},
-    {Site::residual_middle, "residual_middle", "residual between attention and MLP"},
+    {Site::resid_mid, "residual_middle", "residual between attention and MLP"},
     {Site::mlp_output, "mlp_output", "MLP output"},
-    {Site::residual_out, "residual_out", "residual after the MLP"},
+    {Site::resid_post, "residual_out", "residual after the MLP"},
 }};
 static_assert(std::ranges::equal(site_table, std::views::iota(0, site_count), {},
                                  [](const SiteInfo& row) { return static_cast<int>(row.site); }),

@@ -48,8 +48,7 @@ void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
     using enum BlockStep;
     const auto first_step = [&]() -> std::size_t {
         switch (each.site) {
-            case Site::residual_in:
-                return cross ? place(layer, leave) : layer == 0 ? 0 : place(layer - 1, mlp);
+            case Site::resid_pre: return cross ? place(layer, leave) : layer == 0 ? 0 : place(layer - 1, mlp);
             case Site::q: return place(layer, of_half(project, cross));
             case Site::k:
             case Site::v: return place(layer, cross ? attend_cross : project);
@@ -58,10 +57,10 @@ void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
             case Site::weight:
             case Site::head_output: return place(layer, of_half(attend, cross));
             case Site::attention_output: return place(layer, of_half(leave, cross));
-            case Site::residual_middle:
+            case Site::resid_mid:
                 return place(layer, leave_step(run.network().blocks[static_cast<std::size_t>(layer)]));
             case Site::mlp_output:
-            case Site::residual_out: break;
+            case Site::resid_post: break;
         }
         return place(layer, mlp);
     };

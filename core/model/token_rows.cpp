@@ -152,7 +152,7 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
     add_heads(block, heads, own);
     if (block.cross) {
         Tensor q({config.heads, count, config.head_dim});
-        change(cross, Site::residual_in);
+        change(cross, Site::resid_pre);
         enter_half(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
         project_cross_q(*kernels_, *block.cross, normalised.matrix(), q.heads());
         change(cross, Site::q, q.heads());
@@ -164,7 +164,7 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
         change(cross, Site::head_output, attended.heads());
         add_heads(*block.cross, attended, cross);
     }
-    change(own, Site::residual_middle);
+    change(own, Site::resid_mid);
     if (!block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     Tensor output(residual_.shape()), between(residual_.shape());
     if (block.experts) {
@@ -183,8 +183,8 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
     change(own, Site::mlp_output, heads_of(output.matrix(), 1));
     leave_half(*kernels_, after_mlp(block), residual_.matrix(), output.matrix(), between.matrix(),
                residual_.matrix());
-    change(own, Site::residual_out);
-    if (layer + 1 < model_->network().blocks.size()) change(own + 1, Site::residual_in);
+    change(own, Site::resid_post);
+    if (layer + 1 < model_->network().blocks.size()) change(own + 1, Site::resid_pre);
 }
 
 void ResidualRows::logits(Range outputs, MatrixView<float> to) const {

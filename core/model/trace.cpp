@@ -84,7 +84,7 @@ std::vector<NamedTensor> Trace::tensors() const {
         const auto add_attention = [&](const AttentionHalf& half, const AttentionTrace& of,
                                        const std::string& before) {
             const Record& run = of.attention;
-            all.push_back({before + "residual_in", width, &of.residual_in});
+            all.push_back({before + "residual_in", width, &of.resid_pre});
             all.push_back({before + "attention_input", width, &of.attention_input});
             all.push_back({before + "attention.q", {"head", "query", "head_dim"}, &run.q()});
             all.push_back({before + "attention.k", {"kv_head", "key", "head_dim"}, &run.k()});
@@ -98,7 +98,7 @@ std::vector<NamedTensor> Trace::tensors() const {
         };
         add_attention(block, layer, of_layer);
         if (layer.cross) add_attention(*block.cross, *layer.cross, of_layer + "cross.");
-        all.push_back({name("residual_middle"), width, &layer.residual_middle});
+        all.push_back({name("residual_middle"), width, &layer.resid_mid});
         all.push_back({name("mlp_input"), width, &layer.mlp_input});
         add_if(name("chosen_experts"), {"token", "choice"}, layer.chosen_experts);
         add_if(name("expert_weights"), {"token", "choice"}, layer.expert_weights);

@@ -18,21 +18,21 @@ namespace attn {
 
 // One block, in the order of its arithmetic (n tokens, d = d_model). Where a family has no such norm, what it would
 // give is what it would read; model/network.hpp says which ones a block has.
-//   attention_input   = norm(residual_in)
+//   attention_input   = norm(resid_pre)
 //   attention         = Q, K (normalised, after RoPE), V and output of every head
 //   attention_output  = output of all heads · W_O + bias
 //   attention_between = norm(attention_output), where that is added to the residual; or, where a norm comes after the
 //                       sum, the sum
-//   residual_middle   = residual_in + attention_output, or what the norms of attention_between make of it. In a decoder
-//                       that reads an encoder's text, this sum is the residual_in of its cross-attention, which has the
-//                       same parts, and whose own sum is residual_middle
-//   mlp_input         = norm(residual_middle), or in parallel blocks norm(residual_in)
+//   resid_mid   = resid_pre + attention_output, or what the norms of attention_between make of it. In a decoder
+//                       that reads an encoder's text, this sum is the resid_pre of its cross-attention, which has the
+//                       same parts, and whose own sum is resid_mid
+//   mlp_input         = norm(resid_mid), or in parallel blocks norm(resid_pre)
 //   mlp_hidden        = act(mlp_input · W_up + bias), or act(mlp_input · W_gate) · (mlp_input · W_up); of the first
 //                       expert that the token takes, then of the next
 //   mlp_output        = mlp_hidden · W_down + bias, weighted and added up over the token's experts
-//   mlp_between       as attention_between; the next residual_in = residual_middle + mlp_output, likewise
+//   mlp_between       as attention_between; the next resid_pre = resid_mid + mlp_output, likewise
 struct AttentionTrace {
-    Tensor residual_in;       // [n, d]
+    Tensor resid_pre;         // [n, d]
     Tensor attention_input;   // [n, d]
     Record attention;         // q, output [heads, n, head_dim]; k, v [kv_heads, n or the encoder's, head_dim]
     Tensor attention_output;  // [n, d]
@@ -41,13 +41,13 @@ struct AttentionTrace {
 struct LayerTrace : AttentionTrace {
     explicit LayerTrace(AttentionTrace self) : AttentionTrace(std::move(self)) {}
     std::optional<AttentionTrace> cross;
-    Tensor residual_middle;  // [n, d]
-    Tensor mlp_input;        // [n, d]
-    Tensor chosen_experts;   // [n, experts_per_token], their numbers, ascending; or empty
-    Tensor expert_weights;   // [n, experts_per_token], or empty
-    Tensor mlp_hidden;       // [n, d_ff], or [n, experts_per_token · d_ff]
-    Tensor mlp_output;       // [n, d]
-    Tensor mlp_between;      // [n, d], or empty
+    Tensor resid_mid;       // [n, d]
+    Tensor mlp_input;       // [n, d]
+    Tensor chosen_experts;  // [n, experts_per_token], their numbers, ascending; or empty
+    Tensor expert_weights;  // [n, experts_per_token], or empty
+    Tensor mlp_hidden;      // [n, d_ff], or [n, experts_per_token · d_ff]
+    Tensor mlp_output;      // [n, d]
+    Tensor mlp_between;     // [n, d], or empty
 };
 
 struct NamedTensor {

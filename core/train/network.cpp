@@ -8,12 +8,12 @@ namespace attn {
 
 // Of one layer; rows are the sequence's tokens.
 struct TrainedNetwork::LayerActivations {
-    Tensor residual_in, attention_input;  // [n, d]
-    Tensor qkv;                           // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
-    Tensor attended;                      // [n, heads · head_dim], the heads side by side
-    Tensor row_max, row_log_sum;          // [heads, n]
-    Tensor residual_middle, mlp_input;    // [n, d]
-    Tensor up, gate, hidden;              // [n, d_ff]
+    Tensor resid_pre, attention_input;  // [n, d]
+    Tensor qkv;                         // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
+    Tensor attended;                    // [n, heads · head_dim], the heads side by side
+    Tensor row_max, row_log_sum;        // [heads, n]
+    Tensor resid_mid, mlp_input;        // [n, d]
+    Tensor up, gate, hidden;            // [n, d_ff]
 
     TrainedMlp::Rows mlp_rows(Index n) {
         return {first_rows(up, n), first_rows(gate, n), first_rows(hidden, n)};
@@ -179,7 +179,7 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
         add(branch, x);
     };
 
-    std::ranges::copy(values_of(x), at.residual_in.data());
+    std::ranges::copy(values_of(x), at.resid_pre.data());
     const MatrixView<float> attention_input = first_rows(at.attention_input, n), qkv = first_rows(at.qkv, n),
                             attended = first_rows(at.attended, n);
     normalise(kernels, block.attention_norm.view(parameters), x, attention_input);
@@ -196,7 +196,7 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
     leave(0);
 
     if (attention_only_) return;
-    std::ranges::copy(values_of(x), at.residual_middle.data());
+    std::ranges::copy(values_of(x), at.resid_mid.data());
     const MatrixView<float> mlp_input = first_rows(at.mlp_input, n);
     normalise(kernels, block.mlp_norm.view(parameters), x, mlp_input);
     block.mlp.forward(kernels_, parameters, mlp_input, at.mlp_rows(n), branch);
@@ -262,7 +262,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
         enter(1);
         block.mlp.backward(kernels_, parameters, first_rows(at.mlp_input, n), d_branch, at.mlp_rows(n),
                            first_rows(kept.d_hidden, n), first_rows(kept.d_gate, n), d_input, gradients);
-        block.mlp_norm.backward(kernels_, parameters, first_rows(at.residual_middle, n), d_input, d_input,
+        block.mlp_norm.backward(kernels_, parameters, first_rows(at.resid_mid, n), d_input, d_input,
                                 gradients);
         add(d_input, d_x);
     }
@@ -290,7 +290,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
         linear.weight_gradient(kernels_, attention_input, d_part, gradients);
         column += linear.out;
     }
-    block.attention_norm.backward(kernels_, parameters, first_rows(at.residual_in, n), d_input, d_input,
+    block.attention_norm.backward(kernels_, parameters, first_rows(at.resid_pre, n), d_input, d_input,
                                   gradients);
     add(d_input, d_x);
 }

@@ -37,7 +37,7 @@ struct Around {
     // The number of the attention that comes first in a block.
     Index first_half() const { return of_cross() ? layer() - config().decoder_layers : layer(); }
     bool of_keys() const {
-        return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::unturned_k ||
+        return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::k_pre_rope ||
                cell.stage == Stage::value_out;
     }
     std::string token() const {

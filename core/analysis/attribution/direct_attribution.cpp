@@ -126,14 +126,13 @@ bool DirectAttribution::is_changed(const StreamPlace& place) const {
                             ? attention_of(network, {After::attention, place.layer + 1})
                             : number;
     switch (place.after) {
-        case After::embedding: return is_changed(number, Site::residual_in);
+        case After::embedding: return is_changed(number, Site::resid_pre);
         case After::attention:
         case After::cross:
-            return before_cross ? is_changed(above, Site::residual_in)
-                                : is_changed(number, Site::residual_middle);
+            return before_cross ? is_changed(above, Site::resid_pre) : is_changed(number, Site::resid_mid);
         case After::mlp: break;
     }
-    return is_changed(number, Site::residual_out) || (!at_end && is_changed(above, Site::residual_in));
+    return is_changed(number, Site::resid_post) || (!at_end && is_changed(above, Site::resid_pre));
 }
 
 void DirectAttribution::add_change(LogitPart part, std::span<const float> there, const Tensor& given,
@@ -167,8 +166,7 @@ void DirectAttribution::leave_mlp(const StreamPlace& place) {
     const Index number = attention_of(trace_->network(), place);
     const LayerTrace& at = layer(number);
     leave_half(place, after_mlp(trace_->network().blocks[static_cast<std::size_t>(place.layer)]),
-               {at.residual_middle, at.mlp_output, at.mlp_between},
-               {LogitPart::mlp_change, LogitPart::mlp_norm});
+               {at.resid_mid, at.mlp_output, at.mlp_between}, {LogitPart::mlp_change, LogitPart::mlp_norm});
     add_written(LogitPart::mlp, row_of(at.mlp_output, row_), number);
 }
 
@@ -177,7 +175,7 @@ void DirectAttribution::leave_attention(const StreamPlace& place) {
     const LayerAttention of = trace_->attention(number);
     const Record& record = of.record();
     leave_half(place, after_attention(of.half),
-               {of.run.residual_in, of.run.attention_output, of.run.attention_between},
+               {of.run.resid_pre, of.run.attention_output, of.run.attention_between},
                {LogitPart::attention_change, LogitPart::attention_norm});
     if (is_changed(number, Site::attention_output)) {
         Tensor given({1, of.run.attention_output.dim(1)});

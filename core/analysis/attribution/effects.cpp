@@ -222,7 +222,7 @@ void LastEdgeEffects::run_layer() {
     if (first) {
         rows_ = TokenRows(trace_->model(), trace_->kernels(), last, count);
         for (Index variant = 0; variant < count; ++variant)
-            std::copy_n(layer(first_layer_).residual_in.matrix().row(last), rows_.residual().cols,
+            std::copy_n(layer(first_layer_).resid_pre.matrix().row(last), rows_.residual().cols,
                         rows_.residual().row(variant));
     }
     const LayerTrace& run = layer(next_layer_);

@@ -215,8 +215,8 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
     // What the block leaves is what the next one in its stack reads.
     if (slice.place.layer + 1 < std::ssize(stack(slice).layers()))
-        change_back(slice.number + 1, Site::residual_in, heads_of(d_x, 1), slice.part.begin);
-    change_back(slice, Site::residual_out, d_x);
+        change_back(slice.number + 1, Site::resid_pre, heads_of(d_x, 1), slice.part.begin);
+    change_back(slice, Site::resid_post, d_x);
     Tensor d_output =
         add_residual_gradient(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
     change_back(slice, Site::mlp_output, d_output.matrix());
@@ -228,7 +228,7 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     else
         mlp_gradient(trace_->kernels(), at.mlp, activation, rows(kept.mlp_input.matrix(), slice.part),
                      d_output.matrix(), d_input.matrix());
-    const Tensor& read = at.parallel ? kept.residual_in : kept.residual_middle;
+    const Tensor& read = at.parallel ? kept.resid_pre : kept.resid_mid;
     pre_norm_gradient(at.mlp_norm, rows(read.matrix(), slice.part), d_input.matrix());
     if (!at.parallel) return add(d_input.matrix(), d_x);
     if (slice.part.begin == 0) d_parallel_ = Tensor(d_residual_.shape());

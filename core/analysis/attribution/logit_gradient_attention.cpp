@@ -42,10 +42,10 @@ void LogitGradient::leave_heads(const Slice& slice) {
     }
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
     if (of.place.kind != AttentionKind::cross && block(slice).cross)
-        change_back(slice.number + std::ssize(stack(slice).layers()), Site::residual_in, heads_of(d_x, 1),
+        change_back(slice.number + std::ssize(stack(slice).layers()), Site::resid_pre, heads_of(d_x, 1),
                     slice.part.begin);
     else
-        change_back(slice, Site::residual_middle, d_x);
+        change_back(slice, Site::resid_mid, d_x);
     Tensor d_output = add_residual_gradient(after_attention(of.half), of.run.attention_output,
                                             of.run.attention_between, slice.part, d_x);
     change_back(slice, Site::attention_output, d_output.matrix());
@@ -174,8 +174,7 @@ void LogitGradient::leave_projections(const Slice& slice) {
     }
     add_back(std::span(of.half.qkv).first(cross ? 1 : of.half.qkv.size()), side_by_side.matrix(),
              d_input.matrix());
-    pre_norm_gradient(of.half.attention_norm, rows(of.run.residual_in.matrix(), slice.part),
-                      d_input.matrix());
+    pre_norm_gradient(of.half.attention_norm, rows(of.run.resid_pre.matrix(), slice.part), d_input.matrix());
     add(d_input.matrix(), rows(d_residual_.matrix(), slice.part));
     if (block(slice).parallel)
         add(rows(d_parallel_.matrix(), slice.part), rows(d_residual_.matrix(), slice.part));

@@ -218,8 +218,8 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                         std::vector<LogitShare> changes;
                         for (const LogitShare& share : parts.shares())
                             if (is_change(share.part)) changes.push_back(share);
-                        const bool of_stream = site == Site::residual_in || site == Site::residual_middle ||
-                                               site == Site::residual_out || site == Site::attention_output,
+                        const bool of_stream = site == Site::resid_pre || site == Site::resid_mid ||
+                                               site == Site::resid_post || site == Site::attention_output,
                                    encodes = trace->model()->network().place_of(attention).kind ==
                                              AttentionKind::encoder;
                         REQUIRE(changes.size() == (of_stream && !encodes && row == 7 ? 1 : 0));

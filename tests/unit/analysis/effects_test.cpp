@@ -110,7 +110,7 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
         // Of the text itself: an encoder reads another.
         const Index first = trace->encoder() ? trace->encoder()->attentions() : 0;
         const Range layers{first, first + std::ssize(trace->layers())}, tokens{1, 4};
-        for (const Site site : {Site::residual_in, Site::attention_output, Site::mlp_output}) {
+        for (const Site site : {Site::resid_pre, Site::attention_output, Site::mlp_output}) {
             CAPTURE(info(site).name);
             const auto variants = with_patches(layers, tokens, site, *twin);
             REQUIRE(std::ssize(variants) == layers.size() * tokens.size());

@@ -217,7 +217,7 @@ TEST_CASE(
     CHECK(screen.shows("change/add"));
     screen.click("change/zero");
     screen.settle();
-    CHECK(changed().site == Site::residual_in);
+    CHECK(changed().site == Site::resid_pre);
     CHECK(changed().layer == 1);
     CHECK(screen.visit.state().lens == "layers");
 }

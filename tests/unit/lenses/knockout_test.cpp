@@ -193,8 +193,8 @@ TEST_CASE("with a twin the question is what tells the two apart, and heads and v
             CHECK(screen.shows("knockout/patch/1/5"));
             const std::string source = back ? "the first text" : "the second text";
             CHECK(knockout_says(screen.visit)
-                      .starts_with(site == Site::residual_in ? "With the residual of " + source
-                                                             : "Taken from " + source));
+                      .starts_with(site == Site::resid_pre ? "With the residual of " + source
+                                                           : "Taken from " + source));
         }
     add_twin(screen, {0, 1, 7});
     show_knockout(screen, {.removal = Removal::twin});
@@ -273,7 +273,7 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
             REQUIRE(lens.patches());
             const auto twin = subject_in(screen.visit).second()->trace();
             const Intervention change{.attention = layer,
-                                      .site = Site::residual_in,
+                                      .site = Site::resid_pre,
                                       .edit = {.rows = {2}, .operation = Operation::patch},
                                       .from = {twin}};
             REQUIRE(lens.patches()->moved(layer, 2));

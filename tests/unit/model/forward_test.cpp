@@ -99,9 +99,9 @@ TEST_CASE("the residual stream is the sum of what was written to it", "[model]")
     };
     add(trace->position_embedding());
     for (const LayerTrace& layer : trace->layers()) {
-        CHECK(layer.residual_in == sum);
+        CHECK(layer.resid_pre == sum);
         add(layer.attention_output);
-        CHECK(layer.residual_middle == sum);
+        CHECK(layer.resid_mid == sum);
         add(layer.mlp_output);
     }
     CHECK(trace->final_residual() == sum);

@@ -11,15 +11,9 @@ namespace attn::test {
 inline const std::vector<std::int32_t> changed_ids{3, 1, 4, 1, 5, 9, 2, 6};
 inline const std::vector<std::int32_t> twin_ids{8, 1, 7, 1, 2, 9, 4, 11};
 
-inline constexpr std::array vector_sites{Site::residual_in,
-                                         Site::q,
-                                         Site::k,
-                                         Site::v,
-                                         Site::head_output,
-                                         Site::attention_output,
-                                         Site::residual_middle,
-                                         Site::mlp_output,
-                                         Site::residual_out};
+inline constexpr std::array vector_sites{Site::resid_pre, Site::q,           Site::k,
+                                         Site::v,         Site::head_output, Site::attention_output,
+                                         Site::resid_mid, Site::mlp_output,  Site::resid_post};
 inline std::shared_ptr<const Trace> run_of_text(const std::shared_ptr<const Model>& model,
                                                 const std::vector<std::int32_t>& of = changed_ids) {
     auto trace = run_text(model, of);
@@ -53,7 +47,7 @@ inline void check_same(const Trace& a, const Trace& b) {
 // A run in which everything is another number: nothing of it can be kept.
 inline std::shared_ptr<const Trace> disturbed(const std::shared_ptr<const Trace>& trace) {
     std::vector<Intervention> all{
-        {.attention = 0, .site = Site::residual_in, .edit = {.operation = Operation::scale, .values = {3}}}};
+        {.attention = 0, .site = Site::resid_pre, .edit = {.operation = Operation::scale, .values = {3}}}};
     if (trace->encoder()) {
         all.push_back(all.front());
         all.back().attention = trace->encoder()->attentions();

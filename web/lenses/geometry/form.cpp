@@ -55,7 +55,7 @@ HeadWeights weights_of_model(const Trace& trace, HeadIndex head) {
     const LayerAttention attention = trace.attention(head.layer);
     const AttentionHalf& half = attention.half;
     HeadWeights made;
-    made.inputs = Stage::normalised;
+    made.inputs = Stage::attention_input;
     made.trace = &trace;
     made.layer = head.layer;
     made.tokens = attention.queries.tokens();

@@ -201,7 +201,7 @@ std::optional<Projections> GradientLens::projections_of(const Trace& trace, Head
                      .w_k = Matrix(count, config.head_dim),
                      .w_v = Matrix(count, config.head_dim),
                      .first = first,
-                     .of_x = Stage::normalised,
+                     .of_x = Stage::attention_input,
                      .crosses = crosses};
     if (const Rotary* rotary = model.network().rotary_of(head.layer)) made.rotary = *rotary;
     const Range shown{first, first + count};

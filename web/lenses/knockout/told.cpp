@@ -170,7 +170,7 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
     const std::string from = now().back ? "first" : "second",
                       moves = fixed(*all.moved(layer, strongest(layer)), 2),
                       between = fixed(all.other() - all.value(), 2);
-    if (now().site != Site::residual_in)
+    if (now().site != Site::resid_pre)
         return "Taken from the " + from + " text, the " + std::string(info(now().site).name) + " of " +
                attention.numbering().name(layer) + " " + at(strongest(layer)) + " moves " + target +
                " most, by " + moves + "; between the two texts lie " + between + ".";

@@ -32,8 +32,8 @@ std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Inde
     using From = OrderContent::From;
     if (content_->from() == From::embedding) return std::nullopt;
     if (content_->from() == From::unturned && stage != Stage::v)
-        stage = stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
-    const bool of_query = stage == Stage::q || stage == Stage::unturned_q;
+        stage = stage == Stage::q ? Stage::q_pre_rope : Stage::k_pre_rope;
+    const bool of_query = stage == Stage::q || stage == Stage::q_pre_rope;
     const Range in_view = of_query ? content_->queries() : content_->keys();
     return Places{content_->head()}(stage, in_view.begin + token, component);
 }

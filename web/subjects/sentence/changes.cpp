@@ -304,14 +304,14 @@ std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
         case Stage::v: return of_head(Site::v, kv_head);
         case Stage::weight: return of_head(Site::weight, head);
         case Stage::output: return of_head(Site::head_output, head);
-        case Stage::residual: return of_block(Site::residual_in);
-        case Stage::attended: return of_block(Site::attention_output);
-        case Stage::middle: return of_block(Site::residual_middle);
+        case Stage::resid_pre: return of_block(Site::resid_pre);
+        case Stage::attention_output: return of_block(Site::attention_output);
+        case Stage::resid_mid: return of_block(Site::resid_mid);
         case Stage::mlp_output: return of_block(Site::mlp_output);
         case Stage::final_residual: {
             const auto blocks = std::ssize(attention.queries.network().blocks);
             change.layer += blocks - 1 - attention.place.layer;
-            return of_block(Site::residual_out);
+            return of_block(Site::resid_post);
         }
         default: return std::nullopt;
     }
