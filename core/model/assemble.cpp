@@ -28,7 +28,7 @@ class Assembly {
     WeightView matrix(const std::string& name, WeightView::Layout layout) const {
         const Weight& weight = *model_.weight(name);
         const bool in_first = layout == WeightView::Layout::in_out;
-        if (weight.turned) layout = out_in;
+        if (weight.transposed) layout = out_in;
         return {.data = weight.bytes.data(),
                 .dtype = weight.dtype,
                 .in = weight.shape[in_first ? 0 : 1],
@@ -227,13 +227,13 @@ RotaryPair pair_of(const Rotary* rotary, Index component) {
 bool is_plain(const Network& n) {
     const auto plain = [&](const Block& b) {
         const Rotary* rotary = b.rotary ? &n.rotary[*b.rotary] : nullptr;
-        const bool turns_plainly =
+        const bool plain_rope =
             !rotary || (!rotary->interleaved && rotary->magnitude == 1 && rotary->long_frequencies.empty());
         const bool whole = b.mlp.up.first_out == 0 &&
                            std::ranges::all_of(b.qkv, [](const Linear& each) { return each.first_out == 0; });
         return b.attention_norm && b.mlp_norm && !b.attention_added_norm && !b.attention_sum_norm &&
                !b.mlp_added_norm && !b.mlp_sum_norm && !b.parallel && !b.experts && !b.q_norm && !b.k_norm &&
-               !b.attention_norm->adds_one && b.softcap == 0 && turns_plainly && whole;
+               !b.attention_norm->adds_one && b.softcap == 0 && plain_rope && whole;
     };
     return n.embedding_scale == 1 && !n.project_in && n.first_position == 0 && !n.segment_embedding &&
            !n.embedding_norm && n.rotary.size() <= 1 && n.final_norm && !has_head_input(n) &&

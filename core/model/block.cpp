@@ -53,7 +53,7 @@ void RotaryTables::negate_sines() {
         for (float& sine : table.sine.values()) sine = -sine;
 }
 
-bool turns_alike(const Network& network, Index tokens, Index other_tokens) {
+bool same_rope_frequencies(const Network& network, Index tokens, Index other_tokens) {
     return std::ranges::all_of(network.rotary, [&](const Rotary& rotary) {
         return &rotary.of_text(tokens) == &rotary.of_text(other_tokens);
     });
@@ -83,10 +83,10 @@ void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, Matr
 
 void input_gradient(const Kernels& kernels, const WeightView& weight, ConstMatrix dy, MatrixView<float> dx) {
     using enum WeightView::Layout;
-    WeightView turned = weight;
-    std::swap(turned.in, turned.out);
-    turned.layout = weight.layout == in_out ? out_in : in_out;
-    kernels.linear(dy, turned, {}, Activation::none, dx);
+    WeightView transposed = weight;
+    std::swap(transposed.in, transposed.out);
+    transposed.layout = weight.layout == in_out ? out_in : in_out;
+    kernels.linear(dy, transposed, {}, Activation::none, dx);
 }
 
 MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {
@@ -110,7 +110,7 @@ QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads) {
             heads_of(columns(side_by_side, q + kv, kv), kv_heads)};
 }
 
-void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) {
+void apply_rope(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) {
     if (rotary.cosine.cols == 0) return;
     for (const HeadsView<float>& heads : {qkv.q, qkv.k})
         for (Index head = 0; head < heads.heads; ++head)
@@ -193,7 +193,7 @@ void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix 
     copy_heads(projected.q, out.q);
     copy_heads(projected.k, out.k);
     copy_heads(projected.v, out.v);
-    turn(kernels, out, rotary);
+    apply_rope(kernels, out, rotary);
 }
 
 namespace {

@@ -48,7 +48,7 @@ class RotaryTables {
 };
 
 // Whether all positions turn alike in texts of so many tokens.
-bool turns_alike(const Network& network, Index tokens, Index other_tokens);
+bool same_rope_frequencies(const Network& network, Index tokens, Index other_tokens);
 
 // out [ids, d_model]: rows of a table [rows, d_model].
 void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixView<float> out);
@@ -76,7 +76,7 @@ struct QkvRows {
 // Of all heads side by side: Q, then K, then V.
 QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads);
 // Q and K, in place.
-void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary);
+void apply_rope(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary);
 
 // Where a run begins, [rows, d_model] each; those that a network does not have may be empty.
 struct EmbeddingRows {

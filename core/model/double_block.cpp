@@ -84,7 +84,7 @@ void DoubleRun::plan_left(const AfterHalf& norms, const DoubleRows& residual, co
     plan_sum(residual, norms.added_norm ? between : output, left);
 }
 
-void DoubleRun::plan_turn(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens) {
+void DoubleRun::plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens) {
     plan(rows.rows, static_cast<double>(60 * rotary.pairs() + 6 * rows.cols),
          [&rotary, &rows, heads, tokens](Range positions) {
              const std::vector<double>& frequencies = rotary.of_text(tokens);
@@ -167,8 +167,8 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
         if (at.half.k_norm) plan_norm(&*at.half.k_norm, half.k, half.k);
         if (const Rotary* rotary =
                 stack.run->network().rotary_of(stack.run == run_.get() ? attention : at.place.layer)) {
-            plan_turn(*rotary, half.q, config.heads, n);
-            plan_turn(*rotary, half.k, config.kv_heads, n);
+            plan_rope(*rotary, half.q, config.heads, n);
+            plan_rope(*rotary, half.k, config.kv_heads, n);
         }
     }
     plan(n, static_cast<double>(4 * q_width * keys + 20 * config.heads * keys),

@@ -70,7 +70,7 @@ class DoubleRun {
     void plan_activation(DoubleRows& rows);
     void plan_left(const AfterHalf& norms, const DoubleRows& residual, const DoubleRows& output,
                    DoubleRows& between, DoubleRows& left);
-    void plan_turn(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
+    void plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
 
     struct Found {
         const Stack* stack;

@@ -21,7 +21,7 @@ struct FamilyRules;  // model/families.hpp
 struct HeldTensor {
     TensorEntry entry;  // of the file
     DType dtype;        // q8_0, or the file's own
-    bool turned =
+    bool transposed =
         false;  // a matrix [in, out] of the file is held as [out, in]: rows of blocks lie along the inputs
     std::vector<std::byte> bytes = {};
 };

@@ -42,7 +42,7 @@ struct Forward::Run {
     bool step();
 
     void enter(const Slice&);
-    void turn_positions(const Slice&);
+    void fill_rotary(const Slice&);
     void embed(const Slice&);
     void enter_attention(const Slice&);
     void project(const Slice&);

@@ -50,7 +50,7 @@ void Forward::Run::plan_all() {
     const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
     slices.push_back({&Run::enter, 0, {}, 0});
     if (pairs > 0)
-        plan(&Run::turn_positions, {kept.at_end(), n}, 0, static_cast<double>(operations_per_angle * pairs));
+        plan(&Run::fill_rotary, {kept.at_end(), n}, 0, static_cast<double>(operations_per_angle * pairs));
     plan(&Run::embed, {kept.embedded(), n}, 0, static_cast<double>((1 + projected) * config.d_model));
     for (Index l = 0; l < std::ssize(network.blocks); ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});

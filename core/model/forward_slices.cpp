@@ -15,9 +15,7 @@ void Forward::Run::enter(const Slice&) {
     residual = begun_residual(0);
 }
 
-void Forward::Run::turn_positions(const Slice& slice) {
-    rotary.fill(network(), slice.tokens, trace->tokens());
-}
+void Forward::Run::fill_rotary(const Slice& slice) { rotary.fill(network(), slice.tokens, trace->tokens()); }
 
 void Forward::Run::change(const Slice& slice, Site site, HeadsView<float> rows) {
     const Index number = number_of(slice);

@@ -177,7 +177,7 @@ bool Generator::step() {
     State& s = *state_;
     if (!s.waits() || s.position >= s.context()) return false;
     if (s.changed) return s.continue_run();
-    if (s.layers_done == 0 && !turns_alike(s.model->network(), s.position, s.position + 1)) {
+    if (s.layers_done == 0 && !same_rope_frequencies(s.model->network(), s.position, s.position + 1)) {
         s.run_again();
         ++s.position;
         return false;

@@ -26,13 +26,13 @@ HeadProjection head_projection(const Model& model, Index layer, Index head);
 Tensor projected_rows(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
                       ConstMatrix inputs);
 // The same, [1, rows, head_dim], normalised where the block does that, before positions turn it.
-Tensor unturned_rows(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
+Tensor rows_pre_rope(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
                      ConstMatrix inputs);
 
 // Of some tokens of a run.
 Tensor projected_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens);
 // q or k of some tokens, [1, tokens, head_dim], normalised where the block does that, before positions turn it. Heads
 // of k are those of the kv heads.
-Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens);
+Tensor rows_pre_rope(const Trace& trace, Stage stage, Index layer, Index head, Range tokens);
 
 }  // namespace attn

@@ -51,7 +51,7 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                   .bytes = stored.bytes,
                   .paired_rows = declared.paired_rows,
                   .rounded_from = stored.rounded_from,
-                  .turned = stored.turned};
+                  .transposed = stored.transposed};
 }
 
 // Counts NaN values: their bits, without the sign, are above those of infinity.

@@ -48,7 +48,7 @@ struct Weight {
     // Of a matrix that was rounded as it arrived, the type in the file; and whether it lies there [in, out], while `bytes`
     // lie [out, in]. The shape is that of the file.
     std::optional<DType> rounded_from = {};
-    bool turned = false;
+    bool transposed = false;
 
     Index stored_row(Index row) const;  // where a row of `bytes` is in the file
 };

@@ -24,7 +24,7 @@ struct StoredTensor {
     std::size_t offset;
     std::span<const std::byte> bytes;
     std::optional<DType> rounded_from = {};
-    bool turned = false;
+    bool transposed = false;
 };
 
 // The key is the name as the family declares it.

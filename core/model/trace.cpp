@@ -118,7 +118,7 @@ Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int
 
 Index same_beginning(const Trace& run, std::span<const std::int32_t> ids, const Trace* encoder) {
     const Network& network = run.network();
-    if (!network.causal || !turns_alike(network, run.tokens(), std::ssize(ids))) return 0;
+    if (!network.causal || !same_rope_frequencies(network, run.tokens(), std::ssize(ids))) return 0;
     return run.encoder().get() == encoder ? common_beginning(run.ids(), ids) : 0;
 }
 

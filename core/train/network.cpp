@@ -189,7 +189,7 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
         column += linear.out;
     }
     const QkvRows split = heads(qkv);
-    turn(kernels, split, rows(kept.rotary, {0, n}));
+    apply_rope(kernels, split, rows(kept.rotary, {0, n}));
     kernels.attention(attention_call(block, split, attended, at));
     silence(block, attended);
     apply(kernels, block.attention_out.view(parameters), attended, branch);
@@ -281,7 +281,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
          .d_q = d_split.q,
          .d_k = d_split.k,
          .d_v = d_split.v});
-    turn(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
+    apply_rope(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
     Index column = 0;
     for (const TrainedLinear& linear : block.qkv) {
         const MatrixView<float> d_part = columns(d_qkv, column, linear.out);

@@ -284,7 +284,7 @@ bool explain_unkept(const Around& a) {
         const Stage weights = of_query ? Stage::w_q : Stage::w_k;
         if (!why.own_norm) return of_linear(why.own, Stage::attention_input, weights, "Norm");
         explain_normalised(a, why, weights);
-        const Tensor rows = unturned_rows(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
+        const Tensor rows = rows_pre_rope(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
         a.out.f32 = static_cast<double>(rows.values()[static_cast<std::size_t>(a.cell.col)]);
         return true;
     }

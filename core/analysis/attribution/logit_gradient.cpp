@@ -46,7 +46,7 @@ LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss
     : trace_(std::move(trace)), loss_(loss), slice_operations_(slice_operations) {
     layers_.resize(static_cast<std::size_t>(trace_->attentions()));
     d_residual_ = Tensor(trace_->final_residual().shape());
-    turn_back(*trace_);
+    fill_rotary_back(*trace_);
     slices_.push_back({&LogitGradient::leave_head, {}, 0, {}});
     const Index own = std::ssize(trace_->layers()), all = trace_->attentions();
     const bool reads_encoder = trace_->encoder() != nullptr;
@@ -65,7 +65,7 @@ LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss
     }
 }
 
-void LogitGradient::turn_back(const Trace& stack) {
+void LogitGradient::fill_rotary_back(const Trace& stack) {
     const Range all{0, stack.tokens()};
     rotary_back_ = RotaryTables(stack.network(), all);
     rotary_back_.fill(stack.network(), all, all.end);
@@ -206,7 +206,7 @@ void LogitGradient::enter_encoder(const Slice&) {
     const Trace& encoder = *trace_->encoder();
     d_residual_ = std::move(d_encoded_);
     pre_norm_gradient(encoder.network().final_norm, encoder.final_residual().matrix(), d_residual_.matrix());
-    turn_back(encoder);
+    fill_rotary_back(encoder);
 }
 
 void LogitGradient::leave_mlp(const Slice& slice) {

@@ -78,7 +78,7 @@ class LogitGradient {
     }
     const Block& block(const Slice& slice) const;
     const LayerTrace& layer(const Slice& slice) const;
-    void turn_back(const Trace& stack);  // sets rotary_back_
+    void fill_rotary_back(const Trace& stack);  // sets rotary_back_
     // Takes the gradient of a site back through what the run's interventions did there, of rows from that one on.
     void change_back(Index number, Site site, HeadsView<float> gradient, Index first_row) const;
     void change_back(const Slice& slice, Site site, MatrixView<float> gradient) const;

@@ -169,7 +169,7 @@ void LogitGradient::leave_projections(const Slice& slice) {
         copy_heads(rows(d_q_.heads(), slice.part), d_qkv.q);
         copy_heads(rows(d_k_.heads(), slice.part), d_qkv.k);
         copy_heads(rows(d_v_.heads(), slice.part), d_qkv.v);
-        turn(kernels, d_qkv, rotary_back_.of(of.half, slice.part));
+        apply_rope(kernels, d_qkv, rotary_back_.of(of.half, slice.part));
         normalise_qk_back(slice, side_by_side.matrix());
     }
     add_back(std::span(of.half.qkv).first(cross ? 1 : of.half.qkv.size()), side_by_side.matrix(),

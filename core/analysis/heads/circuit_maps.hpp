@@ -25,13 +25,13 @@ enum class Circuit : std::uint8_t { qk, ov, positions };
 
 // Turns each query against keys that are so many tokens before it (Su et al. 2021, arXiv 2104.09864): as many pairs of its
 // components as there are angles; both sides' magnitudes together.
-struct CircuitTurn {
+struct CircuitRotation {
     std::vector<float> cosine, sine;  // [pairs]; empty: nothing turns
     bool interleaved = false;
-    void turn(MatrixView<float> rows) const;
+    void apply(MatrixView<float> rows) const;
 };
 // Of a distance in a text that is not longer than what the model was trained on at first.
-CircuitTurn turn_of(const Network& network, Index attention, Index distance);
+CircuitRotation rotation_of(const Network& network, Index attention, Index distance);
 
 struct CircuitFactors {
     Tensor left, right;  // [rows, rank], [cols, rank]; of queries before they are turned
@@ -39,7 +39,7 @@ struct CircuitFactors {
     double softcap = 0;  // of scaled scores; 0: none
 };
 // Signed; cell (i, j) is scale · left_i · right_j, capped, with left_i turned.
-MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitTurn turn = {});
+MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitRotation rotation = {});
 
 // The factors of one head, in slices.
 class CircuitJob {

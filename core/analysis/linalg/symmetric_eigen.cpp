@@ -83,7 +83,7 @@ void SymmetricEigen::begin_value() {
 }
 
 // One implicit QL step with Wilkinson's shift.
-void SymmetricEigen::turn() {
+void SymmetricEigen::rotate() {
     const auto l = static_cast<std::size_t>(next_), m = static_cast<std::size_t>(end_);
     std::vector<double>&d = values_, &e = beside_;
     double g = d[l], p = (d[l + 1] - g) / (2 * e[l]), r = std::hypot(p, 1.0);
@@ -145,7 +145,7 @@ bool SymmetricEigen::step() {
     }
     const auto l = static_cast<std::size_t>(next_);
     if (turning_) {
-        turn();
+        rotate();
         turning_ = std::abs(beside_[l]) > std::numeric_limits<double>::epsilon() * largest_;
         if (turning_) return true;
     }

@@ -27,7 +27,7 @@ class SymmetricEigen {
     double* row(std::vector<double>& matrix, Index i) { return matrix.data() + i * n_; }
     void reflect(Index k);
     void begin_value();
-    void turn();
+    void rotate();
     void sort();
 
     Index n_, next_ = 0, end_ = 0;

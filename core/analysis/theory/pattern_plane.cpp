@@ -106,7 +106,7 @@ void PrincipalPlane::add(std::span<const float> pattern) {
     }
 }
 
-double PrincipalPlane::turn() {
+double PrincipalPlane::rotate() {
     const std::vector<double> none(across_.size(), 0);
     // Sums of squares of this size are rounding errors.
     const double least = least_length * static_cast<double>(std::max<Index>(patterns_->count(), 1)) *
@@ -131,7 +131,7 @@ bool PrincipalPlane::step() {
             continue;
         }
         next_ = 0;
-        done_ = turn() <= unmoved || ++iterations_ == most_plane_iterations;
+        done_ = rotate() <= unmoved || ++iterations_ == most_plane_iterations;
         if (done_) finish();
     }
     return !done_;

@@ -35,7 +35,7 @@ class PrincipalPlane {
 
   private:
     void add(std::span<const float> pattern);
-    double turn();  // into the directions that are summed up; returns how far they moved
+    double rotate();  // into the directions that are summed up; returns how far they moved
     void finish();
 
     std::shared_ptr<const HopfieldPatterns> patterns_;

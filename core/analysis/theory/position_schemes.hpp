@@ -64,13 +64,13 @@ std::vector<double> placed(const PositionRule& rule, std::span<const double> row
 double position_bias(const PositionRule& rule, Index query, Index key);
 
 // What one pair of components adds to q · k once both are turned: |q| |k| cos(angle of q − angle of k).
-struct PairTurn {
+struct PairRotation {
     double q_length = 0, k_length = 0;
     double q_angle = 0, k_angle = 0;  // radians, turned
     double product = 0;
 };
-PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
-                   std::span<const double> k, Index k_position);
+PairRotation pair_rotation(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
+                           std::span<const double> k, Index k_position);
 
 // q of some tokens, k and v of the same or of others: [1, n_q, d_k], [1, n_k, d_k], [1, n_k, d_v].
 struct HeadRows {

@@ -180,7 +180,7 @@ TEST_CASE("the pairs of components add up to the product of the turned q and k, 
             for (const Index p : {0, 3, 5000}) {
                 const auto turned_q = placed(rule, q, p), turned_k = placed(rule, k, 40);
                 double sum = d_k % 2 == 1 ? q.back() * k.back() : 0, dot = 0;
-                for (Index a = 0; a < d_k / 2; ++a) sum += pair_turn(rule, a, q, p, k, 40).product;
+                for (Index a = 0; a < d_k / 2; ++a) sum += pair_rotation(rule, a, q, p, k, 40).product;
                 for (std::size_t a = 0; a < q.size(); ++a) dot += turned_q[a] * turned_k[a];
                 CHECK(sum == Catch::Approx(dot).epsilon(1e-11).margin(1e-11));
             }

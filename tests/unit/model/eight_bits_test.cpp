@@ -56,7 +56,7 @@ ModelFiles widened(const ModelFiles& files) {
     for (const HeldTensor& held : eight.held.at("model.safetensors").tensors) {
         std::vector<float> values(static_cast<std::size_t>(*element_count(held.entry.shape)));
         convert_to_f32(held.dtype, held.bytes, values);
-        if (held.turned) {
+        if (held.transposed) {
             const auto in = static_cast<std::size_t>(held.entry.shape[0]),
                        out = static_cast<std::size_t>(held.entry.shape[1]);
             const std::vector<float> rows = values;

@@ -144,7 +144,7 @@ std::optional<Explained> CircuitsLens::explain_map(Subject& subject, const LensC
             "of a row by one positive number. Biases are left out.";
     else if (circuit == Circuit::positions)
         out.note = "The rows of the position embedding alone, in place of the tokens.";
-    else if (positions_turn())
+    else if (uses_rope())
         out.note = "The key is " + many(now().distance, "token") +
                    " before its query: positions turn both, and only that distance matters.";
     else

@@ -342,7 +342,7 @@ std::optional<Explained> OrderLens::explain_pair(Subject&, const LensCell& cell)
     const std::vector<double> q = content_row(*content_, Stage::q, query()),
                               k = content_row(*content_, Stage::k, key());
     const Index p = query_position(), r = key_position();
-    const PairTurn turn = pair_turn(rule, pair, q, p, k, r);
+    const PairRotation turn = pair_rotation(rule, pair, q, p, k, r);
     const std::vector<double> turned_q = placed(rule, q, p), turned_k = placed(rule, k, r);
     const PairPlace components = pair_place(rule, pair);
     const double frequency = rule.frequencies[at(pair)];
