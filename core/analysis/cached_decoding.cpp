@@ -207,7 +207,7 @@ void CachedDecoding::run_layer() {
     Layer& layer = layers_[l];
     Tensor normalised({at_once_.size(), config.d_model}),
         heads({config.heads, at_once_.size(), config.head_dim});
-    enter_half(kernels, block.attention_norm, rows_.residual(), normalised.matrix());
+    pre_norm(kernels, block.attention_norm, rows_.residual(), normalised.matrix());
     const HeadsView<float> k = rows(layer.k.heads(), at_once_), v = rows(layer.v.heads(), at_once_);
     project_qkv(kernels, block, normalised.matrix(), rotary_.of(block, at_once_),
                 {rows(layer.q.heads(), at_once_), k, v});

@@ -39,7 +39,7 @@ class RotaryTables {
     // The rows of these positions, of a text of so many tokens.
     void fill(const Network& network, Range positions, Index text);
     // Of one that turns nothing, no rows.
-    RotaryRows of(const AttentionHalf& half, Range positions) const;
+    RotaryRows of(const AttentionSublayer& half, Range positions) const;
     void negate_sines();  // so that they turn back
 
   private:
@@ -95,30 +95,30 @@ void embed(const Kernels& kernels, const Network& network, std::span<const std::
            const EmbeddingRows& to);
 
 // What a half of a block reads: the normalised residual, or the residual itself.
-void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
-                MatrixView<float> input);
+void pre_norm(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
+              MatrixView<float> input);
 
 // Q, K and V of all heads side by side, as the matrices give them.
-void project_side_by_side(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_side_by_side(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                           MatrixView<float> out);
 // From normalised rows [rows, d_model]; Q and K are normalised, if the block does that, and turned.
-void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_qkv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                  const RotaryRows& rotary, const QkvRows& out);
 // Of cross-attention: Q from the decoder's rows, K and V from the encoder's.
-void project_cross_q(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_cross_q(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                      const HeadsView<float>& q);
-void project_cross_kv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix encoded,
+void project_cross_kv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix encoded,
                       const HeadsView<float>& k, const HeadsView<float>& v);
 
 // A query sees its own key and those before it, or all, within the block's window.
-Mask mask_of(const AttentionHalf& half);
+Mask mask_of(const AttentionSublayer& half);
 // What the scores of keys at these offsets from their query get, [heads, 1, offsets].
 Tensor relative_biases(const RelativeBias& bias, Range offsets);
 // The same as a Bias of a text of so many tokens.
 Bias relative_bias_of(const RelativeBias& bias, Index tokens);
 
 // attention_output [rows, d_model] from the heads' outputs [heads, rows, head_dim].
-void merge_heads(const Kernels& kernels, const AttentionHalf& half, ConstHeads heads,
+void merge_heads(const Kernels& kernels, const AttentionSublayer& half, ConstHeads heads,
                  MatrixView<float> attention_output);
 
 // mlp_hidden [rows, d_ff] from normalised rows [rows, d_model].
@@ -128,16 +128,18 @@ void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, C
 // What a half of a block leaves, [rows, d_model]: to = residual + output, with the norms that come behind the output or
 // the sum. What a norm reads or gives on the way goes to `between`, which may be empty where there is none. `to` may be
 // the residual.
-struct AfterHalf {
-    const std::optional<Norm>& added_norm;
-    const std::optional<Norm>& sum_norm;
+struct SublayerNorms {
+    const std::optional<Norm>& post_sublayer_norm;
+    const std::optional<Norm>& post_residual_norm;
 };
-inline AfterHalf after_attention(const AttentionHalf& b) {
-    return {b.attention_added_norm, b.attention_sum_norm};
+inline SublayerNorms after_attention(const AttentionSublayer& b) {
+    return {b.attention_post_sublayer_norm, b.attention_post_residual_norm};
 }
-inline AfterHalf after_mlp(const Block& b) { return {b.mlp_added_norm, b.mlp_sum_norm}; }
-void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix residual, ConstMatrix output,
-                MatrixView<float> between, MatrixView<float> to);
+inline SublayerNorms after_mlp(const Block& b) {
+    return {b.mlp_post_sublayer_norm, b.mlp_post_residual_norm};
+}
+void add_residual(const Kernels& kernels, const SublayerNorms& norms, ConstMatrix residual,
+                  ConstMatrix output, MatrixView<float> between, MatrixView<float> to);
 
 // What the head reads, of what the last block and its norm left.
 bool has_head_input(const Network& network);  // false: that itself

@@ -67,7 +67,7 @@ void DoubleRun::plan_activation(DoubleRows& rows) {
     });
 }
 
-void DoubleRun::plan_left(const AfterHalf& norms, const DoubleRows& residual, const DoubleRows& output,
+void DoubleRun::plan_left(const SublayerNorms& norms, const DoubleRows& residual, const DoubleRows& output,
                           DoubleRows& between, DoubleRows& left) {
     const auto plan_sum = [&](const DoubleRows& a, const DoubleRows& b, DoubleRows& sum) {
         plan(sum.rows, static_cast<double>(sum.cols), [&a, &b, &sum](Range tokens) {
@@ -75,13 +75,14 @@ void DoubleRun::plan_left(const AfterHalf& norms, const DoubleRows& residual, co
                 for (Index i = 0; i < sum.cols; ++i) sum.row(t)[i] = a.row(t)[i] + b.row(t)[i];
         });
     };
-    if (norms.sum_norm || norms.added_norm) between = DoubleRows(residual.rows, residual.cols);
-    if (norms.sum_norm) {
+    if (norms.post_residual_norm || norms.post_sublayer_norm)
+        between = DoubleRows(residual.rows, residual.cols);
+    if (norms.post_residual_norm) {
         plan_sum(residual, output, between);
-        return plan_norm(&*norms.sum_norm, between, left);
+        return plan_norm(&*norms.post_residual_norm, between, left);
     }
-    if (norms.added_norm) plan_norm(&*norms.added_norm, output, between);
-    plan_sum(residual, norms.added_norm ? between : output, left);
+    if (norms.post_sublayer_norm) plan_norm(&*norms.post_sublayer_norm, output, between);
+    plan_sum(residual, norms.post_sublayer_norm ? between : output, left);
 }
 
 void DoubleRun::plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens) {

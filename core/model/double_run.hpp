@@ -15,7 +15,7 @@
 
 namespace attn {
 
-struct AfterHalf;
+struct SublayerNorms;
 
 class DoubleRun {
   public:
@@ -68,7 +68,7 @@ class DoubleRun {
     void plan_linear(const LinearView& linear, const DoubleRows& x, DoubleRows& y, Index first = 0);
     void plan_norm(const Norm* norm, const DoubleRows& x, DoubleRows& y);
     void plan_activation(DoubleRows& rows);
-    void plan_left(const AfterHalf& norms, const DoubleRows& residual, const DoubleRows& output,
+    void plan_left(const SublayerNorms& norms, const DoubleRows& residual, const DoubleRows& output,
                    DoubleRows& between, DoubleRows& left);
     void plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
 

@@ -52,7 +52,7 @@ enum class Part {
     q_norm,  // of all heads side by side
     k_norm,
     attention_out,
-    attention_added_norm,
+    attention_post_sublayer_norm,
     relative_bias,  // rows: buckets of distances
     cross_norm,
     cross_q,
@@ -65,7 +65,7 @@ enum class Part {
     up,
     gate_up,  // rows: all of the gate, all of up
     down,
-    mlp_added_norm,
+    mlp_post_sublayer_norm,
     final_norm,
     project_out,
     head_dense,

@@ -104,7 +104,7 @@ struct Forward::Run {
     const Block& block(const Slice& slice) const {
         return network().blocks[static_cast<std::size_t>(slice.layer)];
     }
-    const AttentionHalf& half(const Slice& slice) const {
+    const AttentionSublayer& half(const Slice& slice) const {
         return slice.cross ? *block(slice).cross : block(slice);
     }
     LayerTrace& layer(const Slice& slice) { return trace->layers_[static_cast<std::size_t>(slice.layer)]; }

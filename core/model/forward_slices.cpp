@@ -70,7 +70,7 @@ void Forward::Run::enter_attention(const Slice& slice) {
 void Forward::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
     const HeadsView<float> of_q = rows(q.heads(), slice.tokens);
-    enter_half(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
+    pre_norm(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
     if (slice.cross) {
         project_cross_q(*trace->kernels_, half(slice), input, of_q);
     } else {
@@ -112,7 +112,9 @@ void Forward::Run::prepare(const Slice& slice) {
     const BlockStep attend = of_half(BlockStep::attend, slice.cross),
                     leave = of_half(BlockStep::leave, slice.cross);
     if (before) record->take_rows(attention_before(slice).attention, kept_in(l, attend), room);
-    const auto has_between = [](const AfterHalf& norms) { return norms.sum_norm || norms.added_norm; };
+    const auto has_between = [](const SublayerNorms& norms) {
+        return norms.post_residual_norm || norms.post_sublayer_norm;
+    };
     AttentionTrace here{.resid_pre = std::move(residual),
                         .attention_input = std::move(normalised),
                         .attention = std::move(*record),
@@ -158,16 +160,16 @@ void Forward::Run::leave_attention(const Slice& slice) {
     merge_heads(*trace->kernels_, half(slice), rows(of.attention.output().heads(), slice.tokens), output);
     change(slice, Site::attention_output, output);
     const MatrixView<float> resid_pre = rows(of.resid_pre.matrix(), slice.tokens);
-    leave_half(*trace->kernels_, after_attention(half(slice)), resid_pre, output,
-               part(of.attention_between, slice), sum);
+    add_residual(*trace->kernels_, after_attention(half(slice)), resid_pre, output,
+                 part(of.attention_between, slice), sum);
     if (cross_follows) {
         Slice of_cross = slice;
         of_cross.cross = true;
         return change(of_cross, Site::resid_pre, sum);
     }
     change(slice, Site::resid_mid, sum);
-    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? resid_pre : sum,
-               rows(l.mlp_input.matrix(), slice.tokens));
+    pre_norm(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? resid_pre : sum,
+             rows(l.mlp_input.matrix(), slice.tokens));
 }
 
 void Forward::Run::fill_hidden(const Slice& slice) {
@@ -198,8 +200,8 @@ void Forward::Run::leave_block(const Slice& slice) {
     const MatrixView<float> output = rows(l.mlp_output.matrix(), slice.tokens),
                             sum = rows(residual.matrix(), slice.tokens);
     change(slice, Site::mlp_output, output);
-    leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.resid_mid.matrix(), slice.tokens), output,
-               part(l.mlp_between, slice), sum);
+    add_residual(*trace->kernels_, after_mlp(block(slice)), rows(l.resid_mid.matrix(), slice.tokens), output,
+                 part(l.mlp_between, slice), sum);
     change(slice, Site::resid_post, sum);
     Slice above = slice;
     if (++above.layer < std::ssize(network().blocks)) change(above, Site::resid_pre, sum);
@@ -217,8 +219,8 @@ void Forward::Run::leave(const Slice&) {
 void Forward::Run::finish(const Slice& slice) {
     const Network& network = this->network();
     const MatrixView<float> normal = part(trace->final_norm_, slice);
-    enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
-               normal);
+    pre_norm(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
+             normal);
     if (has_head_input(network))
         copy(head_input(*trace->kernels_, network, normal).matrix(), part(trace->head_input_, slice));
 }

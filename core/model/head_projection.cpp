@@ -49,7 +49,7 @@ namespace {
 Index heads_together(const std::optional<Norm>& norm, Index width) {
     return norm ? norm->gain.size() / width : 1;
 }
-const std::optional<Norm>& norm_of(const AttentionHalf& half, Stage stage) {
+const std::optional<Norm>& norm_of(const AttentionSublayer& half, Stage stage) {
     return stage == Stage::q ? half.q_norm : half.k_norm;
 }
 // What Q or K is made of.

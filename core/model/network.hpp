@@ -89,7 +89,7 @@ struct Experts {
 };
 
 // The half of a block that attends.
-struct AttentionHalf {
+struct AttentionSublayer {
     std::optional<Norm> attention_norm;  // none: attention reads the residual as it is
     std::vector<Linear> qkv;             // their outputs side by side are Q of all heads, then K, then V
     std::optional<Norm> q_norm,
@@ -99,19 +99,19 @@ struct AttentionHalf {
     double softcap = 0;                 // for the scaled scores; 0: none
     Index window = 0;                   // as ModelConfig's windows
     bool causal = true;
-    Linear attention_out;                      // W_O
-    std::optional<Norm> attention_added_norm;  // of what attention gives, before it is added
-    std::optional<Norm> attention_sum_norm;    // of the sum
+    Linear attention_out;                              // W_O
+    std::optional<Norm> attention_post_sublayer_norm;  // of what attention gives, before it is added
+    std::optional<Norm> attention_post_residual_norm;  // of the sum
 };
 
-struct Block : AttentionHalf {
+struct Block : AttentionSublayer {
     // Follows the other half; its keys and values are made of what the encoder's last norm gives.
-    std::optional<AttentionHalf> cross;
+    std::optional<AttentionSublayer> cross;
     bool parallel = false;  // the MLP reads what attention read, not what it left
     std::optional<Norm> mlp_norm;
-    Mlp mlp;                                           // where there are no experts
-    std::optional<Experts> experts;                    // in its place
-    std::optional<Norm> mlp_added_norm, mlp_sum_norm;  // as attention's
+    Mlp mlp;                                                             // where there are no experts
+    std::optional<Experts> experts;                                      // in its place
+    std::optional<Norm> mlp_post_sublayer_norm, mlp_post_residual_norm;  // as attention's
 };
 
 // What a masked language head does before the decoder: norm(act(x W + bias)) (Devlin et al. 2019, arXiv 1810.04805).
@@ -162,7 +162,7 @@ struct Network {
     // of its own, then the blocks' cross-attentions.
     Index attentions() const;
     AttentionPlace place_of(Index attention) const;
-    const AttentionHalf& attention(Index number) const;
+    const AttentionSublayer& attention(Index number) const;
     const Rotary* rotary_of(Index attention) const {  // null: none
         const auto which = this->attention(attention).rotary;
         return which ? &rotary[*which] : nullptr;

@@ -36,7 +36,7 @@ class ResidualRows {
     void logits(Range outputs, MatrixView<float> to) const;
 
   protected:
-    Tensor attend(const AttentionHalf& half, AttentionCall call) const;  // [heads, rows, head_dim]
+    Tensor attend(const AttentionSublayer& half, AttentionCall call) const;  // [heads, rows, head_dim]
 
     std::shared_ptr<const Model> model_;
     const Kernels* kernels_ = nullptr;
@@ -46,7 +46,7 @@ class ResidualRows {
     Index number_of(std::size_t layer, bool cross) const;
     void change(Index attention, Site site, HeadsView<float> rows) const;
     void change(Index attention, Site site) { change(attention, site, heads_of(residual_.matrix(), 1)); }
-    void add_heads(const AttentionHalf& half, const Tensor& heads, Index attention);
+    void add_heads(const AttentionSublayer& half, const Tensor& heads, Index attention);
     Tensor attend_changed(std::size_t layer, const Tensor& q) const;  // cross-attention of the run
 
     const Trace* run_ = nullptr;
@@ -67,7 +67,7 @@ class TokenRows : public ResidualRows {
     }
 
   private:
-    RotaryRows rotary_of(const AttentionHalf& half) const;
+    RotaryRows rotary_of(const AttentionSublayer& half) const;
 
     Index position_ = 0, variants_ = 0;
     RotaryTables rotary_;  // of the position

@@ -68,7 +68,7 @@ struct RunMask {
 // One of a run's attentions; it borrows from the run.
 struct LayerAttention {
     AttentionPlace place;
-    const AttentionHalf& half;
+    const AttentionSublayer& half;
     const AttentionTrace& run;
     const Trace& queries;     // of whose tokens these are
     const Trace& keys;        // the encoder, in cross-attention

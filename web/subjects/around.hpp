@@ -24,7 +24,7 @@ struct Around {
     const ModelConfig& config() const { return model().config(); }
     const Network& network() const { return trace().network(); }
     const AttentionTrace& half_trace() const { return attention().run; }
-    const AttentionHalf& half() const { return attention().half; }
+    const AttentionSublayer& half() const { return attention().half; }
     std::size_t place() const { return static_cast<std::size_t>(attention().place.layer); }
     const LayerTrace& at_layer() const { return trace().layers()[place()]; }
     const Block& block() const { return network().blocks[place()]; }

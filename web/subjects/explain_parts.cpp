@@ -9,7 +9,7 @@ namespace attn::app {
 namespace {
 
 struct Half {
-    AfterHalf norms;
+    SublayerNorms norms;
     NormRow row;
     const char *before_name, *output_name;
     Stage before, output, between;
@@ -56,13 +56,13 @@ std::string number_of(const Around& a, Index slot) {
 
 void explain_left(const Around& a, bool of_attention) {
     const Half half = half_of(a, of_attention);
-    if (half.norms.sum_norm) return explain_norm(a, half.row, *half.between_values, half.between);
-    explain_half_sum(a, half, half.norms.added_norm.has_value());
+    if (half.norms.post_residual_norm) return explain_norm(a, half.row, *half.between_values, half.between);
+    explain_half_sum(a, half, half.norms.post_sublayer_norm.has_value());
 }
 
 void explain_between(const Around& a, bool of_attention) {
     const Half half = half_of(a, of_attention);
-    if (half.norms.sum_norm) return explain_half_sum(a, half, false);
+    if (half.norms.post_residual_norm) return explain_half_sum(a, half, false);
     explain_norm(a, half.row, *half.output_values, half.output);
 }
 

@@ -14,7 +14,7 @@ void pre_norm_gradient(const std::optional<Norm>& norm, ConstMatrix x, MatrixVie
 
 // `d` is the gradient by what a half leaves, and becomes that by the residual that it adds to. Returns that by what the
 // half adds, [rows, d_model].
-Tensor add_residual_gradient(const AfterHalf& norms, const Tensor& output, const Tensor& between,
+Tensor add_residual_gradient(const SublayerNorms& norms, const Tensor& output, const Tensor& between,
                              Range tokens, MatrixView<float> d);
 
 // d_input [rows, d_model], from d_output and what the MLP read.

@@ -100,8 +100,8 @@ class DirectAttribution {
     struct HalfParts {
         LogitPart change, norm;
     };
-    void leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& rows,
-                    const HalfParts& parts);
+    void leave_sublayer(const StreamPlace& place, const SublayerNorms& norms, const HalfRows& rows,
+                        const HalfParts& parts);
     // Whether interventions touch the row there: of a site, or of the stream.
     bool is_changed(Index number, Site site) const;
     bool is_changed(const StreamPlace& place) const;

@@ -49,7 +49,7 @@ LogitLens::LogitLens(std::shared_ptr<const Trace> trace, Index row, double slice
         std::ranges::copy(row_of(stream_after(*trace_, places_[static_cast<std::size_t>(i)]), row_),
                           states.matrix().row(i));
     read_ = Tensor(states.shape());
-    enter_half(kernels, network.final_norm, states.matrix(), read_.matrix());
+    pre_norm(kernels, network.final_norm, states.matrix(), read_.matrix());
     if (has_head_input(network)) read_ = head_input(kernels, network, read_.matrix());
     const WeightView& head = network.head.weight;
     logits_ = Tensor({count, head.out});

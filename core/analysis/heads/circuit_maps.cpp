@@ -108,7 +108,7 @@ CircuitJob::CircuitJob(const CircuitEnds& ends, Circuit circuit, HeadIndex head)
         written_ = ends.written(head.layer, head.head);
         return;
     }
-    const AttentionHalf& half = network.attention(head.layer);
+    const AttentionSublayer& half = network.attention(head.layer);
     made_->scale = half.scale;
     made_->softcap = half.softcap;
 }

@@ -94,7 +94,7 @@ class SmallerModel {
     std::shared_ptr<const LatentFactors> factors_;  // null: heads are shared
     Index rank_ = 0, attention_ = 0, column_ = 0;
     std::vector<Tensor> numbers_;
-    std::vector<AttentionHalf> halves_;
+    std::vector<AttentionSublayer> halves_;
 };
 
 }  // namespace attn

@@ -10,7 +10,7 @@ namespace {
 
 // Whether rotary positions or norms come between W_Q and q, or W_K and k.
 bool turns_or_normalises(const Network& network, Index attention) {
-    const AttentionHalf& half = network.attention(attention);
+    const AttentionSublayer& half = network.attention(attention);
     return half.rotary || half.q_norm || half.k_norm;
 }
 

@@ -72,13 +72,13 @@ double replayed(const Trace& trace, Index row, std::int32_t token,
     embed(LogitPart::position_embedding, trace.position_embedding());
     embed(LogitPart::segment_embedding, trace.segment_embedding());
     if (network.embedding_norm) stream = frozen(*network.embedding_norm, trace.embedding_sum(), row, stream);
-    const auto leave = [&](const AfterHalf& norms, const Tensor& output, const Tensor& between,
+    const auto leave = [&](const SublayerNorms& norms, const Tensor& output, const Tensor& between,
                            const Vector& given) {
-        if (norms.added_norm) {
-            add_to(stream, frozen(*norms.added_norm, output, row, given));
+        if (norms.post_sublayer_norm) {
+            add_to(stream, frozen(*norms.post_sublayer_norm, output, row, given));
         } else {
             add_to(stream, given);
-            if (norms.sum_norm) stream = frozen(*norms.sum_norm, between, row, stream);
+            if (norms.post_residual_norm) stream = frozen(*norms.post_residual_norm, between, row, stream);
         }
     };
     for (const StreamPlace& place : stream_places(trace)) {

@@ -202,8 +202,9 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
         only_if(network.embedding_norm.has_value(), {Stage::embedding_sum});
         only_if(has_head_input(network), {Stage::head_input});
         only_if(block.experts.has_value(), {Stage::router_score, Stage::expert_weight});
-        only_if(block.attention_added_norm || block.attention_sum_norm, {Stage::attention_between});
-        only_if(block.mlp_added_norm || block.mlp_sum_norm, {Stage::mlp_between});
+        only_if(block.attention_post_sublayer_norm || block.attention_post_residual_norm,
+                {Stage::attention_between});
+        only_if(block.mlp_post_sublayer_norm || block.mlp_post_residual_norm, {Stage::mlp_between});
         only_if(block.softcap > 0, {Stage::capped});
     }
 }
