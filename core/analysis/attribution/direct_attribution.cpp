@@ -95,15 +95,16 @@ void DirectAttribution::leave_transform(const HeadTransform& transform) {
     std::ranges::fill(slope.values(), 1.0f);
     default_backward().activate(transform.activation, z.values(), slope.values(), slope.values());
     const FrozenNorm norm(transform.norm, active.values());
-    double biases = norm.bias(down_), bend = 0;
+    double biases = norm.bias(down_), remainder = 0;
     down_ = norm.back(down_);
     for (std::size_t i = 0; i < down_.size(); ++i) {
         const auto s = static_cast<double>(slope.values()[i]);
-        bend += down_[i] * (static_cast<double>(active.values()[i]) - s * static_cast<double>(z.values()[i]));
+        remainder +=
+            down_[i] * (static_cast<double>(active.values()[i]) - s * static_cast<double>(z.values()[i]));
         down_[i] *= s;
     }
     if (transform.dense.bias.size() > 0) biases += dot(down_, transform.dense.bias.values());
-    add(LogitPart::bend, bend);
+    add(LogitPart::activation_remainder, remainder);
     add(LogitPart::transform, biases);
     down_ = back_through(kernels, transform.dense.weight, down_);
 }
@@ -291,7 +292,7 @@ std::span<const float> DirectAttribution::written(const LogitShare& share) const
         case LogitPart::attention_change:
         case LogitPart::mlp_change: return changes_.at({share.part, share.number});
         case LogitPart::transform:
-        case LogitPart::bend:
+        case LogitPart::activation_remainder:
         case LogitPart::head_bias: break;
     }
     return {};

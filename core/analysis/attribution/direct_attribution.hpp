@@ -34,8 +34,8 @@ enum class LogitPart : std::uint8_t {
     mlp_norm,                 // after an MLP
     mlp_change,               // by interventions on the stream after it
     final_norm,
-    transform,  // the biases of a masked language head's dense layer and norm
-    bend,       // what its activation is beside its tangent
+    transform,             // the biases of a masked language head's dense layer and norm
+    activation_remainder,  // what its activation is beside its tangent
     head_bias,
 };
 

@@ -16,13 +16,13 @@
 namespace attn {
 
 // Variants of a run, one after the other, each under the run's own interventions and some more. To cancel it, drop it.
-class Effects {
+class AblationEffects {
   public:
     using Variant = std::vector<Intervention>;
     // Fails if the vocabulary has no such token, the text no such row, or if a variant is refused (`resolved`).
-    static Result<Effects> start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
-                                 std::vector<Variant> variants,
-                                 double slice_operations = operations_of_a_frame);
+    static Result<AblationEffects> start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
+                                         std::vector<Variant> variants,
+                                         double slice_operations = operations_of_a_frame);
 
     bool step();  // a slice of a variant; true while there is more to do
     float progress() const;
@@ -31,8 +31,8 @@ class Effects {
     std::span<const double> effects() const { return effects_; }
 
   private:
-    Effects(std::shared_ptr<const Trace> trace, const LogitLoss& target, std::vector<Variant> variants,
-            double slice_operations);
+    AblationEffects(std::shared_ptr<const Trace> trace, const LogitLoss& target,
+                    std::vector<Variant> variants, double slice_operations);
 
     std::shared_ptr<const Trace> trace_;
     LogitLoss target_;
@@ -44,19 +44,19 @@ class Effects {
 
 // One for each head, attention by attention: the head's output is set to zero, to its mean over the tokens or over those of
 // other runs, or to another run's.
-std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::vector<std::shared_ptr<const Trace>>& from = {});
+std::vector<AblationEffects::Variant> without_heads(
+    const Trace& trace, Operation operation, const std::vector<std::shared_ptr<const Trace>>& from = {});
 // The query sees this key no more.
-Effects::Variant without_edge(const HeadIndex& head, Index query, Index key);
+AblationEffects::Variant without_edge(const HeadIndex& head, Index query, Index key);
 // One for each key that the query sees.
-std::vector<Effects::Variant> without_edges(const Trace& trace, const HeadIndex& head, Index query);
+std::vector<AblationEffects::Variant> without_edges(const Trace& trace, const HeadIndex& head, Index query);
 // One for each of these attentions and of these tokens, attention by attention: at this site of vectors, of the
 // attention or of its block, the token has the other run's.
-std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site site,
-                                           const std::shared_ptr<const Trace>& from);
+std::vector<AblationEffects::Variant> with_patches(Range attentions, Range tokens, Site site,
+                                                   const std::shared_ptr<const Trace>& from);
 // One for each token: no query of any attention sees its key. Those of the text first, of a causal one those up to that row,
 // which no later one reaches; then those of the text that an encoder read.
-std::vector<Effects::Variant> without_tokens(const Trace& trace, Index row);
+std::vector<AblationEffects::Variant> without_tokens(const Trace& trace, Index row);
 // The keys that a query sees, in that order.
 std::vector<Index> seen_keys(const Trace& trace, const HeadIndex& head, Index query);
 
@@ -64,7 +64,7 @@ std::vector<Index> seen_keys(const Trace& trace, const HeadIndex& head, Index qu
 // share the keys and values of those before it.
 class LastEdgeEffects {
   public:
-    // Fails as Effects does, and if the run is changed, if it is not of a causal text that attends to itself, or if the target
+    // Fails as AblationEffects does, and if the run is changed, if it is not of a causal text that attends to itself, or if the target
     // is not that of its last token.
     static Result<LastEdgeEffects> start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
                                          const HeadIndex& head,

@@ -156,8 +156,9 @@ TEST_CASE("heads give way to their mean over many texts, in the run and one by o
             {{.attention = 0, .edit = {.head = 1, .operation = Operation::set, .values = means}}}, unchanged);
         REQUIRE(forward);
         const auto by_hand = *forward->finish();
-        CHECK(std::abs(*lens.removals()->fall({0, 1}) - (loss_in(*unchanged, lens.target()->loss) -
-                                                         loss_in(*by_hand, lens.target()->loss))) < 1e-6);
+        CHECK(std::abs(*lens.removals()->logit_drop({0, 1}) -
+                       (loss_in(*unchanged, lens.target()->loss) - loss_in(*by_hand, lens.target()->loss))) <
+              1e-6);
 
         screen.visit.perform(ChangeRun{
             {.site = Site::head_output, .layer = 0, .head = 1, .operation = Operation::mean_of_texts}});
@@ -198,7 +199,7 @@ TEST_CASE(
     screen.settle();
     const auto& lens = static_cast<const KnockoutLens&>(screen.visit.lens());
     REQUIRE(lens.removals());
-    CHECK(std::abs(*lens.removals()->fall({1, 1})) < 1e-5);
+    CHECK(std::abs(*lens.removals()->logit_drop({1, 1})) < 1e-5);
     screen.visit.perform(DropChange{});
     screen.visit.perform(SetKnockout{{.part = KnockoutPart::edges}});
     screen.settle();

@@ -269,8 +269,9 @@ std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const
     if (written.empty()) {
         out.recomputed = false;
         out.formula = share.part == LogitPart::head_bias ? "bias of the token"
-                      : share.part == LogitPart::bend    ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
-                                                      : "the biases of the head’s dense layer and its norm";
+                      : share.part == LogitPart::activation_remainder
+                          ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
+                          : "the biases of the head’s dense layer and its norm";
         note_step(out, "part", "", share.value, true,
                   share.part == LogitPart::head_bias ? at(Stage::b_head, 0, token()) : std::nullopt);
         if (share.part != LogitPart::head_bias)
