@@ -120,7 +120,7 @@ void LogitGradient::attend_changed(const Slice& slice) {
             RowLoss loss;
             const float* slopes = d_heads.head(head).row(query);
             for (Index b = 0; b < d_heads.cols; ++b) loss.along.push_back(static_cast<double>(slopes[b]));
-            const auto pass = row_pass<double>(record, head, query, loss);
+            const auto pass = row_gradient<double>(record, head, query, loss);
             for (Index a = 0; a < q.cols; ++a)
                 d_q(query, a) = static_cast<float>(pass.d_q[static_cast<std::size_t>(a)]);
             for (Index key = 0; key < record->keys(); ++key) {

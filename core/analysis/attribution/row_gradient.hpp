@@ -43,7 +43,7 @@ struct Moved {
 
 // Computed in Real from the f32 inputs of the record. A row without an allowed cell has no weights and no gradient.
 template <typename Real>
-struct RowPass {
+struct RowGradient {
     std::vector<std::uint8_t> allowed;         // [n_k]
     std::vector<Real> scaled, masked, weight;  // [n_k]; masked: −∞ where the mask forbids
     std::vector<Real> score, softmax;          // [n_k]: masked scores and weights before their edits
@@ -60,13 +60,13 @@ struct RowPass {
 // The same in slices, for rows of many keys. `float` computes as the kernels do, but for the order of sums; `double` is its
 // reference.
 template <typename Real>
-class RowPassing {
+class RowGradientJob {
   public:
-    RowPassing(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss);
+    RowGradientJob(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss);
     // About 100,000 multiplications; true while there is more to do.
     bool step();
     bool done() const { return phase_ == Phase::done; }
-    const RowPass<Real>& pass() const { return pass_; }  // whole when it is done
+    const RowGradient<Real>& pass() const { return pass_; }  // whole when it is done
 
   private:
     enum class Phase { scores, weights, output, loss, weight_slopes, softmax, score_slopes, done };
@@ -84,21 +84,22 @@ class RowPassing {
     Index head_, query_;
     RowLoss loss_;
     ConstMatrix k_, v_;  // [n_k, d_k], [n_k, d_v]
-    RowPass<Real> pass_;
+    RowGradient<Real> pass_;
     Phase phase_ = Phase::scores;
     Index next_ = 0;
 };
 template <typename Real>
-RowPass<Real> row_pass(std::shared_ptr<const Record> record, Index head, Index query, const RowLoss& loss);
+RowGradient<Real> row_gradient(std::shared_ptr<const Record> record, Index head, Index query,
+                               const RowLoss& loss);
 
 // Returns the loss alone, in double, with these moved: weights, output and loss are computed anew from the pass's scores and
 // what they move by.
 double moved_loss(const Record& record, Index head, Index query, const RowLoss& loss,
-                  const RowPass<double>& pass, std::span<const Moved> moved);
+                  const RowGradient<double>& pass, std::span<const Moved> moved);
 // Returns (L(h) − L(−h)) / 2h, where moved_by says what a step of h moves. The error is of the order of h² times a
 // third derivative, and of 1e-16 / h times the loss; use an h of difference_step times the size of what is moved.
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          const RowPass<double>& pass,
+                          const RowGradient<double>& pass,
                           const std::function<std::vector<Moved>(double)>& moved_by, double h);
 inline constexpr double difference_step = 1e-5;
 
