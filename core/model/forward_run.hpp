@@ -8,7 +8,7 @@
 
 #include "model/block.hpp"
 #include "model/forward.hpp"
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 namespace attn {
 
@@ -118,7 +118,7 @@ struct Forward::Run {
     std::shared_ptr<Trace> trace;
     std::unique_ptr<Run> encoder;  // while it runs
     std::shared_ptr<const Trace> before;
-    KeptRows kept;
+    ReusedRows kept;
     Index room = 0;                       // tokens
     std::vector<std::int32_t> positions;  // of all tokens: their rows in the table
     RotaryTables rotary;                  // of the tokens that are not kept

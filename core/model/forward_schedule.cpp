@@ -26,7 +26,7 @@ Forward::Run::Run(Given given, const Network& network)
     trace->interventions_ = std::move(given.interventions);
     trace->mask_ = std::move(given.mask);
 
-    kept = KeptRows(*trace, before.get());
+    kept = ReusedRows(*trace, before.get());
     room = before && before->tokens() == n ? n : room_for(n, trace->model_->config().context);
     rotary = RotaryTables(network, {kept.at_end(), n});
     if (network.relative_bias) bias = relative_bias_of(*network.relative_bias, n);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/clock.hpp"
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 namespace attn::app {
 
@@ -107,7 +107,7 @@ std::map<std::string, std::string> TextRun::source() const {
 void TextRun::follow(const TextRun& before) {
     if (before.run->model() != run->model()) return;
     before_ = before.version_;
-    if (before.run->encoder() == run->encoder()) kept_tokens_ = KeptRows(*run, before.run.get()).at_end();
+    if (before.run->encoder() == run->encoder()) kept_tokens_ = ReusedRows(*run, before.run.get()).at_end();
     const auto &here = words.tokens, &there = before.words.tokens;
     while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
         const auto at = static_cast<std::size_t>(kept_words_);

@@ -2,7 +2,7 @@
 #include "model/intervention.hpp"
 
 #include "model/generate.hpp"
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 #include "unit/model/intervention_runs.hpp"
 
 using namespace attn;
@@ -68,7 +68,7 @@ TEST_CASE("what a hidden key does not reach is kept, in every family", "[model]"
         }
         const auto changed = run_with(hidden, trace);
         check_same(*run_with(changed->interventions(), nothing_alike, 1), *changed);
-        CHECK(KeptRows(*changed, trace.get()).rows(0, BlockStep::attend) ==
+        CHECK(ReusedRows(*changed, trace.get()).rows(0, BlockStep::attend) ==
               (trace->network().causal ? 4 : 0));
     }
 }

@@ -1,4 +1,4 @@
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ Index same_rows(const Trace& run, const Trace& before) {
 
 }  // namespace
 
-KeptRows::KeptRows(const Trace& run, const Trace* before) {
+ReusedRows::ReusedRows(const Trace& run, const Trace* before) {
     const Index layers = std::ssize(run.network().blocks);
     rows_.assign(static_cast<std::size_t>(1 + layers * block_steps), before ? same_rows(run, *before) : 0);
     encoded_.assign(static_cast<std::size_t>(layers),
@@ -40,7 +40,7 @@ KeptRows::KeptRows(const Trace& run, const Trace* before) {
         for (std::size_t i = alike; i < each->size(); ++i) touch(run, (*each)[i], causal);
 }
 
-void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
+void ReusedRows::touch(const Trace& run, const Intervention& each, bool causal) {
     const Network& model = run.model()->network();
     const auto [kind, layer] = model.place_of(each.attention);
     if ((kind == AttentionKind::encoder) != (&run.network() != &model)) return;

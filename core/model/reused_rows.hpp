@@ -23,11 +23,11 @@ inline BlockStep hidden_step(const Block& block) {
     return block.experts ? BlockStep::mlp : BlockStep::hidden;
 }
 
-class KeptRows {
+class ReusedRows {
   public:
-    KeptRows() = default;
+    ReusedRows() = default;
     // In one stack of layers. Without a run before nothing is kept.
-    KeptRows(const Trace& run, const Trace* before);
+    ReusedRows(const Trace& run, const Trace* before);
 
     // How many tokens from the first on are the same numbers in both runs: in the embedding, in what a step computes, and in
     // what the last one leaves.
