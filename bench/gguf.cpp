@@ -42,7 +42,7 @@ Case gguf(std::string_view kind, bool token) {
             take_logits();
         }
         data->ids_so_far.push_back(data->ids[data->ids_so_far.size() - static_cast<std::size_t>(prompt)]);
-        data->trace = *Forward::start(data->trace, data->ids_so_far)->finish();
+        data->trace = *ForwardPass::start(data->trace, data->ids_so_far)->finish();
         take_logits();
     };
     const std::string name = "GPT-2 small " + std::string(kind) + (token ? ": a token" : ": 512 tokens");

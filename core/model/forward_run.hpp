@@ -1,4 +1,4 @@
-// A run at work: what Forward plans and computes, slice by slice.
+// A run at work: what ForwardPass plans and computes, slice by slice.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace attn {
 // This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows:
 // the MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more
 // memory at least, and for 1,024 tokens 7 % more time.
-struct Forward::Run {
+struct ForwardPass::Run {
     // Of one stack of layers.
     Run(Given given, const Network& network);
     // A decoder's, after what an encoder ran, or runs first.
@@ -67,19 +67,22 @@ struct Forward::Run {
 
     Index kept_in(Index l, BlockStep step) const { return kept.rows(l, step); }
     // Returns a tensor for all tokens, which lie along that axis, with so many rows of the one before.
-    Tensor begun(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
-        return of_before ? of_before->continued(axis, rows, trace->tokens(), room) : Tensor(std::move(shape));
+    Tensor continue_or_allocate(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
+        return of_before ? of_before->continued(axis, rows, trace->tokens(), capacity)
+                         : Tensor(std::move(shape));
     }
-    Tensor begun(Tensor Trace::* part, Index rows) const {
-        return begun(before ? &(before.get()->*part) : nullptr, 0, rows,
-                     width(trace->model_->config().d_model));
+    Tensor continue_or_allocate(Tensor Trace::* part, Index rows) const {
+        return continue_or_allocate(before ? &(before.get()->*part) : nullptr, 0, rows,
+                                    width(trace->model_->config().d_model));
     }
-    Tensor begun(Index l, BlockStep step, Tensor LayerTrace::* part, Index columns) const {
-        return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l, step), width(columns));
+    Tensor continue_or_allocate(Index l, BlockStep step, Tensor LayerTrace::* part, Index columns) const {
+        return continue_or_allocate(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l, step),
+                                    width(columns));
     }
-    Tensor begun(const Slice& slice, BlockStep step, Tensor AttentionTrace::* part, Index columns) const {
-        return begun(before ? &(attention_before(slice).*part) : nullptr, 0, kept_in(slice.layer, step),
-                     width(columns));
+    Tensor continue_or_allocate(const Slice& slice, BlockStep step, Tensor AttentionTrace::* part,
+                                Index columns) const {
+        return continue_or_allocate(before ? &(attention_before(slice).*part) : nullptr, 0,
+                                    kept_in(slice.layer, step), width(columns));
     }
     const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
     const AttentionTrace& attention_before(const Slice& slice) const {
@@ -87,11 +90,12 @@ struct Forward::Run {
         return slice.cross ? *layer.cross : layer;
     }
     // What a layer reads, which the one before it writes; the last one leaves it as the final residual.
-    Tensor begun_residual(Index l) const {
+    Tensor next_residual(Index l) const {
         const ModelConfig& config = trace->model_->config();
         const Index rows = l == 0 ? kept.embedded() : kept_in(l - 1, BlockStep::mlp);
-        if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_, rows);
-        return begun(before ? &layer_before(l).resid_pre : nullptr, 0, rows, width(config.d_model));
+        if (l == std::ssize(network().blocks)) return continue_or_allocate(&Trace::final_residual_, rows);
+        return continue_or_allocate(before ? &layer_before(l).resid_pre : nullptr, 0, rows,
+                                    width(config.d_model));
     }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
 
@@ -119,7 +123,7 @@ struct Forward::Run {
     std::unique_ptr<Run> encoder;  // while it runs
     std::shared_ptr<const Trace> before;
     ReusedRows kept;
-    Index room = 0;                       // tokens
+    Index capacity = 0;                   // tokens
     std::vector<std::int32_t> positions;  // of all tokens: their rows in the table
     RotaryTables rotary;                  // of the tokens that are not kept
     Bias bias;                            // of the text's distances, if the network has such

@@ -48,7 +48,7 @@ struct Generator::State {
     std::vector<Tensor> cross_keys, cross_values;  // per layer, of the encoder's text, if there is one
 
     std::shared_ptr<const Trace> changed;  // a run that is not the model's own; null: it is
-    std::optional<Forward> continued;      // while it runs
+    std::optional<ForwardPass> continued;  // while it runs
 
     Index position;
     std::size_t layers_done = 0;
@@ -78,10 +78,10 @@ bool Generator::State::continue_run() {
     if (!continued) {
         // That the context is not full is what a run could fail for.
         auto begun = changed->encoder()
-                         ? Forward::start(
+                         ? ForwardPass::start(
                                changed, {changed->encoder()->ids().begin(), changed->encoder()->ids().end()},
                                operations_per_slice, ids)
-                         : Forward::start(changed, ids, operations_per_slice);
+                         : ForwardPass::start(changed, ids, operations_per_slice);
         if (!begun) return false;
         continued = *std::move(begun);
     }

@@ -51,7 +51,7 @@ class Sampler {
 
 class Generator {
   public:
-    // Takes the prompt. Fails as Forward::start does, if a sampling parameter is out of range, and if the model reads in
+    // Takes the prompt. Fails as ForwardPass::start does, if a sampling parameter is out of range, and if the model reads in
     // both directions, for then each token would change those before it. An encoder–decoder goes on with what its
     // decoder reads.
     static Result<Generator> start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,

@@ -121,7 +121,7 @@ class Trace {
     std::int64_t memory_bytes() const;
 
   private:
-    friend class Forward;
+    friend class ForwardPass;
     Trace() = default;
     std::shared_ptr<const Model> model_;
     const Network* network_ = nullptr;

@@ -27,7 +27,7 @@ bool AblationEffects::step() {
     if (effects_.size() == variants_.size()) return false;
     if (!running_) {
         // It was checked that it starts.
-        auto begun = Forward::start_with(variants_[effects_.size()], trace_, slice_operations_);
+        auto begun = ForwardPass::start_with(variants_[effects_.size()], trace_, slice_operations_);
         if (begun)
             running_ = *std::move(begun);
         else

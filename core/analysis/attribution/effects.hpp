@@ -38,7 +38,7 @@ class AblationEffects {
     LogitLoss target_;
     std::vector<Variant> variants_;
     double slice_operations_, value_;
-    std::optional<Forward> running_;
+    std::optional<ForwardPass> running_;
     std::vector<double> effects_;
 };
 

@@ -47,7 +47,7 @@ class RepeatedTokens {
     std::shared_ptr<const Model> model_;
     Index period_ = 0, sequences_ = 0, first_id_ = 0;
     Random random_{0};
-    std::optional<Forward> forward_;
+    std::optional<ForwardPass> forward_;
     std::shared_ptr<const Trace> trace_;
     Index sequence_ = 0, next_ = 0;  // the head measured next, of attentions · heads
     RepeatedTokenTable scores_;

@@ -203,7 +203,7 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                     if (operation == Operation::add || operation == Operation::set) each.edit.values = {1.0f};
                     if (operation == Operation::mean_of_texts || operation == Operation::patch)
                         each.from = {other};
-                    auto forward = Forward::start_with({each}, trace);
+                    auto forward = ForwardPass::start_with({each}, trace);
                     if (!forward) {
                         CHECK(site == Site::mask);  // is only switched
                         continue;

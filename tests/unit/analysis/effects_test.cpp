@@ -58,7 +58,7 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         for (const double effect : all_of(AblationEffects::start(
                  trace, seven_over_three, without_heads(*trace, Operation::patch, {trace}), in_one_go)))
             CHECK(effect == 0);
-        const auto changed = Forward::start_with(variants.front(), trace)->finish();
+        const auto changed = ForwardPass::start_with(variants.front(), trace)->finish();
         REQUIRE(changed);
         CHECK(std::abs(target_of(**changed) - target_of(*trace) - effects.front()) < 1e-12);
         const auto twice =
@@ -125,7 +125,7 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
                 set.from.clear();
                 set.edit.operation = Operation::set;
                 set.edit.values.assign(there.row(token), there.row(token) + there.cols);
-                const auto changed = Forward::start_with({set}, trace)->finish();
+                const auto changed = ForwardPass::start_with({set}, trace)->finish();
                 REQUIRE(changed);
                 CHECK(std::abs(target_of(**changed) - target_of(*trace) - effects[i]) < 1e-12);
             }
@@ -147,7 +147,7 @@ TEST_CASE("effects that cannot be computed are refused in one sentence", "[analy
                ContainsSubstring("no head 2"));
     CHECK_THAT(LastEdgeEffects::start(trace, {.raise = 1, .over = {}, .row = 2}, {0, 0}).error().message,
                ContainsSubstring("changes no logits before it"));
-    const auto changed = Forward::start_with({{.attention = 0}}, trace)->finish();
+    const auto changed = ForwardPass::start_with({{.attention = 0}}, trace)->finish();
     REQUIRE(changed);
     CHECK_THAT(LastEdgeEffects::start(*changed, seven_over_three, {0, 0}).error().message,
                ContainsSubstring("was changed"));
@@ -171,8 +171,8 @@ TEST_CASE("a token taken out is one that the model's own mask hides, in every fa
                                                       [](const Block& each) { return each.window > 0; });
             if (windowed) continue;
             const Mask hidden = mask_of(model->network().blocks.front()) & Mask::painted({1, 1, 8, others});
-            auto forward = Forward::start_under(hidden, model, {trace->ids().begin(), trace->ids().end()},
-                                                trace->kernels());
+            auto forward = ForwardPass::start_under(hidden, model, {trace->ids().begin(), trace->ids().end()},
+                                                    trace->kernels());
             REQUIRE(forward);
             const auto without = forward->finish();
             REQUIRE(without);

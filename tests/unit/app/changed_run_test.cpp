@@ -39,7 +39,7 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
             change(Site::resid_mid, Operation::scale, {3});
             change(Site::mlp_output, Operation::add, {-1});
             change(Site::resid_post, Operation::scale, {0.25f});
-            auto forward = Forward::start_with(changes, *trace);
+            auto forward = ForwardPass::start_with(changes, *trace);
             REQUIRE(forward);
             const auto changed = forward->finish();
             REQUIRE(changed);

@@ -50,7 +50,7 @@ std::vector<float> logits_under(const ChangedVisit& opened, std::vector<Interven
                                 const std::vector<std::int32_t>& of) {
     const auto run = run_forward(opened.model, of);
     REQUIRE(run);
-    auto changed = Forward::start_with(interventions, *run);
+    auto changed = ForwardPass::start_with(interventions, *run);
     REQUIRE(changed);
     const auto trace = changed->finish();
     REQUIRE(trace);

@@ -152,7 +152,7 @@ TEST_CASE("heads give way to their mean over many texts, in the run and one by o
                     sum += static_cast<double>(trace->attention(0).record().output().heads().head(1)(row, c));
             means.push_back(static_cast<float>(sum / 10));
         }
-        auto forward = Forward::start_with(
+        auto forward = ForwardPass::start_with(
             {{.attention = 0, .edit = {.head = 1, .operation = Operation::set, .values = means}}}, unchanged);
         REQUIRE(forward);
         const auto by_hand = *forward->finish();

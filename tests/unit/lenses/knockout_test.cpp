@@ -59,7 +59,7 @@ double target_by_hand(const Trace& trace, const LogitLoss& loss) {
 }
 // How far the target is above its value after an intervention, by a run of its own.
 double moved_by_hand(const KnockoutTarget& target, const Intervention& change) {
-    auto forward = Forward::start_with({change}, target.trace);
+    auto forward = ForwardPass::start_with({change}, target.trace);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);
     return target_by_hand(**forward->finish(), target.loss) - target_by_hand(*target.trace, target.loss);

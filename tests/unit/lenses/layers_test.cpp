@@ -296,7 +296,7 @@ TEST_CASE(
             std::vector<Intervention> hidden;
             for (Index attention = 0; attention < trace.attentions(); ++attention)
                 hidden.push_back({.attention = attention, .site = Site::mask, .edit = {.columns = {at}}});
-            auto forward = Forward::start_with(hidden, sentence_in(screen.visit).run()->run);
+            auto forward = ForwardPass::start_with(hidden, sentence_in(screen.visit).run()->run);
             REQUIRE(forward);
             const double fall = logit(trace) - logit(**forward->finish());
             const double measured = lens.measured(TokenMeasure::exact)->own[static_cast<std::size_t>(at)];

@@ -167,12 +167,12 @@ TEST_CASE("a run that somebody changed, and one that is too long, is not repeate
     const auto model = small_model(small_families.front());
     const auto trace = run_text(model, {1, 2, 3, 4});
     REQUIRE(trace);
-    auto changed = Forward::start_with(
+    auto changed = ForwardPass::start_with(
         {head_output({0, 0}, 1, std::vector<float>(static_cast<std::size_t>(model->config().head_dim)))},
         *trace);
     REQUIRE(changed);
     CHECK_FALSE(DoubleRun::repeats(**changed->finish()));
-    auto masked = Forward::start_under(Mask::everything(), model, {1, 2, 3, 4});
+    auto masked = ForwardPass::start_under(Mask::everything(), model, {1, 2, 3, 4});
     REQUIRE(masked);
     CHECK_FALSE(DoubleRun::repeats(**masked->finish()));
 }

@@ -94,7 +94,7 @@ TEST_CASE("a model in 8 bits computes what its rounded numbers say, to the last 
         CHECK(logits_of(**a) == logits_of(**b));
         const auto part = run_forward(*eight, {short_text.begin(), short_text.end() - 1});
         REQUIRE(part);
-        auto continued = Forward::start(*part, short_text);
+        auto continued = ForwardPass::start(*part, short_text);
         REQUIRE(continued);
         const auto whole = continued->finish();
         REQUIRE(whole);

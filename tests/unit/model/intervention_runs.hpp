@@ -24,7 +24,7 @@ inline std::shared_ptr<const Trace> run_of_text(const std::shared_ptr<const Mode
 inline std::shared_ptr<const Trace> run_with(const std::vector<Intervention>& interventions,
                                              const std::shared_ptr<const Trace>& before,
                                              double slice = operations_of_a_frame) {
-    auto forward = Forward::start_with(interventions, before, slice);
+    auto forward = ForwardPass::start_with(interventions, before, slice);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);
     auto trace = forward->finish();

@@ -161,13 +161,13 @@ TEST_CASE("a query that was shown a key behind it sees it when the text goes on"
     std::vector<std::int32_t> text = changed_ids;
     for (const std::int32_t id : {4, 4}) {
         text.push_back(id);
-        check_same(**Forward::start(changed, text)->finish(),
+        check_same(**ForwardPass::start(changed, text)->finish(),
                    *run_with(changed->interventions(), run_of_text(model, text)));
     }
     const std::vector<std::int32_t> shorter(changed_ids.begin(), changed_ids.begin() + 4);
-    const auto cut = *Forward::start(changed, shorter)->finish();
+    const auto cut = *ForwardPass::start(changed, shorter)->finish();
     check_same(*cut, *run_of_text(model, shorter));
-    check_same(**Forward::start(cut, text)->finish(),
+    check_same(**ForwardPass::start(cut, text)->finish(),
                *run_with(changed->interventions(), run_of_text(model, text)));
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("interventions that a run cannot take are refused in one sentence", "[
     const auto trace = run_of_text(model), shorter = run_of_text(model, {1, 2, 3});
     const auto other = run_of_text(small_model(small_families.front()));
     const auto refused = [&](Intervention each) {
-        const auto forward = Forward::start_with({std::move(each)}, trace);
+        const auto forward = ForwardPass::start_with({std::move(each)}, trace);
         REQUIRE(!forward);
         return forward.error().message;
     };
