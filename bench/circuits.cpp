@@ -1,5 +1,5 @@
-// Measures what circuits over a vocabulary cost: a tile of their maps next to a tile of the scores of a run, which has as
-// many cells of as many products.
+// Measures what circuits over a vocabulary cost: a tile of their maps next to a tile of the scores of a run,
+// which has as many cells of as many products.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a table for
-// bench/results/effects.md.
+// Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a
+// table for bench/results/effects.md.
 #include "analysis/attribution/effects.hpp"
 
 #include <algorithm>

@@ -35,7 +35,8 @@ Case gguf(std::string_view kind, bool token) {
         const Index end = std::ssize(data->ids_so_far);
         std::ranges::copy(data->trace->logits({end - 1, end}).values(), data->logits.data());
     };
-    // A token more, of the text once again, so that all contestants read the same; after some, the text is as short as it was.
+    // A token more, of the text once again, so that all contestants read the same; after some, the text is as
+    // short as it was.
     const auto go_on = [=](const Kernels& kernels) {
         if (!data->trace || std::ssize(data->ids_so_far) == most) {
             read(kernels);

@@ -113,7 +113,7 @@ const Eviction* CachedDecoding::eviction(Index layer, Index kv_head) const {
 }
 
 float CachedDecoding::progress() const {
-    // Of the tokens at work, the layers that are done.
+    // Counts the layers that are done of the tokens at work.
     const Index waiting = std::max<Index>(at_once_.end - decoded().end, 0);
     const float begun = static_cast<float>(waiting * layer_) / static_cast<float>(std::ssize(layers_));
     return (static_cast<float>(decoded().size()) + begun) / static_cast<float>(tokens() - prompt_);

@@ -12,8 +12,8 @@ namespace {
 
 using Tokens = std::span<const std::int32_t>;
 
-// Returns the positions of a longest common subsequence (Wagner & Fischer 1974). If there are several, it takes the
-// earliest tokens of `first`.
+// Returns the positions of a longest common subsequence (Wagner & Fischer 1974). If there are several, it
+// takes the earliest tokens of `first`.
 std::vector<TokenPair> common_subsequence(Tokens first, Tokens second) {
     const std::size_t rows = first.size(), cols = second.size();
     // longest[i, j] belongs to first[i …] and second[j …].

@@ -1,5 +1,5 @@
-// The stages of an attention computation, from the inputs to the output, and the other numbers of a run: one enum, and
-// one table of their names.
+// The stages of an attention computation, from the inputs to the output, and the other numbers of a run: one
+// enum, and one table of their names.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace attn {
 
-// Record (attention/record.hpp) has the formulas of raw … output; a projected contribution is w · ‖V[g,j] W_O‖.
+// Record (attention/record.hpp) has the formulas of raw … output; a projected contribution is w · ‖V[g,j]
+// W_O‖.
 enum class Stage {
     x,    // [n, d_model]
     w_q,  // [d_model, d_k]
@@ -70,12 +71,13 @@ enum class Stage {
     b_q,     // [1, d_k], of one head, as b_k and b_v
     b_k,
     b_v,
-    b_o,        // [1, d_model]
-    b_gate,     // [1, d_ff]
-    b_up,       // [1, d_ff]
-    b_down,     // [1, d_model]
-    b_head,     // [1, vocabulary]
-    norm_gain,  // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects)
+    b_o,     // [1, d_model]
+    b_gate,  // [1, d_ff]
+    b_up,    // [1, d_ff]
+    b_down,  // [1, d_model]
+    b_head,  // [1, vocabulary]
+    // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects).
+    norm_gain,
     norm_bias,   // [9, width]
     w_token,     // [vocabulary, d_model], the rows that embeddings are
     w_segment,   // [segments, d_model]
@@ -91,7 +93,7 @@ enum class Stage {
     loss,         // [steps, 1]
     curve,        // [steps, scores], of one head
 
-    // Of a map of a stage of pairs, which is the number of the column (stage_of_pairs).
+    // Sums over a map of a stage of pairs, whose number is the column (stage_of_pairs).
     row_entropy,   // [n_q, stages], −Σ w ln w of its weights
     row_total,     // [n_q, stages]
     column_total,  // [n_k, stages]
@@ -104,9 +106,9 @@ inline constexpr int stage_count = static_cast<int>(Stage::lens) + 1;
 struct StageInfo {
     Stage stage;
     std::string_view key;     // in links, and in the names of files
-    std::string_view symbol;  // as a formula has it: "Weights"
+    std::string_view symbol;  // in a formula: "Weights"
     const char* label;        // on a button
-    const char* title;        // of its values, beside a colour bar
+    const char* title;        // names its values beside a colour bar
 };
 inline constexpr std::array<StageInfo, stage_count> stage_table{{
     {Stage::x, "X", "X", "X", "token"},

@@ -22,8 +22,8 @@ constexpr std::string_view blanks = " \t";
 
 Error bad_table(std::string what) { return Error{"this table " + std::move(what)}; }
 
-// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever separates
-// the fields, and closes at the next quote that is not doubled.
+// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever
+// separates the fields, and closes at the next quote that is not doubled.
 class Quotes {
   public:
     // Takes the characters one by one, in order.

@@ -27,8 +27,8 @@ std::string stem(std::string_view name) {
 
 Error in_file(const std::string& name, const Error& error) { return Error{name + ": " + error.message}; }
 
-// Picks the most telling name. numpy.savez calls unnamed arrays arr_0, arr_1, …, and some people name arrays by their
-// layer alone; then the archive's name tells what they are.
+// Picks the most telling name. numpy.savez calls unnamed arrays arr_0, arr_1, …, and some people name arrays
+// by their layer alone; then the archive's name tells what they are.
 std::string best_name(const std::string& file, const std::string& name, bool alone) {
     const bool unnamed = name.starts_with("arr_");
     if (unnamed && alone) return stem(file);

@@ -135,7 +135,7 @@ constexpr std::array other_methods{Method{9, "Deflate64"}, Method{12, "bzip2"}, 
 struct Listed {
     ZipEntry entry;
     std::uint64_t method = 0, packed_size = 0;
-    std::uint64_t begin = 0, end = 0;  // of its local header; of its data
+    std::uint64_t begin = 0, end = 0;  // where its local header begins, and its data ends
 };
 
 // Reads the directory's entry at `at`, and moves `at` behind it.

@@ -86,7 +86,7 @@ class Assembly {
     }
 
     const FamilyRules& rules_;
-    std::span<const WeightRule> weights_;  // of one stack
+    std::span<const WeightRule> weights_;  // one stack's
     const Model& model_;
 };
 

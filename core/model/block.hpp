@@ -1,5 +1,5 @@
-// The arithmetic of one block, shared by whole runs, by one token at a time and by training. Every function treats each
-// row on its own, so callers may give it any rows.
+// The arithmetic of one block, shared by whole runs, by one token at a time and by training. Every function
+// treats each row on its own, so callers may give it any rows.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ RotaryRows rows(const RotaryTable& table, Range tokens);
 void fill_rotary(std::span<const double> frequencies, Index first, MatrixView<float> cosine,
                  MatrixView<float> sine);
 
-// Cosines and sines of a run, which has as many tables as its network has ways to turn. Some positions are left out at
-// the beginning.
+// Cosines and sines of a run, which has as many tables as its network has ways to turn. Some positions are
+// left out at the beginning.
 class RotaryTables {
   public:
     RotaryTables() = default;
     RotaryTables(const Network& network, Range positions);
     // The rows of these positions, of a text of so many tokens.
     void fill(const Network& network, Range positions, Index text);
-    // Of one that turns nothing, no rows.
+    // No rows for a sublayer without rotary positions.
     RotaryRows of(const AttentionSublayer& half, Range positions) const;
     void negate_sines();  // so that they turn back
 
@@ -73,7 +73,7 @@ struct QkvRows {
     HeadsView<float> k;  // [kv_heads, rows, head_dim]
     HeadsView<float> v;  // [kv_heads, rows, head_dim]
 };
-// Of all heads side by side: Q, then K, then V.
+// All heads lie side by side: Q, then K, then V.
 QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads);
 // Q and K, in place.
 void apply_rope(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary);
@@ -86,8 +86,8 @@ struct EmbeddingRows {
     MatrixView<float> sum;  // before its norm
     MatrixView<float> residual;
 };
-// The rows of the position embedding that the tokens of a text have, counted on from first_position. RoBERTa counts
-// no padding, whose row is that of its id (transformers' create_position_ids_from_input_ids).
+// The rows of the position embedding that the tokens of a text have, counted on from first_position. RoBERTa
+// counts no padding, whose row is that of its id (transformers' create_position_ids_from_input_ids).
 std::vector<std::int32_t> position_rows(const Network& network, std::span<const std::int32_t> ids);
 // `segments` are as many as the ids, or none: all 0. `positions` are as many, too: their position_rows.
 void embed(const Kernels& kernels, const Network& network, std::span<const std::int32_t> ids,
@@ -101,10 +101,10 @@ void pre_norm(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatr
 // Q, K and V of all heads side by side, as the matrices give them.
 void project_side_by_side(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                           MatrixView<float> out);
-// From normalised rows [rows, d_model]; Q and K are normalised, if the block does that, and turned.
+// Takes normalised rows [rows, d_model]; Q and K are normalised, if the block does that, and rotated.
 void project_qkv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                  const RotaryRows& rotary, const QkvRows& out);
-// Of cross-attention: Q from the decoder's rows, K and V from the encoder's.
+// In cross-attention: Q from the decoder's rows, K and V from the encoder's.
 void project_cross_q(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                      const HeadsView<float>& q);
 void project_cross_kv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix encoded,
@@ -125,9 +125,9 @@ void merge_heads(const Kernels& kernels, const AttentionSublayer& half, ConstHea
 void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix normalised,
                 MatrixView<float> hidden);
 
-// What a half of a block leaves, [rows, d_model]: to = residual + output, with the norms that come behind the output or
-// the sum. What a norm reads or gives on the way goes to `between`, which may be empty where there is none. `to` may be
-// the residual.
+// What a half of a block leaves, [rows, d_model]: to = residual + output, with the norms that come behind the
+// output or the sum. What a norm reads or gives on the way goes to `between`, which may be empty where there
+// is none. `to` may be the residual.
 struct SublayerNorms {
     const std::optional<Norm>& post_sublayer_norm;
     const std::optional<Norm>& post_residual_norm;

@@ -73,7 +73,8 @@ constexpr std::array falcon_weights{
 };
 constexpr std::array<std::string_view, 1> falcon_buffers{"h.*.self_attention.rotary_emb.inv_freq"};
 
-// OPT (arXiv 2205.01068); the one of 350 million parameters has its norms after each half and a narrower embedding.
+// OPT (arXiv 2205.01068); the one of 350 million parameters has its norms after each half and a narrower
+// embedding.
 constexpr std::array opt_weights{
     WeightRule{Part::token_embedding, "embed_tokens"},
     WeightRule{Part::project_in, "project_in", never, with_projections},

@@ -1,5 +1,5 @@
-// A run of a model once more, in double precision: what its numbers are without the roundings of f32. The weights are
-// those of the files, and every step is the plain loop over them.
+// A run of a model once more, in double precision: what its numbers are without the roundings of f32. The
+// weights are those of the files, and every step is the plain loop over them.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ struct SublayerNorms;
 
 class DoubleRun {
   public:
-    // Whether a run can be repeated so: nobody has changed it or its mask, and it is short enough for its model's size.
+    // Whether a run can be repeated so: nobody has changed it or its mask, and it is short enough for its
+    // model's size.
     static bool repeats(const Trace& run);
     explicit DoubleRun(std::shared_ptr<const Trace> run);
     DoubleRun(const DoubleRun&) = delete;
@@ -31,8 +32,8 @@ class DoubleRun {
     const std::shared_ptr<const Trace>& run() const { return run_; }
 
     static bool has(Stage stage);  // whether value() knows such numbers
-    // A number of the run, where its Trace has it: of an attention by its number, and of one of its heads where the stage is
-    // a head's. Nothing where the run has no such number. Only when it is done.
+    // A number of the run, where its Trace has it: of an attention by its number, and of one of its heads
+    // where the stage is a head's. Nothing where the run has no such number. Only when it is done.
     std::optional<double> value(Index attention, Stage stage, Index head, Index row, Index col) const;
     // The softmax of a row's logits at a token of the vocabulary.
     double probability(Index row, Index token) const;
@@ -55,7 +56,7 @@ class DoubleRun {
     struct Op {
         std::function<void(Range)> work;
         Index units;
-        double operations;  // of a unit
+        double operations;  // operations of one unit
     };
 
     void plan(Index units, double operations, std::function<void(Range)> work);
@@ -94,7 +95,7 @@ class DoubleRun {
         Index row = -1;
         double value = 0;
     };
-    mutable LogSum log_sum_;  // of the logits of the row asked for last
+    mutable LogSum log_sum_;  // the row whose logits were asked for last
 };
 
 }  // namespace attn

@@ -13,7 +13,8 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 std::size_t size_of(const TensorEntry& entry) { return static_cast<std::size_t>(entry.end - entry.begin); }
 
-// What becomes Q8_0: matrices of floats whose rows are whole blocks. Everything else is small, or is refused later.
+// What becomes Q8_0: matrices of floats whose rows are whole blocks. Everything else is small, or is refused
+// later.
 bool fits_blocks(const TensorEntry& entry, bool transposed) {
     const bool floats = entry.dtype == DType::f32 || entry.dtype == DType::f16 || entry.dtype == DType::bf16;
     return floats && size_of(entry) > 0 && entry.shape.size() == 2 &&

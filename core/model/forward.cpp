@@ -14,7 +14,7 @@ ForwardPass::~ForwardPass() = default;
 
 namespace {
 
-// Of one text; `whose` is before its tokens: "decoder ".
+// Checks one text; `whose` stands before "tokens" in messages: "decoder ".
 Status check_ids(const ModelConfig& config, std::span<const std::int32_t> ids, const std::string& whose) {
     if (std::ssize(ids) > config.context)
         return Error{std::to_string(ids.size()) + " " + whose + "tokens are more than the context of " +

@@ -12,11 +12,11 @@
 
 namespace attn {
 
-// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows:
-// the MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more
-// memory at least, and for 1,024 tokens 7 % more time.
+// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a
+// Trace shows: the MLP is activated within its product. To keep it unactivated as well, as training does,
+// takes a quarter more memory at least, and for 1,024 tokens 7 % more time.
 struct ForwardPass::Run {
-    // Of one stack of layers.
+    // Runs one stack of layers.
     Run(Given given, const Network& network);
     // A decoder's, after what an encoder ran, or runs first.
     struct Encoded {
@@ -30,7 +30,7 @@ struct ForwardPass::Run {
         Index layer = 0;
         Range tokens;
         double operations = 0;
-        bool cross = false;  // of the layer's attentions
+        bool cross = false;  // which of the layer's attentions
     };
 
     // Cuts work on these tokens, at so many operations each, into slices of about slice_operations.
@@ -124,10 +124,10 @@ struct ForwardPass::Run {
     std::shared_ptr<const Trace> before;
     ReusedRows kept;
     Index capacity = 0;                   // tokens
-    std::vector<std::int32_t> positions;  // of all tokens: their rows in the table
-    RotaryTables rotary;                  // of the tokens that are not kept
-    Bias bias;                            // of the text's distances, if the network has such
-    // Of the attention that is being computed, until its AttentionTrace holds them.
+    std::vector<std::int32_t> positions;  // the rows of all tokens in the table
+    RotaryTables rotary;                  // for the tokens that are not kept
+    Bias bias;                            // for the text's distances, if the network has such
+    // The attention that is being computed, until its AttentionTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
     std::vector<Slice> slices;

@@ -6,7 +6,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index operations_per_angle = 200;  // that a sine and a cosine take as long as
+constexpr Index operations_per_angle = 200;  // the cost of a sine and a cosine
 
 // A run that was continued once has room for so many tokens, so that the next ones need not copy it.
 Index capacity_for(Index tokens, Index context) {

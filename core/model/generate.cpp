@@ -76,7 +76,7 @@ void Generator::State::take_logits(const Trace& run) {
 
 bool Generator::State::continue_run() {
     if (!continued) {
-        // That the context is not full is what a run could fail for.
+        // The only way this can fail is a full context.
         auto begun = changed->encoder()
                          ? ForwardPass::start(
                                changed, {changed->encoder()->ids().begin(), changed->encoder()->ids().end()},
@@ -108,7 +108,8 @@ void Generator::State::take_cache(const Trace& run) {
 }
 
 void Generator::State::run_again() {
-    // It was checked when the generator was started that the model can run, and step() that the context is not full.
+    // It was checked when the generator was started that the model can run, and step() that the context is
+    // not full.
     const auto run = run_forward(model, ids, *kernels);
     if (!run) return;
     take_cache(**run);

@@ -1,5 +1,5 @@
-// What llama.cpp's converter calls the tensors of its architectures. It turns every matrix to [out, in], adds the 1 to
-// Gemma's norms, and puts the rows of llama's Q and K where llama.cpp's rotation wants them.
+// What llama.cpp's converter calls the tensors of its architectures. It turns every matrix to [out, in], adds
+// the 1 to Gemma's norms, and puts the rows of llama's Q and K where llama.cpp's rotation wants them.
 #include <algorithm>
 #include <array>
 

@@ -161,7 +161,7 @@ void name_all(std::vector<Index>& places, Index count) {
     if (places.empty()) places = all_of(count);
 }
 
-// Of the columns of one head over the tokens of some runs.
+// The mean of one head's columns over the tokens of some runs.
 std::vector<float> mean_of(std::span<const ConstHeads> runs, Index head, std::span<const Index> columns) {
     std::vector<double> sums(columns.size());
     Index count = 0;
@@ -176,7 +176,7 @@ std::vector<float> mean_of(std::span<const ConstHeads> runs, Index head, std::sp
     return means;
 }
 
-// Of one head of a site of vectors.
+// The edit of one head, with its values, at a site of vectors.
 Edit with_values(const Intervention& each, Edit edit, Index head, const Trace& before) {
     if (edit.operation == Operation::patch) {
         const ConstMatrix from = numbers_at(*each.from.front(), each.attention, each.site).head(head);
@@ -267,7 +267,7 @@ Result<std::vector<Intervention>> resolved(const std::vector<Intervention>& inte
         const bool takes = takes_numbers(edit.operation), cells = is_of_cells(each.site),
                    from_rows = edit.operation == Operation::patch ||
                                (cells && edit.operation == Operation::mean_of_texts);
-        // A row of scores or weights has its own mean. Of the keys, a query is shown those that there are.
+        // A row of scores or weights has its own mean. A query can be shown only keys that exist.
         if (edit.values.size() > 1 || (takes && !(cells && edit.operation == Operation::mean)) ||
             may_look_ahead(each))
             name_all(edit.columns, extent.columns);

@@ -1,5 +1,5 @@
-// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives have rotary positions, norms without a mean, a gated
-// MLP, several query heads per key/value head, and matrices stored as [out, in].
+// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives have rotary positions, norms without a
+// mean, a gated MLP, several query heads per key/value head, and matrices stored as [out, in].
 #include <array>
 
 #include "model/conditions.hpp"
@@ -9,8 +9,8 @@ namespace attn {
 
 namespace {
 
-// Also Mistral and Qwen2; Qwen3 (arXiv 2505.09388) normalises each head's q and k; Gemma (arXiv 2403.08295) has norms that
-// multiply by 1 + weight.
+// Also Mistral and Qwen2; Qwen3 (arXiv 2505.09388) normalises each head's q and k; Gemma (arXiv 2403.08295)
+// has norms that multiply by 1 + weight.
 constexpr std::array llama_weights{
     WeightRule{Part::token_embedding, "embed_tokens"},
     WeightRule{Part::attention_norm, "layers.*.input_layernorm"},

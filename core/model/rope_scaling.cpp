@@ -21,7 +21,7 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
     const auto d = static_cast<double>(head_dim);
     // A single pair turns by 1 radian, whatever the base is.
     if (scaling.kind == Kind::ntk && head_dim > 2) base *= std::pow(scaling.factor, d / (d - 2));
-    double first = 0, last = 0;  // of the pairs that YaRN mixes
+    double first = 0, last = 0;  // the pairs that YaRN mixes
     if (scaling.kind == Kind::yarn) {
         const auto at = [&](double rotations) {
             return pair_of_rotations(rotations, head_dim, base, scaling.original_context);

@@ -129,7 +129,7 @@ void ResidualRows::add_heads(const AttentionSublayer& half, const Tensor& heads,
                  residual_.matrix());
 }
 
-// As the run's Record has it, of other queries.
+// Attends like the run's Record, with other queries.
 Tensor ResidualRows::attend_changed(std::size_t layer, const Tensor& q) const {
     const Record& record = run_->layers()[layer].cross->attention;
     const Range own{first_, first_ + q.dim(1)};

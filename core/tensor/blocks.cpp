@@ -16,8 +16,8 @@ float half_at(Bytes8 p) { return f16_to_f32(little_endian_at<std::uint16_t>(p));
 
 std::int8_t small(int value) { return static_cast<std::int8_t>(value); }
 
-// Blocks of 32: the low nibbles are the first 16 elements, the high ones the others. `high` has a fifth bit of each
-// element, from bit 0 on; null: there is none.
+// Blocks of 32: the low nibbles are the first 16 elements, the high ones the others. `high` has a fifth bit
+// of each element, from bit 0 on; null: there is none.
 void nibbles(WeightBlock& block, Bytes8 low, Bytes8 high, int less) {
     const auto fifth = high ? little_endian_at<std::uint32_t>(high) : 0;
     for (std::size_t i = 0; i < 16; ++i) {

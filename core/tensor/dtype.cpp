@@ -100,7 +100,8 @@ std::string_view name(DType dtype) {
 float f16_to_f32(std::uint16_t bits) {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
-    // Read as f32, the bits have an exponent that is 112 too low; the factor also makes subnormals come out right.
+    // Read as f32, the bits have an exponent that is 112 too low; the factor also makes subnormals come out
+    // right.
     const std::uint32_t scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     const std::uint32_t inf_or_nan = magnitude >= (0x7c00u << 13) ? 0x7f800000u : 0u;
     return std::bit_cast<float>(sign | scaled | inf_or_nan);

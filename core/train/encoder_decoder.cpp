@@ -9,7 +9,7 @@
 
 namespace attn {
 
-// Of one half of a block; rows are the tokens of all sequences.
+// One half of a block; rows are the tokens of all sequences.
 struct EncoderDecoder::HalfRows {
     Tensor resid_pre, input;      // [n, d]
     Tensor q, attended;           // [n, heads · head_dim], the heads side by side

@@ -6,7 +6,7 @@
 
 namespace attn {
 
-// Of one layer; rows are the sequence's tokens.
+// One layer; rows are the sequence's tokens.
 struct TrainedNetwork::LayerActivations {
     Tensor resid_pre, attention_input;  // [n, d]
     Tensor qkv;                         // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
@@ -25,7 +25,7 @@ struct TrainedNetwork::Activations {
     Tensor residual, normalised;  // [n, d]: what the last block gives; what the head reads
     Tensor branch;                // [n, d], of a block's half: its output, or gradients of its input
     Tensor d_residual, d_branch;  // [n, d]
-    Tensor d_qkv, d_attended, d_hidden, d_gate;  // as above, of the layer at work
+    Tensor d_qkv, d_attended, d_hidden, d_gate;  // gradients of the above in the layer at work
     Tensor logits;                               // [n, vocabulary], then their gradient
     RotaryTable rotary, rotary_back;             // [n, pairs]; back: with the sine negated
     std::vector<float> losses;                   // [n]
@@ -40,7 +40,8 @@ Index offset_of(const Model& model, const ParameterLayout& layout, const WeightV
     return layout.find(found->name)->offset;
 }
 
-// Sites of dropout: the two halves of each layer, and the embedding, as the second half of a layer before them.
+// Sites of dropout: the two halves of each layer, and the embedding, as the second half of a layer before
+// them.
 std::uint64_t site(Index layer, int half) { return static_cast<std::uint64_t>(2 * layer + half); }
 const std::uint64_t embedding_site = site(-1, 1);
 
@@ -166,9 +167,9 @@ void TrainedNetwork::forward(std::span<const float> parameters, std::span<const 
     apply(*kernels_.forward, head_.view(parameters), normalised, first_rows(kept.logits, n));
 }
 
-// This is not the walk of model/forward.cpp, because the backward pass reads other things than a person: up and gate
-// before they are activated, and heads side by side, as the matrices that follow take them. To lay heads one after the
-// other, as a Trace holds them, makes a step 2 to 3 % longer.
+// This is not the walk of model/forward.cpp, because the backward pass reads other things than a person: up
+// and gate before they are activated, and heads side by side, as the matrices that follow take them. To lay
+// heads one after the other, as a Trace holds them, makes a step 2 to 3 % longer.
 void TrainedNetwork::forward(const Block& block, std::span<const float> parameters, Index n,
                              const Dropout& dropout, Index layer, Activations& kept) const {
     const Kernels& kernels = *kernels_.forward;
@@ -215,7 +216,7 @@ std::vector<Tensor> TrainedNetwork::attention_gradients(std::span<const float> p
                                                         Activations& kept) const {
     const auto counting = std::ssize(targets) - std::ranges::count(targets, -1);
     std::vector<Tensor> d_heads(blocks_.size(), Tensor({config_.heads, std::ssize(ids), config_.head_dim}));
-    ParameterBuffer unused(parameters.size());  // of the weights' gradients
+    ParameterBuffer unused(parameters.size());  // takes the weights' gradients
     differentiate(parameters, ids, targets, 1 / static_cast<float>(std::max<std::ptrdiff_t>(counting, 1)), {},
                   kept, unused, d_heads);
     return d_heads;

@@ -226,7 +226,7 @@ void LastEdgeEffects::run_layer() {
                         rows_.residual().row(variant));
     }
     const LayerTrace& run = layer(next_layer_);
-    // Those of the tokens before, with room for each variant's own.
+    // Keys or values of the tokens before, with room for each variant's own.
     const auto with_room = [&](const Tensor& all) {
         Tensor roomy({all.dim(0), last + count, all.dim(2)});
         copy_heads(rows(all.heads(), {0, last}), roomy.heads());

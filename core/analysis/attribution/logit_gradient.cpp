@@ -85,7 +85,8 @@ void LogitGradient::plan_mlp(Index number) {
     const ModelConfig& config = trace_->model()->config();
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
     const LayerAttention of = trace_->attention(number);
-    // The hidden layer is computed again, once or with its gate, before the way back through all its matrices.
+    // The hidden layer is computed again, once or with its gate, before the way back through all its
+    // matrices.
     const Block& block = of.queries.network().blocks[static_cast<std::size_t>(of.place.layer)];
     const double products = block.experts    ? 6 * static_cast<double>(block.experts->per_token)
                             : block.mlp.gate ? 5
@@ -158,7 +159,7 @@ const Tensor* LogitGradient::attention_output(Index layer) const {
     return at.complete ? &at.attention_output : nullptr;
 }
 
-// Of all logits, those of the tokens alone are in L.
+// L has the logits of one or two tokens, so their rows of the head are enough.
 void LogitGradient::add_row_of_head(std::int32_t token, float slope, std::span<float> d_input) const {
     const Network& network = trace_->model()->network();
     const WeightView& weight = network.head.weight;

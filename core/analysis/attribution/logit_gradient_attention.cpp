@@ -79,7 +79,8 @@ void LogitGradient::attend(const Slice& slice) {
     const Tensor& given = at.heads_before.size() > 0 ? at.heads_before : at.heads;
     Tensor unchanged = record.spec().edits ? given : Tensor();
     const Tensor& d_heads = record.spec().edits ? unchanged : given;
-    // Rows whose scores or weights were changed have no weights here, and no gradient: attend_changed adds theirs.
+    // Rows whose scores or weights were changed have no weights here, and no gradient: attend_changed adds
+    // theirs.
     for (Index head = heads.begin; record.spec().edits && head < heads.end; ++head)
         for (Index query = 0; query < record.queries(); ++query) {
             if (!has_changed_cells(record, head, query)) continue;

@@ -43,7 +43,7 @@ void change_row_back(const Record& record, CellEdit::Of of, Index head, Index qu
     if (record.spec().edits)
         change_cells_back(*record.spec().edits, of, head, query, std::span<Real>(row), seen);
 }
-// Of one number of the output.
+// The loss's derivative by one number of the output.
 template <typename Real>
 Real left_of(const RowLoss& loss, Real output, Index head, Index query, Index column) {
     for (const Edit& each : loss.edits)

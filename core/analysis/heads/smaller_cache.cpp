@@ -10,7 +10,8 @@ namespace attn {
 
 namespace {
 
-// The columns of an attention's W_K and W_V: K of all heads, then V. Of a column, which head of which it is.
+// The columns of an attention's W_K and W_V: K of all heads, then V. This says which head of which a column
+// belongs to.
 struct KvColumn {
     Stage stage;
     Index head, component;
@@ -162,7 +163,8 @@ float SmallerModel::progress() const {
     return (static_cast<float>(attention_) + here) / static_cast<float>(model_->config().attentions());
 }
 
-// Q stays as it is, where its columns end with a matrix; else it is copied from the one that K and V are in, too.
+// Q stays as it is, where its columns end with a matrix; else it is copied from the one that K and V are in,
+// too.
 void SmallerModel::begin_attention() {
     const ModelConfig& config = model_->config();
     const AttentionSublayer& of = model_->network().attention(attention_);

@@ -1,6 +1,6 @@
-// Eigenvalues and eigenvectors of a symmetric matrix, A = Σ_i λ_i v_i v_iᵀ, in slices short enough for a frame. Householder
-// reflections make it tridiagonal, implicit QL steps make that diagonal (Golub & Van Loan, "Matrix Computations", 8.3;
-// the steps are those of EISPACK's tred2 and tql2).
+// Eigenvalues and eigenvectors of a symmetric matrix, A = Σ_i λ_i v_i v_iᵀ, in slices short enough for a
+// frame. Householder reflections make it tridiagonal, implicit QL steps make that diagonal (Golub & Van Loan,
+// "Matrix Computations", 8.3; the steps are those of EISPACK's tred2 and tql2).
 #pragma once
 
 #include <span>
