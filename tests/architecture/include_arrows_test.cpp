@@ -165,7 +165,7 @@ TEST_CASE("an arrow the other way is found") {
         {"web/runs/a.cpp", "\"subjects/subject.hpp\""},
         {"web/subjects/a.cpp", "\"parts/part.hpp\""},
         {"web/parts/a.cpp", "\"lenses/lens.hpp\""},
-        {"web/parts/a.cpp", "\"present/present.hpp\""},
+        {"web/present/a.cpp", "\"parts/part.hpp\""},
         {"web/present/a.cpp", "\"lenses/lens.hpp\""},
         {"web/lenses/scale/a.cpp", "\"frame/frame.hpp\""},
         {"web/lenses/scale/scale.cpp", "<imgui.h>"},
