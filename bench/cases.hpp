@@ -32,16 +32,16 @@ std::vector<Case> backward_cases();
 Case attention(std::string name, Index heads, Index kv_heads, Index n, Index d, Mask mask);
 Case linear(Index n, Index in, Index out, DType dtype, WeightView::Layout layout);
 Case exponentials(Index count);
-// Runs a model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last token. The
-// Trace with all its Records is kept.
+// Runs a model of the shape of GPT-2 small with seeded weights, from token ids to the logits of the last
+// token. The Trace with all its Records is kept.
 Case gpt2(Index tokens);
 
-// Reads 512 tokens of a GGUF file of the shape of GPT-2 small ("F16", "Q8_0", "Q4_K_M"), or computes one token more after
-// those; to the logits of the last token, every Record kept. Its operations are not counted.
+// Reads 512 tokens of a GGUF file of the shape of GPT-2 small ("F16", "Q8_0", "Q4_K_M"), or computes one
+// token more after those; to the logits of the last token, every Record kept. Its operations are not counted.
 Case gguf(std::string_view kind, bool token);
 
-// Does one training step, including AdamW, of a GPT-2 of 1.9 M parameters on 12 sequences of 256 tokens. Its output
-// is the loss of the first step.
+// Does one training step, including AdamW, of a GPT-2 of 1.9 M parameters on 12 sequences of 256 tokens. Its
+// output is the loss of the first step.
 Case training();
 
 // Counts the cells that a mask allows over n queries and n keys.

@@ -1,5 +1,5 @@
-// Two measurements over the lanes of a table that are not in the table: what a core can do at most, multiply-adds
-// between registers and nothing else; and exp.
+// Two measurements over the lanes of a table that are not in the table: what a core can do at most,
+// multiply-adds between registers and nothing else; and exp.
 #pragma once
 
 #include <string_view>
@@ -27,7 +27,8 @@ Lanes lanes_relaxed();
 Lanes lanes_avx2();
 Lanes lanes_avx512();
 
-// Unfused, a product of constants would be hoisted out of the loop; fused, V8 wants the sum as the third operand.
+// Unfused, a product of constants would be hoisted out of the loop; fused, V8 wants the sum as the third
+// operand.
 template <class V, bool fused>
 double multiply_adds(float* sink) {
     constexpr int sums = 12;          // more than latency 4 times two units, fewer than there are registers

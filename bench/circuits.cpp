@@ -1,5 +1,5 @@
-// Measures what circuits over a vocabulary cost: a tile of their maps next to a tile of the scores of a run, which has as
-// many cells of as many products.
+// Measures what circuits over a vocabulary cost: a tile of their maps next to a tile of the scores of a run,
+// which has as many cells of as many products.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -60,7 +60,7 @@ void measure(const char* name, const char* config) {
     for (int round = 0; round < 3; ++round)
         factors.push_back(milliseconds([&] { made(CircuitJob::start(model, Circuit::qk, {0, 0})); }));
     const CircuitJob job = made(CircuitJob::start(model, Circuit::qk, {0, 0}));
-    const MapPointer circuit = circuit_map(job.factors(), turn_of(model->network(), 0, 1)),
+    const MapPointer circuit = circuit_map(job.factors(), rotation_of(model->network(), 0, 1)),
                      scores = stage_map(record_of(*trace, 0), 0, Stage::raw);
     const Index end = circuit->queries();
     std::vector<double> tiles, beside, ratios;

@@ -8,8 +8,9 @@ namespace attn::bench {
 
 // Answers one request. Both are JSON objects:
 //   {"do": "list"} -> {"cases": [{"name", "kind", …sizes}]}, what can be opened
-//   {"do": "open", "case", "table", "threads", "file"} -> {"table", "operations", "inputs": [{"name", "shape",
-//       "address", "bytes"}]}; the table is part of a table's name, the fastest where there are several
+//   {"do": "open", "case", "table", "threads", "file"} -> {"table", "operations", "inputs": [{"name",
+//       "shape", "address", "bytes"}]}; the table is part of a table's name, the fastest where there are
+//       several
 //   {"do": "run", "seconds"} -> {"times": [ms]} of as many calls as fit, one at least
 //   {"do": "ceiling", "seconds"} -> {"rate"}, operations a second, 0 where the table has no ceiling
 //   {"do": "output", "file"} -> {"address", "bytes"} of the last run

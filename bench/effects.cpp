@@ -1,5 +1,5 @@
-// Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a table for
-// bench/results/effects.md.
+// Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a
+// table for bench/results/effects.md.
 #include "analysis/attribution/effects.hpp"
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void measure(const char* what, const char* config, Index tokens, double passes, 
 int main() {
     set_thread_count(1);
     const auto heads = [](const std::shared_ptr<const Trace>& trace, const LogitLoss& target) {
-        finish(Effects::start(trace, target, without_heads(*trace, Operation::zero), in_one_go));
+        finish(AblationEffects::start(trace, target, without_heads(*trace, Operation::zero), in_one_go));
     };
     const auto edges = [](const std::shared_ptr<const Trace>& trace, const LogitLoss& target) {
         finish(LastEdgeEffects::start(trace, target, {0, 0}, in_one_go));

@@ -1,5 +1,6 @@
-// Measures a forward pass of every family next to that of Llama, whose widths all have. Families differ in how much they
-// compute, so times are compared for each multiply-add. Prints a table for bench/results/families.md.
+// Measures a forward pass of every family next to that of Llama, whose widths all have. Families differ in
+// how much they compute, so times are compared for each multiply-add. Prints a table for
+// bench/results/families.md.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -64,7 +65,7 @@ const std::vector<Listed> listed{
         "d_model": 512, "d_kv": 64, "num_heads": 8, "num_layers": 2, "num_decoder_layers": 2, "d_ff": 1536})"},
 };
 
-// Of the matrices that every token goes through, and of the scores and the sums of values; two operations each.
+// Counts the matrices that every token goes through, the scores and the sums of values; two operations each.
 double operations(const Model& model) {
     const ModelConfig& config = model.config();
     const auto n = static_cast<double>(tokens);
@@ -83,14 +84,14 @@ double operations(const Model& model) {
     const auto layers = static_cast<double>(config.layers),
                decoders = static_cast<double>(config.decoder_layers);
     const double all = n * n;
-    // Of a window, each query sees as many keys; of the first queries fewer are there.
+    // Each query sees as many keys as its window has; the first queries have fewer.
     const auto seen_by = [&](Index window) {
         double keys = 0;
         for (Index query = 1; query <= tokens; ++query)
             keys += static_cast<double>(window > 0 ? std::min(query, window) : query);
         return keys;
     };
-    const double behind = seen_by(config.windows.front());  // those of every layer, or wider than the text
+    const double behind = seen_by(config.windows.front());  // for every layer, or wider than the text
     const double seen = model.network().encoder  ? layers * all + decoders * (behind + all)
                         : model.network().causal ? layers * behind
                                                  : layers * all;

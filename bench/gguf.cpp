@@ -35,14 +35,15 @@ Case gguf(std::string_view kind, bool token) {
         const Index end = std::ssize(data->ids_so_far);
         std::ranges::copy(data->trace->logits({end - 1, end}).values(), data->logits.data());
     };
-    // A token more, of the text once again, so that all contestants read the same; after some, the text is as short as it was.
+    // A token more, of the text once again, so that all contestants read the same; after some, the text is as
+    // short as it was.
     const auto go_on = [=](const Kernels& kernels) {
         if (!data->trace || std::ssize(data->ids_so_far) == most) {
             read(kernels);
             take_logits();
         }
         data->ids_so_far.push_back(data->ids[data->ids_so_far.size() - static_cast<std::size_t>(prompt)]);
-        data->trace = *Forward::start(data->trace, data->ids_so_far)->finish();
+        data->trace = *ForwardPass::start(data->trace, data->ids_so_far)->finish();
         take_logits();
     };
     const std::string name = "GPT-2 small " + std::string(kind) + (token ? ": a token" : ": 512 tokens");

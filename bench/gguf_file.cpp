@@ -27,8 +27,8 @@ void put_text(Bytes& to, std::string_view text) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-// Quantisers. They round to the nearest of evenly spaced values between the extremes of a part, which is simple and near
-// enough to what others write.
+// Quantisers. They round to the nearest of evenly spaced values between the extremes of a part, which is
+// simple and near enough to what others write.
 
 std::uint8_t nearest(float x, float least, float most) {
     return static_cast<std::uint8_t>(static_cast<int>(std::lround(std::clamp(x, least, most))));
@@ -195,8 +195,8 @@ std::vector<std::string> byte_characters() {
     return all;
 }
 
-// Texts are of the first characters, which begin no other token. These, and the others that are ASCII, make up pairs and
-// triples, so that what is generated is UTF-8. The last token is the end of a text.
+// Texts are of the first characters, which begin no other token. These, and the others that are ASCII, make
+// up pairs and triples, so that what is generated is UTF-8. The last token is the end of a text.
 constexpr std::size_t letters = 60, ascii = 94;
 
 struct Vocabulary {

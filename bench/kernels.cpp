@@ -1,5 +1,5 @@
-// Prints for each case and table: GFLOP/s, the fraction of the multiply-add ceiling, and the ratio to portable. The
-// three are measured in turn, round by round, and the fastest round counts.
+// Prints for each case and table: GFLOP/s, the fraction of the multiply-add ceiling, and the ratio to
+// portable. The three are measured in turn, round by round, and the fastest round counts.
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
-// Measures maps of one head, of any size, and of all heads: the time until the first and the last picture, the
-// longest slice, and the memory, next to one fused attention call over the same cells in the same process. Prints
-// tables for bench/results/maps.md.
+// Measures maps of one head, of any size, and of all heads: the time until the first and the last picture,
+// the longest slice, and the memory, next to one fused attention call over the same cells in the same
+// process. Prints tables for bench/results/maps.md.
 //
 // bench_maps [n]  measures one head of n tokens on one thread; without n, one of 16384 and everything else.
 

@@ -8,7 +8,7 @@
 
 namespace attn::bench {
 
-// Of a config.json that the core can read.
+// Takes a config.json that the core can read.
 std::shared_ptr<const Model> seeded_model(std::string_view config);
 
 }  // namespace attn::bench

@@ -113,7 +113,7 @@ const Eviction* CachedDecoding::eviction(Index layer, Index kv_head) const {
 }
 
 float CachedDecoding::progress() const {
-    // Of the tokens at work, the layers that are done.
+    // Counts the layers that are done of the tokens at work.
     const Index waiting = std::max<Index>(at_once_.end - decoded().end, 0);
     const float begun = static_cast<float>(waiting * layer_) / static_cast<float>(std::ssize(layers_));
     return (static_cast<float>(decoded().size()) + begun) / static_cast<float>(tokens() - prompt_);
@@ -192,7 +192,7 @@ void CachedDecoding::enter() {
     at_once_ = {begin, std::min(begin + most_at_once_, tokens())};
     rows_ = ResidualRows(trace_->model(), trace_->kernels(), at_once_.size());
     if (!trace_->interventions().empty()) rows_.follow(*trace_, begin);
-    copy(rows(trace_->layers().front().residual_in.matrix(), at_once_), rows_.residual());
+    copy(rows(trace_->layers().front().resid_pre.matrix(), at_once_), rows_.residual());
     const Shape logits{at_once_.size(), trace_->network().head.weight.out};
     logits_before_ = Tensor(logits);
     logits_ = Tensor(logits);
@@ -207,7 +207,7 @@ void CachedDecoding::run_layer() {
     Layer& layer = layers_[l];
     Tensor normalised({at_once_.size(), config.d_model}),
         heads({config.heads, at_once_.size(), config.head_dim});
-    enter_half(kernels, block.attention_norm, rows_.residual(), normalised.matrix());
+    pre_norm(kernels, block.attention_norm, rows_.residual(), normalised.matrix());
     const HeadsView<float> k = rows(layer.k.heads(), at_once_), v = rows(layer.v.heads(), at_once_);
     project_qkv(kernels, block, normalised.matrix(), rotary_.of(block, at_once_),
                 {rows(layer.q.heads(), at_once_), k, v});

@@ -1,9 +1,10 @@
-// A text decoded token by token with a cache that keeps less than all of it: fewer keys (analysis/theory/eviction.hpp), or keys and
-// values in fewer bits (analysis/theory/cache_rounding.hpp). The first tokens, the prompt, are read as the model reads them. Each
-// later one, with the text's own tokens before it, attends in each layer to what the cache has kept by then.
+// A text decoded token by token with a cache that keeps less than all of it: fewer keys
+// (analysis/theory/eviction.hpp), or keys and values in fewer bits (analysis/theory/cache_rounding.hpp). The
+// first tokens, the prompt, are read as the model reads them. Each later one, with the text's own tokens
+// before it, attends in each layer to what the cache has kept by then.
 //
-// Positions stay those of the text. (StreamingLLM counts them within the cache.) Of a changed run each token is decoded
-// under the same interventions. A cache that keeps every key has the bits of the run.
+// Positions stay those of the text. (StreamingLLM counts them within the cache.) Of a changed run each token
+// is decoded under the same interventions. A cache that keeps every key has the bits of the run.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,9 @@ using CacheRule = std::variant<EvictionRule, CacheRounding>;
 // In slices. To cancel it, drop it.
 class CachedDecoding {
   public:
-    // Of an encoder–decoder it is the decoder's run, whose cross-attention keeps all. Fails if the model reads in both
-    // directions, if a change shows a query a key that no cache would hold for it, or if the prompt leaves nothing to decode.
+    // An encoder–decoder's decoder is run, whose cross-attention keeps all. Fails if the model reads in both
+    // directions, if a change shows a query a key that no cache would hold for it, or if the prompt leaves
+    // nothing to decode.
     static Result<CachedDecoding> start(std::shared_ptr<const Trace> trace, Index prompt,
                                         const CacheRule& rule,
                                         double slice_operations = operations_of_a_frame);
@@ -52,8 +54,9 @@ class CachedDecoding {
     };
     const Step& at(Index query) const { return steps_[static_cast<std::size_t>(query - prompt_)]; }
 
-    // Of a query that is decoded, in a layer of the decoder and a head of its self-attention. The weight that the run as it
-    // is gives to keys that are gone here; and how far the head's output is from that run's, ‖o' − o‖ / ‖o‖.
+    // For a query that is decoded, in a layer of the decoder and a head of its self-attention: the weight
+    // that the run as it is gives to keys that are gone here; and how far the head's output is from that
+    // run's, ‖o' − o‖ / ‖o‖.
     double lost(const HeadIndex& head, Index query) const { return lost_[place(head, query)]; }
     double moved(const HeadIndex& head, Index query) const { return moved_[place(head, query)]; }
     // The mean over the queries that are decoded.
@@ -64,8 +67,8 @@ class CachedDecoding {
     std::span<const Index> gone(Index layer, Index kv_head) const;
     // What decided about the keys of a head of keys and values; null with a cache in few bits.
     const Eviction* eviction(Index layer, Index kv_head) const;
-    // What this run computed, those of the prompt and of the tokens that are decoded, before anything was rounded:
-    // [heads, tokens, head_dim], and [kv_heads, tokens, head_dim].
+    // What this run computed, those of the prompt and of the tokens that are decoded, before anything was
+    // rounded: [heads, tokens, head_dim], and [kv_heads, tokens, head_dim].
     const Tensor& q(Index layer) const { return layers_[static_cast<std::size_t>(layer)].q; }
     const Tensor& k(Index layer) const { return layers_[static_cast<std::size_t>(layer)].k; }
     const Tensor& v(Index layer) const { return layers_[static_cast<std::size_t>(layer)].v; }
@@ -73,8 +76,8 @@ class CachedDecoding {
   private:
     struct Layer {
         Tensor q, k, v;
-        Tensor read_k, read_v;            // as queries read them; empty where that is k and v
-        std::vector<Eviction> evictions;  // of the heads of keys and values; none with few bits
+        Tensor read_k, read_v;            // what queries read; empty where that is k and v
+        std::vector<Eviction> evictions;  // one for each head of keys and values; none with few bits
     };
     CachedDecoding(std::shared_ptr<const Trace> trace, Index prompt, const CacheRule& rule,
                    double slice_operations);
@@ -91,7 +94,7 @@ class CachedDecoding {
     Result<Record> attention(const Layer& layer) const;
     // What a query still sees of what the run lets it see.
     AttentionSpec spec_of(const Layer& layer, Index query) const;
-    void attend(Index query, const Record& prepared, HeadsView<float> to);  // of one row
+    void attend(Index query, const Record& prepared, HeadsView<float> to);  // one row
     void measure_moved(Index query, ConstHeads heads);
     void round(Layer& layer, Range tokens) const;
     void read_logits();
@@ -102,8 +105,8 @@ class CachedDecoding {
     CacheRule rule_;
     double slice_operations_;
     std::vector<Layer> layers_;
-    RotaryTables rotary_;         // of the tokens behind the prompt
-    Index layer_ = 0, read_ = 0;  // of the prompt: the layer at work and its queries that are read
+    RotaryTables rotary_;         // the tokens behind the prompt
+    Index layer_ = 0, read_ = 0;  // the prompt's layer at work, and its queries that are read
     bool prompt_read_ = false;
     Range at_once_{};     // the tokens at work
     Index most_at_once_;  // tokens

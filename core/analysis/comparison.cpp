@@ -12,8 +12,8 @@ namespace {
 
 using Tokens = std::span<const std::int32_t>;
 
-// Returns the positions of a longest common subsequence (Wagner & Fischer 1974). If there are several, it takes the
-// earliest tokens of `first`.
+// Returns the positions of a longest common subsequence (Wagner & Fischer 1974). If there are several, it
+// takes the earliest tokens of `first`.
 std::vector<TokenPair> common_subsequence(Tokens first, Tokens second) {
     const std::size_t rows = first.size(), cols = second.size();
     // longest[i, j] belongs to first[i …] and second[j …].
@@ -102,8 +102,8 @@ std::vector<Cosine> residual_cosines(const Trace& first, Index first_token, cons
                                      Index second_token) {
     std::vector<Cosine> out;
     for (std::size_t layer = 0; layer < first.layers().size(); ++layer)
-        out.push_back(cosine(row_of(first.layers()[layer].residual_in, first_token),
-                             row_of(second.layers()[layer].residual_in, second_token)));
+        out.push_back(cosine(row_of(first.layers()[layer].resid_pre, first_token),
+                             row_of(second.layers()[layer].resid_pre, second_token)));
     out.push_back(
         cosine(row_of(first.final_residual(), first_token), row_of(second.final_residual(), second_token)));
     return out;

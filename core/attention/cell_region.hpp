@@ -1,5 +1,5 @@
-// A set of cells of a map of any size, kept as bands of queries that have the same keys, so that a stroke over a map
-// of 16,384 queries takes as much as it has corners.
+// A set of cells of a map of any size, kept as bands of queries that have the same keys, so that a stroke
+// over a map of 16,384 queries takes as much as it has corners.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class CellRegion {
     void add(const CellRegion& other) { combine(other, true); }
     void remove(Range queries, Range keys) { combine(queries, keys, false); }
     void remove(const CellRegion& other) { combine(other, false); }
-    // Appends a band below all others; false, and nothing changes, where it is not below them or its keys are not
-    // ascending.
+    // Appends a band below all others; false, and nothing changes, where it is not below them or its keys are
+    // not ascending.
     bool append(CellBand band);
 
     bool empty() const { return bands_.empty(); }

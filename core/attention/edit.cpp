@@ -22,7 +22,7 @@ void for_each_column(const Edit& edit, Range range, F f) {
         f(*at, at - begin);
 }
 
-// Of the edit's rows.
+// The place of a row among the edit's rows.
 Index place_of(const Edit& edit, Index row) {
     return std::ranges::lower_bound(edit.rows, row) - edit.rows.begin();
 }
@@ -53,7 +53,7 @@ Real result(Operation operation, const RowValues& values, Index place, Real comp
     }
 }
 
-// Of that result by what was computed.
+// The derivative of the edited number by what was computed.
 float slope(const Edit& edit) {
     switch (edit.operation) {
         case Operation::scale: return edit.values.front();
@@ -147,7 +147,7 @@ std::vector<float> taken_from(const CellEdit& each, Index head, Index query, Ran
     return row;
 }
 
-// As many of these keys as the other runs have; the edit has no others.
+// The keys among these that the other runs have; the edit has no others.
 Range keys_of(const CellEdit& each, Range keys) {
     if (!each.from.empty()) keys.end = std::min(keys.end, each.from.front()->keys());
     return keys;

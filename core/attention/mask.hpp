@@ -14,8 +14,8 @@
 
 namespace attn {
 
-// Dense bits [heads|1, rows|1, cols|1] that broadcast over axes of size 1. On a longer axis, cells beyond the stored
-// rows or columns are not allowed.
+// Dense bits [heads|1, rows|1, cols|1] that broadcast over axes of size 1. On a longer axis, cells beyond the
+// stored rows or columns are not allowed.
 struct PaintedBits {
     Index heads = 1;
     Index rows = 0;
@@ -45,7 +45,7 @@ class Mask {
     static Mask global_local(std::vector<Index> global_tokens,
                              Index radius);  // q or k global, or |q - k| <= radius
     static Mask painted(PaintedBits bits);
-    static Mask cells(CellRegion region);  // those alone, in every head
+    static Mask cells(CellRegion region);  // only these cells, in every head
 
     friend Mask operator&(const Mask&, const Mask&);
     friend Mask operator|(const Mask&, const Mask&);
@@ -58,7 +58,8 @@ class Mask {
 
     // Says what a tile holds, or `some` if that cannot be found out cheaply.
     Coverage tile(Index head, Range queries, Range keys) const;
-    // Narrows the keys to those that the query may attend to; false, and nothing done, if they are not known to be one run.
+    // Narrows the keys to those that the query may attend to; false, and nothing done, if they are not known
+    // to be one run.
     bool run(Index head, Index query, Range& keys) const;
     CellRule rule() const;  // borrows this mask
 

@@ -1,5 +1,5 @@
-// The parts of a Mask. They are private to mask.cpp (evaluation), mask_text.cpp (text), mask_terms.cpp (what can be set)
-// and mask_program.cpp (the same in Python).
+// The parts of a Mask. They are private to mask.cpp (evaluation), mask_text.cpp (text), mask_terms.cpp (what
+// can be set) and mask_program.cpp (the same in Python).
 #pragma once
 
 #include <variant>

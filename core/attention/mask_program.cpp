@@ -90,7 +90,8 @@ class Writer {
         }
         return text + "]]";
     }
-    // A list of as many numbers as there are positions, by its runs; positions beyond the list have `missing`.
+    // A list of as many numbers as there are positions, by its runs; positions beyond the list have
+    // `missing`.
     static std::string runs(const std::vector<Index>& list, Index size, const char* missing) {
         std::string text;
         const auto add = [&](const std::string& value, Index count) {
@@ -110,7 +111,8 @@ class Writer {
         std::string index;
         Index size, wanted;
     };
-    // A cell of a table of bits, and false beyond it. An axis of size 1 with `broadcast` serves all positions.
+    // A cell of a table of bits, and false beyond it. An axis of size 1 with `broadcast` serves all
+    // positions.
     template <class Allowed>
     std::string looked_up(const char* what, Axis row, Axis col, bool broadcast, Allowed allowed) {
         std::string within;
@@ -194,8 +196,8 @@ class Writer {
     std::string write(const Cells& m) {
         const std::vector<CellBand>& bands = m.region.bands();
         if (bands.empty()) return "(" + q_ + " < 0)";
-        // Keys are cut where any run begins or ends; what lies between two cuts is a column of the table. Row 0 is that of
-        // queries in no band.
+        // Keys are cut where any run begins or ends; what lies between two cuts is a column of the table. Row
+        // 0 is that of queries in no band.
         std::vector<Index> cuts{0}, row(static_cast<std::size_t>(queries_)),
             column(static_cast<std::size_t>(keys_));
         for (std::size_t b = 0; b < bands.size(); ++b) {

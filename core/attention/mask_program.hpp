@@ -12,9 +12,10 @@ inline constexpr int mask_program_count = 4;
 inline constexpr const char* mask_program_names[mask_program_count] = {"PyTorch", "FlexAttention", "JAX",
                                                                        "NumPy"};
 
-// The program leaves a boolean array [queries, keys] in `allowed`, true where the query may look at the key, as
-// PyTorch's scaled_dot_product_attention and jax.nn.dot_product_attention take it. That of FlexAttention (Dong et al.
-// 2024, arXiv 2412.05496) defines `mask_mod(b, h, q_idx, kv_idx)` and makes a block mask from it.
+// The program leaves a boolean array [queries, keys] in `allowed`, true where the query may look at the key,
+// as PyTorch's scaled_dot_product_attention and jax.nn.dot_product_attention take it. The program for
+// FlexAttention (Dong et al. 2024, arXiv 2412.05496) defines `mask_mod(b, h, q_idx, kv_idx)` and makes a
+// block mask from it.
 std::string mask_program(const Mask& mask, Index head, Index queries, Index keys, MaskProgram form);
 
 }  // namespace attn

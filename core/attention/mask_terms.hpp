@@ -1,5 +1,5 @@
-// The terms of a mask, as a person puts one together: what is joined by "and" or by "or", and the numbers that each
-// term has.
+// The terms of a mask, as a person puts one together: what is joined by "and" or by "or", and the numbers
+// that each term has.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace attn {
 enum class Join { all, any };  // and, or
 
 struct MaskTerms {
-    Join join = Join::all;    // of two or more
+    Join join = Join::all;    // joins two or more
     std::vector<Mask> terms;  // none: every cell is allowed
 };
 // A mask that is no conjunction or disjunction is a term of its own.
@@ -26,14 +26,16 @@ std::string name_of(const Mask& term);
 Mask negated(const Mask& term);
 bool is_negated(const Mask& term);
 
-// The terms of a term that stands in brackets, whether the brackets are negated or not; none: it is no such term.
+// The terms of a term that stands in brackets, whether the brackets are negated or not; none: it is no such
+// term.
 MaskTerms inside(const Mask& term);
 // The term with other terms in its brackets.
 Mask with_inside(const Mask& term, const MaskTerms& terms);
-// Without the brackets of one of the terms. What was in them is joined as the others are; a "not" before them is then
-// before each of it. Where there are no others, the mask stays what it was.
+// Without the brackets of one of the terms. What was in them is joined as the others are; a "not" before them
+// is then before each of it. Where there are no others, the mask stays what it was.
 MaskTerms dissolved(const MaskTerms& terms, std::size_t term);
-// With brackets around one of the terms and another, joined the other way; without another, around it and the next.
+// With brackets around one of the terms and another, joined the other way; without another, around it and the
+// next.
 MaskTerms bracketed(const MaskTerms& terms, std::size_t term, const std::optional<Mask>& other);
 
 // A number that can be set: "offset" of causal(2).
@@ -41,7 +43,7 @@ struct TermNumber {
     const char* name;
     Index value = 0, least = 0;
 };
-std::vector<TermNumber> numbers_of(const Mask& term);  // those of what is negated, too
+std::vector<TermNumber> numbers_of(const Mask& term);  // also those of negated terms
 // The term with another value for one of them, taken as the nearest that makes sense.
 Mask with_number(const Mask& term, std::size_t number, Index value);
 
@@ -49,8 +51,8 @@ Mask with_number(const Mask& term, std::size_t number, Index value);
 // "(mask | cells) & !cells", and what is painted over them changes these two.
 Mask with_cells(const Mask& mask, const CellRegion& cells, bool allowed);
 
-// Moves the edges that follow the diagonal, those of causal, window and prefix, by so many keys: to the left if
-// negative, so that fewer cells are allowed. This is what a mask that is off by one does.
+// Moves the edges that follow the diagonal, those of causal, window and prefix, by so many keys: to the left
+// if negative, so that fewer cells are allowed. This is what a mask that is off by one does.
 Mask shifted(const Mask& mask, Index keys);
 
 }  // namespace attn

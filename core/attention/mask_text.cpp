@@ -7,13 +7,13 @@
 //   run         = integer [ "*" count ], the integer so many times
 //   bits        = hexadecimal digits, four cells each, first cell in the highest bit
 //
-// Cells are bands: cells(1,[0,2,3,5,7,8],…) are those of the queries from 0 and before 2 with the keys from 3 and before
-// 5, and 7; the number before them multiplies all others.
+// Cells are bands: cells(1,[0,2,3,5,7,8],…) are those of the queries from 0 and before 2 with the keys from 3
+// and before 5, and 7; the number before them multiplies all others.
 //
 // The documents of keys may be left out where they are those of queries: same_document([0*5,1*3]).
 //
-// The text may come from anyone: its length, depth, number of terms and lengths of lists are bounded, and nothing else
-// is allocated that the text itself does not hold.
+// The text may come from anyone: its length, depth, number of terms and lengths of lists are bounded, and
+// nothing else is allocated that the text itself does not hold.
 
 #include <algorithm>
 #include <charconv>

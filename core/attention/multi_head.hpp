@@ -1,5 +1,5 @@
-// Multi-head attention with its projections (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.2): queries come from
-// one sequence, keys and values from the same one or another.
+// Multi-head attention with its projections (Vaswani et al. 2017, arXiv 1706.03762, section 3.2.2): queries
+// come from one sequence, keys and values from the same one or another.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace attn {
 
-// Matrices are [in, out]; each bias is [out] or empty. Head h owns columns [h · d, (h + 1) · d) of a projection, and
-// the rows of w_o with the same indices.
+// Matrices are [in, out]; each bias is [out] or empty. Head h owns columns [h · d, (h + 1) · d) of a
+// projection, and the rows of w_o with the same indices.
 struct MultiHeadWeights {
     Index heads = 1;
     Index kv_heads = 1;
@@ -30,8 +30,8 @@ class MultiHeadAttention {
     const Tensor& concatenated() const { return concatenated_; }  // [n_q, heads · d_v]
     const Tensor& output() const { return output_; }              // [n_q, d_out]
 
-    // What one head adds to the output, [n_q, d_out]: its columns of `concatenated` times its rows of w_o. All heads
-    // together and b_o add up to the output.
+    // What one head adds to the output, [n_q, d_out]: its columns of `concatenated` times its rows of w_o.
+    // All heads together and b_o add up to the output.
     Tensor contribution(Index head) const;
 
   private:

@@ -1,5 +1,5 @@
-// The ONNX operator Attention, opset 23 and 24 (https://onnx.ai/onnx/operators/onnx__Attention.html), computed by
-// Records: one per batch entry.
+// The ONNX operator Attention, opset 23 and 24 (https://onnx.ai/onnx/operators/onnx__Attention.html),
+// computed by Records: one per batch entry.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace attn::onnx {
 
-// The mask is added to the scores or, if boolean, allows the cells that are not 0. It has rank 2 to 4 and broadcasts
-// to [batch, heads, n_q, n_k]. If its last axis is shorter than n_k, the keys beyond it are forbidden.
+// The mask is added to the scores or, if boolean, allows the cells that are not 0. It has rank 2 to 4 and
+// broadcasts to [batch, heads, n_q, n_k]. If its last axis is shorter than n_k, the keys beyond it are
+// forbidden.
 struct AttentionMask {
     Tensor values;
     bool boolean = false;
@@ -35,7 +36,7 @@ struct AttentionInputs {
     float softcap = 0;  // none unless positive
     // f32 is the default even if q is f16: the recorded f16 cases were computed that way.
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
-    DType dtype = DType::f32;  // of q, k and v; the outputs are rounded to it
+    DType dtype = DType::f32;  // the type of q, k and v; the outputs are rounded to it
 };
 
 struct AttentionOutputs {

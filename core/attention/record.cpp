@@ -194,7 +194,7 @@ void Record::compute_changed(Index head, Range queries, bool output) {
         return changes(CellEdit::Of::score, head, query) || changes(CellEdit::Of::weight, head, query);
     };
     constexpr Index at_once = 64;
-    AlignedVector<float> scores;  // of neighbours together: [queries, keys]
+    AlignedVector<float> scores;  // the scores of neighbours together: [queries, keys]
     for (Index begin = queries.begin; begin < queries.end;) {
         Index end = begin;
         while (end < queries.end && end < begin + at_once && is_changed(end)) ++end;

@@ -5,7 +5,8 @@
 
 namespace attn {
 
-// Shifts the rule for a call that begins at another head, and whose queries are every `step`-th from a given one on.
+// Shifts the rule for a call that begins at another head, and whose queries are every `step`-th from a given
+// one on.
 struct ShiftedRule {
     CellRule rule;
     Index head = 0, query = 0, step = 1;

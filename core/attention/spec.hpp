@@ -11,15 +11,15 @@
 
 namespace attn {
 
-// A bias is added to the scores: [heads|1, n_q|1, n_k|1], broadcast over axes of size 1. One that depends on nothing but
-// how far a key lies behind its query is [heads|1, 1, offsets]: the number of the offset key − query stands that many
-// places after `zero`.
+// A bias is added to the scores: [heads|1, n_q|1, n_k|1], broadcast over axes of size 1. One that depends on
+// nothing but how far a key lies behind its query is [heads|1, 1, offsets]: the number of the offset key −
+// query stands that many places after `zero`.
 struct Bias {
     std::shared_ptr<const Tensor> values;  // rank 3, or null
     std::optional<Index> zero = {};
 
     bool empty() const { return !values; }
-    // As the kernels take it (AttentionCall), with every head, query and key.
+    // The view that the kernels take (AttentionCall), with every head, query and key.
     ConstHeads view(Index heads, Index queries, Index keys) const;
     bool one_column() const { return !zero && values->dim(2) == 1; }
     float at(Index head, Index query, Index key) const;

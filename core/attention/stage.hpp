@@ -1,15 +1,18 @@
-// The stages of an attention computation, from the inputs to the output, and the other numbers of a run: one enum, and
-// one table of their names.
+// The stages of an attention computation, from the inputs to the output, and the other numbers of a run: one
+// enum, and one table of their names.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
 namespace attn {
 
-// Record (attention/record.hpp) has the formulas of raw … output; a projected contribution is w · ‖V[g,j] W_O‖.
+// Record (attention/record.hpp) has the formulas of raw … output; a projected contribution is w · ‖V[g,j]
+// W_O‖.
 enum class Stage {
     x,    // [n, d_model]
     w_q,  // [d_model, d_k]
@@ -35,19 +38,19 @@ enum class Stage {
     // What a model computes around its heads (model/trace.hpp). Rows are tokens, unless said otherwise.
     embedding,          // [n, d_model]
     position,           // [n, d_model]
-    residual,           // [n, d_model], what a layer takes in
-    normalised,         // [n, d_model], what Q, K and V are made of
+    resid_pre,          // [n, d_model], what a layer takes in
+    attention_input,    // [n, d_model], what Q, K and V are made of
     value_out,          // [n_k, d_model], v W_O of one head
-    attended,           // [n, d_model], what a layer's heads add
-    middle,             // [n, d_model], the residual between attention and MLP
+    attention_output,   // [n, d_model], what a layer's heads add
+    resid_mid,          // [n, d_model], the residual between attention and MLP
     mlp_input,          // [n, d_model]
     mlp_hidden,         // [n, d_ff]
     mlp_output,         // [n, d_model]
     final_residual,     // [n, d_model]
     final_norm,         // [n, d_model]
     logit,              // [n, vocabulary]
-    unturned_q,         // [n, d_k], before its rotary position
-    unturned_k,         // [n, d_k]
+    q_pre_rope,         // [n, d_k], before its rotary position
+    k_pre_rope,         // [n, d_k]
     gate,               // [n, d_ff], MLP input · W_gate
     active_gate,        // [n, d_ff]
     up,                 // [n, d_ff], MLP input · W_up, which the active gate multiplies
@@ -68,12 +71,13 @@ enum class Stage {
     b_q,     // [1, d_k], of one head, as b_k and b_v
     b_k,
     b_v,
-    b_o,        // [1, d_model]
-    b_gate,     // [1, d_ff]
-    b_up,       // [1, d_ff]
-    b_down,     // [1, d_model]
-    b_head,     // [1, vocabulary]
-    norm_gain,  // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects)
+    b_o,     // [1, d_model]
+    b_gate,  // [1, d_ff]
+    b_up,    // [1, d_ff]
+    b_down,  // [1, d_model]
+    b_head,  // [1, vocabulary]
+    // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects).
+    norm_gain,
     norm_bias,   // [9, width]
     w_token,     // [vocabulary, d_model], the rows that embeddings are
     w_segment,   // [segments, d_model]
@@ -89,7 +93,7 @@ enum class Stage {
     loss,         // [steps, 1]
     curve,        // [steps, scores], of one head
 
-    // Of a map of a stage of pairs, which is the number of the column (stage_of_pairs).
+    // Sums over a map of a stage of pairs, whose number is the column (stage_of_pairs).
     row_entropy,   // [n_q, stages], −Σ w ln w of its weights
     row_total,     // [n_q, stages]
     column_total,  // [n_k, stages]
@@ -97,90 +101,94 @@ enum class Stage {
 
     lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = 74;
+inline constexpr int stage_count = static_cast<int>(Stage::lens) + 1;
 
 struct StageInfo {
+    Stage stage;
     std::string_view key;     // in links, and in the names of files
-    std::string_view symbol;  // as a formula has it: "Weights"
+    std::string_view symbol;  // in a formula: "Weights"
     const char* label;        // on a button
-    const char* title;        // of its values, beside a colour bar
+    const char* title;        // names its values beside a colour bar
 };
 inline constexpr std::array<StageInfo, stage_count> stage_table{{
-    {"X", "X", "X", "token"},
-    {"W_Q", "W_Q", "W_Q", "weight matrix"},
-    {"W_K", "W_K", "W_K", "weight matrix"},
-    {"W_V", "W_V", "W_V", "weight matrix"},
-    {"Q", "Q", "Q", "query"},
-    {"K", "K", "K", "key"},
-    {"V", "V", "V", "value"},
-    {"raw", "Scores", "raw", "score"},
-    {"scaled", "Scaled", "scores", "scaled score"},
-    {"capped", "Capped", "capped", "capped score"},
-    {"masked", "Masked", "biased", "masked score"},
-    {"weight", "Weights", "weights", "weight"},
-    {"contribution", "Contribution", "contribution", "weight × ‖V‖"},
-    {"projected", "Projected", "projected", "weight × ‖V W_O‖"},
-    {"output", "Output", "output", "output"},
-    {"exponential", "Exp", "exponentials", "exp(score − max)"},
-    {"row_max", "Max", "row maximum", "score"},
-    {"row_sum", "Sum", "row sum", "Σ exp(score − max)"},
-    {"embedding", "Embedding", "embedding", "embedding"},
-    {"position", "Position", "position", "position embedding"},
-    {"residual", "Residual", "residual", "residual"},
-    {"normalised", "Norm", "normalised", "normalised residual"},
-    {"value_out", "V W_O", "V W_O", "projected value"},
-    {"attended", "Attention", "attention", "attention output"},
-    {"middle", "Middle", "middle", "residual after attention"},
-    {"mlp_input", "MLP input", "MLP input", "normalised residual"},
-    {"mlp_hidden", "MLP hidden", "MLP hidden", "hidden unit"},
-    {"mlp_output", "MLP", "MLP", "MLP output"},
-    {"final_residual", "Final residual", "final residual", "residual"},
-    {"final_norm", "Final norm", "final norm", "normalised residual"},
-    {"logit", "Logit", "logit", "logit"},
-    {"unturned_q", "Unturned Q", "unturned Q", "query"},
-    {"unturned_k", "Unturned K", "unturned K", "key"},
-    {"gate", "Gate", "gate", "gate"},
-    {"active_gate", "Active gate", "active gate", "active gate"},
-    {"up", "Up", "up", "hidden unit"},
-    {"segment", "Segment", "segment", "segment embedding"},
-    {"embedding_sum", "Embeddings", "embeddings", "sum of embeddings"},
-    {"attention_between", "After attention", "after attention", "after attention"},
-    {"mlp_between", "After MLP", "after MLP", "after the MLP"},
-    {"router_score", "Router", "router score", "score of an expert"},
-    {"expert_weight", "Expert weight", "expert weight", "weight of an expert"},
-    {"head_input", "Head input", "head input", "head input"},
-    {"W_O", "W_O", "W_O", "weight matrix"},
-    {"W_gate", "W_gate", "W_gate", "weight matrix"},
-    {"W_up", "W_up", "W_up", "weight matrix"},
-    {"W_down", "W_down", "W_down", "weight matrix"},
-    {"W_head", "W_head", "W_head", "weight matrix"},
-    {"b_Q", "b_Q", "b_Q", "bias"},
-    {"b_K", "b_K", "b_K", "bias"},
-    {"b_V", "b_V", "b_V", "bias"},
-    {"b_O", "b_O", "b_O", "bias"},
-    {"b_gate", "b_gate", "b_gate", "bias"},
-    {"b_up", "b_up", "b_up", "bias"},
-    {"b_down", "b_down", "b_down", "bias"},
-    {"b_head", "b_head", "b_head", "bias"},
-    {"norm_gain", "Gain", "norm gain", "gain"},
-    {"norm_bias", "Bias", "norm bias", "bias"},
-    {"W_E", "W_E", "W_E", "embedding"},
-    {"W_seg", "W_seg", "W_seg", "segment embedding"},
-    {"W_pos", "W_pos", "W_pos", "position embedding"},
-    {"probability", "Probability", "probability", "probability"},
-    {"gradient", "Gradient", "gradient", "∂loss/∂weight"},
-    {"score", "Score", "head score", "head score"},
-    {"cosine", "Cosine", "cosine", "cosine"},
-    {"row_cosine", "Cosine", "cosine of rows", "cosine"},
-    {"difference", "Difference", "difference", "first − second"},
-    {"loss", "Loss", "loss", "loss"},
-    {"curve", "Score", "curve", "head score"},
-    {"row_entropy", "Entropy", "entropy of a row", "entropy"},
-    {"row_total", "Total", "sum of a row", "sum"},
-    {"column_total", "Total", "sum of a column", "sum"},
-    {"marked_total", "Total", "sum of a part", "sum"},
-    {"number", "Number", "number", "number"},
+    {Stage::x, "X", "X", "X", "token"},
+    {Stage::w_q, "W_Q", "W_Q", "W_Q", "weight matrix"},
+    {Stage::w_k, "W_K", "W_K", "W_K", "weight matrix"},
+    {Stage::w_v, "W_V", "W_V", "W_V", "weight matrix"},
+    {Stage::q, "Q", "Q", "Q", "query"},
+    {Stage::k, "K", "K", "K", "key"},
+    {Stage::v, "V", "V", "V", "value"},
+    {Stage::raw, "raw", "Scores", "raw", "score"},
+    {Stage::scaled, "scaled", "Scaled", "scores", "scaled score"},
+    {Stage::capped, "capped", "Capped", "capped", "capped score"},
+    {Stage::masked, "masked", "Masked", "biased", "masked score"},
+    {Stage::weight, "weight", "Weights", "weights", "weight"},
+    {Stage::contribution, "contribution", "Contribution", "contribution", "weight × ‖V‖"},
+    {Stage::projected, "projected", "Projected", "projected", "weight × ‖V W_O‖"},
+    {Stage::output, "output", "Output", "output", "output"},
+    {Stage::exponential, "exponential", "Exp", "exponentials", "exp(score − max)"},
+    {Stage::row_max, "row_max", "Max", "row maximum", "score"},
+    {Stage::row_sum, "row_sum", "Sum", "row sum", "Σ exp(score − max)"},
+    {Stage::embedding, "embedding", "Embedding", "embedding", "embedding"},
+    {Stage::position, "position", "Position", "position", "position embedding"},
+    {Stage::resid_pre, "residual", "Residual", "residual", "residual"},
+    {Stage::attention_input, "normalised", "Norm", "normalised", "normalised residual"},
+    {Stage::value_out, "value_out", "V W_O", "V W_O", "projected value"},
+    {Stage::attention_output, "attended", "Attention", "attention", "attention output"},
+    {Stage::resid_mid, "middle", "Middle", "middle", "residual after attention"},
+    {Stage::mlp_input, "mlp_input", "MLP input", "MLP input", "normalised residual"},
+    {Stage::mlp_hidden, "mlp_hidden", "MLP hidden", "MLP hidden", "hidden unit"},
+    {Stage::mlp_output, "mlp_output", "MLP", "MLP", "MLP output"},
+    {Stage::final_residual, "final_residual", "Final residual", "final residual", "residual"},
+    {Stage::final_norm, "final_norm", "Final norm", "final norm", "normalised residual"},
+    {Stage::logit, "logit", "Logit", "logit", "logit"},
+    {Stage::q_pre_rope, "unturned_q", "Unturned Q", "unturned Q", "query"},
+    {Stage::k_pre_rope, "unturned_k", "Unturned K", "unturned K", "key"},
+    {Stage::gate, "gate", "Gate", "gate", "gate"},
+    {Stage::active_gate, "active_gate", "Active gate", "active gate", "active gate"},
+    {Stage::up, "up", "Up", "up", "hidden unit"},
+    {Stage::segment, "segment", "Segment", "segment", "segment embedding"},
+    {Stage::embedding_sum, "embedding_sum", "Embeddings", "embeddings", "sum of embeddings"},
+    {Stage::attention_between, "attention_between", "After attention", "after attention", "after attention"},
+    {Stage::mlp_between, "mlp_between", "After MLP", "after MLP", "after the MLP"},
+    {Stage::router_score, "router_score", "Router", "router score", "score of an expert"},
+    {Stage::expert_weight, "expert_weight", "Expert weight", "expert weight", "weight of an expert"},
+    {Stage::head_input, "head_input", "Head input", "head input", "head input"},
+    {Stage::w_o, "W_O", "W_O", "W_O", "weight matrix"},
+    {Stage::w_gate, "W_gate", "W_gate", "W_gate", "weight matrix"},
+    {Stage::w_up, "W_up", "W_up", "W_up", "weight matrix"},
+    {Stage::w_down, "W_down", "W_down", "W_down", "weight matrix"},
+    {Stage::w_head, "W_head", "W_head", "W_head", "weight matrix"},
+    {Stage::b_q, "b_Q", "b_Q", "b_Q", "bias"},
+    {Stage::b_k, "b_K", "b_K", "b_K", "bias"},
+    {Stage::b_v, "b_V", "b_V", "b_V", "bias"},
+    {Stage::b_o, "b_O", "b_O", "b_O", "bias"},
+    {Stage::b_gate, "b_gate", "b_gate", "b_gate", "bias"},
+    {Stage::b_up, "b_up", "b_up", "b_up", "bias"},
+    {Stage::b_down, "b_down", "b_down", "b_down", "bias"},
+    {Stage::b_head, "b_head", "b_head", "b_head", "bias"},
+    {Stage::norm_gain, "norm_gain", "Gain", "norm gain", "gain"},
+    {Stage::norm_bias, "norm_bias", "Bias", "norm bias", "bias"},
+    {Stage::w_token, "W_E", "W_E", "W_E", "embedding"},
+    {Stage::w_segment, "W_seg", "W_seg", "W_seg", "segment embedding"},
+    {Stage::w_position, "W_pos", "W_pos", "W_pos", "position embedding"},
+    {Stage::probability, "probability", "Probability", "probability", "probability"},
+    {Stage::gradient, "gradient", "Gradient", "gradient", "∂loss/∂weight"},
+    {Stage::head_score, "score", "Score", "head score", "head score"},
+    {Stage::cosine, "cosine", "Cosine", "cosine", "cosine"},
+    {Stage::row_cosine, "row_cosine", "Cosine", "cosine of rows", "cosine"},
+    {Stage::difference, "difference", "Difference", "difference", "first − second"},
+    {Stage::loss, "loss", "Loss", "loss", "loss"},
+    {Stage::curve, "curve", "Score", "curve", "head score"},
+    {Stage::row_entropy, "row_entropy", "Entropy", "entropy of a row", "entropy"},
+    {Stage::row_total, "row_total", "Total", "sum of a row", "sum"},
+    {Stage::column_total, "column_total", "Total", "sum of a column", "sum"},
+    {Stage::marked_total, "marked_total", "Total", "sum of a part", "sum"},
+    {Stage::lens, "number", "Number", "number", "number"},
 }};
+static_assert(std::ranges::equal(stage_table, std::views::iota(0, stage_count), {},
+                                 [](const StageInfo& row) { return static_cast<int>(row.stage); }),
+              "the rows of stage_table are in the order of Stage, one for each");
 constexpr const StageInfo& info(Stage stage) { return stage_table[static_cast<std::size_t>(stage)]; }
 constexpr std::string_view symbol(Stage stage) { return info(stage).symbol; }
 

@@ -12,11 +12,11 @@
 
 namespace attn {
 
-// Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names. Before
-// reading, it refuses what does not fit into this machine's memory.
+// Reads config.json and model.safetensors, or model.safetensors.index.json and the files that it names.
+// Before reading, it refuses what does not fit into this machine's memory.
 Result<std::shared_ptr<const Model>> load_model_folder(const std::string& folder);
-// The same of a GGUF file, or of one of the files that a model is in; the others lie beside it. Headers are read and
-// checked before anything else.
+// The same of a GGUF file, or of one of the files that a model is in; the others lie beside it. Headers are
+// read and checked before anything else.
 Result<std::shared_ptr<const Model>> load_gguf(const std::string& path);
 
 // The beginning of a GGUF file with its header, which looks into these bytes.

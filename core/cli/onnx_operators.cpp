@@ -224,7 +224,8 @@ Outputs rotary_embedding(Call& call) {
     return std::vector<OnnxTensor>{{call.input(0)->dtype, std::move(x), {}}};
 }
 
-// --- Normalisations -----------------------------------------------------------------------------------------
+// --- Normalisations
+// -----------------------------------------------------------------------------------------
 
 // Broadcasts `t` to the axes of x from `axis` on, as one row.
 Result<std::vector<float>> broadcast_row(const Tensor& t, const Tensor& x, std::size_t axis) {
@@ -323,7 +324,8 @@ Outputs rms_normalization(Call& call) {
     return std::vector<OnnxTensor>{{x.dtype, std::move(y), {}}};
 }
 
-// --- Softmax and activations --------------------------------------------------------------------------------
+// --- Softmax and activations
+// --------------------------------------------------------------------------------
 
 // Since opset 13, this goes along one axis; before, it went over all axes from `axis` on as if they were one.
 Outputs softmax(Call& call) {

@@ -1,4 +1,5 @@
-// The operators of the conformance cases, built on the kernels: ONNX adds axes, broadcasting, layouts and types.
+// The operators of the conformance cases, built on the kernels: ONNX adds axes, broadcasting, layouts and
+// types.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace attn {
 
 struct OnnxTensor {
     DType dtype = DType::f32;
-    Tensor values;                       // as f32
+    Tensor values;                       // in f32
     std::vector<std::int64_t> integers;  // the exact values of integers and booleans
 };
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 4> begins_texts{"LlamaTokenizer", "CodeLlamaTokenizer",
                                                        "GemmaTokenizer", "CohereTokenizer"};
 
-// transformers puts tokens around a text, whatever tokenizer.json says, if this file beside it says so; some of its classes
-// do if it does not say otherwise (update_post_processor).
+// transformers puts tokens around a text, whatever tokenizer.json says, if this file beside it says so; some
+// of its classes do if it does not say otherwise (update_post_processor).
 Status check_beside(const std::string& file) {
     constexpr std::string_view name = "tokenizer_config.json";
     const auto beside = std::filesystem::path(file).parent_path() / name;

@@ -22,7 +22,8 @@ Status save_tokenizer(const Bpe& tokenizer, const std::string& file);
 
 Result<GgufTokenizer> load_gguf_tokenizer(const std::string& file);
 
-// Returns the ids of a file's text, using a tokenizer.json or a GGUF file, whose tokens of a text's ends are among them.
+// Returns the ids of a file's text, using a tokenizer.json or a GGUF file, whose tokens of a text's ends are
+// among them.
 Result<std::vector<std::int32_t>> encode_file(const std::string& tokenizer, const std::string& file);
 
 }  // namespace attn

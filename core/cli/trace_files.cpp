@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/model_folder.hpp"
+#include "io/json.hpp"
 #include "io/npy.hpp"
 
 namespace attn {
@@ -61,10 +62,9 @@ Status write_trace(const Trace& trace, const std::string& folder) {
     std::string listing;
     const auto save = [&](const NamedTensor& named) {
         const Tensor& t = *named.tensor;
-        const auto quoted = [](const std::string& word) { return '"' + word + '"'; };
         const auto decimal = [](Index size) { return std::to_string(size); };
-        listing += (listing.empty() ? "" : ",\n") + ("  {\"name\": \"" + named.name) +
-                   "\", \"axes\": " + json_list(named.axes, quoted) +
+        listing += (listing.empty() ? "" : ",\n") + ("  {\"name\": " + json_string(named.name)) +
+                   ", \"axes\": " + json_list(named.axes, json_string) +
                    ", \"shape\": " + json_list(t.shape(), decimal) + "}";
         return write_file(folder + "/" + named.name + ".npy", write_npy(t.shape(), t.values()));
     };

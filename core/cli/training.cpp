@@ -46,7 +46,8 @@ Result<Bpe> tokenizer_for(const Recipe& recipe, std::span<const std::string_view
     return bpe;
 }
 
-// Writes to a file beside it first, so that a run that is killed while writing leaves the previous one intact.
+// Writes to a file beside it first, so that a run that is killed while writing leaves the previous one
+// intact.
 Status replace_file(const std::string& file, std::span<const std::byte> bytes) {
     if (auto status = write_file(file + ".new", bytes); !status) return status;
     std::error_code failed;
@@ -81,7 +82,8 @@ void tell_heads(const Trainer& trainer) {
         induction.score, induction.layer, induction.head);
 }
 
-// Takes the steps that are left, writes the weights and the checkpoint, and reports. A step is `units` of `what`.
+// Takes the steps that are left, writes the weights and the checkpoint, and reports. A step is `units` of
+// `what`.
 template <class AnyTrainer>
 Status train_to_end(AnyTrainer& trainer, const TrainingSettings& settings, Index units, const char* what,
                     const std::string& folder, const auto& measure) {

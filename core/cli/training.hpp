@@ -20,8 +20,8 @@ struct TrainingFiles {
 };
 
 // Writes tokenizer.json and config.json into the folder and, every two minutes and at the end,
-// model.safetensors (f16) and checkpoint.safetensors; if there is a checkpoint, it continues from that. Reports
-// its progress on standard output.
+// model.safetensors (f16) and checkpoint.safetensors; if there is a checkpoint, it continues from that.
+// Reports its progress on standard output.
 Status train(const TrainingFiles& files);
 
 }  // namespace attn

@@ -1,5 +1,5 @@
-// The keys of models that read in both directions and fill in masked tokens. What a file leaves out is as in its
-// configuration class in transformers.
+// The keys of models that read in both directions and fill in masked tokens. What a file leaves out is as in
+// its configuration class in transformers.
 #include "io/config_reader.hpp"
 
 namespace attn {
@@ -51,7 +51,7 @@ void read_distilbert(Reader& in, ModelConfig& c) {
     c.heads = in.size("n_heads", max_heads);
     c.d_ff = in.size("hidden_dim", max_hidden);
     c.context = in.size("max_position_embeddings", max_context);
-    c.norm_epsilon = 1e-12;  // as in transformers' DistilBERT; no key changes it
+    c.norm_epsilon = 1e-12;  // the value of transformers' DistilBERT; no key changes it
     c.activation = read_activation(in, "activation");
     read_common(in, c, "dim", "n_heads");
 }

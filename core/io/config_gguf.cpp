@@ -1,5 +1,5 @@
-// The keys of a GGUF file, by architecture, as llama.cpp's converter writes them. What a file leaves out is as llama.cpp
-// has it.
+// The keys of a GGUF file, by architecture, as llama.cpp's converter writes them. What a file leaves out is
+// as llama.cpp has it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +29,8 @@ constexpr std::array gguf_architectures{
     GgufArchitecture{"gpt2", Family::gpt2, Activation::gelu_tanh, "attention.layer_norm_epsilon"},
 };
 
-// Reads the keys that begin with the architecture. Only the first problem is kept; values read after it are meaningless.
+// Reads the keys that begin with the architecture. Only the first problem is kept; values read after it are
+// meaningless.
 class GgufReader {
   public:
     GgufReader(const GgufModel& model, std::string_view architecture)
@@ -84,8 +85,8 @@ class GgufReader {
         if (!read) refuse("should have true or false as " + quote(named(key)));
         return read.value_or(absent);
     }
-    // What llama.cpp knows and this program does not compute passes only where it asks for nothing: 0, false, an empty
-    // text or list. Gives the keys that no loader knows.
+    // What llama.cpp knows and this program does not compute passes only where it asks for nothing: 0, false,
+    // an empty text or list. Gives the keys that no loader knows.
     std::vector<std::string> check_keys(std::string_view architecture) {
         std::vector<std::string> unknown;
         for (const GgufKey& each : model_.header().keys) {
@@ -240,7 +241,7 @@ void read_gguf_rope(GgufReader& in, ModelConfig& c) {
     read_gguf_scaling(in, c);
 }
 
-// As many layers of each period see a window as llama.cpp has for the architecture.
+// In each period, as many layers see a window as llama.cpp has for the architecture.
 void read_gguf_windows(GgufReader& in, ModelConfig& c) {
     const bool second = c.model_type == "gemma2";
     const Index window = in.size("attention.sliding_window", max_context, second ? 4096 : 0, 0);
@@ -261,8 +262,8 @@ void read_gguf_gemma(GgufReader& in, ModelConfig& c) {
     // 0: no cap.
     c.score_cap = in.number("attn_logit_softcapping", second ? 50 : 0, 0, max_factor);
     c.logit_cap = in.number("final_logit_softcapping", second ? 30 : 0, 0, max_factor);
-    // No key tells what scores are divided by the root of: the width of a head, but in the two models of 27 billion
-    // parameters, which their numbers of layers tell, the model's width over its heads.
+    // No key tells what scores are divided by the root of: the width of a head, but in the two models of 27
+    // billion parameters, which their numbers of layers tell, the model's width over its heads.
     c.query_pre_attn_scalar = static_cast<double>(c.head_dim);
     if (c.layers == (second ? 46 : 62))
         c.query_pre_attn_scalar = static_cast<double>(c.d_model) / static_cast<double>(c.heads);

@@ -7,8 +7,8 @@ namespace attn {
 
 namespace {
 
-// Sizes, then what the families have of their own, as the classes of transformers order them. A null counts as in the
-// class: there is none, or it follows from others.
+// Sizes, then what the families have of their own, as the classes of transformers order them. A null counts
+// as in the class: there is none, or it follows from others.
 constexpr std::array config_class_rows{
     ConfigClass{"gpt2",
                 R"({"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12,
@@ -323,8 +323,8 @@ constexpr std::array alias_rows{
     KeyAlias{"n_head_kv", "num_kv_heads", "falcon"},
 };
 
-// Others are of kinds of scaling that are refused by their names. Those that the kind at hand does not have count as in
-// transformers: not at all.
+// Other keys belong to kinds of scaling that are refused by name. Keys that the kind at hand does not have
+// count as in transformers: not at all.
 constexpr std::array<std::string_view, 13> rope_keys{
     "rope_type",        "type",         "rope_theta",       "partial_rotary_factor",
     "factor",           "short_factor", "low_freq_factor",  "original_max_position_embeddings",

@@ -99,17 +99,18 @@ void read_rope(Reader& top, ModelConfig& c, const char* theta_key, const char* s
     if (object) read_scaling(top, in, key, c);
 }
 
-// How far a query sees in layers with a window that also see what follows, as a number of keys with itself: in
-// transformers, a window of such a Gemma counts it and of Gemma 3 is that of both sides; the others' does not count it.
+// How far a query sees in layers with a window that also see what follows, as a number of keys with itself:
+// in transformers, a window of such a Gemma counts it and of Gemma 3 is that of both sides; the others' does
+// not count it.
 Index window_of_both_sides(Reader& in, const ModelConfig& c, Index window) {
     if (c.model_type == "gemma3_text" && in.flag("use_bidirectional_attention")) window = window / 2 + 1;
     return in.flag("is_causal", true) ? window : window + 1;
 }
 
 // mistral, mixtral and phi3 have one window for all layers, if any. qwen2 and qwen3 have windows only if
-// use_sliding_window is true, in the layers that layer_types names or from max_window_layers on. gemma2 has them in every
-// second layer, from the first on, and gemma3_text in all but every sixth, unless layer_types or sliding_window_pattern
-// say otherwise. The others have none.
+// use_sliding_window is true, in the layers that layer_types names or from max_window_layers on. gemma2 has
+// them in every second layer, from the first on, and gemma3_text in all but every sixth, unless layer_types
+// or sliding_window_pattern say otherwise. The others have none.
 void read_windows(Reader& in, ModelConfig& c) {
     c.windows.assign(static_cast<std::size_t>(c.layers), 0);
     const std::string_view type = c.model_type;

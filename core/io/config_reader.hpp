@@ -33,8 +33,8 @@ inline std::string shown(const json& value) {
     return value.dump();
 }
 
-// Reads the keys of one object; those of a whole configuration have its class's values where the file has none. Only the
-// first error is kept; values read after it are meaningless.
+// Reads the keys of one object; those of a whole configuration have its class's values where the file has
+// none. Only the first error is kept; values read after it are meaningless.
 class Reader {
   public:
     Reader(const json& object, std::string& problem) : object_(object), problem_(problem) {}
@@ -90,7 +90,7 @@ class Reader {
         return read ? *read : absent;
     }
 
-    // As many numbers, all of them positive.
+    // Reads so many numbers, all of them positive.
     std::vector<double> numbers(const char* key, Index count, double max) {
         const json* value = find(key);
         std::vector<double> out;
@@ -139,11 +139,12 @@ class Reader {
 };
 
 Activation read_activation(Reader& in, const char* key);
-// Of that name, which stands under this key.
+// Returns the activation of that name, which stands under this key.
 Activation activation_named(Reader& in, const char* key, std::string_view name);
 
 // transformers 4 writes rope_theta, and rope_scaling with rope_type or type; transformers 5 puts all of it in
-// rope_parameters, of which models whose layers differ have one for each kind. Needs the head_dim and the context.
+// rope_parameters, of which models whose layers differ have one for each kind. Needs the head_dim and the
+// context.
 void read_rope(Reader& in, ModelConfig& c, const char* theta_key = "rope_theta",
                const char* share_key = "partial_rotary_factor");
 

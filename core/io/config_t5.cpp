@@ -35,11 +35,13 @@ void read_t5(Reader& in, ModelConfig& c) {
     c.kv_heads = c.heads;
     c.head_dim = in.size("d_kv", max_head_dim);
     c.d_ff = in.size("d_ff", max_hidden);
-    // Relative positions set no limit. Where the file has none either, as v1.1's, this is what a page can hold.
+    // Relative positions set no limit. Where the file has none either, as v1.1's, this is what a page can
+    // hold.
     c.context = in.size("n_positions", max_context, 4096);
     c.norm_epsilon = in.number("layer_norm_epsilon", 1e-12, 1);
     read_mlp(in, c);
-    // Transformers 5 writes that any T5 is tied, and tells v1.1, which has a head of its own, by the other key.
+    // Transformers 5 writes that any T5 is tied, and tells v1.1, which has a head of its own, by the other
+    // key.
     c.tie_word_embeddings = in.flag("tie_word_embeddings") && in.flag("scale_decoder_outputs");
     if (c.tie_word_embeddings) c.head_scale = 1 / std::sqrt(static_cast<double>(c.d_model));
     c.scale_by_head_dim = false;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/ascii.hpp"
 #include "io/quote.hpp"
 
 namespace attn {
@@ -21,8 +22,8 @@ constexpr std::string_view blanks = " \t";
 
 Error bad_table(std::string what) { return Error{"this table " + std::move(what)}; }
 
-// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever separates
-// the fields, and closes at the next quote that is not doubled.
+// Tells which characters of a text stand between quotes. A quote opens at the start of a field, whatever
+// separates the fields, and closes at the next quote that is not doubled.
 class Quotes {
   public:
     // Takes the characters one by one, in order.
@@ -91,10 +92,8 @@ std::optional<float> parse_number(std::string_view field, bool comma_is_point) {
     field = trimmed(field);
     std::array<char, 64> text{};
     if (field.empty() || field.size() >= text.size()) return std::nullopt;
-    std::ranges::transform(field, text.begin(), [&](char c) {
-        if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-        return c == ',' && comma_is_point ? '.' : c;
-    });
+    std::ranges::transform(field, text.begin(),
+                           [&](char c) { return c == ',' && comma_is_point ? '.' : ascii_lower(c); });
     const std::string_view lower(text.data(), field.size());
     const std::string_view word = lower.substr(lower.front() == '-' || lower.front() == '+' ? 1 : 0);
     const bool named = word == "nan" || word == "inf" || word == "infinity";

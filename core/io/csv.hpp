@@ -1,5 +1,5 @@
-// Reads a matrix from text: the numbers are separated by comma, semicolon, tab or blanks, and the first row, the
-// first column or both may hold labels, quoted as in RFC 4180.
+// Reads a matrix from text: the numbers are separated by comma, semicolon, tab or blanks, and the first row,
+// the first column or both may hold labels, quoted as in RFC 4180.
 #pragma once
 
 #include <array>
@@ -17,18 +17,19 @@ namespace attn {
 
 struct CsvMatrix {
     Tensor values;                           // [rows, columns]; "nan" and "inf" are numbers
-    std::vector<std::string> row_labels;     // as many as rows, or none
-    std::vector<std::string> column_labels;  // as many as columns, or none
+    std::vector<std::string> row_labels;     // one for each row, or none
+    std::vector<std::string> column_labels;  // one for each column, or none
 };
 
-// Reads a table in slices. The separator is the one that occurs, outside quotes, in the most rows: tab, semicolon,
-// comma or blanks. The first row holds labels if its first field is empty or most of the others are not numbers. The
-// first column holds labels if that corner is empty, if a row has one field more than there are labels, or if most of
-// the column is not numbers. Unless commas separate the fields, a comma is a decimal point.
+// Reads a table in slices. The separator is the one that occurs, outside quotes, in the most rows: tab,
+// semicolon, comma or blanks. The first row holds labels if its first field is empty or most of the others
+// are not numbers. The first column holds labels if that corner is empty, if a row has one field more than
+// there are labels, or if most of the column is not numbers. Unless commas separate the fields, a comma is a
+// decimal point.
 //
-// A row that begins with "# " is a comment, as numpy.savetxt writes its header. The last one before the numbers holds the
-// labels of the columns if it has as many fields, without the mark or, where a token is "#", with it. Behind that, such a
-// row is a comment unless it has numbers for all columns.
+// A row that begins with "# " is a comment, as numpy.savetxt writes its header. The last one before the
+// numbers holds the labels of the columns if it has as many fields, without the mark or, where a token is
+// "#", with it. Behind that, such a row is a comment unless it has numbers for all columns.
 class CsvReading {
   public:
     explicit CsvReading(std::span<const std::byte> file);  // must outlive this object

@@ -12,7 +12,7 @@ class CsvWriter {
   public:
     explicit CsvWriter(std::span<const std::string> column_labels);
 
-    void row(const std::string& label, std::span<const float> values);  // as many as columns
+    void row(const std::string& label, std::span<const float> values);  // one value for each column
     // Numbers read back to the same bits. The others are written as "nan", "inf" and "-inf".
     const std::string& text() const { return text_; }
 

@@ -1,12 +1,12 @@
 #include "io/gguf.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
 #include "io/gguf_types.hpp"
 #include "io/quote.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t max_dimensions = 4;
 constexpr std::uint64_t max_tensor_name = 64;
-constexpr int max_nesting = 8;  // of arrays within arrays
-// The least that a key takes: the length of its name, a character, its type, and a value of a byte. Of a tensor: also
-// its number of dimensions, one of them, its type and its offset.
+constexpr int max_nesting = 8;  // arrays within arrays
+// The least that a key takes: the length of its name, a character, its type, and a value of a byte. A tensor
+// takes also its number of dimensions, one of them, its type and its offset.
 constexpr std::uint64_t least_key = 8 + 1 + 4 + 1, least_tensor = 8 + 1 + 4 + 8 + 4 + 8;
 constexpr std::string_view broken = "; it is broken: download it again",
                            cut_short = "; it is cut short: download it again";
@@ -25,7 +25,8 @@ std::string in_digits(std::uint64_t number) { return std::to_string(number); }
 
 Error bad_gguf(std::string what) { return Error{"this GGUF file " + std::move(what)}; }
 
-// Reads on from the start of a file. After the first problem, and where the bytes that are here end, it reads no more.
+// Reads on from the start of a file. After the first problem, and where the bytes that are here end, it reads
+// no more.
 class GgufCursor {
   public:
     GgufCursor(std::span<const std::byte> bytes, std::uint64_t file_size)
@@ -61,10 +62,8 @@ class GgufCursor {
 
     template <class T>
     T number() {
-        T value{};
-        if (const auto taken = take(sizeof value); !taken.empty())
-            std::memcpy(&value, taken.data(), sizeof value);
-        return value;
+        const auto taken = take(sizeof(T));
+        return taken.empty() ? T{} : little_endian_at<T>(taken.data());
     }
 
     std::string_view text(std::string_view what) {
@@ -280,8 +279,8 @@ void read_gguf_shard(GgufCursor& in, GgufHeader& header) {
                   " (split.no, split.count)" + std::string(broken));
 }
 
-// Turns offsets into those from the start of the file. Tensors must begin at a multiple of the alignment, without overlap,
-// and end within the file.
+// Turns offsets into those from the start of the file. Tensors must begin at a multiple of the alignment,
+// without overlap, and end within the file.
 void place_gguf_tensors(GgufCursor& in, GgufHeader& header) {
     header.data_offset = (in.at() + header.alignment - 1) / header.alignment * header.alignment;
     std::vector<const GgufTensor*> order;
@@ -346,7 +345,7 @@ Result<std::vector<std::string>> gguf_shard_names(const std::string& name, const
         return Error{quote(name) + " is file " + in_digits(header.shard + 1) + " of " +
                      in_digits(header.shards) + " of a model, so its name should end in " + own +
                      ": give the files their names back"};
-    constexpr std::uint64_t most = 99'999;  // of five digits
+    constexpr std::uint64_t most = 99'999;  // five digits
     if (header.shards > most)
         return Error{quote(name) + " is one of " + in_digits(header.shards) +
                      " files of a model, which are too many"};

@@ -170,8 +170,8 @@ constexpr std::array computed_gguf{
     GgufRow{"rope.scaling.yarn_beta_fast", "llama qwen2 qwen3 gemma2 gemma3 phi3"},
     GgufRow{"rope.scaling.yarn_beta_slow", "llama qwen2 qwen3 gemma2 gemma3 phi3"},
 };
-// The tensors tell the size of the vocabulary; rotary positions of gpt2 and both kinds of epsilon come from converters that
-// write them for all.
+// The tensors tell the size of the vocabulary; rotary positions of gpt2 and both kinds of epsilon come from
+// converters that write them for all.
 constexpr std::array harmless_gguf{
     GgufRow{"vocab_size"},
     GgufRow{"tensor_data_layout"},

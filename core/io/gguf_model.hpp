@@ -1,4 +1,5 @@
-// A model in one GGUF file or several, and what its keys say of it, for the architectures that this program runs.
+// A model in one GGUF file or several, and what its keys say of it, for the architectures that this program
+// runs.
 #pragma once
 
 #include <cstddef>
@@ -32,15 +33,15 @@ struct GgufModel {
     Place find(std::string_view tensor) const;
 };
 
-// Fails with one sentence that names the file: if one does not parse, if files of the model are missing or not its
-// own, or if there is a tensor twice or none at all.
+// Fails with one sentence that names the file: if one does not parse, if files of the model are missing or
+// not its own, or if there is a tensor twice or none at all.
 Result<GgufModel> gather_gguf(const std::map<std::string, std::vector<std::byte>>& files);
 
 // Refuses an architecture that is not supported, by its name and that of the file. The header alone tells.
 Status check_gguf_architecture(const std::string& file, const GgufHeader& header);
 
-// Tensors tell what keys leave out: the size of the vocabulary and of the MLP, which biases there are, whether the head is
-// the embedding, and by how much single frequencies of rotary positions are divided.
+// Tensors tell what keys leave out: the size of the vocabulary and of the MLP, which biases there are,
+// whether the head is the embedding, and by how much single frequencies of rotary positions are divided.
 Result<ModelConfig> gguf_model_config(const GgufModel& model);
 
 // What a person should know of the tokens that the file lists, each in a sentence's part.

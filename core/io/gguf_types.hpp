@@ -10,7 +10,7 @@
 
 namespace attn {
 
-// Of a value; nothing: it depends on what it holds.
+// The size of a value; nothing if it depends on what the value holds.
 std::optional<std::size_t> gguf_size(GgufType type);
 
 // What stands at a number of llama.cpp's list of tensor types (ggml_type).

@@ -1,25 +1,18 @@
 // What the keys of a GGUF file hold.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "io/gguf.hpp"
 #include "io/gguf_types.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
 namespace {
 
-template <class T>
-T gguf_number(const std::byte* p) {
-    T value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-}
-
 std::string_view gguf_text(const std::byte* at) {
     return {reinterpret_cast<const char*>(at) + sizeof(std::uint64_t),
-            static_cast<std::size_t>(gguf_number<std::uint64_t>(at))};
+            static_cast<std::size_t>(little_endian_at<std::uint64_t>(at))};
 }
 
 }  // namespace
@@ -35,15 +28,15 @@ std::optional<std::int64_t> GgufValue::integer() const {
     if (is_array) return std::nullopt;
     const std::byte* p = bytes.data();
     switch (type) {
-        case GgufType::u8: return gguf_number<std::uint8_t>(p);
-        case GgufType::i8: return gguf_number<std::int8_t>(p);
-        case GgufType::u16: return gguf_number<std::uint16_t>(p);
-        case GgufType::i16: return gguf_number<std::int16_t>(p);
-        case GgufType::u32: return gguf_number<std::uint32_t>(p);
-        case GgufType::i32: return gguf_number<std::int32_t>(p);
-        case GgufType::i64: return gguf_number<std::int64_t>(p);
+        case GgufType::u8: return little_endian_at<std::uint8_t>(p);
+        case GgufType::i8: return little_endian_at<std::int8_t>(p);
+        case GgufType::u16: return little_endian_at<std::uint16_t>(p);
+        case GgufType::i16: return little_endian_at<std::int16_t>(p);
+        case GgufType::u32: return little_endian_at<std::uint32_t>(p);
+        case GgufType::i32: return little_endian_at<std::int32_t>(p);
+        case GgufType::i64: return little_endian_at<std::int64_t>(p);
         case GgufType::u64: {
-            const auto value = gguf_number<std::uint64_t>(p);
+            const auto value = little_endian_at<std::uint64_t>(p);
             return std::in_range<std::int64_t>(value) ? std::optional(static_cast<std::int64_t>(value))
                                                       : std::nullopt;
         }
@@ -53,8 +46,8 @@ std::optional<std::int64_t> GgufValue::integer() const {
 
 std::optional<double> GgufValue::number() const {
     if (is_array) return std::nullopt;
-    if (type == GgufType::f32) return static_cast<double>(gguf_number<float>(bytes.data()));
-    if (type == GgufType::f64) return gguf_number<double>(bytes.data());
+    if (type == GgufType::f32) return static_cast<double>(little_endian_at<float>(bytes.data()));
+    if (type == GgufType::f64) return little_endian_at<double>(bytes.data());
     const auto whole = integer();
     return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
 }

@@ -11,8 +11,8 @@
 
 namespace attn {
 
-// Returns the scores of these keys for a model of so many layers and heads, [layers, heads, keys]: numbers from 0 to 1,
-// NaN for those that are left out. Each head must be there once.
+// Returns the scores of these keys for a model of so many layers and heads, [layers, heads, keys]: numbers
+// from 0 to 1, NaN for those that are left out. Each head must be there once.
 Result<std::vector<double>> parse_head_scores(std::span<const std::byte> json, Index layers, Index heads,
                                               std::span<const std::string_view> keys);
 

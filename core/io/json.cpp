@@ -47,7 +47,8 @@ class TreeBuilder {
     }
 
     bool parse_error(std::size_t read, const std::string&, const json::exception& error) {
-        // what() reads "[…] parse error at …: syntax error while parsing … - REASON; last read: '…'; expected …".
+        // what() reads "[…] parse error at …: syntax error while parsing … - REASON; last read: '…'; expected
+        // …".
         std::string_view reason = error.what();
         const auto dash = reason.find(" - ");
         if (dash == reason.npos) return refuse(" has a number that is too large" + at(read));
@@ -65,7 +66,7 @@ class TreeBuilder {
   private:
     struct Level {
         json* node;
-        const std::string* key = nullptr;  // of the next value, in an object
+        const std::string* key = nullptr;  // the next value's key, in an object
         json* slot = nullptr;              // where that value goes
     };
 
@@ -139,6 +140,10 @@ Result<json> parse_json(std::span<const std::byte> bytes, std::string_view what,
                               ? builder.nothing()
                               : json::sax_parse(text.begin(), text.end(), &builder);
     return std::move(builder).result(complete);
+}
+
+std::string json_string(std::string_view text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "tensor/result.hpp"
@@ -20,5 +21,8 @@ struct JsonLimits {
 // Messages call the text `what`, e.g. "config.json".
 Result<nlohmann::json> parse_json(std::span<const std::byte> text, std::string_view what,
                                   JsonLimits limits = {});
+
+// Returns a text as JSON writes it, in its quotes; ill-formed UTF-8 becomes U+FFFD.
+std::string json_string(std::string_view text);
 
 }  // namespace attn

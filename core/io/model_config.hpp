@@ -34,8 +34,8 @@ enum class Family {
     t5,
 };
 
-// What attends to what: a text to itself, or, of an encoder–decoder, either text to itself or the decoder's to the
-// encoder's.
+// What attends to what: a text to itself, or, of an encoder–decoder, either text to itself or the decoder's
+// to the encoder's.
 enum class AttentionKind { self, encoder, decoder, cross };
 
 // What stretches rotary positions beyond the trained length; model/rope_scaling.hpp has the formulas.
@@ -48,8 +48,8 @@ struct RopeScaling {
     Index original_context = 0;   // yarn, llama3, longrope
     double beta_fast = 32;        // yarn
     double beta_slow = 1;         // yarn
-    // longrope, for each pair that turns: what divides it in texts of at most original_context tokens, and in longer ones;
-    // no long ones: as in the others
+    // longrope, for each pair that turns: what divides it in texts of at most original_context tokens, and in
+    // longer ones; no long ones: as in the others
     std::vector<double> short_factor = {}, long_factor = {};
     std::optional<double> magnitude = {};  // longrope and yarn, if the file gives it (attention_factor)
     bool operator==(const RopeScaling&) const = default;
@@ -57,22 +57,23 @@ struct RopeScaling {
 
 struct ModelConfig {
     Family family = Family::gpt2;
-    std::string model_type;                 // as the file has it: "gpt2", "llama", "mistral", …
-    std::string dtype;                      // of the published weights, as the file has it; empty: not given
-    std::vector<std::string> unknown_keys;  // that the file has, and no reader of the family
+    std::string model_type;  // the file's word for it: "gpt2", "llama", "mistral", …
+    // The published weights' type, in the file's spelling; empty: not given.
+    std::string dtype;
+    std::vector<std::string> unknown_keys;  // keys of the file that no reader of the family knows
 
     Index vocab_size = 0;
-    Index layers = 0;  // of the encoder, where there is a decoder
-    Index decoder_layers =
-        0;  // of a decoder that attends to what an encoder made of another text; 0: there is none
+    Index layers = 0;          // the encoder's, where there is a decoder
+    Index decoder_layers = 0;  // layers of a decoder that attends to an encoded text; 0: there is none
     Index heads = 0;
     Index kv_heads = 0;  // divides heads
     Index d_model = 0;
     Index head_dim = 0;  // heads · head_dim may differ from d_model
     Index d_ff = 0;
-    Index embedding_width = 0;  // of a token embedding that projections widen to d_model; 0: d_model
-    Index segments = 0;         // that tokens may belong to (BERT's token types); 0: none
-    Index experts = 0;          // MLPs of which each token takes some; 0: one that all take
+    // The width of a token embedding that projections widen to d_model; 0: d_model.
+    Index embedding_width = 0;
+    Index segments = 0;  // how many a token may belong to (BERT's token types); 0: none
+    Index experts = 0;   // MLPs of which each token takes some; 0: one that all take
     Index experts_per_token = 0;
     Index context = 0;  // the most positions that the model was made for
 
@@ -90,8 +91,8 @@ struct ModelConfig {
     bool norms_after = false;    // norms come after each sum (Vaswani et al. 2017), not before each half
     bool norm_adds_one = false;  // norms multiply by 1 + weight
     bool qk_norm = false;        // q and k are normalised before they turn
-    double embedding_scale = 1;  // of token embeddings
-    double head_scale = 1;       // of what the head reads
+    double embedding_scale = 1;  // multiplies token embeddings
+    double head_scale = 1;       // multiplies what the head reads
     double score_cap = 0;        // cap · tanh(score / cap); 0: none
     double logit_cap = 0;        // likewise
     double query_pre_attn_scalar = 0;  // scores are divided by its root; 0: head_dim
@@ -106,12 +107,13 @@ struct ModelConfig {
     Index rotary_dim = 0;             // how many components of each head turn, even; 0: none
     bool rotary_interleaved = false;  // pairs are neighbours; else halves of the components that turn
     double rope_theta = 0;
-    double window_rope_theta = 0;  // of layers with a window, without scaling; 0: as the others
+    double window_rope_theta = 0;  // used by layers with a window, without scaling; 0: the same as the others
     RopeScaling rope_scaling;
-    // Per layer: how many keys a query sees, including itself; where it also sees keys after it, as many of these. 0: all
+    // Per layer: how many keys a query sees, including itself; where it also sees keys after it, as many of
+    // these. 0: all
     std::vector<Index> windows;
-    Index buckets = 0;        // of the distances that biases are added for, as in T5; 0: no biases
-    Index most_distance = 0;  // from which on all distances share a bucket
+    Index buckets = 0;        // distances share a bias in each, like in T5; 0: no biases
+    Index most_distance = 0;  // all distances from here on share a bucket
 
     // These ids are as in the file: they may lie outside the vocabulary.
     std::vector<std::int64_t> bos_ids;

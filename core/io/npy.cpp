@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstring>
 #include <limits>
@@ -11,10 +10,9 @@
 #include <string_view>
 
 #include "io/quote.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
-
-static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
@@ -208,8 +206,7 @@ template <std::integral T>
 Result<std::vector<std::int64_t>> widen(std::span<const std::byte> bytes) {
     std::vector<std::int64_t> out(bytes.size() / sizeof(T));
     for (std::size_t i = 0; i < out.size(); ++i) {
-        T value;
-        std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
+        const T value = little_endian_at<T>(&bytes[i * sizeof(T)]);
         if (!std::in_range<std::int64_t>(value))
             return bad_npy("has the value " + std::to_string(value) +
                            ", which does not fit in 64 bits with a sign");

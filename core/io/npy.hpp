@@ -1,4 +1,5 @@
-// Reads and writes NumPy's array files, .npy: versions 1.0, 2.0 and 3.0, either byte order, C or Fortran order.
+// Reads and writes NumPy's array files, .npy: versions 1.0, 2.0 and 3.0, either byte order, C or Fortran
+// order.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 
 namespace attn {
 
-// Returns how many bytes from the start of a file of file_size bytes parse_npy_header needs. The first 12 bytes tell.
+// Returns how many bytes from the start of a file of file_size bytes parse_npy_header needs. The first 12
+// bytes tell.
 Result<std::uint64_t> npy_header_size(std::span<const std::byte> first_bytes, std::uint64_t file_size);
 
 struct NpyHeader {

@@ -8,6 +8,7 @@
 
 #include "io/json.hpp"
 #include "io/quote.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
@@ -168,9 +169,7 @@ Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> first_b
                                               std::uint64_t file_size) {
     if (first_bytes.size() < length_bytes || file_size < length_bytes)
         return bad_safetensors("ends within its first 8 bytes, the length of its header");
-    std::uint64_t length = 0;
-    for (std::size_t i = length_bytes; i-- > 0;)
-        length = length << 8 | std::to_integer<std::uint64_t>(first_bytes[i]);
+    const auto length = little_endian_at<std::uint64_t>(first_bytes.data());
     if (length > max_header)
         return bad_safetensors(
             "says that its header has " + std::to_string(length) +

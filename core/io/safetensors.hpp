@@ -1,5 +1,5 @@
-// Reads and writes the safetensors format: 8 bytes of header length, a JSON header, then the tensors' bytes without
-// gaps. The header can be read and checked before the body is in memory.
+// Reads and writes the safetensors format: 8 bytes of header length, a JSON header, then the tensors' bytes
+// without gaps. The header can be read and checked before the body is in memory.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct TensorEntry {
     std::string_view dtype_name;  // "F32", "BF16", "F8_E4M3", …
     std::optional<DType> dtype;   // none: the format has this type, but this program cannot compute with it
     Shape shape;
-    std::uint64_t begin = 0, end = 0;  // of its bytes, from the end of the header
+    std::uint64_t begin = 0, end = 0;  // where its bytes lie, counted from the end of the header
 };
 
 struct SafetensorsHeader {
-    std::uint64_t data_offset = 0;     // of the first tensor's bytes in the file
+    std::uint64_t data_offset = 0;     // where the first tensor's bytes begin in the file
     std::vector<TensorEntry> tensors;  // sorted by name
     std::map<std::string, std::string> metadata;
 
@@ -60,8 +60,8 @@ struct TensorToWrite {
     Shape shape;
     std::span<const std::byte> bytes;  // little-endian; as many as dtype and shape require
 };
-// Writes a whole file: the tensors stay in their order, and the header is padded to a multiple of 8 bytes. Their
-// types must be ones that the format has.
+// Writes a whole file: the tensors stay in their order, and the header is padded to a multiple of 8 bytes.
+// Their types must be ones that the format has.
 std::vector<std::byte> write_safetensors(std::span<const TensorToWrite> tensors,
                                          const std::map<std::string, std::string>& metadata = {});
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/ascii.hpp"
 #include "io/json.hpp"
 #include "io/npz.hpp"
 #include "io/quote.hpp"
@@ -13,16 +14,9 @@ namespace attn {
 
 namespace {
 
-std::string lower(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 std::string extension(std::string_view name) {
     const std::size_t dot = name.rfind('.');
-    return dot == name.npos ? std::string() : lower(name.substr(dot));
+    return dot == name.npos ? std::string() : ascii_lower(name.substr(dot));
 }
 
 // "folder/run.npz" gives "run".
@@ -33,8 +27,8 @@ std::string stem(std::string_view name) {
 
 Error in_file(const std::string& name, const Error& error) { return Error{name + ": " + error.message}; }
 
-// Picks the most telling name. numpy.savez calls unnamed arrays arr_0, arr_1, …, and some people name arrays by their
-// layer alone; then the archive's name tells what they are.
+// Picks the most telling name. numpy.savez calls unnamed arrays arr_0, arr_1, …, and some people name arrays
+// by their layer alone; then the archive's name tells what they are.
 std::string best_name(const std::string& file, const std::string& name, bool alone) {
     const bool unnamed = name.starts_with("arr_");
     if (unnamed && alone) return stem(file);

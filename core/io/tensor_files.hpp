@@ -1,5 +1,5 @@
-// Reads the files that a person drops to see their own tensors (.npy, .npz, .safetensors and .csv, and the tokens of
-// a text as .json or .txt) and lists what they hold, without converting or copying it.
+// Reads the files that a person drops to see their own tensors (.npy, .npz, .safetensors and .csv, and the
+// tokens of a text as .json or .txt) and lists what they hold, without converting or copying it.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ struct FoundTensor {
     Shape shape;
     // Says where it is: as it is in a file, in an archive, or already read from text.
     std::variant<ArrayView, ZipEntry, std::shared_ptr<const Tensor>> place;
-    std::vector<std::string> row_labels, column_labels;  // of a table that has them
+    std::vector<std::string> row_labels, column_labels;  // only for a table that has them
 };
 
 struct FoundTokens {
     std::string file;
-    std::vector<std::string> tokens;  // as the file's bytes: a .txt may hold ill-formed UTF-8
+    std::vector<std::string> tokens;  // the file's bytes: a .txt may hold ill-formed UTF-8
 };
 
 struct FoundFiles {

@@ -179,7 +179,8 @@ Result<std::optional<Subject>> Matcher::choose_among_unnamed() {
     return std::optional(*std::ranges::find(subjects, *answer, &Subject::id));
 }
 
-// Chooses Q, K and V one by one, among the tensors with such a name or, if there are none, among the unnamed ones.
+// Chooses Q, K and V one by one, among the tensors with such a name or, if there are none, among the unnamed
+// ones.
 Result<std::optional<Subject>> Matcher::choose_each() {
     Subject subject{"qkv", "", {}, {}, {}, {}};
     Places taken;

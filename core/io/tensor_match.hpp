@@ -1,11 +1,12 @@
 // Finds out, by name and by shape, which of the dropped tensors is Q, K, V, a mask or finished attention
-// weights. Where names and shapes leave it open, `match` returns questions, and their answers go into the next
-// call: nothing is guessed.
+// weights. Where names and shapes leave it open, `match` returns questions, and their answers go into the
+// next call: nothing is guessed.
 //
 // People save these shapes; axes of size 1 may precede them:
-//   Q, K, V   [rows, d], [heads, rows, d], [rows, heads, d] or one of these for each of [layers, …]; of a batch
-//             behind the layers, a question chooses one
-//   mask      [keys], [queries, keys], [heads, queries, keys], or one for each layer; axes of size 1 broadcast
+//   Q, K, V   [rows, d], [heads, rows, d], [rows, heads, d] or one of these for each of [layers, …]; if there
+//             is a batch behind the layers, a question chooses one
+//   mask      [keys], [queries, keys], [heads, queries, keys], or one for each layer; axes of size 1
+//             broadcast
 //   weights   [queries, keys], [heads, queries, keys], [layers, heads, queries, keys], or [layers, batch,
 //             heads, queries, keys], of whose batch one is chosen; or one numbered tensor per layer
 #pragma once
@@ -35,8 +36,9 @@ struct Matched {
     Index layers = 1, heads = 1, queries = 0, keys = 0;
     // There are as many as queries and keys, or none; then positions are shown instead.
     std::vector<std::string> query_tokens, key_tokens;
-    std::vector<std::string> notes;   // sentences that say what was left out, and why
-    std::vector<std::string> chosen;  // of a batch: "number 1 of 3 along axis 1", counted from 0
+    std::vector<std::string> notes;  // sentences that say what was left out, and why
+    // What was taken of a batch: "number 1 of 3 along axis 1", counted from 0.
+    std::vector<std::string> chosen;
 };
 
 struct Choice {
@@ -53,8 +55,8 @@ struct Question {
 using Answers =
     std::map<std::string, std::string, std::less<>>;  // keyed by the question's id; others are ignored
 
-// The answers may lead to further questions. Where it fails, `lacks` says whether further files may be what is missing; files
-// that are wrong by themselves lack nothing.
+// The answers may lead to further questions. Where it fails, `lacks` says whether further files may be what
+// is missing; files that are wrong by themselves lack nothing.
 Result<std::variant<Matched, std::vector<Question>>> match(const FoundFiles& found, const Answers& answers,
                                                            bool* lacks = nullptr);
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "io/ascii.hpp"
+
 namespace attn {
 
 namespace {
@@ -34,7 +36,7 @@ std::vector<Word> words_of(std::string_view name) {
                 if (digit && is_letter(last)) words.back().before_digit = true;
                 words.emplace_back();
             }
-            words.back().text += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+            words.back().text += ascii_lower(c);
         }
         last = c;
     }

@@ -158,8 +158,9 @@ bool Matcher::tokens_number(Index queries, Index keys) const {
     });
 }
 
-// Heads usually come first. If they may also be second, the order that fits wins, then the one that matches the
-// number of tokens. If both are equal and there are at least as many heads as positions, the user is asked.
+// Heads usually come first. If they may also be second, the order that fits wins, then the one that matches
+// the number of tokens. If both are equal and there are at least as many heads as positions, the user is
+// asked.
 Status Matcher::place_qkv(const Subject& subject) {
     choose_mask(*subject.q);
     const auto fit = [&](AxisOrder order) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "io/quote.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
@@ -39,15 +40,9 @@ class ArchiveBytes {
   public:
     explicit ArchiveBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-    std::uint64_t number(std::size_t at, std::size_t width) const {
-        std::uint64_t value = 0;
-        for (std::size_t i = width; i-- > 0;)
-            value = value << 8 | std::to_integer<std::uint64_t>(bytes_[at + i]);
-        return value;
-    }
-    std::uint64_t u16(std::size_t at) const { return number(at, 2); }
-    std::uint64_t u32(std::size_t at) const { return number(at, 4); }
-    std::uint64_t u64(std::size_t at) const { return number(at, 8); }
+    std::uint64_t u16(std::size_t at) const { return little_endian_at<std::uint16_t>(&bytes_[at]); }
+    std::uint64_t u32(std::size_t at) const { return little_endian_at<std::uint32_t>(&bytes_[at]); }
+    std::uint64_t u64(std::size_t at) const { return little_endian_at<std::uint64_t>(&bytes_[at]); }
     std::string_view text(std::size_t at, std::size_t size) const {
         return {reinterpret_cast<const char*>(bytes_.data()) + at, size};
     }
@@ -140,7 +135,7 @@ constexpr std::array other_methods{Method{9, "Deflate64"}, Method{12, "bzip2"}, 
 struct Listed {
     ZipEntry entry;
     std::uint64_t method = 0, packed_size = 0;
-    std::uint64_t begin = 0, end = 0;  // of its local header; of its data
+    std::uint64_t begin = 0, end = 0;  // where its local header begins, and its data ends
 };
 
 // Reads the directory's entry at `at`, and moves `at` behind it.

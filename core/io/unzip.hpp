@@ -25,8 +25,8 @@ struct ZipEntry {
     std::span<const std::byte> packed;  // in the archive; a stored entry's contents
 };
 
-// A deflated entry may unpack to this much; a stored one is not copied and has no limit. Deflate turns one byte into
-// at most 1032, so a small file cannot unpack to this much either.
+// A deflated entry may unpack to this much; a stored one is not copied and has no limit. Deflate turns one
+// byte into at most 1032, so a small file cannot unpack to this much either.
 inline constexpr std::uint64_t unpacked_limit = std::uint64_t{1} << 30;
 
 // Lists the files of an archive in its directory's order, without folders.
@@ -40,8 +40,8 @@ struct FreeBytes {
 };
 
 struct UnpackedEntry {
-    std::span<const std::byte> bytes;              // of a stored entry, within the archive
-    std::unique_ptr<std::byte[], FreeBytes> room;  // of a deflated one
+    std::span<const std::byte> bytes;              // a stored entry's, within the archive
+    std::unique_ptr<std::byte[], FreeBytes> room;  // where a deflated one is unpacked
 };
 
 // Unpacks an entry in slices and checks its CRC-32. The archive's bytes must outlive it.
@@ -66,7 +66,7 @@ class Unpacking {
     ZipEntry entry_;
     std::unique_ptr<std::byte[], FreeBytes> room_;
     std::unique_ptr<z_stream_s, void (*)(z_stream_s*)> stream_;
-    std::size_t taken_ = 0, made_ = 0;  // of the packed bytes; of the unpacked ones
+    std::size_t taken_ = 0, made_ = 0;  // packed bytes that were read; unpacked bytes that were made
     std::uint32_t crc_ = 0;
     bool stream_ended_ = false, done_ = false;
     Status status_ = ok();

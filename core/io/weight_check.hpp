@@ -1,5 +1,6 @@
-// Finds what is odd about numbers from a file: NaN and, in finished attention weights, rows that do not sum to 1,
-// negative weights, and rows of zeros. It is reported beside the picture, which shows the numbers as they are.
+// Finds what is odd about numbers from a file: NaN and, in finished attention weights, rows that do not sum
+// to 1, negative weights, and rows of zeros. It is reported beside the picture, which shows the numbers as
+// they are.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 namespace attn {
 
 struct Oddity {
-    std::int64_t count = 0;                          // of cells or of rows
+    std::int64_t count = 0;                          // how many cells or rows
     Index layer = 0, head = 0, row = 0, column = 0;  // the first one; a row has no column
-    double value = 0;                                // of the first one: the cell, or the row's sum
+    double value = 0;                                // the first one's: the cell, or the row's sum
 };
 
 struct Findings {
-    Index layers = 1, heads = 1;       // of the arrays
+    Index layers = 1, heads = 1;       // in the arrays
     std::int64_t rows = 0, cells = 0;  // looked at
     Oddity nan;
     Oddity infinite;
@@ -27,9 +28,9 @@ struct Findings {
     Oddity zero;        // only zeros: a query that may not attend to any key
 };
 
-// How far the sum of a row of weights may be from 1. Rounding moves each element by at most u relative to itself
-// (2^-11 in f16, 2^-8 in bf16) and, in f16, by 2^-25 where it is subnormal, which adds up to 5e-4 over 16,384 keys.
-// f32 and f64 are allowed the error of a softmax in single precision.
+// How far the sum of a row of weights may be from 1. Rounding moves each element by at most u relative to
+// itself (2^-11 in f16, 2^-8 in bf16) and, in f16, by 2^-25 where it is subnormal, which adds up to 5e-4 over
+// 16,384 keys. f32 and f64 are allowed the error of a softmax in single precision.
 double row_sum_tolerance(DType dtype);
 
 // Checks one or more arrays [layers, heads, rows, columns] of one shape and type in slices: 2^18 cells, but
@@ -58,7 +59,7 @@ class ValueChecking {
 struct OddityTold {
     std::string sentence;
     Oddity oddity;
-    bool of_cell = false;  // of a row otherwise
+    bool of_cell = false;  // false: a row's
 };
 std::vector<OddityTold> told(const Findings& findings, std::string_view what);
 

@@ -9,9 +9,9 @@
 
 namespace attn {
 
-// Takes one entry after another, each in pieces, so that no entry has to be in memory as a whole. Everything is
-// dated 1 January 1980, so the same entries give the same bytes. There may be at most 65,535 entries, and the
-// archive must stay below 4 GB.
+// Takes one entry after another, each in pieces, so that no entry has to be in memory as a whole. Everything
+// is dated 1 January 1980, so the same entries give the same bytes. There may be at most 65,535 entries, and
+// the archive must stay below 4 GB.
 class ZipWriter {
   public:
     explicit ZipWriter(std::size_t expected_bytes = 0) { zip_.reserve(expected_bytes); }

@@ -4,8 +4,9 @@
 // activations are overwritten, those of weights are added to. Every sum has a fixed order: the bits are the
 // same for any number of threads.
 //
-// Some gradients are missing because forward kernels compute them: dx of a linear layer is `linear` of dy with the
-// same weights in the other layout, with in and out exchanged; dx of `rope` is `rope` with the sine negated.
+// Some gradients are missing because forward kernels compute them: dx of a linear layer is `linear` of dy
+// with the same weights in the other layout, with in and out exchanged; dx of `rope` is `rope` with the sine
+// negated.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,16 @@
 
 namespace attn {
 
-// `forward` is the call that was made, in f32, with its output, row_max and row_log_sum. All inputs are finite. A row
-// without an allowed cell contributes no gradient.
+// `forward` is the call that was made, in f32, with its output, row_max and row_log_sum. All inputs are
+// finite. A row without an allowed cell contributes no gradient.
 struct AttentionBackwardCall {
     AttentionCall forward;
     ConstHeads d_output;   // [heads, n_q, d_v]
     HeadsView<float> d_q;  // [heads, n_q, d_k]
     HeadsView<float> d_k;  // [kv_heads, n_k, d_k], summed over the heads that share a head of K
     HeadsView<float> d_v;  // [kv_heads, n_k, d_v], likewise
-    // [heads, n_q, n_k], cell by cell even where the bias broadcasts, and added to; null data: not wanted. Then the scale
-    // is not 0.
+    // [heads, n_q, n_k], cell by cell even where the bias broadcasts, and added to; null data: not wanted.
+    // Then the scale is not 0.
     HeadsView<float> d_bias{};
 };
 
@@ -47,12 +48,12 @@ struct AdamW {
 struct BackwardKernels {
     std::string_view name;
 
-    // Recomputes the weights from the statistics of their rows (Dao et al. 2022, arXiv 2205.14135), without an
-    // n_q × n_k buffer. Each head of K is one task for the threads.
+    // Recomputes the weights from the statistics of their rows (Dao et al. 2022, arXiv 2205.14135), without
+    // an n_q × n_k buffer. Each head of K is one task for the threads.
     void (*attention)(const AttentionBackwardCall&);
 
-    // For y = x W + bias: d_weight += xᵀ dy, d_bias += the column sums of dy. x [n, in], dy [n, out], d_weight
-    // [in, out] or [out, in] as `layout` says, d_bias [out] or empty.
+    // For y = x W + bias: d_weight += xᵀ dy, d_bias += the column sums of dy. x [n, in], dy [n, out],
+    // d_weight [in, out] or [out, in] as `layout` says, d_bias [out] or empty.
     void (*linear)(ConstMatrix x, ConstMatrix dy, WeightView::Layout layout, MatrixView<float> d_weight,
                    std::span<float> d_bias);
 
@@ -80,8 +81,8 @@ struct BackwardKernels {
 // d_table[ids[i]] += dy[i]; ids [n] in [0, d_table.rows), dy [n, d], d_table [vocabulary, d].
 void embedding_backward(std::span<const std::int32_t> ids, ConstMatrix dy, MatrixView<float> d_table);
 
-// Plain loops in double, rounded once at the end: slow, but kept to test the others against. Its attention reads
-// nothing that the forward pass computed.
+// Plain loops in double, rounded once at the end: slow, but kept to test the others against. Its attention
+// reads nothing that the forward pass computed.
 const BackwardKernels& reference_backward();
 const BackwardKernels& default_backward();  // the fastest that this machine supports
 

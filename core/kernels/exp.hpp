@@ -6,8 +6,8 @@
 
 namespace attn {
 
-// The result is within 2 units in the last place over the whole range; it is 0 below −104, inf above 88.73, and NaN
-// for NaN. Range reduction and polynomial are those of Cephes (Moshier), expf.
+// The result is within 2 units in the last place over the whole range; it is 0 below −104, inf above 88.73,
+// and NaN for NaN. Range reduction and polynomial are those of Cephes (Moshier), expf.
 inline float exp_f32(float x) {
     x = x < -104.0f ? -104.0f : x;
     x = x > 89.0f ? 89.0f : x;

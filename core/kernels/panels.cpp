@@ -10,8 +10,8 @@ namespace {
 
 using Lanes = Eigen::Array<float, panel_width, 1>;
 
-// This many rows of B are multiplied at a time: 16 KB of a panel stay in the first-level cache, and long sums lose
-// less accuracy when they are made of shorter ones.
+// This many rows of B are multiplied at a time: 16 KB of a panel stay in the first-level cache, and long sums
+// lose less accuracy when they are made of shorter ones.
 constexpr Index block_depth = 256;
 
 // Multiplies two rows of C with 16 columns each, which fill the registers of every machine.
@@ -20,7 +20,8 @@ void multiply_block(const float* a0, const float* a1, const float* panel, Index 
     Lanes sum0 = Lanes::Zero(), sum1 = Lanes::Zero();
     for (Index k = 0; k < depth; ++k) {
         const Lanes b = Eigen::Map<const Lanes>(panel + k * panel_width);
-        // This is not b * a0[k]: Eigen's product with a scalar makes clang 19 go through memory, 20 times as slow.
+        // This is not b * a0[k]: Eigen's product with a scalar makes clang 19 go through memory, 20 times as
+        // slow.
         const Lanes x0 = Lanes::Constant(a0[k]), x1 = Lanes::Constant(a1[k]);
         sum0 += b * x0;
         sum1 += b * x1;

@@ -1,8 +1,10 @@
-// The one matrix product of the portable kernels: C = A · B or C += A · B, with B packed into panels of 16 columns.
+// The one matrix product of the portable kernels: C = A · B or C += A · B, with B packed into panels of 16
+// columns.
 //
-// Every element of C is summed in the order of the inner index, in blocks of 256, whatever else is in the call. So a
-// row computed alone has the same bits as the same row among many. Eigen's own product does not promise that, since
-// it changes kernels with the shape; only Eigen's fixed-size arrays are used, as the vector type.
+// Every element of C is summed in the order of the inner index, in blocks of 256, whatever else is in the
+// call. So a row computed alone has the same bits as the same row among many. Eigen's own product does not
+// promise that, since it changes kernels with the shape; only Eigen's fixed-size arrays are used, as the
+// vector type.
 #pragma once
 
 #include "kernels/table.hpp"

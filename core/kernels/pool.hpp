@@ -9,8 +9,8 @@
 
 namespace attn {
 
-// Returns the stronger of two cells or blocks as PoolCall defines it: NaN beats everything, and everything beats
-// masked. It has no branches, so that loops over it vectorise.
+// Returns the stronger of two cells or blocks as PoolCall defines it: NaN beats everything, and everything
+// beats masked. It has no branches, so that loops over it vectorise.
 inline float stronger(float a, float b, bool is_signed) {
     constexpr float masked = -std::numeric_limits<float>::infinity();
     const float size_a = is_signed ? (a == masked ? -1 : std::abs(a)) : a,

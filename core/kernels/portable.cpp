@@ -13,7 +13,8 @@ namespace attn {
 
 namespace {
 
-// This many columns of a weight matrix are widened at a time: [in, 64] floats fit into the second-level cache.
+// This many columns of a weight matrix are widened at a time: [in, 64] floats fit into the second-level
+// cache.
 constexpr Index weight_columns = 64;
 
 // Keeps four sums side by side, so that the order of additions is the same everywhere.

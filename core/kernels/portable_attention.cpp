@@ -57,7 +57,8 @@ class QueryTile {
 
     void run() {
         for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
-        // Only f32 exponentials are rescaled when a larger maximum turns up; the other precisions need it beforehand.
+        // Only f32 exponentials are rescaled when a larger maximum turns up; the other precisions need it
+        // beforehand.
         if (call_.softmax_precision != SoftmaxPrecision::f32) {
             for_each_tile([&](Range, float* scores) {
                 for (Index i = 0; i < queries_.size(); ++i)
@@ -132,14 +133,16 @@ class QueryTile {
         state(i).max = max;
         state(i).sum *= static_cast<double>(factor);
         float* out = output_.row(i);
-        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite value.
+        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite
+        // value.
         if (factor == 0)
             std::fill_n(out, output_.cols, 0.0f);
         else
             for (Index b = 0; b < output_.cols; ++b) out[b] *= factor;
     }
 
-    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the output.
+    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the
+    // output.
     void multiply_add_present(ConstMatrix weights, ConstMatrix values) {
         for (Index i = 0; i < weights.rows; ++i)
             for (Index b = 0; b < values.cols; ++b) {

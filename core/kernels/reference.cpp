@@ -1,5 +1,5 @@
-// Computes everything a second time in the plainest way: in double precision, with one loop per index, and in two
-// passes where the formula has two. The other kernels are tested against this.
+// Computes everything a second time in the plainest way: in double precision, with one loop per index, and in
+// two passes where the formula has two. The other kernels are tested against this.
 
 #include <algorithm>
 #include <cmath>

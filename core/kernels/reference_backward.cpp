@@ -1,5 +1,5 @@
-// Computes the gradients straight from their formulas: in double precision, with one loop per index. The other
-// kernels are tested against this, and this is tested against central differences.
+// Computes the gradients straight from their formulas: in double precision, with one loop per index. The
+// other kernels are tested against this, and this is tested against central differences.
 
 #include <algorithm>
 #include <cmath>
@@ -117,7 +117,8 @@ void linear(ConstMatrix x, ConstMatrix dy, WeightView::Layout layout, MatrixView
     }
 }
 
-// Both norms: y = (x − mean) / √(mean((x − mean)²) + epsilon) · gain + bias, where RMS norm has 0 for the mean.
+// Both norms: y = (x − mean) / √(mean((x − mean)²) + epsilon) · gain + bias, where RMS norm has 0 for the
+// mean.
 void norm(bool centred, ConstMatrix x, std::span<const float> gain, float epsilon, ConstMatrix dy,
           MatrixView<float> dx, std::span<float> d_gain, std::span<float> d_bias) {
     const double n = static_cast<double>(x.cols);

@@ -11,8 +11,8 @@
 
 namespace attn {
 
-// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any float type,
-// also in blocks (tensor/blocks.hpp), which lie along its rows.
+// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any
+// float type, also in blocks (tensor/blocks.hpp), which lie along its rows.
 struct WeightView {
     enum class Layout { in_out, out_in };
     const std::byte* data = nullptr;  // little-endian, row-major, any alignment
@@ -38,8 +38,8 @@ struct CellRule {
                 std::span<std::uint8_t> allowed) = nullptr;
     // Says what a tile holds, so that whole tiles can be skipped. `some` is always a valid answer.
     Coverage (*tile)(const void* self, Index head, Range queries, Range keys) = nullptr;
-    // Narrows the keys to those of them that the query may attend to, where these are one run or none. `false` is always a valid
-    // answer, and leaves them as they are.
+    // Narrows the keys to those of them that the query may attend to, where these are one run or none.
+    // `false` is always a valid answer, and leaves them as they are.
     bool (*run)(const void* self, Index head, Index query, Range& keys) = nullptr;
 };
 
@@ -50,8 +50,8 @@ struct AttentionCall {
     float scale = 1;
     float softcap = 0;  // 0: none
     CellRule rule{};
-    // [heads, n_q, n_k], with stride 0 on broadcast heads or rows, and −1 on rows where it depends on key − query alone;
-    // null data: none
+    // [heads, n_q, n_k], with stride 0 on broadcast heads or rows, and −1 on rows where it depends on key −
+    // query alone; null data: none
     ConstHeads bias{};
     bool bias_one_column = false;  // every key of a row takes column 0
     SoftmaxPrecision softmax_precision = SoftmaxPrecision::f32;
@@ -60,8 +60,8 @@ struct AttentionCall {
     MatrixView<float> row_log_sum;  // [heads, n_q]
 };
 
-// Pools the cells of a map in blocks, counted from the upper left corner; the last blocks are cut off at the edges. A
-// cell of −inf is masked and takes no part.
+// Pools the cells of a map in blocks, counted from the upper left corner; the last blocks are cut off at the
+// edges. A cell of −inf is masked and takes no part.
 struct PoolCall {
     ConstMatrix cells;
     Index block_rows, block_cols;
@@ -70,7 +70,7 @@ struct PoolCall {
     // Each of these is [⌈rows / block_rows⌉, ⌈cols / block_cols⌉].
     MatrixView<float> strongest;  // −inf: every cell is masked; NaN: a cell is NaN
     MatrixView<float> sum;
-    MatrixView<float> count;  // of cells that are not masked
+    MatrixView<float> count;  // how many cells are not masked
     // The sums are added to these. They may be empty if they are not wanted.
     std::span<double> row_sums, column_sums;
 };
@@ -83,7 +83,7 @@ struct TileSize {
 
 struct Kernels {
     std::string_view name;
-    TileSize attention_tile{};  // of `attention`; the reference goes cell by cell
+    TileSize attention_tile{};  // the tile of `attention`; the reference goes cell by cell
 
     // Online softmax over key tiles (Milakov & Gimelshein 2018, arXiv 1805.02867; Rabe & Staats 2021,
     // arXiv 2112.05682), without an n_q × n_k buffer. attention/record.hpp defines the results in edge cases.
@@ -114,9 +114,9 @@ struct Kernels {
 
     void (*activate)(Activation, std::span<float> x);  // in place
 
-    // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i rotates the
-    // pairs by the angles given as cosine and sine [n, rotary_dim / 2]. The half layout pairs (a, a + rotary_dim/2),
-    // the interleaved one (2a, 2a + 1). Columns beyond rotary_dim do not change.
+    // Rotary positions (Su et al. 2021, arXiv 2104.09864), in place on rows [n, d] of one head: row i rotates
+    // the pairs by the angles given as cosine and sine [n, rotary_dim / 2]. The half layout pairs (a, a +
+    // rotary_dim/2), the interleaved one (2a, 2a + 1). Columns beyond rotary_dim do not change.
     void (*rope)(MatrixView<float> rows, ConstMatrix cosine, ConstMatrix sine, bool interleaved);
 };
 

@@ -1,7 +1,8 @@
-// The threads that share the work of a kernel: one pool for the whole program, created when it is first needed.
+// The threads that share the work of a kernel: one pool for the whole program, created when it is first
+// needed.
 //
-// Which thread computes what never changes a result: a task is a part of the output, and its arithmetic does not
-// depend on the other parts.
+// Which thread computes what never changes a result: a task is a part of the output, and its arithmetic does
+// not depend on the other parts.
 #pragma once
 
 #include "tensor/tensor.hpp"
@@ -13,8 +14,8 @@ namespace attn {
 int thread_count();
 void set_thread_count(int count);  // at least 1; not during a call
 
-// Runs task(context, i) for every i in [0, tasks), on any thread and in any order, and returns when all are done. A
-// call from within a task, or during a call of another thread, runs on its caller alone.
+// Runs task(context, i) for every i in [0, tasks), on any thread and in any order, and returns when all are
+// done. A call from within a task, or during a call of another thread, runs on its caller alone.
 void run_tasks(Index tasks, void (*task)(void* context, Index i), void* context);
 
 template <class F>

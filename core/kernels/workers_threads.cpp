@@ -14,8 +14,9 @@ namespace attn {
 
 namespace {
 
-// Waking a sleeping thread takes longer than many a call, and the calls of a model follow one another closely: a thread
-// that has run out of tasks looks out for the next call for this long before it goes to sleep.
+// Waking a sleeping thread takes longer than many a call, and the calls of a model follow one another
+// closely: a thread that has run out of tasks looks out for the next call for this long before it goes to
+// sleep.
 constexpr std::chrono::microseconds lookout(100);
 
 void pause() {

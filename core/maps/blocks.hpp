@@ -1,5 +1,5 @@
-// Blocks of a map's cells, with the strongest cell and the mean of each. The strongest is there so that a single
-// bright cell survives when the map is zoomed out.
+// Blocks of a map's cells, with the strongest cell and the mean of each. The strongest is there so that a
+// single bright cell survives when the map is zoomed out.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@ namespace attn {
 struct Blocks {
     Index rows = 0, cols = 0;
     std::vector<float> strongest;  // masked_cell if every cell of the block is masked, NaN if one is
-    std::vector<float> sum;        // of the cells that are not masked
+    std::vector<float> sum;        // over the cells that are not masked
     std::vector<float> count;      // how many there are
 
     Blocks() = default;
     Blocks(Index rows, Index cols);  // marks every cell as masked
 
-    // Returns sum / count, or masked_cell where every cell of the block is masked. With blocks of s × s cells, the
-    // error is within 2 s · 2^-24 of the mean magnitude of the block's cells.
+    // Returns sum / count, or masked_cell where every cell of the block is masked. With blocks of s × s
+    // cells, the error is within 2 s · 2^-24 of the mean magnitude of the block's cells.
     std::vector<float> mean() const;
     // Merges 2 × 2 of these blocks into one.
     Blocks halved(bool is_signed) const;
@@ -39,12 +39,13 @@ struct MapSums {
 // Pools a window in slices. To cancel the job, drop it.
 class BlockJob {
   public:
-    // The blocks have block_rows rows of the window × block_keys keys, counted from the window's upper left corner.
+    // The blocks have block_rows rows of the window × block_keys keys, counted from the window's upper left
+    // corner.
     BlockJob(MapPointer map, MapWindow window, Index block_rows, Index block_keys,
              const Kernels& kernels = default_kernels());
 
-    // Processes about 2^16 cells per thread, or one block if that is larger; true while there is more to do. The bits
-    // of the result do not depend on the number of threads.
+    // Processes about 2^16 cells per thread, or one block if that is larger; true while there is more to do.
+    // The bits of the result do not depend on the number of threads.
     bool step();
     bool done() const { return next_ == chunks_.size(); }
     double progress() const;  // 0 … 1
@@ -56,7 +57,7 @@ class BlockJob {
 
   private:
     struct Chunk {
-        Range rows, keys;  // of the window
+        Range rows, keys;  // the window's
         bool may_be_masked;
     };
     struct Slot {  // one thread fills it

@@ -1,5 +1,5 @@
-// A map of weights as edges: for every query, the keys that most of its row falls on. Nothing quadratic is kept: a
-// row is cut where its edges make up nearly all of it, or where memory allows no more.
+// A map of weights as edges: for every query, the keys that most of its row falls on. Nothing quadratic is
+// kept: a row is cut where its edges make up nearly all of it, or where memory allows no more.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct FlowLimits {
     Index most = std::numeric_limits<Index>::max();
 };
 
-// Returns the edges of one query, the lightest first. Cells that are masked, not positive or not finite are not
-// edges; the row is the sum of the others.
+// Returns the edges of one query, the lightest first. Cells that are masked, not positive or not finite are
+// not edges; the row is the sum of the others.
 std::vector<FlowEdge> flow_row(const Map& map, Index query, FlowLimits limits = {});
 
 // The edges that make up `mass` of a row are those whose `before` is below this limit: weights sum
@@ -43,12 +43,12 @@ class Flow {
     explicit Flow(MapPointer map);
     Flow(MapPointer map, FlowLimits limits);
 
-    // Before the first step: takes over rows of another flow, of a map whose first `kept` queries are the same and
-    // see no later key, as far as its limits leave the same of them.
+    // Before the first step: takes over rows of another flow, of a map whose first `kept` queries are the
+    // same and see no later key, as far as its limits leave the same of them.
     void take_over(const Flow& before, Index kept);
 
-    // Processes about 2^16 cells per thread, or one row if that is longer; true while there is more to do. The result
-    // does not depend on the number of threads.
+    // Processes about 2^16 cells per thread, or one row if that is longer; true while there is more to do.
+    // The result does not depend on the number of threads.
     bool step();
     bool done() const { return rows_ == map_->queries(); }
     double progress() const;  // 0 … 1

@@ -1,5 +1,5 @@
-// The curve that an edge of a flow is drawn as: one formula for the picture, for what is pointed at, and for files.
-// Points, downwards; shaders/flow.vert says the same.
+// The curve that an edge of a flow is drawn as: one formula for the picture, for what is pointed at, and for
+// files. Points, downwards; shaders/flow.vert says the same.
 #pragma once
 
 namespace attn {
@@ -13,19 +13,19 @@ struct FlowPoint {
     float x = 0, y = 0;
 };
 
-// Arcs rise above a line at y = 0, from (query, 0) to (key, 0); one to the word itself is a loop. In columns curves
-// go from (0, query) to (width, key).
+// Arcs rise above a line at y = 0, from (query, 0) to (key, 0); one to the word itself is a loop. In columns
+// curves go from (0, query) to (width, key).
 struct FlowShape {
     FlowForm form = FlowForm::arcs;
-    float rise = 68;  // of the widest arcs
+    float rise = 68;  // the height of the widest arcs
     float loop = 5;   // half the width of a loop
     float width = 0;  // between the columns
 
-    float height(float span) const;  // of an arc whose ends are so far apart
+    float height(float span) const;  // the height of an arc whose ends are so far apart
     bool is_loop(float query, float key) const { return form == FlowForm::arcs && query == key; }
     FlowPoint at(float query, float key, float t) const;  // t 0 … 1: from the query to the key
-    // From a point to the curve as it is drawn, in edge_segments straight pieces; far away where the point lies
-    // beside it.
+    // The distance from a point to the curve that is drawn in edge_segments straight pieces; far away where
+    // the point lies beside it.
     float distance(float query, float key, FlowPoint point) const;
 };
 

@@ -30,7 +30,7 @@ const EdgeList& HeadFlow::into(Index key) {
     into_ = {++serials, {}};
     for (const FlowEdge& edge : flow_.edges())
         if (static_cast<Index>(edge.key) == key) into_.edges.push_back(edge);
-    // As in a row the lightest first.
+    // Like in a row, the lightest comes first.
     std::ranges::sort(into_.edges, [](const FlowEdge& a, const FlowEdge& b) {
         return a.weight != b.weight ? a.weight < b.weight : a.query < b.query;
     });

@@ -30,7 +30,7 @@ class HeadFlow {
     std::uint64_t serial() const { return serial_; }
     // All edges of a query, whether the flow has come to it or not.
     const EdgeList& from(Index query);
-    // Those into a key that the flow has so far.
+    // The edges into a key that the flow has so far.
     const EdgeList& into(Index key);
 
   private:
@@ -44,9 +44,9 @@ class HeadFlow {
 
 class Flows {
   public:
-    // At the start of a frame: these heads, at most flow_heads_limit, the first one before the others. Another
-    // source, a run or tensors, starts anew, but for its first `kept` queries (Flow::take_over). As many as the limit
-    // are kept, shown or not, each within Flow's bound.
+    // Call it at the start of a frame with the heads to show, at most flow_heads_limit, the first one before
+    // the others. Another source, a run or tensors, starts anew, but for its first `kept` queries
+    // (Flow::take_over). Flows up to the limit are kept, shown or not, each within Flow's bound.
     void show(std::uint64_t source, std::span<const HeadIndex> heads,
               const std::function<MapPointer(HeadIndex)>& weights, Index kept = 0);
     std::uint64_t source() const { return source_; }

@@ -8,8 +8,8 @@ namespace attn {
 
 namespace {
 
-// Calls f(part, first row, its place in out) for the parts of the window that hold something, and fills the others
-// with masked cells. A window that the mask leaves whole is one part.
+// Calls f(part, first row, its place in out) for the parts of the window that hold something, and fills the
+// others with masked cells. A window that the mask leaves whole is one part.
 template <class F>
 void for_each_part(const Map& map, const MapWindow& window, MatrixView<float> out, F f) {
     constexpr Index side = 64;

@@ -1,5 +1,5 @@
-// A map is a function of a query and a key, [queries, keys]. Its cells are computed for the window that is looked at,
-// from data that is linear in the sequence.
+// A map is a function of a query and a key, [queries, keys]. Its cells are computed for the window that is
+// looked at, from data that is linear in the sequence.
 #pragma once
 
 #include <limits>
@@ -12,8 +12,8 @@
 
 namespace attn {
 
-// A cell that the mask forbids reads −inf at every stage. From the masked scores on, so does a cell whose bias is
-// −inf, since it takes no part either.
+// A cell that the mask forbids reads −inf at every stage; from the masked scores on, so does a cell whose
+// bias is −inf, since it takes no part either.
 inline constexpr float masked_cell = -std::numeric_limits<float>::infinity();
 
 // Every `step`-th query of a range, from the first on, by a range of keys.
@@ -34,15 +34,15 @@ class Map {
 
     Index queries() const { return queries_; }
     Index keys() const { return keys_; }
-    // On signed maps, the strongest cell of a block is the one farthest from zero, the positive one if tied; on
-    // other maps it is the largest.
+    // On signed maps, the strongest cell of a block is the one farthest from zero, the positive one if tied;
+    // on other maps it is the largest.
     bool is_signed() const { return is_signed_; }
 
     // Says which cells of a part are not masked, or `some` if that cannot be found out cheaply.
     virtual Coverage coverage(Range queries, Range keys) const = 0;
 
-    // Computes out [rows of the window, keys]; the window must lie within the map. A cell has the same bits in
-    // every window. If `entropy` [rows] is not empty, −Σ w ln w of each row's cells is added to it for
+    // Computes out [rows of the window, keys]; the window must lie within the map. A cell has the same bits
+    // in every window. If `entropy` [rows] is not empty, −Σ w ln w of each row's cells is added to it for
     // weights, and 0 for other maps.
     virtual void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const = 0;
 
@@ -66,7 +66,8 @@ inline std::vector<float> cells_of(const Map& map) { return cells_of(map, whole(
 // Maps a stage of one head.
 MapPointer stage_map(std::shared_ptr<const Record> record, Index head, Stage stage);
 
-// Multiplies weights by a non-negative number per key, [keys]: what a key contributes, ‖A_ij v_j‖ = A_ij ‖v_j‖.
+// Multiplies weights by a non-negative number per key, [keys]: what a key contributes, ‖A_ij v_j‖ = A_ij
+// ‖v_j‖.
 MapPointer contribution_map(std::shared_ptr<const Record> record, Index head, std::vector<float> key_norms);
 // Return ‖v_j‖ and ‖v_j W_O‖ of the head's values. w_o [heads · d_v, d_out] is the whole matrix, of
 // which the head owns d_v rows.
@@ -74,20 +75,20 @@ std::vector<float> value_norms(const Record& record, Index head);
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o);
 std::vector<float> projected_value_norms(const Record& record, Index head, const WeightView& w_o, Range keys);
 
-// Maps dL/dA, with respect to the weights, or dL/dS, with respect to the scaled scores, for a loss L whose gradient
-// with respect to the head's output is d_output [queries, d_v]: dA = dO Vᵀ and dS = A ∘ (dA − Σ_b dO O) ∘ slope of
-// the soft cap (Dao et al. 2022, arXiv 2205.14135).
+// Maps dL/dA, with respect to the weights, or dL/dS, with respect to the scaled scores, for a loss L whose
+// gradient with respect to the head's output is d_output [queries, d_v]: dA = dO Vᵀ and dS = A ∘ (dA − Σ_b dO
+// O) ∘ slope of the soft cap (Dao et al. 2022, arXiv 2205.14135).
 enum class GradientBy { weight, score };
 Result<MapPointer> gradient_map(std::shared_ptr<const Record> record, Index head, Tensor d_output,
                                 GradientBy by);
 
-// Maps a − b for two maps of one shape. If neither map is signed, as with weights, a cell that is masked in only one
-// of them counts as 0 there; otherwise the difference is masked, as it is if both cells are.
+// Maps a − b for two maps of one shape. If neither map is signed, as with weights, a cell that is masked in
+// only one of them counts as 0 there; otherwise the difference is masked, as it is if both cells are.
 Result<MapPointer> difference_map(MapPointer a, MapPointer b);
 
 // Weights that were computed elsewhere, as they lie in a file.
 struct FinishedWeights {
-    std::shared_ptr<const void> owner{};  // of the bytes
+    std::shared_ptr<const void> owner{};  // owns the bytes
     ArrayView array;                      // [queries, keys] of f16, bf16, f32 or f64
 };
 Result<MapPointer> finished_map(FinishedWeights weights, Mask mask = {}, Index head = 0);

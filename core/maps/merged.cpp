@@ -8,7 +8,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index rows_at_once = 64;  // of the underlying map
+constexpr Index rows_at_once = 64;  // rows of the underlying map
 
 const Range& at(const std::vector<Range>& groups, Index i) { return groups[static_cast<std::size_t>(i)]; }
 

@@ -1,6 +1,6 @@
-// Merges several queries, and several keys, of a map of weights into one: the tokens of a word. Attention from a word
-// is the mean over its tokens' rows, and attention to a word is the sum over its tokens' columns (Clark et al. 2019,
-// arXiv 1906.04341, section 4.1), so the sum of a row stays the same.
+// Merges several queries, and several keys, of a map of weights into one: the tokens of a word. Attention
+// from a word is the mean over its tokens' rows, and attention to a word is the sum over its tokens' columns
+// (Clark et al. 2019, arXiv 1906.04341, section 4.1), so the sum of a row stays the same.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Stores a map like a street map: on level 0 a texel is a cell, on level l a block of 2^l × 2^l cells. The texels of
-// a level are divided into square tiles; 2 × 2 tiles of a level make one of the next.
+// Stores a map like a street map: on level 0 a texel is a cell, on level l a block of 2^l × 2^l cells. The
+// texels of a level are divided into square tiles; 2 × 2 tiles of a level make one of the next.
 //
 // A pyramid keeps the coarse levels, from the finest that fits into its memory up to the one that is a
 // single tile, and makes them in one pass over the map. Tiles of finer levels are made one by one when they
@@ -36,8 +36,8 @@ Index level_of(Index queries, Index keys, Index side);
 // Makes one tile of any level as a job of its own, whose blocks are the texels.
 BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_kernels());
 
-// Some rows of the map, each exactly as it is, for the first picture. The rows in between are missing, so this is not
-// a picture of maxima, and its texels must not be shown as such.
+// Some rows of the map, each exactly as it is, for the first picture. The rows in between are missing, so
+// this is not a picture of maxima, and its texels must not be shown as such.
 struct SampledRows {
     Index first = 0, step = 1;     // row r is query first + r · step
     Index level = 0;               // a texel is 2^level keys of that query
@@ -45,8 +45,8 @@ struct SampledRows {
     std::vector<float> strongest;  // [rows, cols], masked_cell if all are masked
     std::vector<float> mean;
 };
-// If the map had at most `side` texels a side, this is one row from each row of texels, including the map's last: so
-// the rows for a smaller side are among those for a larger one.
+// If the map had at most `side` texels a side, this is one row from each row of texels, including the map's
+// last: so the rows for a smaller side are among those for a larger one.
 MapWindow sample_window(Index queries, Index keys, Index side);
 BlockJob sample_job(MapPointer map, Index side, const Kernels& kernels = default_kernels());
 SampledRows sample_of(const Map& map, Index side, const Blocks& blocks);
@@ -56,8 +56,8 @@ struct Tile {
     std::vector<float> strongest;  // [rows, cols]; empty: only masked cells so far
     std::vector<float> mean;
 
-    // A tile is filled in squares of this many texels, one for each tile of the pyramid's finest level. The texels of
-    // a square that is not ready are meaningless.
+    // A tile is filled in squares of this many texels, one for each tile of the pyramid's finest level. The
+    // texels of a square that is not ready are meaningless.
     Index square = tile_side;
     std::vector<std::uint8_t> ready;  // [⌈rows / square⌉, ⌈cols / square⌉]
     std::uint64_t version = 0;        // grows with every square that is filled
@@ -79,8 +79,8 @@ class Pyramid {
     Index finest() const { return finest_; }
     Index coarsest() const { return finest_ + static_cast<Index>(levels_.size()) - 1; }
 
-    // Before the first step: takes over the tiles of another map whose first `kept` queries are the same, and see no
-    // later key, as in a text with another end.
+    // Before the first step: takes over the tiles of another map whose first `kept` queries are the same, and
+    // see no later key, as in a text with another end.
     void take_over(const Pyramid& before, Index kept);
     // Whether the tiles that are missing take no longer than a slice of a frame.
     bool nearly_done() const;
@@ -92,8 +92,8 @@ class Pyramid {
     bool done() const { return !sampling_ && !job_ && pending_.empty(); }
     double progress() const;  // 0 … 1, in tiles
 
-    // The rows that are sampled before everything else. This is null until they are there, and for a map whose
-    // cells fit into one tile.
+    // The rows that are sampled before everything else. This is null until they are there, and for a map
+    // whose cells fit into one tile.
     const SampledRows* sample() const { return sample_ ? &*sample_ : nullptr; }
     // Returns a tile of one of the levels finest … coarsest.
     const Tile& tile(TileAt at) const;

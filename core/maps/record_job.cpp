@@ -8,8 +8,8 @@ namespace {
 
 constexpr Index cells_a_step = Index{1} << 18;
 constexpr Index least_rows = 8, most_rows = 256;
-// Pictures of this many rows are sampled first, the small ones of all heads before the others, unless one would
-// take an eighth of the work.
+// Pictures of this many rows are sampled first, the small ones of all heads before the others, unless one
+// would take an eighth of the work.
 constexpr Index sample_sides[] = {64, tile_side};
 constexpr Index least_step = 8;
 

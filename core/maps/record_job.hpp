@@ -1,5 +1,5 @@
-// Measures a record in slices, so that its map has a first picture long before it is complete. It computes the row
-// numbers, from which every stage follows, but no output.
+// Measures a record in slices, so that its map has a first picture long before it is complete. It computes
+// the row numbers, from which every stage follows, but no output.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,12 @@ class RecordJob {
   public:
     explicit RecordJob(Record prepared);
 
-    // Processes about 2^18 cells that the mask does not rule out, and at least eight rows of one head of K and V;
-    // true while there is more to do.
+    // Processes about 2^18 cells that the mask does not rule out, and at least eight rows of one head of K
+    // and V; true while there is more to do.
     bool step();
-    // True once the rows of sample_window(side) are measured: a job that samples these may run, such as a Pyramid
-    // until its sample() is there. The weights of other rows are meaningless until the record is done.
+    // True once the rows of sample_window(side) are measured: a job that samples these may run, such as a
+    // Pyramid until its sample() is there. The weights of other rows are meaningless until the record is
+    // done.
     bool sampled(Index side) const;
     bool done() const { return pass_ == passes_.size(); }
     double progress() const;  // 0 … 1
@@ -26,8 +27,9 @@ class RecordJob {
     std::shared_ptr<const Record> record() const { return record_; }
 
   private:
-    Index cells(Index rows) const;  // of one head, in the next `rows` rows, without what the mask rules out
-    Index slice() const;            // how many rows
+    // Cells of one head, in the next `rows` rows, without what the mask rules out.
+    Index cells(Index rows) const;
+    Index slice() const;  // how many rows
 
     std::shared_ptr<Record> record_;
     std::vector<MapWindow> passes_;  // some rows first, finally all

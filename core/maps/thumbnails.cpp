@@ -81,8 +81,8 @@ bool Thumbnails::is_small(std::size_t map) const {
 
 void Thumbnails::look_at(std::size_t map) { first_ = map; }
 
-// Returns the next map, going round from the one looked at, whose state is before the wanted one; those that are behind
-// take little and come first.
+// Returns the next map, going round from the one looked at, whose state is before the wanted one; those that
+// are behind take little and come first.
 std::size_t Thumbnails::next(State wanted) const {
     std::size_t map = first_;
     while (behind_ > 0 ? states_[map] != State::behind : states_[map] >= wanted)

@@ -1,5 +1,5 @@
-// Many small maps in one grid: all heads at once. Every map first gets a picture of a few sampled rows; then follow the
-// blocks that cover every cell.
+// Many small maps in one grid: all heads at once. Every map first gets a picture of a few sampled rows; then
+// follow the blocks that cover every cell.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ class Thumbnails {
   public:
     enum class State { nothing, sampled, behind, exact };
 
-    // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side. All have the
-    // scale of the largest, and smaller ones lie in the upper left corner of their place.
+    // The maps are in reading order, `columns` to a row of the grid; each gets at most `side` texels a side.
+    // All have the scale of the largest, and smaller ones lie in the upper left corner of their place.
     static Result<Thumbnails> start(std::vector<MapPointer> maps, Index columns, Index side = 64,
                                     const Kernels& kernels = default_kernels());
 
-    // Before the first step: takes over the rows of pictures of a text that begins with the same `kept` tokens, each of
-    // which sees only those before it, unless it were less than half. On the same level the exact ones are then
-    // behind by their last rows; on another level they are a first picture.
+    // Before the first step: takes over the rows of pictures of a text that begins with the same `kept`
+    // tokens, each of which sees only those before it, unless it were less than half. On the same level the
+    // exact ones are then behind by their last rows; on another level they are a first picture.
     void take_over(const Thumbnails& before, Index kept);
     // They come before all others.
     bool behind() const { return behind_ > 0; }
@@ -34,9 +34,9 @@ class Thumbnails {
     std::size_t sampled() const { return sampled_; }  // how many maps have a picture
     std::size_t exact() const { return exact_; }      // how many have an exact one
 
-    // The grid as one field [maps / columns · rows, columns · cols], so that it is one texture: maps of rows × cols
-    // texels side by side. It holds masked_cell where there is nothing yet. A texel of an exact map is a block of
-    // 2^level × 2^level cells, a texel of a sampled one 2^level keys of one query.
+    // The grid as one field [maps / columns · rows, columns · cols], so that it is one texture: maps of rows
+    // × cols texels side by side. It holds masked_cell where there is nothing yet. A texel of an exact map is
+    // a block of 2^level × 2^level cells, a texel of a sampled one 2^level keys of one query.
     Index level() const { return level_; }
     Index rows() const { return rows_; }
     Index cols() const { return cols_; }
@@ -47,7 +47,7 @@ class Thumbnails {
   private:
     Thumbnails() = default;
     std::size_t next(State wanted) const;
-    Index first_row(std::size_t map) const;  // of texels, that is not exact
+    Index first_row(std::size_t map) const;  // the first row of texels that is not exact
     // Whether it has so few cells that its blocks are made at once, without sampled rows before them.
     bool is_small(std::size_t map) const;
     void put(std::size_t map, Index first_row, const Blocks& blocks, State state);

@@ -7,7 +7,7 @@ namespace attn {
 
 namespace {
 
-// Of a cell that is infinite, which says something else in a picture.
+// Stands for an infinite cell, because infinity says something else in a picture.
 constexpr float largest = std::numeric_limits<float>::max();
 
 std::vector<float> drawable(std::vector<float> values) {
@@ -101,7 +101,7 @@ const MapTiles::Texels* MapTiles::find(TileAt at) {
                         ? std::vector<float>(static_cast<std::size_t>(tile.rows * tile.cols), masked_cell)
                         : drawable(values);
     if (texels.complete) return &texels;
-    // As many as the single coarsest tile has.
+    // One for each block of the single coarsest tile.
     const std::vector<float> sampled = !sample                     ? std::vector<float>{}
                                        : pooling_ == Pooling::mean ? drawable(sample->mean)
                                                                    : drawable(sample->strongest);

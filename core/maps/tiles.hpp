@@ -1,6 +1,6 @@
-// The tiles that a picture of a map is made of, as the heatmap pass takes them: those of the map's pyramid, and below
-// its finest level those in view, computed when they come into view and kept while there is room. All of it in
-// slices.
+// The tiles that a picture of a map is made of, as the heatmap pass takes them: those of the map's pyramid,
+// and below its finest level those in view, computed when they come into view and kept while there is room.
+// All of it in slices.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace attn {
 
-// How a block of cells becomes one texel: as its strongest cell, so that a single bright one survives, or as its mean.
+// How a block of cells becomes one texel: as its strongest cell, so that a single bright one survives, or as
+// its mean.
 enum class Pooling { strongest, mean };
 
 // A texel that is not computed yet.
@@ -32,23 +33,24 @@ class MapTiles {
         bool complete = false;
     };
 
-    // At the start of a frame. Another map starts anew. Of one that is being measured only the sampled rows mean
-    // something (RecordJob::sampled): they are made, and nothing else until it is. Of one whose first `same_queries`
-    // are those of the map before (Pyramid::take_over) the rest is made at once if that is quick, so that no picture
-    // goes and comes.
+    // Call it at the start of a frame. Another map starts anew. While a map is being measured, only its
+    // sampled rows mean something (RecordJob::sampled): they are made, and nothing else until it is done.
+    // Where the first `same_queries` are the queries of the map before (Pyramid::take_over), the rest is made
+    // at once if that is quick, so that no picture goes and comes.
     void show(const MapPointer& map, Pooling pooling, bool being_measured = false, Index same_queries = 0);
     const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
     Index coarsest() const { return pyramid_->coarsest(); }
 
     // The tiles of this level that the ranges touch are made before any other.
     void look_at(Index level, Range queries, Range keys);
-    // Null where nothing of the tile is known yet. On the coarsest level sampled rows stand where blocks are not ready.
+    // Null where nothing of the tile is known yet. On the coarsest level sampled rows stand where blocks are
+    // not ready.
     const Texels* find(TileAt at);
-    const SampledRows* sample() const;  // those that stand there; null where none do
+    const SampledRows* sample() const;  // the rows shown; null if there are none
     // The largest magnitude among the cells so far, infinities and NaN aside.
     float extent() const { return extent_; }
-    // Of its blocks on the coarsest level, or cells where the map is small; null until they are all there. Sorted
-    // when they are first asked for.
+    // The quantiles of its blocks on the coarsest level, or of its cells where the map is small; null until
+    // they are all there. Sorted when they are first asked for.
     const Quantiles* quantiles();
     const MapSums* sums() const { return sums_ ? &*sums_ : nullptr; }  // null until they are complete
     const MapPointer& map() const { return map_; }
@@ -67,7 +69,7 @@ class MapTiles {
         Index rows = 0, cols = 0;
     };
     struct Shown {
-        std::optional<std::uint64_t> version;  // of the pyramid's tile
+        std::optional<std::uint64_t> version;  // the pyramid tile's
         Texels texels;
     };
     void keep_room();

@@ -28,7 +28,7 @@ class Assembly {
     WeightView matrix(const std::string& name, WeightView::Layout layout) const {
         const Weight& weight = *model_.weight(name);
         const bool in_first = layout == WeightView::Layout::in_out;
-        if (weight.turned) layout = out_in;
+        if (weight.transposed) layout = out_in;
         return {.data = weight.bytes.data(),
                 .dtype = weight.dtype,
                 .in = weight.shape[in_first ? 0 : 1],
@@ -86,7 +86,7 @@ class Assembly {
     }
 
     const FamilyRules& rules_;
-    std::span<const WeightRule> weights_;  // of one stack
+    std::span<const WeightRule> weights_;  // one stack's
     const Model& model_;
 };
 
@@ -163,10 +163,10 @@ double scale_of(const ModelConfig& config, Index layer) {
     return scale;
 }
 
-std::optional<AttentionHalf> cross_of(const Assembly& parts, const ModelConfig& config, Index layer) {
+std::optional<AttentionSublayer> cross_of(const Assembly& parts, const ModelConfig& config, Index layer) {
     auto out = parts.linear(Part::cross_out, layer);
     if (!out) return std::nullopt;
-    AttentionHalf half;
+    AttentionSublayer half;
     half.attention_norm = parts.norm(Part::cross_norm, layer);
     for (const Part part : {Part::cross_q, Part::cross_k, Part::cross_v})
         half.qkv.push_back(*parts.linear(part, layer));
@@ -182,10 +182,11 @@ Block block_of(const Assembly& parts, const ModelConfig& config, Index layer, bo
     auto attention_norm = parts.norm(Part::attention_norm, layer),
          mlp_norm = parts.norm(Part::mlp_norm, layer);
     if (!config.own_mlp_norm) mlp_norm = attention_norm;
-    (config.norms_after ? block.attention_sum_norm : block.attention_norm) = std::move(attention_norm);
-    (config.norms_after ? block.mlp_sum_norm : block.mlp_norm) = std::move(mlp_norm);
-    block.attention_added_norm = parts.norm(Part::attention_added_norm, layer);
-    block.mlp_added_norm = parts.norm(Part::mlp_added_norm, layer);
+    (config.norms_after ? block.attention_post_residual_norm : block.attention_norm) =
+        std::move(attention_norm);
+    (config.norms_after ? block.mlp_post_residual_norm : block.mlp_norm) = std::move(mlp_norm);
+    block.attention_post_sublayer_norm = parts.norm(Part::attention_post_sublayer_norm, layer);
+    block.mlp_post_sublayer_norm = parts.norm(Part::mlp_post_sublayer_norm, layer);
 
     block.qkv = qkv_of(parts, config, layer);
     block.q_norm = parts.norm(Part::head_q_norm, layer);
@@ -227,13 +228,14 @@ RotaryPair pair_of(const Rotary* rotary, Index component) {
 bool is_plain(const Network& n) {
     const auto plain = [&](const Block& b) {
         const Rotary* rotary = b.rotary ? &n.rotary[*b.rotary] : nullptr;
-        const bool turns_plainly =
+        const bool plain_rope =
             !rotary || (!rotary->interleaved && rotary->magnitude == 1 && rotary->long_frequencies.empty());
         const bool whole = b.mlp.up.first_out == 0 &&
                            std::ranges::all_of(b.qkv, [](const Linear& each) { return each.first_out == 0; });
-        return b.attention_norm && b.mlp_norm && !b.attention_added_norm && !b.attention_sum_norm &&
-               !b.mlp_added_norm && !b.mlp_sum_norm && !b.parallel && !b.experts && !b.q_norm && !b.k_norm &&
-               !b.attention_norm->adds_one && b.softcap == 0 && turns_plainly && whole;
+        return b.attention_norm && b.mlp_norm && !b.attention_post_sublayer_norm &&
+               !b.attention_post_residual_norm && !b.mlp_post_sublayer_norm && !b.mlp_post_residual_norm &&
+               !b.parallel && !b.experts && !b.q_norm && !b.k_norm && !b.attention_norm->adds_one &&
+               b.softcap == 0 && plain_rope && whole;
     };
     return n.embedding_scale == 1 && !n.project_in && n.first_position == 0 && !n.segment_embedding &&
            !n.embedding_norm && n.rotary.size() <= 1 && n.final_norm && !has_head_input(n) &&
@@ -255,7 +257,7 @@ AttentionPlace Network::place_of(Index number) const {
     return {AttentionKind::cross, own - std::ssize(blocks)};
 }
 
-const AttentionHalf& Network::attention(Index number) const {
+const AttentionSublayer& Network::attention(Index number) const {
     const AttentionPlace place = place_of(number);
     const Network& stack = place.kind == AttentionKind::encoder ? *encoder : *this;
     const Block& block = stack.blocks[static_cast<std::size_t>(place.layer)];

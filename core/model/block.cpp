@@ -43,7 +43,7 @@ void RotaryTables::fill(const Network& network, Range positions, Index text) {
     }
 }
 
-RotaryRows RotaryTables::of(const AttentionHalf& half, Range positions) const {
+RotaryRows RotaryTables::of(const AttentionSublayer& half, Range positions) const {
     if (!half.rotary) return {};
     return rows(tables_[*half.rotary], {positions.begin - first_, positions.end - first_});
 }
@@ -53,7 +53,7 @@ void RotaryTables::negate_sines() {
         for (float& sine : table.sine.values()) sine = -sine;
 }
 
-bool turns_alike(const Network& network, Index tokens, Index other_tokens) {
+bool same_rope_frequencies(const Network& network, Index tokens, Index other_tokens) {
     return std::ranges::all_of(network.rotary, [&](const Rotary& rotary) {
         return &rotary.of_text(tokens) == &rotary.of_text(other_tokens);
     });
@@ -83,10 +83,10 @@ void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, Matr
 
 void input_gradient(const Kernels& kernels, const WeightView& weight, ConstMatrix dy, MatrixView<float> dx) {
     using enum WeightView::Layout;
-    WeightView turned = weight;
-    std::swap(turned.in, turned.out);
-    turned.layout = weight.layout == in_out ? out_in : in_out;
-    kernels.linear(dy, turned, {}, Activation::none, dx);
+    WeightView transposed = weight;
+    std::swap(transposed.in, transposed.out);
+    transposed.layout = weight.layout == in_out ? out_in : in_out;
+    kernels.linear(dy, transposed, {}, Activation::none, dx);
 }
 
 MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {
@@ -110,7 +110,7 @@ QkvRows qkv_of(MatrixView<float> side_by_side, Index heads, Index kv_heads) {
             heads_of(columns(side_by_side, q + kv, kv), kv_heads)};
 }
 
-void turn(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) {
+void apply_rope(const Kernels& kernels, const QkvRows& qkv, const RotaryRows& rotary) {
     if (rotary.cosine.cols == 0) return;
     for (const HeadsView<float>& heads : {qkv.q, qkv.k})
         for (Index head = 0; head < heads.heads; ++head)
@@ -152,8 +152,8 @@ void embed(const Kernels& kernels, const Network& network, std::span<const std::
     if (network.embedding_norm) normalise(kernels, *network.embedding_norm, sum, to.residual);
 }
 
-void enter_half(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
-                MatrixView<float> input) {
+void pre_norm(const Kernels& kernels, const std::optional<Norm>& norm, ConstMatrix residual,
+              MatrixView<float> input) {
     if (norm)
         normalise(kernels, *norm, residual, input);
     else
@@ -172,7 +172,7 @@ void normalise_groups(const Kernels& kernels, const std::optional<Norm>& norm, M
 
 }  // namespace
 
-void project_side_by_side(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_side_by_side(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                           MatrixView<float> out) {
     Index column = 0;
     for (const Linear& linear : half.qkv) {
@@ -181,7 +181,7 @@ void project_side_by_side(const Kernels& kernels, const AttentionHalf& half, Con
     }
 }
 
-void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_qkv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                  const RotaryRows& rotary, const QkvRows& out) {
     const Index width = (out.q.heads + out.k.heads + out.v.heads) * out.q.cols;
     Tensor side_by_side({normalised.rows, width});
@@ -193,7 +193,7 @@ void project_qkv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix 
     copy_heads(projected.q, out.q);
     copy_heads(projected.k, out.k);
     copy_heads(projected.v, out.v);
-    turn(kernels, out, rotary);
+    apply_rope(kernels, out, rotary);
 }
 
 namespace {
@@ -207,18 +207,18 @@ void project_heads(const Kernels& kernels, const Linear& linear, ConstMatrix row
 
 }  // namespace
 
-void project_cross_q(const Kernels& kernels, const AttentionHalf& half, ConstMatrix normalised,
+void project_cross_q(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix normalised,
                      const HeadsView<float>& q) {
     project_heads(kernels, half.qkv[0], normalised, q);
 }
 
-void project_cross_kv(const Kernels& kernels, const AttentionHalf& half, ConstMatrix encoded,
+void project_cross_kv(const Kernels& kernels, const AttentionSublayer& half, ConstMatrix encoded,
                       const HeadsView<float>& k, const HeadsView<float>& v) {
     project_heads(kernels, half.qkv[1], encoded, k);
     project_heads(kernels, half.qkv[2], encoded, v);
 }
 
-Mask mask_of(const AttentionHalf& half) {
+Mask mask_of(const AttentionSublayer& half) {
     const Mask before = half.causal ? Mask::causal() : Mask::everything();
     const Index reach = half.window - 1;
     return half.window > 0 ? before & Mask::window(reach, half.causal ? 0 : reach) : before;
@@ -242,7 +242,7 @@ Bias relative_bias_of(const RelativeBias& bias, Index tokens) {
     return {std::make_shared<const Tensor>(relative_biases(bias, {1 - tokens, tokens})), tokens - 1};
 }
 
-void merge_heads(const Kernels& kernels, const AttentionHalf& half, ConstHeads heads,
+void merge_heads(const Kernels& kernels, const AttentionSublayer& half, ConstHeads heads,
                  MatrixView<float> attention_output) {
     Tensor side_by_side({heads.rows, heads.heads * heads.cols});
     copy_heads(heads, heads_of(side_by_side.matrix(), heads.heads));
@@ -260,13 +260,13 @@ void mlp_hidden(const Kernels& kernels, const Mlp& mlp, Activation activation, C
             hidden(row, column) *= gate.matrix()(row, column);
 }
 
-void leave_half(const Kernels& kernels, const AfterHalf& norms, ConstMatrix residual, ConstMatrix output,
-                MatrixView<float> between, MatrixView<float> to) {
-    if (norms.sum_norm) {
+void add_residual(const Kernels& kernels, const SublayerNorms& norms, ConstMatrix residual,
+                  ConstMatrix output, MatrixView<float> between, MatrixView<float> to) {
+    if (norms.post_residual_norm) {
         add(residual, output, between);
-        normalise(kernels, *norms.sum_norm, between, to);
-    } else if (norms.added_norm) {
-        normalise(kernels, *norms.added_norm, output, between);
+        normalise(kernels, *norms.post_residual_norm, between, to);
+    } else if (norms.post_sublayer_norm) {
+        normalise(kernels, *norms.post_sublayer_norm, output, between);
         add(residual, between, to);
     } else {
         add(residual, output, to);

@@ -57,14 +57,14 @@ constexpr std::array<std::string_view, 3> gptj_buffers{"h.*.attn.bias", "h.*.att
 // Falcon (arXiv 2311.16867): the larger models have a norm for each half and name them otherwise.
 bool names_both_norms(const ModelConfig& c) { return c.parallel && c.own_mlp_norm; }
 bool names_one_norm(const ModelConfig& c) { return !names_both_norms(c); }
-bool has_halves_in_turn(const ModelConfig& c) { return !c.parallel; }
+bool has_sequential_halves(const ModelConfig& c) { return !c.parallel; }
 constexpr std::array falcon_weights{
     WeightRule{Part::token_embedding, "word_embeddings"},
     WeightRule{Part::attention_norm, "h.*.input_layernorm", always, names_one_norm},
     WeightRule{Part::attention_norm, "h.*.ln_attn", always, names_both_norms},
     WeightRule{Part::qkv_by_group, "h.*.self_attention.query_key_value", with_qkv_bias},
     WeightRule{Part::attention_out, "h.*.self_attention.dense", with_out_bias},
-    WeightRule{Part::mlp_norm, "h.*.post_attention_layernorm", always, has_halves_in_turn},
+    WeightRule{Part::mlp_norm, "h.*.post_attention_layernorm", always, has_sequential_halves},
     WeightRule{Part::mlp_norm, "h.*.ln_mlp", always, names_both_norms},
     WeightRule{Part::up, "h.*.mlp.dense_h_to_4h", with_mlp_bias},
     WeightRule{Part::down, "h.*.mlp.dense_4h_to_h", with_mlp_bias},
@@ -73,7 +73,8 @@ constexpr std::array falcon_weights{
 };
 constexpr std::array<std::string_view, 1> falcon_buffers{"h.*.self_attention.rotary_emb.inv_freq"};
 
-// OPT (arXiv 2205.01068); the one of 350 million parameters has its norms after each half and a narrower embedding.
+// OPT (arXiv 2205.01068); the one of 350 million parameters has its norms after each half and a narrower
+// embedding.
 constexpr std::array opt_weights{
     WeightRule{Part::token_embedding, "embed_tokens"},
     WeightRule{Part::project_in, "project_in", never, with_projections},

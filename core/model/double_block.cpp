@@ -67,7 +67,7 @@ void DoubleRun::plan_activation(DoubleRows& rows) {
     });
 }
 
-void DoubleRun::plan_left(const AfterHalf& norms, const DoubleRows& residual, const DoubleRows& output,
+void DoubleRun::plan_left(const SublayerNorms& norms, const DoubleRows& residual, const DoubleRows& output,
                           DoubleRows& between, DoubleRows& left) {
     const auto plan_sum = [&](const DoubleRows& a, const DoubleRows& b, DoubleRows& sum) {
         plan(sum.rows, static_cast<double>(sum.cols), [&a, &b, &sum](Range tokens) {
@@ -75,16 +75,17 @@ void DoubleRun::plan_left(const AfterHalf& norms, const DoubleRows& residual, co
                 for (Index i = 0; i < sum.cols; ++i) sum.row(t)[i] = a.row(t)[i] + b.row(t)[i];
         });
     };
-    if (norms.sum_norm || norms.added_norm) between = DoubleRows(residual.rows, residual.cols);
-    if (norms.sum_norm) {
+    if (norms.post_residual_norm || norms.post_sublayer_norm)
+        between = DoubleRows(residual.rows, residual.cols);
+    if (norms.post_residual_norm) {
         plan_sum(residual, output, between);
-        return plan_norm(&*norms.sum_norm, between, left);
+        return plan_norm(&*norms.post_residual_norm, between, left);
     }
-    if (norms.added_norm) plan_norm(&*norms.added_norm, output, between);
-    plan_sum(residual, norms.added_norm ? between : output, left);
+    if (norms.post_sublayer_norm) plan_norm(&*norms.post_sublayer_norm, output, between);
+    plan_sum(residual, norms.post_sublayer_norm ? between : output, left);
 }
 
-void DoubleRun::plan_turn(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens) {
+void DoubleRun::plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens) {
     plan(rows.rows, static_cast<double>(60 * rotary.pairs() + 6 * rows.cols),
          [&rotary, &rows, heads, tokens](Range positions) {
              const std::vector<double>& frequencies = rotary.of_text(tokens);
@@ -140,7 +141,7 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
     half.v = DoubleRows(keys, kv_width);
     half.output = DoubleRows(n, q_width);
     half.attended = DoubleRows(n, d);
-    plan_norm(at.half.attention_norm ? &*at.half.attention_norm : nullptr, half.residual_in, half.input);
+    plan_norm(at.half.attention_norm ? &*at.half.attention_norm : nullptr, half.resid_pre, half.input);
     // Its matrices give Q, K and V side by side, cut at any output.
     const DoubleRows& encoded = cross ? encoder_.final_norm : half.input;
     if (cross) {
@@ -167,8 +168,8 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
         if (at.half.k_norm) plan_norm(&*at.half.k_norm, half.k, half.k);
         if (const Rotary* rotary =
                 stack.run->network().rotary_of(stack.run == run_.get() ? attention : at.place.layer)) {
-            plan_turn(*rotary, half.q, config.heads, n);
-            plan_turn(*rotary, half.k, config.kv_heads, n);
+            plan_rope(*rotary, half.q, config.heads, n);
+            plan_rope(*rotary, half.k, config.kv_heads, n);
         }
     }
     plan(n, static_cast<double>(4 * q_width * keys + 20 * config.heads * keys),
@@ -187,7 +188,7 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
                  }
          });
     plan_linear(at.half.attention_out, half.output, half.attended);
-    plan_left(after_attention(at.half), half.residual_in, half.attended, half.between, left);
+    plan_left(after_attention(at.half), half.resid_pre, half.attended, half.between, left);
 }
 
 void DoubleRun::plan_experts(Stack& stack, Index l) {
@@ -239,7 +240,7 @@ void DoubleRun::plan_mlp(Stack& stack, Index l, DoubleRows& left) {
     const Index n = stack.run->tokens(), d = model_.config().d_model;
     layer.mlp_input = DoubleRows(n, d);
     layer.mlp_output = DoubleRows(n, d);
-    plan_norm(block.mlp_norm ? &*block.mlp_norm : nullptr, block.parallel ? layer.residual_in : layer.middle,
+    plan_norm(block.mlp_norm ? &*block.mlp_norm : nullptr, block.parallel ? layer.resid_pre : layer.middle,
               layer.mlp_input);
     if (block.experts) {
         plan_experts(stack, l);

@@ -136,18 +136,18 @@ void DoubleRun::plan_stack(Stack& stack) {
     stack.layers.resize(static_cast<std::size_t>(count));
     stack.final_residual = DoubleRows(n, d);
     const auto residual_of = [&](Index l) -> DoubleRows& {
-        return l < count ? stack.layers[static_cast<std::size_t>(l)].residual_in : stack.final_residual;
+        return l < count ? stack.layers[static_cast<std::size_t>(l)].resid_pre : stack.final_residual;
     };
     for (Layer& layer : stack.layers) {
-        layer.residual_in = layer.middle = DoubleRows(n, d);
+        layer.resid_pre = layer.middle = DoubleRows(n, d);
         if (!decodes) continue;
         layer.cross.emplace();
-        layer.cross->residual_in = DoubleRows(n, d);
+        layer.cross->resid_pre = DoubleRows(n, d);
     }
     plan_embedding(stack, residual_of(0));
     for (Index l = 0; l < count; ++l) {
         Layer& layer = stack.layers[static_cast<std::size_t>(l)];
-        plan_half(stack, first + l, layer, layer.cross ? layer.cross->residual_in : layer.middle);
+        plan_half(stack, first + l, layer, layer.cross ? layer.cross->resid_pre : layer.middle);
         if (layer.cross) plan_half(stack, first + count + l, *layer.cross, layer.middle);
         plan_mlp(stack, l, residual_of(l + 1));
     }
@@ -189,8 +189,8 @@ double DoubleRun::probability(Index row, Index token) const {
 bool DoubleRun::has(Stage stage) {
     using enum Stage;
     return (stage >= q && stage <= contribution) || stage == output || is_of_softmax(stage) ||
-           (is_of_model(stage) && !is_stored(stage) && stage != value_out && stage != unturned_q &&
-            stage != unturned_k && stage != gate && stage != active_gate && stage != up &&
+           (is_of_model(stage) && !is_stored(stage) && stage != value_out && stage != q_pre_rope &&
+            stage != k_pre_rope && stage != gate && stage != active_gate && stage != up &&
             stage != router_score);
 }
 
@@ -233,11 +233,11 @@ std::optional<double> DoubleRun::value(Index attention, Stage stage, Index head,
         case Stage::position: return of(at.stack->position);
         case Stage::segment: return of(at.stack->segment);
         case Stage::embedding_sum: return of(at.stack->sum);
-        case Stage::residual: return of(at.half->residual_in);
-        case Stage::normalised: return of(at.half->input);
-        case Stage::attended: return of(at.half->attended);
+        case Stage::resid_pre: return of(at.half->resid_pre);
+        case Stage::attention_input: return of(at.half->input);
+        case Stage::attention_output: return of(at.half->attended);
         case Stage::attention_between: return of(at.half->between);
-        case Stage::middle: return of(at.layer->middle);
+        case Stage::resid_mid: return of(at.layer->middle);
         case Stage::mlp_input: return of(at.layer->mlp_input);
         case Stage::mlp_hidden: return of(at.layer->hidden);
         case Stage::expert_weight: return of(at.layer->expert_weights);

@@ -1,5 +1,5 @@
-// A run of a model once more, in double precision: what its numbers are without the roundings of f32. The weights are
-// those of the files, and every step is the plain loop over them.
+// A run of a model once more, in double precision: what its numbers are without the roundings of f32. The
+// weights are those of the files, and every step is the plain loop over them.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,12 @@
 
 namespace attn {
 
-struct AfterHalf;
+struct SublayerNorms;
 
 class DoubleRun {
   public:
-    // Whether a run can be repeated so: nobody has changed it or its mask, and it is short enough for its model's size.
+    // Whether a run can be repeated so: nobody has changed it or its mask, and it is short enough for its
+    // model's size.
     static bool repeats(const Trace& run);
     explicit DoubleRun(std::shared_ptr<const Trace> run);
     DoubleRun(const DoubleRun&) = delete;
@@ -31,15 +32,15 @@ class DoubleRun {
     const std::shared_ptr<const Trace>& run() const { return run_; }
 
     static bool has(Stage stage);  // whether value() knows such numbers
-    // A number of the run, where its Trace has it: of an attention by its number, and of one of its heads where the stage is
-    // a head's. Nothing where the run has no such number. Only when it is done.
+    // A number of the run, where its Trace has it: of an attention by its number, and of one of its heads
+    // where the stage is a head's. Nothing where the run has no such number. Only when it is done.
     std::optional<double> value(Index attention, Stage stage, Index head, Index row, Index col) const;
     // The softmax of a row's logits at a token of the vocabulary.
     double probability(Index row, Index token) const;
 
   private:
     struct Half {
-        DoubleRows residual_in, input, q, k, v, output, attended, between;  // heads side by side
+        DoubleRows resid_pre, input, q, k, v, output, attended, between;  // heads side by side
     };
     struct Layer : Half {
         std::optional<Half> cross;
@@ -55,7 +56,7 @@ class DoubleRun {
     struct Op {
         std::function<void(Range)> work;
         Index units;
-        double operations;  // of a unit
+        double operations;  // operations of one unit
     };
 
     void plan(Index units, double operations, std::function<void(Range)> work);
@@ -68,9 +69,9 @@ class DoubleRun {
     void plan_linear(const LinearView& linear, const DoubleRows& x, DoubleRows& y, Index first = 0);
     void plan_norm(const Norm* norm, const DoubleRows& x, DoubleRows& y);
     void plan_activation(DoubleRows& rows);
-    void plan_left(const AfterHalf& norms, const DoubleRows& residual, const DoubleRows& output,
+    void plan_left(const SublayerNorms& norms, const DoubleRows& residual, const DoubleRows& output,
                    DoubleRows& between, DoubleRows& left);
-    void plan_turn(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
+    void plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
 
     struct Found {
         const Stack* stack;
@@ -94,7 +95,7 @@ class DoubleRun {
         Index row = -1;
         double value = 0;
     };
-    mutable LogSum log_sum_;  // of the logits of the row asked for last
+    mutable LogSum log_sum_;  // the row whose logits were asked for last
 };
 
 }  // namespace attn

@@ -13,11 +13,12 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 std::size_t size_of(const TensorEntry& entry) { return static_cast<std::size_t>(entry.end - entry.begin); }
 
-// What becomes Q8_0: matrices of floats whose rows are whole blocks. Everything else is small, or is refused later.
-bool fits_blocks(const TensorEntry& entry, bool turned) {
+// What becomes Q8_0: matrices of floats whose rows are whole blocks. Everything else is small, or is refused
+// later.
+bool fits_blocks(const TensorEntry& entry, bool transposed) {
     const bool floats = entry.dtype == DType::f32 || entry.dtype == DType::f16 || entry.dtype == DType::bf16;
     return floats && size_of(entry) > 0 && entry.shape.size() == 2 &&
-           entry.shape[turned ? 0 : 1] % block_elements(DType::q8_0) == 0;
+           entry.shape[transposed ? 0 : 1] % block_elements(DType::q8_0) == 0;
 }
 
 std::size_t held_bytes(const HeldTensor& held) {
@@ -31,7 +32,7 @@ std::size_t row_bytes(const HeldTensor& held) {
 
 // How much of a tensor is taken at a time: some of its rows, or all of a matrix that is turned.
 std::size_t piece_of(const HeldTensor& held) {
-    if (held.turned || held.dtype != DType::q8_0) return size_of(held.entry);
+    if (held.transposed || held.dtype != DType::q8_0) return size_of(held.entry);
     const std::size_t row = row_bytes(held);
     return std::max<std::size_t>(piece_bytes / row, 1) * row;
 }
@@ -86,9 +87,9 @@ Status EightBits::read_header() {
     file_.data_offset = header->data_offset;
     for (TensorEntry& entry : header->tensors) {
         HeldTensor held{.entry = std::move(entry), .dtype = DType::q8_0, .bytes = {}};
-        held.turned = lies_in_out(*rules_, held.entry.name);
-        if (!fits_blocks(held.entry, held.turned)) {
-            held.turned = false;
+        held.transposed = lies_in_out(*rules_, held.entry.name);
+        if (!fits_blocks(held.entry, held.transposed)) {
+            held.transposed = false;
             held.dtype = held.entry.dtype.value_or(DType::u8);
         }
         file_.tensors.push_back(std::move(held));
@@ -102,18 +103,18 @@ void EightBits::hold(HeldTensor& held) const {
         held.bytes.insert(held.bytes.end(), waiting_.begin(), waiting_.end());
         return;
     }
-    const Index rows = held.turned ? held.entry.shape.back()
-                                   : static_cast<Index>(waiting_.size() / row_bytes(held)),
-                cols = held.entry.shape[held.turned ? 0 : 1];
+    const Index rows = held.transposed ? held.entry.shape.back()
+                                       : static_cast<Index>(waiting_.size() / row_bytes(held)),
+                cols = held.entry.shape[held.transposed ? 0 : 1];
     std::vector<float> row(static_cast<std::size_t>(cols)), all;
-    if (held.turned) {
+    if (held.transposed) {
         all.resize(static_cast<std::size_t>(rows * cols));
         convert_to_f32(*held.entry.dtype, waiting_, all);
     }
     const std::size_t before = held.bytes.size(), size = bytes_of(DType::q8_0, cols);
     held.bytes.resize(before + static_cast<std::size_t>(rows) * size);
     for (Index r = 0; r < rows; ++r) {
-        if (held.turned)
+        if (held.transposed)
             for (Index c = 0; c < cols; ++c)
                 row[static_cast<std::size_t>(c)] = all[static_cast<std::size_t>(c * rows + r)];
         else

@@ -1,5 +1,6 @@
-// Families that read in both directions and fill in masked tokens: BERT (Devlin et al. 2019, arXiv 1810.04805), RoBERTa
-// (Liu et al. 2019, arXiv 1907.11692) and DistilBERT (Sanh et al. 2019, arXiv 1910.01108).
+// Families that read in both directions and fill in masked tokens: BERT (Devlin et al. 2019, arXiv
+// 1810.04805), RoBERTa (Liu et al. 2019, arXiv 1907.11692) and DistilBERT (Sanh et al. 2019, arXiv
+// 1910.01108).
 #include <array>
 
 #include "model/conditions.hpp"

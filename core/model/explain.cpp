@@ -13,8 +13,8 @@ Index place_in(const WeightView& weight, Index in, Index out) {
 StoredAt stored_at(const Weight& weight, Index element) {
     if (weight.rounded_from) {
         const Index inputs = weight.shape.front(),
-                    in_file =
-                        weight.turned ? element % inputs * weight.shape.back() + element / inputs : element;
+                    in_file = weight.transposed ? element % inputs * weight.shape.back() + element / inputs
+                                                : element;
         return {&weight, weight.offset + bytes_of(*weight.rounded_from, in_file), element};
     }
     const Index width = *element_count(weight.shape) / weight.shape.front();

@@ -1,5 +1,5 @@
-// Recomputes single numbers of a Trace in double, with their operands: each from what the run had before it and from
-// the weights in their files.
+// Recomputes single numbers of a Trace in double, with their operands: each from what the run had before it
+// and from the weights in their files.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@
 namespace attn {
 
 double element(const WeightView& weight, Index in, Index out);
-// The tensor of the model's files that holds these numbers, and the place in its file of the element's first byte, or of
-// its block's.
+// The tensor of the model's files that holds these numbers, and the place in its file of the element's first
+// byte, or of its block's.
 struct StoredAt {
     const Weight* weight = nullptr;  // null: it is in no file
     std::size_t byte = 0;
-    Index element = 0;  // of the weight's bytes
+    Index element = 0;  // where it lies in the weight's bytes
 
     bool in_block() const { return block_elements(weight->dtype) > 1; }
     Index place_in_block() const { return element % block_elements(weight->dtype); }
@@ -47,21 +47,21 @@ struct Normalised {
 Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column);
 Normalised explain_norm(const NormView& norm, std::span<const double> x, Index column);
 
-// The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those of the kv
-// heads; a layer, here and below, is the number of an attention (Network::attentions).
+// The Linear that makes a component of a head's q, k or v, and the column of it. Heads of k and v are those
+// of the kv heads; a layer, here and below, is the number of an attention (Network::attentions).
 struct QkvColumn {
     const Linear* linear = nullptr;
     Index out = 0;
 };
 QkvColumn qkv_column(const Model& model, Stage stage, Index layer, Index head, Index component);
 
-// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components; else own
-// alone. Both are normalised first where the block has norms of q and k.
+// A component of q, k or v: own · cosine + partner · sine, where rotary positions turn pairs of components;
+// else own alone. Both are normalised first where the block has norms of q and k.
 struct VectorComponent {
     LinearSum own, partner;
     std::optional<Normalised> own_norm, partner_norm;  // x is the LinearSum's value
     Index partner_component = -1;                      // −1: none
-    bool first = true;                                 // of its pair
+    bool first = true;                                 // whether it is the first of its pair
     double frequency = 0;                              // radians per position
     double cosine = 1, sine = 0;                       // times the magnitude that LongRoPE gives them
     double own_value() const { return own_norm ? own_norm->value() : own.value(); }
@@ -72,8 +72,8 @@ struct VectorComponent {
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component);
 
-// The bucket of a cell whose score gets a number for how far its key is from its query; nothing: none does. The number
-// is element(relative_bias->table, head, bucket) of the network that ran the queries.
+// The bucket of a cell whose score gets a number for how far its key is from its query; nothing: none does.
+// The number is element(relative_bias->table, head, bucket) of the network that ran the queries.
 std::optional<Index> bias_bucket(const Trace& trace, Index layer, Index query, Index key);
 
 }  // namespace attn

@@ -1,7 +1,7 @@
 // The transformer families: which tensors a checkpoint holds, and how they form a Network.
 //
-// A family is a table. Each row says which part of a network a tensor is, and so its axes, and what it is called. What
-// the parts do follows from the configuration and from which of them are there.
+// A family is a table. Each row says which part of a network a tensor is, and so its axes, and what it is
+// called. What the parts do follows from the configuration and from which of them are there.
 #pragma once
 
 #include <span>
@@ -47,30 +47,30 @@ enum class Part {
     v,
     qkv,           // rows: all of q, all of k, all of v
     qkv_by_group,  // rows: for each head of K and V its queries' q, then its k, then its v
-    head_q_norm,   // of each head
+    head_q_norm,   // a norm in each head
     head_k_norm,
-    q_norm,  // of all heads side by side
+    q_norm,  // a norm over all heads side by side
     k_norm,
     attention_out,
-    attention_added_norm,
+    attention_post_sublayer_norm,
     relative_bias,  // rows: buckets of distances
     cross_norm,
     cross_q,
     cross_k,
     cross_v,
     cross_out,
-    mlp_norm,  // as attention_norm
+    mlp_norm,  // like attention_norm
     router,
     gate,  // with experts: theirs, as up and down
     up,
     gate_up,  // rows: all of the gate, all of up
     down,
-    mlp_added_norm,
+    mlp_post_sublayer_norm,
     final_norm,
     project_out,
     head_dense,
     head_norm,
-    head,       // of its own only where it is not tied to the embedding
+    head,       // only where it is not tied to the embedding
     head_bias,  // where it has another name than the head
 };
 
@@ -93,16 +93,17 @@ struct FamilyRules {
     std::span<const WeightRule> weights;
     std::span<const std::string_view> buffers;  // patterns of tensors that some files hold but no run needs
     Norm::Kind norm = Norm::Kind::rms;
-    WeightView::Layout layout = WeightView::Layout::out_in;  // of all but embeddings and the head
-    std::span<const WeightRule> encoder_weights = {};  // of an encoder–decoder; the others are its decoder's
+    WeightView::Layout layout = WeightView::Layout::out_in;  // for all but embeddings and the head
+    // Only in an encoder–decoder; the others are its decoder's.
+    std::span<const WeightRule> encoder_weights = {};
     // What else its file may call the token embedding, whole, where it is tied to several.
     std::span<const std::string_view> embedding_names = {};
-    // Of q and k, the rows of each head lie in its file in the pairs that turn: 0, d/2, 1, d/2 + 1, …
+    // In the file, each head's rows of q and k lie in the pairs that RoPE rotates: 0, d/2, 1, d/2 + 1, …
     bool paired_rows = false;
 };
 
 const FamilyRules& family_rules(Family family);
-const FamilyRules& gguf_rules(const ModelConfig& config);  // of a GGUF file
+const FamilyRules& gguf_rules(const ModelConfig& config);  // for a GGUF file
 const FamilyRules& gpt2_rules();
 const FamilyRules& llama_rules();
 const FamilyRules& mixtral_rules();
@@ -124,7 +125,7 @@ struct DeclaredWeight {
     std::string name;
     std::vector<std::string> axes;
     Shape shape;
-    Index paired_rows = 0;  // as Weight's
+    Index paired_rows = 0;  // like Weight's
 };
 
 // Lists every tensor that the configuration calls for.
@@ -133,8 +134,8 @@ bool has(const FamilyRules& rules, Part part, const ModelConfig& config);
 // Returns a part's name in a layer, and of an expert.
 std::string name_of(const WeightRule& rule, Index layer, Index expert = 0);
 
-// A tensor's name without the prefix of the family's that it has, if any, and without those that torch.compile and
-// DataParallel put before what they wrap.
+// A tensor's name without the prefix of the family's that it has, if any, and without those that
+// torch.compile and DataParallel put before what they wrap.
 std::string without_prefix(const FamilyRules& rules, std::string_view stored_name);
 // Whether a tensor of a file, by the name that it has there, is a matrix that lies [in, out].
 bool lies_in_out(const FamilyRules& rules, std::string_view stored_name);

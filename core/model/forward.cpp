@@ -7,14 +7,14 @@
 
 namespace attn {
 
-Forward::Forward(std::unique_ptr<Run> run) : run_(std::move(run)) {}
-Forward::Forward(Forward&&) noexcept = default;
-Forward& Forward::operator=(Forward&&) noexcept = default;
-Forward::~Forward() = default;
+ForwardPass::ForwardPass(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+ForwardPass::ForwardPass(ForwardPass&&) noexcept = default;
+ForwardPass& ForwardPass::operator=(ForwardPass&&) noexcept = default;
+ForwardPass::~ForwardPass() = default;
 
 namespace {
 
-// Of one text; `whose` is before its tokens: "decoder ".
+// Checks one text; `whose` stands before "tokens" in messages: "decoder ".
 Status check_ids(const ModelConfig& config, std::span<const std::int32_t> ids, const std::string& whose) {
     if (std::ssize(ids) > config.context)
         return Error{std::to_string(ids.size()) + " " + whose + "tokens are more than the context of " +
@@ -52,11 +52,11 @@ Status check(const ModelConfig& config, std::span<const std::int32_t> ids,
 
 }  // namespace
 
-Result<Forward> Forward::start(Given given) {
+Result<ForwardPass> ForwardPass::start(Given given) {
     const Network& network = given.model->network();
     if (Status fit = check(given.model->config(), given.ids, given.segments, given.decoder_ids); !fit)
         return fit.error();
-    if (!network.encoder) return Forward(std::make_unique<Run>(std::move(given), network));
+    if (!network.encoder) return ForwardPass(std::make_unique<Run>(std::move(given), network));
 
     if (given.decoder_ids.empty()) given.decoder_ids = {given.model->config().start_id};
     Given encoder = given;
@@ -76,12 +76,13 @@ Result<Forward> Forward::start(Given given) {
     if (!shares) given.before = nullptr;
     auto run = std::make_unique<Run>(std::move(given), network);
     run->read(std::move(read));
-    return Forward(std::move(run));
+    return ForwardPass(std::move(run));
 }
 
-Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
-                               const Kernels& kernels, double slice_operations,
-                               std::vector<std::int32_t> segments, std::vector<std::int32_t> decoder_ids) {
+Result<ForwardPass> ForwardPass::start(std::shared_ptr<const Model> model, std::vector<std::int32_t> ids,
+                                       const Kernels& kernels, double slice_operations,
+                                       std::vector<std::int32_t> segments,
+                                       std::vector<std::int32_t> decoder_ids) {
     return start({.model = std::move(model),
                   .ids = std::move(ids),
                   .segments = std::move(segments),
@@ -90,10 +91,10 @@ Result<Forward> Forward::start(std::shared_ptr<const Model> model, std::vector<s
                   .slice_operations = slice_operations});
 }
 
-Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> model,
-                                     std::vector<std::int32_t> ids, const Kernels& kernels,
-                                     double slice_operations, std::vector<std::int32_t> segments,
-                                     std::vector<std::int32_t> decoder_ids, AttentionKind kind) {
+Result<ForwardPass> ForwardPass::start_under(Mask mask, std::shared_ptr<const Model> model,
+                                             std::vector<std::int32_t> ids, const Kernels& kernels,
+                                             double slice_operations, std::vector<std::int32_t> segments,
+                                             std::vector<std::int32_t> decoder_ids, AttentionKind kind) {
     const bool two = model->network().encoder != nullptr;
     if (two == (kind == AttentionKind::self))
         return Error{two ? "a mask of an encoder–decoder is of one of its three kinds of attention; say which"
@@ -107,8 +108,9 @@ Result<Forward> Forward::start_under(Mask mask, std::shared_ptr<const Model> mod
                   .mask = RunMask{std::move(mask), kind}});
 }
 
-Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::vector<std::int32_t> ids,
-                               double slice_operations, std::vector<std::int32_t> decoder_ids) {
+Result<ForwardPass> ForwardPass::start(const std::shared_ptr<const Trace>& before,
+                                       std::vector<std::int32_t> ids, double slice_operations,
+                                       std::vector<std::int32_t> decoder_ids) {
     return start({.model = before->model(),
                   .ids = std::move(ids),
                   .decoder_ids = std::move(decoder_ids),
@@ -119,8 +121,9 @@ Result<Forward> Forward::start(const std::shared_ptr<const Trace>& before, std::
                   .mask = before->mask_});
 }
 
-Result<Forward> Forward::start_with(const std::vector<Intervention>& interventions,
-                                    const std::shared_ptr<const Trace>& before, double slice_operations) {
+Result<ForwardPass> ForwardPass::start_with(const std::vector<Intervention>& interventions,
+                                            const std::shared_ptr<const Trace>& before,
+                                            double slice_operations) {
     auto taken = resolved(interventions, *before);
     if (!taken) return taken.error();
     const Trace& text = before->encoder() ? *before->encoder() : *before;
@@ -135,14 +138,14 @@ Result<Forward> Forward::start_with(const std::vector<Intervention>& interventio
                   .mask = before->mask_});
 }
 
-bool Forward::step() { return run_->step(); }
+bool ForwardPass::step() { return run_->step(); }
 
-float Forward::progress() const {
+float ForwardPass::progress() const {
     // Where all tokens are kept there is nothing to compute.
     return run_->operations == 0 ? 1 : static_cast<float>(run_->operations_done / run_->operations);
 }
 
-Result<std::shared_ptr<const Trace>> Forward::finish() {
+Result<std::shared_ptr<const Trace>> ForwardPass::finish() {
     while (step()) {
     }
     if (run_->failure) return *run_->failure;
@@ -154,8 +157,8 @@ Result<std::shared_ptr<const Trace>> run_forward(std::shared_ptr<const Model> mo
                                                  std::vector<std::int32_t> segments,
                                                  std::vector<std::int32_t> decoder_ids) {
     auto forward =
-        Forward::start(std::move(model), std::move(ids), kernels, std::numeric_limits<double>::infinity(),
-                       std::move(segments), std::move(decoder_ids));
+        ForwardPass::start(std::move(model), std::move(ids), kernels, std::numeric_limits<double>::infinity(),
+                           std::move(segments), std::move(decoder_ids));
     if (!forward) return forward.error();
     return forward->finish();
 }

@@ -1,4 +1,4 @@
-// A run at work: what Forward plans and computes, slice by slice.
+// A run at work: what ForwardPass plans and computes, slice by slice.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,15 @@
 
 #include "model/block.hpp"
 #include "model/forward.hpp"
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 namespace attn {
 
-// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a Trace shows:
-// the MLP is activated within its product. To keep it unactivated as well, as training does, takes a quarter more
-// memory at least, and for 1,024 tokens 7 % more time.
-struct Forward::Run {
-    // Of one stack of layers.
+// This is not the walk of train/network.cpp, because it goes in slices, and because it keeps only what a
+// Trace shows: the MLP is activated within its product. To keep it unactivated as well, as training does,
+// takes a quarter more memory at least, and for 1,024 tokens 7 % more time.
+struct ForwardPass::Run {
+    // Runs one stack of layers.
     Run(Given given, const Network& network);
     // A decoder's, after what an encoder ran, or runs first.
     struct Encoded {
@@ -30,7 +30,7 @@ struct Forward::Run {
         Index layer = 0;
         Range tokens;
         double operations = 0;
-        bool cross = false;  // of the layer's attentions
+        bool cross = false;  // which of the layer's attentions
     };
 
     // Cuts work on these tokens, at so many operations each, into slices of about slice_operations.
@@ -42,7 +42,7 @@ struct Forward::Run {
     bool step();
 
     void enter(const Slice&);
-    void turn_positions(const Slice&);
+    void fill_rotary(const Slice&);
     void embed(const Slice&);
     void enter_attention(const Slice&);
     void project(const Slice&);
@@ -67,19 +67,22 @@ struct Forward::Run {
 
     Index kept_in(Index l, BlockStep step) const { return kept.rows(l, step); }
     // Returns a tensor for all tokens, which lie along that axis, with so many rows of the one before.
-    Tensor begun(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
-        return of_before ? of_before->continued(axis, rows, trace->tokens(), room) : Tensor(std::move(shape));
+    Tensor continue_or_allocate(const Tensor* of_before, Index axis, Index rows, Shape shape) const {
+        return of_before ? of_before->continued(axis, rows, trace->tokens(), capacity)
+                         : Tensor(std::move(shape));
     }
-    Tensor begun(Tensor Trace::* part, Index rows) const {
-        return begun(before ? &(before.get()->*part) : nullptr, 0, rows,
-                     width(trace->model_->config().d_model));
+    Tensor continue_or_allocate(Tensor Trace::* part, Index rows) const {
+        return continue_or_allocate(before ? &(before.get()->*part) : nullptr, 0, rows,
+                                    width(trace->model_->config().d_model));
     }
-    Tensor begun(Index l, BlockStep step, Tensor LayerTrace::* part, Index columns) const {
-        return begun(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l, step), width(columns));
+    Tensor continue_or_allocate(Index l, BlockStep step, Tensor LayerTrace::* part, Index columns) const {
+        return continue_or_allocate(before ? &(layer_before(l).*part) : nullptr, 0, kept_in(l, step),
+                                    width(columns));
     }
-    Tensor begun(const Slice& slice, BlockStep step, Tensor AttentionTrace::* part, Index columns) const {
-        return begun(before ? &(attention_before(slice).*part) : nullptr, 0, kept_in(slice.layer, step),
-                     width(columns));
+    Tensor continue_or_allocate(const Slice& slice, BlockStep step, Tensor AttentionTrace::* part,
+                                Index columns) const {
+        return continue_or_allocate(before ? &(attention_before(slice).*part) : nullptr, 0,
+                                    kept_in(slice.layer, step), width(columns));
     }
     const LayerTrace& layer_before(Index l) const { return before->layers_[static_cast<std::size_t>(l)]; }
     const AttentionTrace& attention_before(const Slice& slice) const {
@@ -87,11 +90,12 @@ struct Forward::Run {
         return slice.cross ? *layer.cross : layer;
     }
     // What a layer reads, which the one before it writes; the last one leaves it as the final residual.
-    Tensor begun_residual(Index l) const {
+    Tensor next_residual(Index l) const {
         const ModelConfig& config = trace->model_->config();
         const Index rows = l == 0 ? kept.embedded() : kept_in(l - 1, BlockStep::mlp);
-        if (l == std::ssize(network().blocks)) return begun(&Trace::final_residual_, rows);
-        return begun(before ? &layer_before(l).residual_in : nullptr, 0, rows, width(config.d_model));
+        if (l == std::ssize(network().blocks)) return continue_or_allocate(&Trace::final_residual_, rows);
+        return continue_or_allocate(before ? &layer_before(l).resid_pre : nullptr, 0, rows,
+                                    width(config.d_model));
     }
     Shape width(Index columns) const { return {trace->tokens(), columns}; }
 
@@ -104,7 +108,7 @@ struct Forward::Run {
     const Block& block(const Slice& slice) const {
         return network().blocks[static_cast<std::size_t>(slice.layer)];
     }
-    const AttentionHalf& half(const Slice& slice) const {
+    const AttentionSublayer& half(const Slice& slice) const {
         return slice.cross ? *block(slice).cross : block(slice);
     }
     LayerTrace& layer(const Slice& slice) { return trace->layers_[static_cast<std::size_t>(slice.layer)]; }
@@ -118,12 +122,12 @@ struct Forward::Run {
     std::shared_ptr<Trace> trace;
     std::unique_ptr<Run> encoder;  // while it runs
     std::shared_ptr<const Trace> before;
-    KeptRows kept;
-    Index room = 0;                       // tokens
-    std::vector<std::int32_t> positions;  // of all tokens: their rows in the table
-    RotaryTables rotary;                  // of the tokens that are not kept
-    Bias bias;                            // of the text's distances, if the network has such
-    // Of the attention that is being computed, until its AttentionTrace holds them.
+    ReusedRows kept;
+    Index capacity = 0;                   // tokens
+    std::vector<std::int32_t> positions;  // the rows of all tokens in the table
+    RotaryTables rotary;                  // for the tokens that are not kept
+    Bias bias;                            // for the text's distances, if the network has such
+    // The attention that is being computed, until its AttentionTrace holds them.
     Tensor residual, normalised, q, k, v;
     double slice_operations;
     std::vector<Slice> slices;

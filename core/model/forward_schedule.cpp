@@ -6,16 +6,16 @@ namespace attn {
 
 namespace {
 
-constexpr Index operations_per_angle = 200;  // that a sine and a cosine take as long as
+constexpr Index operations_per_angle = 200;  // the cost of a sine and a cosine
 
 // A run that was continued once has room for so many tokens, so that the next ones need not copy it.
-Index room_for(Index tokens, Index context) {
+Index capacity_for(Index tokens, Index context) {
     return std::min(context, tokens + std::max(Index{16}, tokens / 8));
 }
 
 }  // namespace
 
-Forward::Run::Run(Given given, const Network& network)
+ForwardPass::Run::Run(Given given, const Network& network)
     : trace(new Trace), before(std::move(given.before)), slice_operations(given.slice_operations) {
     const Index n = std::ssize(given.ids);
     trace->ids_ = std::move(given.ids);
@@ -26,22 +26,22 @@ Forward::Run::Run(Given given, const Network& network)
     trace->interventions_ = std::move(given.interventions);
     trace->mask_ = std::move(given.mask);
 
-    kept = KeptRows(*trace, before.get());
-    room = before && before->tokens() == n ? n : room_for(n, trace->model_->config().context);
+    kept = ReusedRows(*trace, before.get());
+    capacity = before && before->tokens() == n ? n : capacity_for(n, trace->model_->config().context);
     rotary = RotaryTables(network, {kept.at_end(), n});
     if (network.relative_bias) bias = relative_bias_of(*network.relative_bias, n);
     positions = position_rows(network, trace->ids_);
     if (!network.encoder) plan_all();
 }
 
-void Forward::Run::read(Encoded encoded) {
+void ForwardPass::Run::read(Encoded encoded) {
     encoder = std::move(encoded.run);
     trace->encoder_ = encoder ? encoder->trace : std::move(encoded.trace);
     if (encoder) operations = encoder->operations;
     plan_all();
 }
 
-void Forward::Run::plan_all() {
+void ForwardPass::Run::plan_all() {
     const ModelConfig& config = trace->model_->config();
     const Network& network = this->network();
     const Index n = trace->tokens();
@@ -50,7 +50,7 @@ void Forward::Run::plan_all() {
     const Index projected = network.project_in ? 2 * network.project_in->weight.in : 0;
     slices.push_back({&Run::enter, 0, {}, 0});
     if (pairs > 0)
-        plan(&Run::turn_positions, {kept.at_end(), n}, 0, static_cast<double>(operations_per_angle * pairs));
+        plan(&Run::fill_rotary, {kept.at_end(), n}, 0, static_cast<double>(operations_per_angle * pairs));
     plan(&Run::embed, {kept.embedded(), n}, 0, static_cast<double>((1 + projected) * config.d_model));
     for (Index l = 0; l < std::ssize(network.blocks); ++l) plan_layer(l);
     slices.push_back({&Run::leave, 0, {}, 0});
@@ -58,8 +58,8 @@ void Forward::Run::plan_all() {
     plan(&Run::finish, {kept.at_end(), n}, 0, static_cast<double>((1 + at_head) * config.d_model));
 }
 
-void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token,
-                        bool cross) {
+void ForwardPass::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, double operations_per_token,
+                            bool cross) {
     const double most = std::max(1.0, slice_operations / operations_per_token);
     const Index step = most < static_cast<double>(all.end) ? static_cast<Index>(most) : all.end;
     for (Index begin = all.begin; begin < all.end; begin += step) {
@@ -69,7 +69,7 @@ void Forward::Run::plan(void (Run::*work)(const Slice&), Range all, Index l, dou
     }
 }
 
-void Forward::Run::plan_attention(Index l, bool cross) {
+void ForwardPass::Run::plan_attention(Index l, bool cross) {
     const ModelConfig& config = trace->model_->config();
     const auto d = static_cast<double>(config.d_model);
     const auto q_width = static_cast<double>(config.heads * config.head_dim);
@@ -87,7 +87,7 @@ void Forward::Run::plan_attention(Index l, bool cross) {
     plan(&Run::leave_attention, tokens(BlockStep::leave), l, 2 * q_width * d, cross);
 }
 
-void Forward::Run::plan_layer(Index l) {
+void ForwardPass::Run::plan_layer(Index l) {
     const ModelConfig& config = trace->model_->config();
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
     const Block& at = network().blocks[static_cast<std::size_t>(l)];
@@ -104,7 +104,7 @@ void Forward::Run::plan_layer(Index l) {
     plan(&Run::leave_mlp, tokens(BlockStep::mlp), l, 2 * d_ff * d);
 }
 
-bool Forward::Run::step() {
+bool ForwardPass::Run::step() {
     Run& stack = encoder ? *encoder : *this;
     if (failure || stack.next == stack.slices.size()) return false;
     const Slice& slice = stack.slices[stack.next++];

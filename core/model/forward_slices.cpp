@@ -5,35 +5,37 @@
 
 namespace attn {
 
-void Forward::Run::enter(const Slice&) {
+void ForwardPass::Run::enter(const Slice&) {
     const Network& network = this->network();
-    const auto begin = [&](Tensor Trace::* part) { trace.get()->*part = begun(part, kept.embedded()); };
+    const auto begin = [&](Tensor Trace::* part) {
+        trace.get()->*part = continue_or_allocate(part, kept.embedded());
+    };
     begin(&Trace::token_embedding_);
     if (network.position_embedding) begin(&Trace::position_embedding_);
     if (network.segment_embedding) begin(&Trace::segment_embedding_);
     if (network.embedding_norm) begin(&Trace::embedding_sum_);
-    residual = begun_residual(0);
+    residual = next_residual(0);
 }
 
-void Forward::Run::turn_positions(const Slice& slice) {
+void ForwardPass::Run::fill_rotary(const Slice& slice) {
     rotary.fill(network(), slice.tokens, trace->tokens());
 }
 
-void Forward::Run::change(const Slice& slice, Site site, HeadsView<float> rows) {
+void ForwardPass::Run::change(const Slice& slice, Site site, HeadsView<float> rows) {
     const Index number = number_of(slice);
     for (const Intervention& each : trace->interventions_)
         if (is_at(each, trace->model_->network(), number, site))
             attn::change(each.edit, rows, slice.tokens.begin);
 }
 
-Index Forward::Run::number_of(const Slice& slice) const {
+Index ForwardPass::Run::number_of(const Slice& slice) const {
     const Network& model = trace->model_->network();
     const Index layers = std::ssize(network().blocks);
     if (&network() != &model) return slice.layer;
     return model.attentions() - (slice.cross ? 1 : model.encoder ? 2 : 1) * layers + slice.layer;
 }
 
-void Forward::Run::embed(const Slice& slice) {
+void ForwardPass::Run::embed(const Slice& slice) {
     const Network& network = this->network();
     const auto begin = static_cast<std::size_t>(slice.tokens.begin);
     const auto count = static_cast<std::size_t>(slice.tokens.size());
@@ -47,32 +49,32 @@ void Forward::Run::embed(const Slice& slice) {
                  .segment = part(trace->segment_embedding_, slice),
                  .sum = part(trace->embedding_sum_, slice),
                  .residual = part(residual, slice)});
-    change(slice, Site::residual_in, part(residual, slice));
+    change(slice, Site::resid_pre, part(residual, slice));
 }
 
-void Forward::Run::enter_attention(const Slice& slice) {
+void ForwardPass::Run::enter_attention(const Slice& slice) {
     const ModelConfig& config = trace->model_->config();
     const Record* attention = before ? &attention_before(slice).attention : nullptr;
     const BlockStep step = of_half(BlockStep::project, slice.cross);
     const auto heads = [&](const Tensor& (Record::*of)() const, Index count) {
-        return begun(attention ? &(attention->*of)() : nullptr, 1, kept_in(slice.layer, step),
-                     {count, trace->tokens(), config.head_dim});
+        return continue_or_allocate(attention ? &(attention->*of)() : nullptr, 1, kept_in(slice.layer, step),
+                                    {count, trace->tokens(), config.head_dim});
     };
     const auto of_encoded = [&](const Tensor& (Record::*of)() const) {
         const Index n = trace->encoder_->tokens();
         return attention ? (attention->*of)().continued(1, kept.encoded(slice.layer), n, n)
                          : Tensor({config.kv_heads, n, config.head_dim});
     };
-    normalised = begun(slice, step, &AttentionTrace::attention_input, config.d_model);
+    normalised = continue_or_allocate(slice, step, &AttentionTrace::attention_input, config.d_model);
     q = heads(&Record::q, config.heads);
     k = slice.cross ? of_encoded(&Record::k) : heads(&Record::k, config.kv_heads);
     v = slice.cross ? of_encoded(&Record::v) : heads(&Record::v, config.kv_heads);
 }
 
-void Forward::Run::project(const Slice& slice) {
+void ForwardPass::Run::project(const Slice& slice) {
     const MatrixView<float> input = rows(normalised.matrix(), slice.tokens);
     const HeadsView<float> of_q = rows(q.heads(), slice.tokens);
-    enter_half(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
+    pre_norm(*trace->kernels_, half(slice).attention_norm, rows(residual.matrix(), slice.tokens), input);
     if (slice.cross) {
         project_cross_q(*trace->kernels_, half(slice), input, of_q);
     } else {
@@ -85,7 +87,7 @@ void Forward::Run::project(const Slice& slice) {
     change(slice, Site::q, of_q);
 }
 
-void Forward::Run::project_encoded(const Slice& slice) {
+void ForwardPass::Run::project_encoded(const Slice& slice) {
     const HeadsView<float> of_k = rows(k.heads(), slice.tokens), of_v = rows(v.heads(), slice.tokens);
     project_cross_kv(*trace->kernels_, half(slice), rows(trace->encoder_->final_norm_.matrix(), slice.tokens),
                      of_k, of_v);
@@ -93,7 +95,7 @@ void Forward::Run::project_encoded(const Slice& slice) {
     change(slice, Site::v, of_v);
 }
 
-void Forward::Run::prepare(const Slice& slice) {
+void ForwardPass::Run::prepare(const Slice& slice) {
     const std::vector<Intervention>& interventions = trace->interventions_;
     const Index number = number_of(slice);
     AttentionSpec spec;
@@ -113,79 +115,84 @@ void Forward::Run::prepare(const Slice& slice) {
     const Index l = slice.layer, d = trace->model_->config().d_model, d_ff = trace->model_->config().d_ff;
     const BlockStep attend = of_half(BlockStep::attend, slice.cross),
                     leave = of_half(BlockStep::leave, slice.cross);
-    if (before) record->take_rows(attention_before(slice).attention, kept_in(l, attend), room);
-    const auto has_between = [](const AfterHalf& norms) { return norms.sum_norm || norms.added_norm; };
-    AttentionTrace here{.residual_in = std::move(residual),
-                        .attention_input = std::move(normalised),
-                        .attention = std::move(*record),
-                        .attention_output = begun(slice, leave, &AttentionTrace::attention_output, d),
-                        .attention_between = has_between(after_attention(half(slice)))
-                                                 ? begun(slice, leave, &AttentionTrace::attention_between, d)
-                                                 : Tensor()};
+    if (before) record->take_rows(attention_before(slice).attention, kept_in(l, attend), capacity);
+    const auto has_between = [](const SublayerNorms& norms) {
+        return norms.post_residual_norm || norms.post_sublayer_norm;
+    };
+    AttentionTrace here{
+        .resid_pre = std::move(residual),
+        .attention_input = std::move(normalised),
+        .attention = std::move(*record),
+        .attention_output = continue_or_allocate(slice, leave, &AttentionTrace::attention_output, d),
+        .attention_between = has_between(after_attention(half(slice)))
+                                 ? continue_or_allocate(slice, leave, &AttentionTrace::attention_between, d)
+                                 : Tensor()};
     if (slice.cross) {
         layer(slice).cross = std::move(here);
-        residual = begun_residual(l + 1);
+        residual = next_residual(l + 1);
         return;
     }
     const Block& at = block(slice);
     const Index experts = at.experts ? at.experts->per_token : 0;
     const auto of_experts = [&](Tensor LayerTrace::* which) {
-        return at.experts ? begun(l, BlockStep::mlp, which, experts) : Tensor();
+        return at.experts ? continue_or_allocate(l, BlockStep::mlp, which, experts) : Tensor();
     };
     LayerTrace& added = trace->layers_.emplace_back(std::move(here));
-    added.residual_middle = begun(l, leave_step(at), &LayerTrace::residual_middle, d);
-    added.mlp_input = begun(l, leave_step(at), &LayerTrace::mlp_input, d);
+    added.resid_mid = continue_or_allocate(l, leave_step(at), &LayerTrace::resid_mid, d);
+    added.mlp_input = continue_or_allocate(l, leave_step(at), &LayerTrace::mlp_input, d);
     added.chosen_experts = of_experts(&LayerTrace::chosen_experts);
     added.expert_weights = of_experts(&LayerTrace::expert_weights);
-    added.mlp_hidden = begun(l, hidden_step(at), &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff);
-    added.mlp_output = begun(l, BlockStep::mlp, &LayerTrace::mlp_output, d);
-    if (has_between(after_mlp(at))) added.mlp_between = begun(l, BlockStep::mlp, &LayerTrace::mlp_between, d);
-    residual = at.cross ? begun({.work = nullptr, .layer = l, .tokens = {}, .cross = true}, BlockStep::leave,
-                                &AttentionTrace::residual_in, d)
-                        : begun_residual(l + 1);
+    added.mlp_hidden =
+        continue_or_allocate(l, hidden_step(at), &LayerTrace::mlp_hidden, at.experts ? experts * d_ff : d_ff);
+    added.mlp_output = continue_or_allocate(l, BlockStep::mlp, &LayerTrace::mlp_output, d);
+    if (has_between(after_mlp(at)))
+        added.mlp_between = continue_or_allocate(l, BlockStep::mlp, &LayerTrace::mlp_between, d);
+    residual = at.cross ? continue_or_allocate({.work = nullptr, .layer = l, .tokens = {}, .cross = true},
+                                               BlockStep::leave, &AttentionTrace::resid_pre, d)
+                        : next_residual(l + 1);
 }
 
-void Forward::Run::attend(const Slice& slice) {
+void ForwardPass::Run::attend(const Slice& slice) {
     Record& record = attention(slice).attention;
     record.compute(slice.tokens);
     change(slice, Site::head_output, rows(record.output_to_change(), slice.tokens));
 }
 
-void Forward::Run::leave_attention(const Slice& slice) {
+void ForwardPass::Run::leave_attention(const Slice& slice) {
     LayerTrace& l = layer(slice);
     AttentionTrace& of = attention(slice);
     const bool cross_follows = !slice.cross && block(slice).cross;
     const auto output = rows(of.attention_output.matrix(), slice.tokens);
-    const auto sum = rows((cross_follows ? residual : l.residual_middle).matrix(), slice.tokens);
+    const auto sum = rows((cross_follows ? residual : l.resid_mid).matrix(), slice.tokens);
     merge_heads(*trace->kernels_, half(slice), rows(of.attention.output().heads(), slice.tokens), output);
     change(slice, Site::attention_output, output);
-    const MatrixView<float> residual_in = rows(of.residual_in.matrix(), slice.tokens);
-    leave_half(*trace->kernels_, after_attention(half(slice)), residual_in, output,
-               part(of.attention_between, slice), sum);
+    const MatrixView<float> resid_pre = rows(of.resid_pre.matrix(), slice.tokens);
+    add_residual(*trace->kernels_, after_attention(half(slice)), resid_pre, output,
+                 part(of.attention_between, slice), sum);
     if (cross_follows) {
         Slice of_cross = slice;
         of_cross.cross = true;
-        return change(of_cross, Site::residual_in, sum);
+        return change(of_cross, Site::resid_pre, sum);
     }
-    change(slice, Site::residual_middle, sum);
-    enter_half(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? residual_in : sum,
-               rows(l.mlp_input.matrix(), slice.tokens));
+    change(slice, Site::resid_mid, sum);
+    pre_norm(*trace->kernels_, block(slice).mlp_norm, block(slice).parallel ? resid_pre : sum,
+             rows(l.mlp_input.matrix(), slice.tokens));
 }
 
-void Forward::Run::fill_hidden(const Slice& slice) {
+void ForwardPass::Run::fill_hidden(const Slice& slice) {
     LayerTrace& l = layer(slice);
     mlp_hidden(*trace->kernels_, block(slice).mlp, trace->model_->config().activation,
                rows(l.mlp_input.matrix(), slice.tokens), rows(l.mlp_hidden.matrix(), slice.tokens));
 }
 
-void Forward::Run::leave_mlp(const Slice& slice) {
+void ForwardPass::Run::leave_mlp(const Slice& slice) {
     LayerTrace& l = layer(slice);
     apply(*trace->kernels_, block(slice).mlp.down, rows(l.mlp_hidden.matrix(), slice.tokens),
           rows(l.mlp_output.matrix(), slice.tokens));
     leave_block(slice);
 }
 
-void Forward::Run::run_experts(const Slice& slice) {
+void ForwardPass::Run::run_experts(const Slice& slice) {
     LayerTrace& l = layer(slice);
     const ConstMatrix input = rows(l.mlp_input.matrix(), slice.tokens);
     const ExpertRows experts{part(l.chosen_experts, slice), part(l.expert_weights, slice)};
@@ -195,32 +202,32 @@ void Forward::Run::run_experts(const Slice& slice) {
     leave_block(slice);
 }
 
-void Forward::Run::leave_block(const Slice& slice) {
+void ForwardPass::Run::leave_block(const Slice& slice) {
     LayerTrace& l = layer(slice);
     const MatrixView<float> output = rows(l.mlp_output.matrix(), slice.tokens),
                             sum = rows(residual.matrix(), slice.tokens);
     change(slice, Site::mlp_output, output);
-    leave_half(*trace->kernels_, after_mlp(block(slice)), rows(l.residual_middle.matrix(), slice.tokens),
-               output, part(l.mlp_between, slice), sum);
-    change(slice, Site::residual_out, sum);
+    add_residual(*trace->kernels_, after_mlp(block(slice)), rows(l.resid_mid.matrix(), slice.tokens), output,
+                 part(l.mlp_between, slice), sum);
+    change(slice, Site::resid_post, sum);
     Slice above = slice;
-    if (++above.layer < std::ssize(network().blocks)) change(above, Site::residual_in, sum);
+    if (++above.layer < std::ssize(network().blocks)) change(above, Site::resid_pre, sum);
 }
 
-void Forward::Run::leave(const Slice&) {
+void ForwardPass::Run::leave(const Slice&) {
     trace->final_residual_ = std::move(residual);
-    trace->final_norm_ = begun(&Trace::final_norm_, kept.at_end());
+    trace->final_norm_ = continue_or_allocate(&Trace::final_norm_, kept.at_end());
     const Network& network = this->network();
     if (has_head_input(network))
-        trace->head_input_ =
-            begun(before ? &before->head_input_ : nullptr, 0, kept.at_end(), width(network.head.weight.in));
+        trace->head_input_ = continue_or_allocate(before ? &before->head_input_ : nullptr, 0, kept.at_end(),
+                                                  width(network.head.weight.in));
 }
 
-void Forward::Run::finish(const Slice& slice) {
+void ForwardPass::Run::finish(const Slice& slice) {
     const Network& network = this->network();
     const MatrixView<float> normal = part(trace->final_norm_, slice);
-    enter_half(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
-               normal);
+    pre_norm(*trace->kernels_, network.final_norm, rows(trace->final_residual_.matrix(), slice.tokens),
+             normal);
     if (has_head_input(network))
         copy(head_input(*trace->kernels_, network, normal).matrix(), part(trace->head_input_, slice));
 }

@@ -48,7 +48,7 @@ struct Generator::State {
     std::vector<Tensor> cross_keys, cross_values;  // per layer, of the encoder's text, if there is one
 
     std::shared_ptr<const Trace> changed;  // a run that is not the model's own; null: it is
-    std::optional<Forward> continued;      // while it runs
+    std::optional<ForwardPass> continued;  // while it runs
 
     Index position;
     std::size_t layers_done = 0;
@@ -76,12 +76,12 @@ void Generator::State::take_logits(const Trace& run) {
 
 bool Generator::State::continue_run() {
     if (!continued) {
-        // That the context is not full is what a run could fail for.
+        // The only way this can fail is a full context.
         auto begun = changed->encoder()
-                         ? Forward::start(
+                         ? ForwardPass::start(
                                changed, {changed->encoder()->ids().begin(), changed->encoder()->ids().end()},
                                operations_per_slice, ids)
-                         : Forward::start(changed, ids, operations_per_slice);
+                         : ForwardPass::start(changed, ids, operations_per_slice);
         if (!begun) return false;
         continued = *std::move(begun);
     }
@@ -108,7 +108,8 @@ void Generator::State::take_cache(const Trace& run) {
 }
 
 void Generator::State::run_again() {
-    // It was checked when the generator was started that the model can run, and step() that the context is not full.
+    // It was checked when the generator was started that the model can run, and step() that the context is
+    // not full.
     const auto run = run_forward(model, ids, *kernels);
     if (!run) return;
     take_cache(**run);
@@ -177,7 +178,7 @@ bool Generator::step() {
     State& s = *state_;
     if (!s.waits() || s.position >= s.context()) return false;
     if (s.changed) return s.continue_run();
-    if (s.layers_done == 0 && !turns_alike(s.model->network(), s.position, s.position + 1)) {
+    if (s.layers_done == 0 && !same_rope_frequencies(s.model->network(), s.position, s.position + 1)) {
         s.run_again();
         ++s.position;
         return false;

@@ -1,5 +1,5 @@
-// What llama.cpp's converter calls the tensors of its architectures. It turns every matrix to [out, in], adds the 1 to
-// Gemma's norms, and puts the rows of llama's Q and K where llama.cpp's rotation wants them.
+// What llama.cpp's converter calls the tensors of its architectures. It turns every matrix to [out, in], adds
+// the 1 to Gemma's norms, and puts the rows of llama's Q and K where llama.cpp's rotation wants them.
 #include <algorithm>
 #include <array>
 
@@ -36,12 +36,12 @@ constexpr std::array gguf_gemma_weights{
     WeightRule{Part::head_q_norm, "blk.*.attn_q_norm", never, with_qk_norm},
     WeightRule{Part::head_k_norm, "blk.*.attn_k_norm", never, with_qk_norm},
     WeightRule{Part::attention_out, "blk.*.attn_output", with_out_bias},
-    WeightRule{Part::attention_added_norm, "blk.*.post_attention_norm"},
+    WeightRule{Part::attention_post_sublayer_norm, "blk.*.post_attention_norm"},
     WeightRule{Part::mlp_norm, "blk.*.ffn_norm"},
     WeightRule{Part::gate, "blk.*.ffn_gate"},
     WeightRule{Part::up, "blk.*.ffn_up"},
     WeightRule{Part::down, "blk.*.ffn_down"},
-    WeightRule{Part::mlp_added_norm, "blk.*.post_ffw_norm"},
+    WeightRule{Part::mlp_post_sublayer_norm, "blk.*.post_ffw_norm"},
     WeightRule{Part::final_norm, "output_norm"},
     WeightRule{Part::head, "output"},
 };

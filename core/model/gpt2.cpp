@@ -1,5 +1,5 @@
-// GPT-2 (Radford et al. 2019) has learned positions, LayerNorm before each half of a block, and matrices stored as
-// [in, out] ("Conv1D"), with Q, K and V in one of them.
+// GPT-2 (Radford et al. 2019) has learned positions, LayerNorm before each half of a block, and matrices
+// stored as [in, out] ("Conv1D"), with Q, K and V in one of them.
 #include <array>
 
 #include "model/families.hpp"

@@ -49,7 +49,7 @@ namespace {
 Index heads_together(const std::optional<Norm>& norm, Index width) {
     return norm ? norm->gain.size() / width : 1;
 }
-const std::optional<Norm>& norm_of(const AttentionHalf& half, Stage stage) {
+const std::optional<Norm>& norm_of(const AttentionSublayer& half, Stage stage) {
     return stage == Stage::q ? half.q_norm : half.k_norm;
 }
 // What Q or K is made of.
@@ -73,7 +73,7 @@ Tensor projected_rows(const Kernels& kernels, const Model& model, Stage stage, I
     return all;
 }
 
-Tensor unturned_rows(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
+Tensor rows_pre_rope(const Kernels& kernels, const Model& model, Stage stage, Index layer, Index head,
                      ConstMatrix inputs) {
     const std::optional<Norm>& norm = norm_of(model.network().attention(layer), stage);
     const Index width = model.config().head_dim;
@@ -88,8 +88,8 @@ Tensor projected_rows(const Trace& trace, Stage stage, Index layer, Index head, 
     return projected_rows(trace.kernels(), *trace.model(), stage, layer, head,
                           inputs_of(trace, stage, layer, tokens));
 }
-Tensor unturned_rows(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
-    return unturned_rows(trace.kernels(), *trace.model(), stage, layer, head,
+Tensor rows_pre_rope(const Trace& trace, Stage stage, Index layer, Index head, Range tokens) {
+    return rows_pre_rope(trace.kernels(), *trace.model(), stage, layer, head,
                          inputs_of(trace, stage, layer, tokens));
 }
 

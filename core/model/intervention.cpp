@@ -11,19 +11,6 @@ namespace attn {
 
 namespace {
 
-// [heads, rows, columns] of a site, whose rows are tokens or queries and whose columns are components or keys.
-struct Extent {
-    Index heads, rows, columns;
-};
-Extent extent_of(const Trace& trace, Index attention, Site site) {
-    if (is_of_cells(site)) {
-        const LayerAttention at = trace.attention(attention);
-        return {at.record().heads(), at.record().queries(), at.record().keys()};
-    }
-    const ConstHeads numbers = numbers_at(trace, attention, site);
-    return {numbers.heads, numbers.rows, numbers.cols};
-}
-
 ConstHeads one_head(const Tensor& matrix) {
     const ConstMatrix all = matrix.matrix();
     return {all.data, 1, all.rows, all.cols, 0, all.row_stride};
@@ -70,7 +57,7 @@ Status check_places(const std::vector<Index>& places, Index count, const std::st
     return ok();
 }
 
-Status check_values(const Intervention& each, const Extent& extent) {
+Status check_values(const Intervention& each, const SiteExtent& extent) {
     const Edit& edit = each.edit;
     const auto is = [&](Operation operation) { return edit.operation == operation; };
     for (const float value : edit.values)
@@ -97,7 +84,7 @@ Status check_values(const Intervention& each, const Extent& extent) {
     return ok();
 }
 
-Status check_sources(const Intervention& each, const Extent& extent) {
+Status check_sources(const Intervention& each, const SiteExtent& extent) {
     const Edit& edit = each.edit;
     const bool patch = edit.operation == Operation::patch;
     if ((!patch && edit.operation != Operation::mean_of_texts) || is_resolved(each)) return ok();
@@ -107,7 +94,7 @@ Status check_sources(const Intervention& each, const Extent& extent) {
     for (const auto& trace : each.from) {
         if (!trace || trace->attentions() <= each.attention)
             return Error{"the other run has no such attention; take one of the same model"};
-        const Extent other = extent_of(*trace, each.attention, each.site);
+        const SiteExtent other = extent_of(*trace, each.attention, each.site);
         if (other.heads != extent.heads || (!is_of_cells(each.site) && other.columns != extent.columns))
             return Error{"the other run has " + count_text(other.heads, "head") + " of " +
                          std::to_string(other.columns) + " there, and this one " +
@@ -142,7 +129,7 @@ Status check(const Intervention& each, const Trace& before) {
     if (each.attention < 0 || each.attention >= before.attentions())
         return Error{"there is no attention " + std::to_string(each.attention) + " among the model's " +
                      std::to_string(before.attentions())};
-    const Extent extent = extent_of(before, each.attention, each.site);
+    const SiteExtent extent = extent_of(before, each.attention, each.site);
     const auto checked = [&]() -> Status {
         const bool of_heads = is_of_heads(each.site);
         if (each.edit.head && !of_heads) return Error{"it belongs to all heads together; leave the head out"};
@@ -174,7 +161,7 @@ void name_all(std::vector<Index>& places, Index count) {
     if (places.empty()) places = all_of(count);
 }
 
-// Of the columns of one head over the tokens of some runs.
+// The mean of one head's columns over the tokens of some runs.
 std::vector<float> mean_of(std::span<const ConstHeads> runs, Index head, std::span<const Index> columns) {
     std::vector<double> sums(columns.size());
     Index count = 0;
@@ -189,7 +176,7 @@ std::vector<float> mean_of(std::span<const ConstHeads> runs, Index head, std::sp
     return means;
 }
 
-// Of one head of a site of vectors.
+// The edit of one head, with its values, at a site of vectors.
 Edit with_values(const Intervention& each, Edit edit, Index head, const Trace& before) {
     if (edit.operation == Operation::patch) {
         const ConstMatrix from = numbers_at(*each.from.front(), each.attention, each.site).head(head);
@@ -227,13 +214,22 @@ Mask region(const Edit& edit, const std::vector<Index>& columns, Index heads, In
 
 }  // namespace
 
+SiteExtent extent_of(const Trace& trace, Index attention, Site site) {
+    if (is_of_cells(site)) {
+        const LayerAttention at = trace.attention(attention);
+        return {at.record().heads(), at.record().queries(), at.record().keys()};
+    }
+    const ConstHeads numbers = numbers_at(trace, attention, site);
+    return {numbers.heads, numbers.rows, numbers.cols};
+}
+
 ConstHeads numbers_at(const Trace& trace, Index attention, Site site) {
     const LayerAttention at = trace.attention(attention);
     const Record& record = at.record();
     const std::vector<LayerTrace>& layers = at.queries.layers();
     const auto l = static_cast<std::size_t>(at.place.layer);
     switch (site) {
-        case Site::residual_in: return one_head(at.run.residual_in);
+        case Site::resid_pre: return one_head(at.run.resid_pre);
         case Site::q: return record.q().heads();
         case Site::k: return record.k().heads();
         case Site::v: return record.v().heads();
@@ -242,11 +238,11 @@ ConstHeads numbers_at(const Trace& trace, Index attention, Site site) {
         case Site::weight: return {};
         case Site::head_output: return record.output().heads();
         case Site::attention_output: return one_head(at.run.attention_output);
-        case Site::residual_middle: return one_head(layers[l].residual_middle);
+        case Site::resid_mid: return one_head(layers[l].resid_mid);
         case Site::mlp_output: return one_head(layers[l].mlp_output);
-        case Site::residual_out: break;
+        case Site::resid_post: break;
     }
-    return one_head(l + 1 < layers.size() ? layers[l + 1].residual_in : at.queries.final_residual());
+    return one_head(l + 1 < layers.size() ? layers[l + 1].resid_pre : at.queries.final_residual());
 }
 
 Status check_interventions(const std::vector<Intervention>& interventions, const Trace& before) {
@@ -267,11 +263,11 @@ Result<std::vector<Intervention>> resolved(const std::vector<Intervention>& inte
             out.push_back(std::move(each));
             continue;
         }
-        const Extent extent = extent_of(before, each.attention, each.site);
+        const SiteExtent extent = extent_of(before, each.attention, each.site);
         const bool takes = takes_numbers(edit.operation), cells = is_of_cells(each.site),
                    from_rows = edit.operation == Operation::patch ||
                                (cells && edit.operation == Operation::mean_of_texts);
-        // A row of scores or weights has its own mean. Of the keys, a query is shown those that there are.
+        // A row of scores or weights has its own mean. A query can be shown only keys that exist.
         if (edit.values.size() > 1 || (takes && !(cells && edit.operation == Operation::mean)) ||
             may_look_ahead(each))
             name_all(edit.columns, extent.columns);
@@ -300,7 +296,7 @@ bool is_at(const Intervention& each, const Network& model, Index attention, Site
     if (each.attention == attention) return true;
     // Self- and cross-attention share their block.
     const AttentionPlace a = model.place_of(each.attention), b = model.place_of(attention);
-    return site >= Site::residual_middle && a.layer == b.layer &&
+    return site >= Site::resid_mid && a.layer == b.layer &&
            (a.kind == AttentionKind::encoder) == (b.kind == AttentionKind::encoder);
 }
 

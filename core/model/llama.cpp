@@ -1,5 +1,5 @@
-// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives have rotary positions, norms without a mean, a gated
-// MLP, several query heads per key/value head, and matrices stored as [out, in].
+// Llama (Touvron et al. 2023, arXiv 2302.13971) and its relatives have rotary positions, norms without a
+// mean, a gated MLP, several query heads per key/value head, and matrices stored as [out, in].
 #include <array>
 
 #include "model/conditions.hpp"
@@ -9,8 +9,8 @@ namespace attn {
 
 namespace {
 
-// Also Mistral and Qwen2; Qwen3 (arXiv 2505.09388) normalises each head's q and k; Gemma (arXiv 2403.08295) has norms that
-// multiply by 1 + weight.
+// Also Mistral and Qwen2; Qwen3 (arXiv 2505.09388) normalises each head's q and k; Gemma (arXiv 2403.08295)
+// has norms that multiply by 1 + weight.
 constexpr std::array llama_weights{
     WeightRule{Part::token_embedding, "embed_tokens"},
     WeightRule{Part::attention_norm, "layers.*.input_layernorm"},
@@ -55,12 +55,12 @@ constexpr std::array gemma2_weights{
     WeightRule{Part::head_q_norm, "layers.*.self_attn.q_norm", never, with_qk_norm},
     WeightRule{Part::head_k_norm, "layers.*.self_attn.k_norm", never, with_qk_norm},
     WeightRule{Part::attention_out, "layers.*.self_attn.o_proj", with_out_bias},
-    WeightRule{Part::attention_added_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::attention_post_sublayer_norm, "layers.*.post_attention_layernorm"},
     WeightRule{Part::mlp_norm, "layers.*.pre_feedforward_layernorm"},
     WeightRule{Part::gate, "layers.*.mlp.gate_proj"},
     WeightRule{Part::up, "layers.*.mlp.up_proj"},
     WeightRule{Part::down, "layers.*.mlp.down_proj"},
-    WeightRule{Part::mlp_added_norm, "layers.*.post_feedforward_layernorm"},
+    WeightRule{Part::mlp_post_sublayer_norm, "layers.*.post_feedforward_layernorm"},
     WeightRule{Part::final_norm, "norm"},
     WeightRule{Part::head, "lm_head"},
 };
@@ -74,11 +74,11 @@ constexpr std::array olmo2_weights{
     WeightRule{Part::q_norm, "layers.*.self_attn.q_norm"},
     WeightRule{Part::k_norm, "layers.*.self_attn.k_norm"},
     WeightRule{Part::attention_out, "layers.*.self_attn.o_proj", with_out_bias},
-    WeightRule{Part::attention_added_norm, "layers.*.post_attention_layernorm"},
+    WeightRule{Part::attention_post_sublayer_norm, "layers.*.post_attention_layernorm"},
     WeightRule{Part::gate, "layers.*.mlp.gate_proj"},
     WeightRule{Part::up, "layers.*.mlp.up_proj"},
     WeightRule{Part::down, "layers.*.mlp.down_proj"},
-    WeightRule{Part::mlp_added_norm, "layers.*.post_feedforward_layernorm"},
+    WeightRule{Part::mlp_post_sublayer_norm, "layers.*.post_feedforward_layernorm"},
     WeightRule{Part::final_norm, "norm"},
     WeightRule{Part::head, "lm_head"},
 };

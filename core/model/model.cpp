@@ -22,8 +22,8 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
     return text;
 }
 
-// A name that the family's table has, and so is told whole, however long.
-std::string quoted_whole(const std::string& name) { return "'" + name + "'"; }
+// A name that the family's table has is written whole, however long.
+std::string quote_whole(const std::string& name) { return quote(name, name.npos); }
 
 std::vector<std::string> quoted_all(const std::vector<std::string>& words) {
     std::vector<std::string> quoted;
@@ -33,7 +33,7 @@ std::vector<std::string> quoted_all(const std::vector<std::string>& words) {
 
 Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                      const std::string& asked_by) {
-    const std::string tensor = *stored.file + ": tensor " + quoted_whole(stored.name);
+    const std::string tensor = *stored.file + ": tensor " + quote_whole(stored.name);
     const auto dtype = stored.dtype;
     if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16 &&
         (!dtype || block_elements(*dtype) == 1))
@@ -51,7 +51,7 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                   .bytes = stored.bytes,
                   .paired_rows = declared.paired_rows,
                   .rounded_from = stored.rounded_from,
-                  .turned = stored.turned};
+                  .transposed = stored.transposed};
 }
 
 // Counts NaN values: their bits, without the sign, are above those of infinity.
@@ -124,7 +124,7 @@ Error missing(const std::vector<DeclaredWeight>& absent, const StoredModel& stor
     std::vector<std::string> names;
     for (const DeclaredWeight& weight : absent)
         if (names.size() < shown)
-            names.push_back(quoted_whole(weight.name) + " (" + to_string(weight.shape) + ")");
+            names.push_back(quote_whole(weight.name) + " (" + to_string(weight.shape) + ")");
     std::string text =
         "the weights lack tensor" + std::string(absent.size() > 1 ? "s " : " ") + joined(names, ", ");
     if (absent.size() > shown) text += " and " + std::to_string(absent.size() - shown) + " more";

@@ -33,22 +33,22 @@ bool is_gguf_name(std::string_view file);
 
 // One tensor of the model, still in its file.
 struct Weight {
-    std::string name;               // as its family declares it: "h.0.attn.c_attn.weight", or its GGUF file
+    std::string name;               // the family's name for it: "h.0.attn.c_attn.weight", or its GGUF file
     std::vector<std::string> axes;  // {"width", "qkv"}
     Shape shape;                    // sizes of the axes
     DType dtype = DType::f32;       // f32, f16, bf16 or one in blocks (tensor/blocks.hpp)
     std::string file;               // "model.safetensors"
-    std::size_t offset = 0;         // of its first byte in that file
+    std::size_t offset = 0;         // where its first byte lies in that file
     std::span<const std::byte> bytes;
     std::int64_t nan_count = 0;
-    // Of each head, how many rows lie in the file in pairs that turn (0, d/2, 1, d/2 + 1, …); in `bytes` they have been put
-    // into halves. 0: the rows lie as in the file.
+    // How many rows of each head lie in the file in the pairs that RoPE rotates (0, d/2, 1, d/2 + 1, …); in
+    // `bytes` they have been put into halves. 0: the rows lie as in the file.
     Index paired_rows = 0;
 
-    // Of a matrix that was rounded as it arrived, the type in the file; and whether it lies there [in, out], while `bytes`
-    // lie [out, in]. The shape is that of the file.
+    // For a matrix that was rounded as it arrived: its type in the file, and whether it lies there [in, out],
+    // while `bytes` lie [out, in]. The shape is that of the file.
     std::optional<DType> rounded_from = {};
-    bool turned = false;
+    bool transposed = false;
 
     Index stored_row(Index row) const;  // where a row of `bytes` is in the file
 };
@@ -58,12 +58,12 @@ struct Network;  // model/network.hpp: the weights in the order in which a run u
 // A Model is immutable and owns its files' bytes. Weights keep their element type.
 class Model {
   public:
-    // Fails with one sentence that names the file and the tensor: if JSON, safetensors or GGUF do not parse, if the
-    // architecture is outside the families, if tensors or shards are missing, if shapes differ from the
-    // configuration's, or if an element type is none of weights.
+    // Fails with one sentence that names the file and the tensor: if JSON, safetensors or GGUF do not parse,
+    // if the architecture is outside the families, if tensors or shards are missing, if shapes differ from
+    // the configuration's, or if an element type is none of weights.
     static Result<std::shared_ptr<const Model>> load(ModelFiles&& files);
-    // The same model with another network of the same shapes, some of whose numbers are these. It shares the files of the
-    // one that it is made of, and weights() are theirs.
+    // The same model with another network of the same shapes, some of whose numbers are these. It shares the
+    // files of the one that it is made of, and weights() are theirs.
     static std::shared_ptr<const Model> changed(std::shared_ptr<const Model> of, Network network,
                                                 std::vector<Tensor> numbers);
     ~Model();
@@ -90,7 +90,7 @@ class Model {
     std::vector<Weight> weights_;
     std::vector<std::string> notes_;
     std::unique_ptr<const Network> network_;
-    std::shared_ptr<const Model> of_;  // that it shares files with
+    std::shared_ptr<const Model> of_;  // the model that it shares files with
     std::vector<Tensor> numbers_;
 };
 

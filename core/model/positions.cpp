@@ -18,7 +18,7 @@ std::vector<double> alibi_slopes(Index heads) {
     const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(heads)));
     std::vector<double> slopes;
     for (Index head = 0; head < heads; ++head) {
-        // Of the power above, heads 0, 2, 4, … are taken.
+        // Beyond the power, heads take the slopes 0, 2, 4, … of the next power.
         const Index of = head < power ? power : 2 * power,
                     place = head < power ? head + 1 : 2 * (head - power) + 1;
         slopes.push_back(std::exp2(-8 * static_cast<double>(place) / static_cast<double>(of)));

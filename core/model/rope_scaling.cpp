@@ -9,9 +9,9 @@ namespace attn {
 namespace {
 
 // The pair that turns so many times in a context, as a real number.
-double pair_of_turns(double turns, Index head_dim, double base, Index context) {
+double pair_of_rotations(double rotations, Index head_dim, double base, Index context) {
     return static_cast<double>(head_dim) *
-           std::log(static_cast<double>(context) / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));
+           std::log(static_cast<double>(context) / (rotations * 2 * std::numbers::pi)) / (2 * std::log(base));
 }
 
 }  // namespace
@@ -21,10 +21,10 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
     const auto d = static_cast<double>(head_dim);
     // A single pair turns by 1 radian, whatever the base is.
     if (scaling.kind == Kind::ntk && head_dim > 2) base *= std::pow(scaling.factor, d / (d - 2));
-    double first = 0, last = 0;  // of the pairs that YaRN mixes
+    double first = 0, last = 0;  // the pairs that YaRN mixes
     if (scaling.kind == Kind::yarn) {
-        const auto at = [&](double turns) {
-            return pair_of_turns(turns, head_dim, base, scaling.original_context);
+        const auto at = [&](double rotations) {
+            return pair_of_rotations(rotations, head_dim, base, scaling.original_context);
         };
         first = std::max(std::floor(at(scaling.beta_fast)), 0.0);
         last = std::min(std::ceil(at(scaling.beta_slow)), d - 1);
@@ -40,10 +40,10 @@ std::vector<double> rotary_frequencies(Index head_dim, double base, const RopeSc
             case Kind::linear: kept = 0; break;
             case Kind::yarn: kept = 1 - (static_cast<double>(pair) - first) / (last - first); break;
             case Kind::llama3: {
-                const double turns =
+                const double rotations =
                     static_cast<double>(scaling.original_context) * plain / (2 * std::numbers::pi);
-                kept =
-                    (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
+                kept = (rotations - scaling.low_freq_factor) /
+                       (scaling.high_freq_factor - scaling.low_freq_factor);
                 break;
             }
             case Kind::longrope: {

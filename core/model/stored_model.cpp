@@ -41,7 +41,7 @@ Result<StoredTensors> held_tensors(const std::map<std::string, HeldFile>& files,
             if (tensor.dtype == DType::q8_0) {
                 found.dtype = tensor.dtype;
                 found.rounded_from = entry.dtype;
-                found.turned = tensor.turned;
+                found.transposed = tensor.transposed;
             }
             if (auto status = add_stored(stored, std::move(found), rules); !status) return status.error();
         }
@@ -87,7 +87,7 @@ std::string name_of_part(const FamilyRules& rules, Part part) {
 
 // A few rows at a time, so that a large vocabulary takes no memory of its own.
 bool same_numbers(const StoredTensor& a, const StoredTensor& b) {
-    if (a.shape != b.shape || !a.dtype || !b.dtype || a.turned != b.turned) return false;
+    if (a.shape != b.shape || !a.dtype || !b.dtype || a.transposed != b.transposed) return false;
     if (a.dtype == b.dtype) return std::ranges::equal(a.bytes, b.bytes);
     const auto plain = [](const StoredTensor& tensor) {
         return tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16;

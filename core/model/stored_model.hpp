@@ -16,7 +16,7 @@
 namespace attn {
 
 struct StoredTensor {
-    std::string name;  // as the file has it
+    std::string name;  // the name in the file
     const std::string* file;
     std::string_view dtype_name;
     std::optional<DType> dtype;
@@ -24,7 +24,7 @@ struct StoredTensor {
     std::size_t offset;
     std::span<const std::byte> bytes;
     std::optional<DType> rounded_from = {};
-    bool turned = false;
+    bool transposed = false;
 };
 
 // The key is the name as the family declares it.
@@ -47,8 +47,9 @@ Result<StoredModel> read_safetensors_model(std::span<const std::byte> config,
                                            std::map<std::string, HeldFile>& held);
 Result<StoredModel> read_gguf_model(const std::map<std::string, Bytes>& files);
 
-// Files keep one name of a matrix that has several, whichever their writer met first: gives it the one that the family
-// declares. A head that is in the file and is not the embedding counts, whatever the configuration says, with a note.
+// Files keep one name of a matrix that has several, whichever their writer met first: gives it the one that
+// the family declares. A head that is in the file and is not the embedding counts, whatever the configuration
+// says, with a note.
 void settle_tied(StoredModel& stored);
 
 // Whether each tensor that a run needs is in the file that the index names.

@@ -1,5 +1,5 @@
-// T5 and T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683): an encoder and a decoder that share the embedding, with RMSNorm,
-// scores that are not divided, and biases for distances, of which the first block's serve all.
+// T5 and T5 v1.1 (Raffel et al. 2020, arXiv 1910.10683): an encoder and a decoder that share the embedding,
+// with RMSNorm, scores that are not divided, and biases for distances, of which the first block's serve all.
 #include <array>
 
 #include "model/conditions.hpp"
@@ -44,7 +44,8 @@ constexpr std::array t5_decoder_weights{
     WeightRule{Part::final_norm, "decoder.final_layer_norm"},
     WeightRule{Part::head, "lm_head"},
 };
-// v1.0's files hold biases that cross-attention does not add, and some the shared embedding once more for each half.
+// v1.0's files hold biases that cross-attention does not add, and some the shared embedding once more for
+// each half.
 constexpr std::array<std::string_view, 3> t5_buffers{
     "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};

@@ -46,7 +46,7 @@ TokenRows::TokenRows(std::shared_ptr<const Model> model, const Kernels& kernels,
     }
 }
 
-RotaryRows TokenRows::rotary_of(const AttentionHalf& half) const {
+RotaryRows TokenRows::rotary_of(const AttentionSublayer& half) const {
     RotaryRows rows = rotary_.of(half, {position_, position_ + 1});
     // All variants are at the same position.
     for (ConstMatrix* each : {&rows.cosine, &rows.sine}) {
@@ -81,7 +81,7 @@ struct OwnKey {
 
 }  // namespace
 
-Tensor ResidualRows::attend(const AttentionHalf& half, AttentionCall call) const {
+Tensor ResidualRows::attend(const AttentionSublayer& half, AttentionCall call) const {
     const ModelConfig& config = model_->config();
     const Index count = residual_.dim(0);
     Tensor attended({config.heads, count, config.head_dim}), row_max({config.heads, count}),
@@ -97,10 +97,10 @@ Tensor ResidualRows::attend(const AttentionHalf& half, AttentionCall call) const
 
 Tensor TokenRows::attend(std::size_t layer, const SeenKeys& seen) {
     const ModelConfig& config = model_->config();
-    const AttentionHalf& half = model_->network().blocks[layer];
+    const AttentionSublayer& half = model_->network().blocks[layer];
     const Range own{position_, position_ + variants_};
     Tensor normalised(residual_.shape()), q({config.heads, variants_, config.head_dim});
-    enter_half(*kernels_, half.attention_norm, residual_.matrix(), normalised.matrix());
+    pre_norm(*kernels_, half.attention_norm, residual_.matrix(), normalised.matrix());
     project_qkv(*kernels_, half, normalised.matrix(), rotary_of(half),
                 {q.heads(), rows(seen.k.heads(), own), rows(seen.v.heads(), own)});
 
@@ -121,15 +121,15 @@ Tensor TokenRows::attend(std::size_t layer, const SeenKeys& seen) {
     return ResidualRows::attend(half, call);
 }
 
-void ResidualRows::add_heads(const AttentionHalf& half, const Tensor& heads, Index attention) {
+void ResidualRows::add_heads(const AttentionSublayer& half, const Tensor& heads, Index attention) {
     Tensor output(residual_.shape()), between(residual_.shape());
     merge_heads(*kernels_, half, heads.heads(), output.matrix());
     change(attention, Site::attention_output, heads_of(output.matrix(), 1));
-    leave_half(*kernels_, after_attention(half), residual_.matrix(), output.matrix(), between.matrix(),
-               residual_.matrix());
+    add_residual(*kernels_, after_attention(half), residual_.matrix(), output.matrix(), between.matrix(),
+                 residual_.matrix());
 }
 
-// As the run's Record has it, of other queries.
+// Attends like the run's Record, with other queries.
 Tensor ResidualRows::attend_changed(std::size_t layer, const Tensor& q) const {
     const Record& record = run_->layers()[layer].cross->attention;
     const Range own{first_, first_ + q.dim(1)};
@@ -148,12 +148,12 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
     const Block& block = model_->network().blocks[layer];
     const Index count = residual_.dim(0), own = number_of(layer, false), cross = number_of(layer, true);
     Tensor normalised(residual_.shape());
-    if (block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
+    if (block.parallel) pre_norm(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     add_heads(block, heads, own);
     if (block.cross) {
         Tensor q({config.heads, count, config.head_dim});
-        change(cross, Site::residual_in);
-        enter_half(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
+        change(cross, Site::resid_pre);
+        pre_norm(*kernels_, block.cross->attention_norm, residual_.matrix(), normalised.matrix());
         project_cross_q(*kernels_, *block.cross, normalised.matrix(), q.heads());
         change(cross, Site::q, q.heads());
         AttentionCall call;
@@ -164,8 +164,8 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
         change(cross, Site::head_output, attended.heads());
         add_heads(*block.cross, attended, cross);
     }
-    change(own, Site::residual_middle);
-    if (!block.parallel) enter_half(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
+    change(own, Site::resid_mid);
+    if (!block.parallel) pre_norm(*kernels_, block.mlp_norm, residual_.matrix(), normalised.matrix());
     Tensor output(residual_.shape()), between(residual_.shape());
     if (block.experts) {
         const Index per_token = block.experts->per_token;
@@ -181,16 +181,16 @@ void ResidualRows::leave(std::size_t layer, const Tensor& heads, const Tensor* c
         apply(*kernels_, block.mlp.down, hidden.matrix(), output.matrix());
     }
     change(own, Site::mlp_output, heads_of(output.matrix(), 1));
-    leave_half(*kernels_, after_mlp(block), residual_.matrix(), output.matrix(), between.matrix(),
-               residual_.matrix());
-    change(own, Site::residual_out);
-    if (layer + 1 < model_->network().blocks.size()) change(own + 1, Site::residual_in);
+    add_residual(*kernels_, after_mlp(block), residual_.matrix(), output.matrix(), between.matrix(),
+                 residual_.matrix());
+    change(own, Site::resid_post);
+    if (layer + 1 < model_->network().blocks.size()) change(own + 1, Site::resid_pre);
 }
 
 void ResidualRows::logits(Range outputs, MatrixView<float> to) const {
     const Network& network = model_->network();
     Tensor input(residual_.shape());
-    enter_half(*kernels_, network.final_norm, residual_.matrix(), input.matrix());
+    pre_norm(*kernels_, network.final_norm, residual_.matrix(), input.matrix());
     if (has_head_input(network)) input = head_input(*kernels_, network, input.matrix());
     head_logits(*kernels_, network, outputs, input.matrix(), to);
 }

@@ -45,7 +45,7 @@ LayerAttention Trace::attention(Index number) const {
     const AttentionPlace place = network_->place_of(number);
     const Trace& own = place.kind == AttentionKind::encoder ? *encoder_ : *this;
     const LayerTrace& layer = own.layers_[static_cast<std::size_t>(place.layer)];
-    const AttentionHalf& half = network_->attention(number);
+    const AttentionSublayer& half = network_->attention(number);
     if (place.kind == AttentionKind::cross)
         return {place, half, *layer.cross, own, *encoder_, encoder_->final_norm_};
     return {place, half, layer, own, own, layer.attention_input};
@@ -81,10 +81,10 @@ std::vector<NamedTensor> Trace::tensors() const {
         const Block& block = network_->blocks[l];
         const std::string of_layer = "layers." + std::to_string(l) + ".";
         const auto name = [&](const char* part) { return of_layer + part; };
-        const auto add_attention = [&](const AttentionHalf& half, const AttentionTrace& of,
+        const auto add_attention = [&](const AttentionSublayer& half, const AttentionTrace& of,
                                        const std::string& before) {
             const Record& run = of.attention;
-            all.push_back({before + "residual_in", width, &of.residual_in});
+            all.push_back({before + "residual_in", width, &of.resid_pre});
             all.push_back({before + "attention_input", width, &of.attention_input});
             all.push_back({before + "attention.q", {"head", "query", "head_dim"}, &run.q()});
             all.push_back({before + "attention.k", {"kv_head", "key", "head_dim"}, &run.k()});
@@ -93,18 +93,18 @@ std::vector<NamedTensor> Trace::tensors() const {
             all.push_back({before + "attention.row_max", {"head", "query"}, &run.row_max()});
             all.push_back({before + "attention.row_log_sum", {"head", "query"}, &run.row_log_sum()});
             all.push_back({before + "attention_output", width, &of.attention_output});
-            add_if(before + (half.attention_sum_norm ? "attention_sum" : "attention_added"), width,
+            add_if(before + (half.attention_post_residual_norm ? "attention_sum" : "attention_added"), width,
                    of.attention_between);
         };
         add_attention(block, layer, of_layer);
         if (layer.cross) add_attention(*block.cross, *layer.cross, of_layer + "cross.");
-        all.push_back({name("residual_middle"), width, &layer.residual_middle});
+        all.push_back({name("residual_middle"), width, &layer.resid_mid});
         all.push_back({name("mlp_input"), width, &layer.mlp_input});
         add_if(name("chosen_experts"), {"token", "choice"}, layer.chosen_experts);
         add_if(name("expert_weights"), {"token", "choice"}, layer.expert_weights);
         all.push_back({name("mlp_hidden"), {"token", "d_ff"}, &layer.mlp_hidden});
         all.push_back({name("mlp_output"), width, &layer.mlp_output});
-        add_if(name(block.mlp_sum_norm ? "mlp_sum" : "mlp_added"), width, layer.mlp_between);
+        add_if(name(block.mlp_post_residual_norm ? "mlp_sum" : "mlp_added"), width, layer.mlp_between);
     }
     all.push_back({"final_residual", width, &final_residual_});
     all.push_back({"final_norm", width, &final_norm_});
@@ -118,7 +118,7 @@ Index common_beginning(std::span<const std::int32_t> a, std::span<const std::int
 
 Index same_beginning(const Trace& run, std::span<const std::int32_t> ids, const Trace* encoder) {
     const Network& network = run.network();
-    if (!network.causal || !turns_alike(network, run.tokens(), std::ssize(ids))) return 0;
+    if (!network.causal || !same_rope_frequencies(network, run.tokens(), std::ssize(ids))) return 0;
     return run.encoder().get() == encoder ? common_beginning(run.ids(), ids) : 0;
 }
 
@@ -130,8 +130,9 @@ std::int64_t stack_bytes(const ModelConfig& config, Index layers, std::int64_t t
     const std::int64_t d = config.d_model;
     const std::int64_t heads =
         2 * config.heads * (config.head_dim + 1) + 2 * config.kv_heads * config.head_dim;
-    const std::int64_t between =
-        config.norms_after ? 2 : one_if(Part::attention_added_norm) + one_if(Part::mlp_added_norm);
+    const std::int64_t between = config.norms_after ? 2
+                                                    : one_if(Part::attention_post_sublayer_norm) +
+                                                          one_if(Part::mlp_post_sublayer_norm);
     const std::int64_t experts = config.experts_per_token;
     const std::int64_t layer =
         (6 + between) * d + heads + 2 * experts + std::max<std::int64_t>(experts, 1) * config.d_ff;

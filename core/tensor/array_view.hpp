@@ -1,4 +1,5 @@
-// An array as it lies in a file, with any element type, byte order and order of axes; nothing is converted or copied.
+// An array as it lies in a file, with any element type, byte order and order of axes; nothing is converted or
+// copied.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ Shape column_major_strides(const Shape& shape);  // the first axis varies fastes
 // Reads the elements at offset, offset + stride, …, rounded to f32.
 void read(const ArrayView& array, Index offset, Index stride, std::span<float> out);
 
-// Returns all elements, row-major and little-endian: the array's own bytes if they already lie like that, otherwise a
-// copy that `storage` holds.
+// Returns all elements, row-major and little-endian: the array's own bytes if they already lie like that,
+// otherwise a copy that `storage` holds.
 std::span<const std::byte> row_major(const ArrayView& array, std::vector<std::byte>& storage);
 
 Result<Tensor> to_tensor(const ArrayView& array);  // any dtype, rounded to f32

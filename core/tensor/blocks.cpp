@@ -4,25 +4,22 @@
 #include <cmath>
 #include <cstring>
 
+#include "tensor/little_endian.hpp"
+
 namespace attn {
 
 namespace {
 
 using Bytes8 = const std::uint8_t*;
 
-float half_at(Bytes8 p) {
-    std::uint16_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    return f16_to_f32(bits);
-}
+float half_at(Bytes8 p) { return f16_to_f32(little_endian_at<std::uint16_t>(p)); }
 
 std::int8_t small(int value) { return static_cast<std::int8_t>(value); }
 
-// Blocks of 32: the low nibbles are the first 16 elements, the high ones the others. `high` has a fifth bit of each
-// element, from bit 0 on; null: there is none.
+// Blocks of 32: the low nibbles are the first 16 elements, the high ones the others. `high` has a fifth bit
+// of each element, from bit 0 on; null: there is none.
 void nibbles(WeightBlock& block, Bytes8 low, Bytes8 high, int less) {
-    std::uint32_t fifth = 0;
-    if (high) std::memcpy(&fifth, high, sizeof fifth);
+    const auto fifth = high ? little_endian_at<std::uint32_t>(high) : 0;
     for (std::size_t i = 0; i < 16; ++i) {
         const int first = (low[i] & 15) | (fifth >> i & 1 ? 16 : 0),
                   second = (low[i] >> 4) | (fifth >> (i + 16) & 1 ? 16 : 0);

@@ -5,22 +5,16 @@
 #include <cstring>
 
 #include "tensor/blocks.hpp"
+#include "tensor/little_endian.hpp"
 
 namespace attn {
 
 namespace {
 
 template <class T>
-T load(const std::byte* p) {
-    T value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-}
-
-template <class T>
 void convert(std::span<const std::byte> bytes, std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = static_cast<float>(load<T>(bytes.data() + i * sizeof(T)));
+        out[i] = static_cast<float>(little_endian_at<T>(bytes.data() + i * sizeof(T)));
 }
 
 }  // namespace
@@ -106,7 +100,8 @@ std::string_view name(DType dtype) {
 float f16_to_f32(std::uint16_t bits) {
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fffu) << 13;
-    // Read as f32, the bits have an exponent that is 112 too low; the factor also makes subnormals come out right.
+    // Read as f32, the bits have an exponent that is 112 too low; the factor also makes subnormals come out
+    // right.
     const std::uint32_t scaled = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     const std::uint32_t inf_or_nan = magnitude >= (0x7c00u << 13) ? 0x7f800000u : 0u;
     return std::bit_cast<float>(sign | scaled | inf_or_nan);
@@ -152,11 +147,11 @@ void convert_to_f32(DType dtype, std::span<const std::byte> bytes, std::span<flo
             break;
         case DType::f16:
             for (std::size_t i = 0; i < out.size(); ++i)
-                out[i] = f16_to_f32(load<std::uint16_t>(bytes.data() + 2 * i));
+                out[i] = f16_to_f32(little_endian_at<std::uint16_t>(bytes.data() + 2 * i));
             break;
         case DType::bf16:
             for (std::size_t i = 0; i < out.size(); ++i)
-                out[i] = bf16_to_f32(load<std::uint16_t>(bytes.data() + 2 * i));
+                out[i] = bf16_to_f32(little_endian_at<std::uint16_t>(bytes.data() + 2 * i));
             break;
         case DType::boolean:
         case DType::u8: convert<std::uint8_t>(bytes, out); break;

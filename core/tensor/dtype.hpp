@@ -39,10 +39,10 @@ enum class DType {
 
 std::ptrdiff_t block_elements(
     DType);                    // how many elements of a row lie together in a block; 1: each by itself
-std::size_t byte_size(DType);  // of a block
+std::size_t byte_size(DType);  // the bytes of one block
 std::string_view name(DType);  // "float32", "bfloat16", "Q4_K", …
 
-// Of whole blocks.
+// The bytes of whole blocks.
 inline std::size_t bytes_of(DType dtype, std::ptrdiff_t elements) {
     return static_cast<std::size_t>(elements / block_elements(dtype)) * byte_size(dtype);
 }

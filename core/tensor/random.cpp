@@ -7,8 +7,8 @@ namespace attn {
 
 namespace {
 
-// The natural logarithm of a positive normal number, by exactly rounded operations only: x = m · 2^e with m in
-// [√½, √2), and log m = 2 artanh s = 2 (s + s³/3 + s⁵/5 + …) with s = (m − 1) / (m + 1), |s| < 0.172.
+// The natural logarithm of a positive normal number, by exactly rounded operations only: x = m · 2^e with m
+// in [√½, √2), and log m = 2 artanh s = 2 (s + s³/3 + s⁵/5 + …) with s = (m − 1) / (m + 1), |s| < 0.172.
 double portable_log(double x) {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
     int exponent = static_cast<int>(bits >> 52) - 1023;

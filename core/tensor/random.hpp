@@ -29,7 +29,8 @@ class Random {
 std::vector<std::int32_t> random_integers(Random& random, std::size_t count, std::int32_t first,
                                           std::int32_t end);
 
-// Mixes the given numbers into one that looks random: what is drawn for a step does not depend on earlier draws.
+// Mixes the given numbers into one that looks random: what is drawn for a step does not depend on earlier
+// draws.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0);
 
 }  // namespace attn

@@ -15,8 +15,8 @@ namespace attn {
 using Index = std::ptrdiff_t;
 using Shape = std::vector<Index>;
 
-// Returns the product of the dimensions (1 for rank 0). It is an error if a dimension is negative or if the product
-// of elements times `bytes_per_element` does not fit in Index.
+// Returns the product of the dimensions (1 for rank 0). It is an error if a dimension is negative or if the
+// product of elements times `bytes_per_element` does not fit in Index.
 Result<Index> element_count(const Shape& shape, Index bytes_per_element = 1);
 
 std::string to_string(const Shape& shape);  // "3×4"; "scalar" for rank 0
@@ -100,9 +100,9 @@ class Tensor {
     Tensor& operator=(Tensor&&) noexcept = default;
     ~Tensor() = default;
 
-    // Returns a tensor of `n` along the axis (0 of a matrix, else 1) that begins with this one's first `kept` and
-    // ends with zeros. It shares memory where this is free behind them, or nothing comes behind them; else they are
-    // copied to where there is room for `room`. The shared part must not be written any more.
+    // Returns a tensor of `n` along the axis (0 of a matrix, else 1) that begins with this one's first `kept`
+    // and ends with zeros. It shares memory where this is free behind them, or nothing comes behind them;
+    // else they are copied to where there is room for `room`. The shared part must not be written any more.
     Tensor continued(Index axis, Index kept, Index n, Index room) const;
 
     const Shape& shape() const { return shape_; }
@@ -111,8 +111,8 @@ class Tensor {
     Index size() const { return memory_ ? size_ : 0; }
     float* data() { return memory_ ? memory_->values.data() : nullptr; }
     const float* data() const { return memory_ ? memory_->values.data() : nullptr; }
-    // All elements in order. Of a tensor that was continued along axis 1 they do not lie one behind the other; it has
-    // views.
+    // All elements in order. A tensor that was continued along axis 1 does not have them in one piece; use
+    // its views.
     std::span<float> values() { return {data(), static_cast<std::size_t>(size())}; }
     std::span<const float> values() const { return {data(), static_cast<std::size_t>(size())}; }
 

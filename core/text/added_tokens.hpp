@@ -13,7 +13,8 @@ class AddedTokens {
   public:
     static constexpr std::size_t max_bytes = 256;  // per token; bounds the work at each position of a text
 
-    // The content must not be empty or longer than that. A token that `strips` has the ASCII white space behind it.
+    // The content must not be empty or longer than that. A token that `strips` has the ASCII white space
+    // behind it.
     void add(std::string_view content, std::int32_t id, bool strips = false);
 
     struct Match {
@@ -23,7 +24,8 @@ class AddedTokens {
     // Returns the first added token in the text; if several begin there, the longest.
     std::optional<Match> find(std::string_view text) const;
 
-    // Calls use_text for what stands before, between and behind added tokens, if only "", and use_id for those, in turn.
+    // Calls use_text for what stands before, between and behind added tokens, if only "", and use_id for
+    // those, in turn.
     template <class UseText, class UseId>
     void divide(std::string_view text, UseText use_text, UseId use_id) const {
         while (const auto match = find(text)) {

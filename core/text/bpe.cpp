@@ -31,7 +31,7 @@ class Bpe::Encoder {
 
   private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
-    static constexpr std::int32_t absorbed_before = -1;  // by the symbol before it
+    static constexpr std::int32_t absorbed_before = -1;  // the symbol before it took it in
     struct Symbol {
         std::int32_t id = 0;
         std::size_t before = none, after = none;
@@ -58,7 +58,8 @@ class Bpe::Encoder {
         }
     }
 
-    // Among all neighbouring pairs that have a merge, always merges the one with the lowest rank, the leftmost first.
+    // Among all neighbouring pairs that have a merge, always merges the one with the lowest rank, the
+    // leftmost first.
     void merge(std::string_view piece) {
         symbols_.clear();
         for (std::size_t i = 0; i < piece.size(); ++i)

@@ -1,5 +1,6 @@
-// Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909; over bytes as in GPT-2): turns text into
-// token ids and back, using the tokenizer.json of a checkpoint or what a GGUF file says of its tokenizer.
+// Byte-level byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909; over bytes as in GPT-2): turns text
+// into token ids and back, using the tokenizer.json of a checkpoint or what a GGUF file says of its
+// tokenizer.
 #pragma once
 
 #include <array>
@@ -38,19 +39,20 @@ class Bpe {
     // Stands in encode's ids for a byte that has no token.
     static constexpr std::int32_t no_token = -2;
 
-    // Reads files whose pre-tokenizer is ByteLevel with GPT-2's expression, that have no normalizer and put no tokens
-    // around the text. Everything else is refused by name. `truncation` and `padding` are ignored, as they are where a
-    // text is encoded without asking for either.
+    // Reads files whose pre-tokenizer is ByteLevel with GPT-2's expression, that have no normalizer and put
+    // no tokens around the text. Everything else is refused by name. `truncation` and `padding` are ignored,
+    // as they are where a text is encoded without asking for either.
     static Result<Bpe> parse(std::span<const std::byte> tokenizer_json);
 
-    // tokens[id] are a token's bytes, and a merge's result must have the bytes of its left followed by those of its
-    // right. Merges are in order of their rank. Tokens that are `never` in a text only have an id. This is for parse,
-    // train_bpe and GgufTokenizer, which ensure all of that; the first two, also that no byte is without a token.
+    // tokens[id] are a token's bytes, and a merge's result must have the bytes of its left followed by those
+    // of its right. Merges are in order of their rank. Tokens that are `never` in a text only have an id.
+    // This is for parse, train_bpe and GgufTokenizer, which ensure all of that; the first two, also that no
+    // byte is without a token.
     Bpe(std::vector<std::string> tokens, std::vector<Merge> merges, std::vector<Added> added,
         BpePieces pieces = {}, std::span<const std::int32_t> never = {});
 
-    // Ill-formed UTF-8 is read the way TextDecoder passes it to a page: each maximal ill-formed part becomes U+FFFD.
-    // For well-formed text, decode(encode(text)) == text. Takes O(n log n) time for n bytes.
+    // Ill-formed UTF-8 is read the way TextDecoder passes it to a page: each maximal ill-formed part becomes
+    // U+FFFD. For well-formed text, decode(encode(text)) == text. Takes O(n log n) time for n bytes.
     std::vector<std::int32_t> encode(std::string_view text) const;
 
     // Concatenates the tokens' bytes: this is UTF-8 only if the ids are those of whole characters.

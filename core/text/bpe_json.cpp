@@ -212,10 +212,6 @@ Result<Bpe::Merge> read_merge(const json& entry, const Vocabulary& vocabulary) {
     return Bpe::Merge{ids[0], ids[1], ids[2]};
 }
 
-std::string in_quotes(const std::string& text) {
-    return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 }  // namespace
 
 Result<Bpe> Bpe::parse(std::span<const std::byte> tokenizer_json) {
@@ -258,18 +254,18 @@ std::string Bpe::to_json() const {
         const auto place = static_cast<std::size_t>(id);
         spellings[place] = tokens_[place];
         added += added.empty() ? "\n" : ",\n";
-        added += "  {\"id\": " + std::to_string(id) + ", \"content\": " + in_quotes(tokens_[place]) +
+        added += "  {\"id\": " + std::to_string(id) + ", \"content\": " + json_string(tokens_[place]) +
                  R"(, "single_word": false, "lstrip": false, "rstrip": )" + (strips ? "true" : "false") +
                  R"(, "normalized": )" + (normalized ? "true" : "false") + R"(, "special": )" +
                  (special ? "true}" : "false}");
     }
     std::string vocab, merges;
     for (std::size_t id = 0; id < spellings.size(); ++id)
-        vocab += (id == 0 ? "\n" : ",\n") + in_quotes(spellings[id]) + ": " + std::to_string(id);
+        vocab += (id == 0 ? "\n" : ",\n") + json_string(spellings[id]) + ": " + std::to_string(id);
     for (const auto& [left, right, result] : merges_)
         merges +=
-            (merges.empty() ? "\n" : ",\n") + in_quotes(spellings[static_cast<std::size_t>(left)] + " " +
-                                                        spellings[static_cast<std::size_t>(right)]);
+            (merges.empty() ? "\n" : ",\n") + json_string(spellings[static_cast<std::size_t>(left)] + " " +
+                                                          spellings[static_cast<std::size_t>(right)]);
     return R"({"version": "1.0", "truncation": null, "padding": null,
 "added_tokens": [)" +
            added + R"(],

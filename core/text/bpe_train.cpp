@@ -20,8 +20,8 @@ namespace attn {
 
 namespace {
 
-// Holds every distinct piece once, with the number of its occurrences, as a list of symbols: bytes at first, tokens
-// later. A merge visits only the places where its pair occurs.
+// Holds every distinct piece once, with the number of its occurrences, as a list of symbols: bytes at first,
+// tokens later. A merge visits only the places where its pair occurs.
 class Trainer {
   public:
     explicit Trainer(std::vector<std::string> special) : tokens_(std::move(special)) {
@@ -76,7 +76,7 @@ class Trainer {
     };
     struct PairUse {
         std::int64_t count = 0;
-        std::vector<std::size_t> places;  // of its left symbol; some are out of date
+        std::vector<std::size_t> places;  // where its left symbol stands; some are out of date
     };
     struct Candidate {
         std::int64_t count = 0;
@@ -104,8 +104,8 @@ class Trainer {
         grown_.clear();
     }
 
-    // The bytes that a merge makes are never a token already: as long as they are not one token, no merge crosses
-    // their ends, so wherever they occur, their inside has been merged in the same way.
+    // The bytes that a merge makes are never a token already: as long as they are not one token, no merge
+    // crosses their ends, so wherever they occur, their inside has been merged in the same way.
     void merge(const IdPair& pair) {
         const auto [left, right] = pair;
         const auto id = static_cast<std::int32_t>(tokens_.size());

@@ -8,7 +8,7 @@ namespace attn {
 std::vector<std::string> read_byte_level(std::span<const std::string> tokens) {
     const std::vector<std::string> as_they_are(tokens.begin(), tokens.end());
     std::string text;
-    std::vector<std::size_t> owner;  // of each byte
+    std::vector<std::size_t> owner;  // the token of each byte
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         const auto bytes = unspell(tokens[i]);
         if (!bytes) return as_they_are;

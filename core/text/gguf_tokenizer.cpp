@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "io/ascii.hpp"
 #include "io/quote.hpp"
 #include "text/byte_alphabet.hpp"
 #include "text/utf8.hpp"
@@ -107,7 +108,7 @@ Result<std::vector<std::string_view>> texts_at(const GgufHeader& header, std::st
     return texts;
 }
 
-// Of as many numbers as there are tokens, unless there are none.
+// Returns one number for each token, or none at all.
 Result<std::vector<double>> numbers_at(const GgufHeader& header, std::string_view key, std::size_t tokens) {
     std::vector<double> numbers;
     const GgufValue* value = tokenizer_key(header, key);
@@ -152,10 +153,10 @@ std::optional<unsigned char> byte_of(std::string_view text) {
     return static_cast<unsigned char>(byte);
 }
 
-// The chat marks of Phi-3 take the white space behind them, which a file can not say: llama.cpp goes by its name.
+// The chat marks of Phi-3 take the white space behind them, which a file can not say: llama.cpp goes by its
+// name.
 bool marks_strip(std::string_view name) {
-    std::string small(name);
-    for (char& c : small) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string small = ascii_lower(name);
     return small.find("phi-3") != small.npos || small.find("phi3") != small.npos;
 }
 

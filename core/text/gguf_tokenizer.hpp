@@ -30,20 +30,20 @@ struct GgufVocabulary {
     std::optional<std::int64_t> bos, eos, unknown;
     std::optional<bool> add_bos, add_eos, add_space_prefix;
     std::string_view name;                       // general.name
-    std::array<bool, fill_marks> fills_given{};  // by a key, those of FillMark
+    std::array<bool, fill_marks> fills_given{};  // which of FillMark a key gave
 
     static Result<GgufVocabulary> read(const GgufHeader& header);
 };
 
 class GgufTokenizer {
   public:
-    // Refuses by name what is not known here: other tokenizers, and pre-tokenizers without a row in the table. What the
-    // file does not say is as in llama.cpp.
+    // Refuses by name what is not known here: other tokenizers, and pre-tokenizers without a row in the
+    // table. What the file does not say is as in llama.cpp.
     static Result<GgufTokenizer> make(const GgufVocabulary& vocabulary);
 
-    // Control tokens and those that a user defined are taken as such where they stand in the text. `ends` adds the tokens
-    // that the file puts around a text. Fails only if a character has no token. Ill-formed UTF-8 is read as Bpe reads it.
-    // Takes O(n log n) time for n bytes.
+    // Control tokens and those that a user defined are taken as such where they stand in the text. `ends`
+    // adds the tokens that the file puts around a text. Fails only if a character has no token. Ill-formed
+    // UTF-8 is read as Bpe reads it. Takes O(n log n) time for n bytes.
     Result<std::vector<std::int32_t>> encode(std::string_view text, bool ends = true) const;
 
     // Concatenates the tokens' bytes: this is UTF-8 only if the ids are those of whole characters.
@@ -64,7 +64,7 @@ class GgufTokenizer {
     std::variant<Bpe, SentencePiece> model_;
     std::vector<std::string> texts_;
     std::vector<TokenType> types_;
-    AddedTokens in_text_;                                 // of SentencePiece; Bpe has its own
+    AddedTokens in_text_;                                 // SentencePiece's; Bpe has its own
     std::optional<std::int32_t> first_, last_, unknown_;  // around a text; of a character without a token
     bool adds_space_ = false;
 };

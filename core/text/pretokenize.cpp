@@ -52,7 +52,8 @@ class Divided {
         return {point.value, class_of(point.value), point.bytes};
     }
 
-    // Returns where the run of characters of one class that begins at `place` ends, after so many of them at the most.
+    // Returns where the run of characters of one class that begins at `place` ends, after so many of them at
+    // the most.
     std::size_t run_end(std::size_t place, UnicodeClass kind, int most = -1) const {
         for (Character next = at(place); next.bytes > 0 && next.kind == kind && most != 0; next = at(place)) {
             place += next.bytes;

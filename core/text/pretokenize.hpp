@@ -1,13 +1,14 @@
-// Divides a text into the pieces within which byte pairs are merged, as the published tokenizers do. As regular
-// expressions, with (?i:…) for ASCII letters:
+// Divides a text into the pieces within which byte pairs are merged, as the published tokenizers do. These
+// are their regular expressions, with (?i:…) for ASCII letters:
 //   gpt2              's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 //   single_digits     the same between digits, each of which is a piece
-//   llama_default     runs of [\p{P}$+<=>^~|] are pieces; between them gpt2; of what that gives, runs of \p{N}, divided
-//                     into three ASCII digits each from where there are three
+//   llama_default     runs of [\p{P}$+<=>^~|] are pieces; between them gpt2; of what that gives, runs of
+//                     \p{N}, divided into three ASCII digits each from where there are three
 //   qwen2             (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}
 //                     | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //   llama3            the same with \p{N}{1,3}
-//   gpt4o             [^\r\n\p{L}\p{N}]?U*W+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+W*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//   gpt4o             [^\r\n\p{L}\p{N}]?U*W+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//                     |[^\r\n\p{L}\p{N}]?U+W*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //                     |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //                     where U is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and W is [\p{Ll}\p{Lm}\p{Lo}\p{M}]
 //   tekken            the same with \p{N} and without what (?i:…)? takes

@@ -70,7 +70,7 @@ class SentencePiece::Encoder {
     struct Candidate {
         float score = 0;
         std::size_t left = 0;
-        std::size_t bytes = 0;  // of both
+        std::size_t bytes = 0;  // both together
         bool operator<(const Candidate& other) const {
             return score != other.score ? score < other.score : left > other.left;
         }

@@ -1,6 +1,6 @@
-// SentencePiece's BPE (Kudo and Richardson 2018, arXiv:1808.06226) over pieces with scores: of all neighbours whose
-// characters together are a piece, those of the best score are joined first, the leftmost among equals. A blank is
-// written "▁". A character that is no piece is spelled by the pieces of its bytes, or is unknown.
+// SentencePiece's BPE (Kudo and Richardson 2018, arXiv:1808.06226) over pieces with scores: of all neighbours
+// whose characters together are a piece, those of the best score are joined first, the leftmost among equals.
+// A blank is written "▁". A character that is no piece is spelled by the pieces of its bytes, or is unknown.
 #pragma once
 
 #include <array>
@@ -30,8 +30,9 @@ class SentencePiece {
     SentencePiece(SentencePiece&&) = default;
     SentencePiece& operator=(SentencePiece&&) = default;
 
-    // Appends the ids of a text, which is well-formed UTF-8. A run of unknown characters is one unknown token. Returns a
-    // character that has no token at all, if there is one. Takes O(n log n) time for n characters.
+    // Appends the ids of a text, which is well-formed UTF-8. A run of unknown characters is one unknown
+    // token. Returns a character that has no token at all, if there is one. Takes O(n log n) time for n
+    // characters.
     std::optional<std::string> encode(std::string_view text, std::vector<std::int32_t>& ids) const;
 
   private:

@@ -11,7 +11,8 @@ namespace attn {
 // The numbers are those of tokenizer.ggml.token_type.
 enum class TokenType : std::uint8_t { undefined, normal, unknown, control, user_defined, unused, byte };
 
-// Marks around a gap that a model is to fill, and around files. A file may say by a key which token such a mark is.
+// Marks around a gap that a model is to fill, and around files. A file may say by a key which token such a
+// mark is.
 enum class FillMark : std::uint8_t { prefix, suffix, middle, padding, repository, file };
 inline constexpr std::size_t fill_marks = 6;
 
@@ -28,8 +29,8 @@ inline constexpr std::array fill_mark_keys{
     FillMarkKey{"middle_token_id", FillMark::middle},
 };
 
-// Many files give marks such as "<|im_end|>" the type `normal`. llama.cpp knows them by their texts and takes them as a
-// whole all the same (llama_vocab::impl::load). `given` are the marks that the file names by a key.
+// Many files give marks such as "<|im_end|>" the type `normal`. llama.cpp knows them by their texts and takes
+// them as a whole all the same (llama_vocab::impl::load). `given` are the marks that the file names by a key.
 void correct_types(std::span<const std::string_view> tokens, std::span<TokenType> types,
                    const std::array<bool, fill_marks>& given);
 

@@ -50,6 +50,8 @@ CodePoint first_code_point(std::string_view text) {
     return {value, length, true};
 }
 
+bool is_utf8(std::string_view text) { return well_formed_prefix(text) == text.size(); }
+
 std::ptrdiff_t count_code_points(std::string_view text) {
     return std::ranges::count_if(text, begins_code_point);
 }

@@ -6,8 +6,8 @@
 
 namespace attn {
 
-// A space becomes "·", a line break "↵", a tab "⇥", and another character that leaves no mark "\u200D" or "\u{E0041}".
-// The text is well-formed UTF-8.
+// A space becomes "·", a line break "↵", a tab "⇥", and another character that leaves no mark "\u200D" or
+// "\u{E0041}". The text is well-formed UTF-8.
 std::string visible(std::string_view text);
 
 }  // namespace attn

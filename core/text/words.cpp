@@ -63,7 +63,8 @@ bool without_spaces(char32_t point) {  // Han and Kana
            (point >= 0xf900 && point < 0xfb00) || (point >= 0x20000 && point < 0x40000);
 }
 
-// A piece with the parts of characters in it made whole again: web/shell/pieces.js writes "⟨猫 1/2⟩" and "⟨猫 2/2⟩".
+// A piece with the parts of characters in it made whole again: web/shell/pieces.js writes "⟨猫 1/2⟩" and "⟨猫
+// 2/2⟩".
 struct Read {
     std::string text;
     bool goes_on = false;  // it begins within a character

@@ -41,7 +41,7 @@ struct Noun {
 struct Adjective {
     std::string_view english;
     Choices french;  // masculine, feminine, their plurals and, where it differs, the masculine before a vowel
-    Kinds kinds;     // of the nouns that it describes
+    Kinds kinds;     // what nouns it can describe
     enum class Kind { before, after, colour } kind;  // before its noun in French; colours stand after it
 };
 
@@ -49,7 +49,7 @@ struct Determiner {
     Choices english;       // singular, plural; empty: there is none
     Choices french;        // masculine, feminine, plural
     Choices before_vowel;  // masculine, feminine; empty: the same
-    int share;             // of the nouns, in the singular and in the plural
+    int share;             // how often nouns take it, in the singular and in the plural
 };
 
 struct Verb {

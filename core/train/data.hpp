@@ -19,8 +19,8 @@ struct Mixture {
     double sentences = 0;        // the paragraphs of train/sentences.hpp
     double repeated_text = 0;    // a stretch of the text, repeated: induction over words
     double repeated_random = 0;  // random tokens, repeated: only induction predicts them
-    // Random pairs of tokens, repeated in changing order: the second of a pair is predicted by the first alone,
-    // whatever comes before, so that it pays to tell the previous token from those around it.
+    // Random pairs of tokens, repeated in changing order: the second of a pair is predicted by the first
+    // alone, whatever comes before, so that it pays to tell the previous token from those around it.
     double repeated_pairs = 0;
 };
 

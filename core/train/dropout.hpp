@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al. 2014): each value is zeroed with probability p, and the others are divided by 1 − p.
+// Dropout (Srivastava et al. 2014): each value is zeroed with probability p, and the others are divided by 1
+// − p.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,8 @@
 
 namespace attn {
 
-// Which values are zeroed is a function of where they are, so that the backward pass finds the same ones again.
+// Which values are zeroed is a function of where they are, so that the backward pass finds the same ones
+// again.
 struct Dropout {
     float probability = 0;  // 0: none
     std::uint64_t seed = 0;

@@ -9,9 +9,9 @@
 
 namespace attn {
 
-// Of one half of a block; rows are the tokens of all sequences.
+// One half of a block; rows are the tokens of all sequences.
 struct EncoderDecoder::HalfRows {
-    Tensor residual_in, input;    // [n, d]
+    Tensor resid_pre, input;      // [n, d]
     Tensor q, attended;           // [n, heads · head_dim], the heads side by side
     Tensor k, v;                  // [n or source tokens, heads · head_dim]
     Tensor row_max, row_log_sum;  // [heads, n]
@@ -20,8 +20,8 @@ struct EncoderDecoder::HalfRows {
 struct EncoderDecoder::BlockRows {
     HalfRows self;
     std::optional<HalfRows> cross;
-    Tensor residual_middle, mlp_input;  // [n, d]
-    Tensor up, gate, hidden;            // [n, d_ff]
+    Tensor resid_mid, mlp_input;  // [n, d]
+    Tensor up, gate, hidden;      // [n, d_ff]
 
     TrainedMlp::Rows mlp(Index n) { return {first_rows(up, n), first_rows(gate, n), first_rows(hidden, n)}; }
 };
@@ -233,7 +233,7 @@ void EncoderDecoder::forward(const Stack& stack, std::span<const float> paramete
         BlockRows& at = rows.blocks[i];
         forward(block.self, parameters, at.self, rows, nullptr, stack);
         if (block.cross) forward(*block.cross, parameters, *at.cross, rows, memory, stack);
-        std::ranges::copy(values_of(x), at.residual_middle.data());
+        std::ranges::copy(values_of(x), at.resid_mid.data());
         const MatrixView<float> input = first_rows(at.mlp_input, n);
         normalise(*kernels_.forward, block.mlp_norm.view(parameters), x, input);
         block.mlp.forward(kernels_, parameters, input, at.mlp(n), branch);
@@ -248,7 +248,7 @@ void EncoderDecoder::forward(const Half& half, std::span<const float> parameters
     const Index n = rows.tokens(), keys = memory ? memory->tokens() : n;
     const MatrixView<float> x = first_rows(rows.residual, n), branch = first_rows(rows.branch, n),
                             input = first_rows(at.input, n), attended = first_rows(at.attended, n);
-    std::ranges::copy(values_of(x), at.residual_in.data());
+    std::ranges::copy(values_of(x), at.resid_pre.data());
     normalise(kernels, half.norm.view(parameters), x, input);
     const ConstMatrix read =
         memory ? attn::rows(memory->output.matrix(), {0, keys}) : static_cast<ConstMatrix>(input);
@@ -299,7 +299,7 @@ void EncoderDecoder::backward(const Stack& stack, std::span<const float> paramet
         std::ranges::copy(values_of(d_x), d_branch.data);
         block.mlp.backward(kernels_, parameters, first_rows(at.mlp_input, n), d_branch, at.mlp(n),
                            first_rows(rows.d_hidden, n), first_rows(rows.d_gate, n), d_input, gradients);
-        block.mlp_norm.backward(kernels_, parameters, first_rows(at.residual_middle, n), d_input, d_input,
+        block.mlp_norm.backward(kernels_, parameters, first_rows(at.resid_mid, n), d_input, d_input,
                                 gradients);
         add(d_input, d_x);
         if (block.cross)
@@ -343,7 +343,7 @@ void EncoderDecoder::backward(const Half& half, std::span<const float> parameter
         linear->weight_gradient(kernels_, read, d, gradients);
         add(part, d_read);
     }
-    half.norm.backward(kernels_, parameters, first_rows(at.residual_in, n), d_input, d_input, gradients);
+    half.norm.backward(kernels_, parameters, first_rows(at.resid_pre, n), d_input, d_input, gradients);
     add(d_input, d_x);
 }
 

@@ -1,7 +1,7 @@
 // An encoder–decoder as it is trained: a T5, the loss of pairs of sequences and its gradient by every weight.
 //
-// Pairs lie side by side: the rows of a matrix are the tokens of all sources, or of all targets, and each pair attends to
-// itself alone. So short sequences fill the matrix products and nothing is padded.
+// Pairs lie side by side: the rows of a matrix are the tokens of all sources, or of all targets, and each
+// pair attends to itself alone. So short sequences fill the matrix products and nothing is padded.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ class EncoderDecoder {
     EncoderDecoder(const ModelConfig& config, const ParameterLayout& layout,
                    const TrainedKernels& kernels = {});
 
-    // What a forward pass leaves; made once for sequences up to `longest` tokens and up to so many tokens in total, on
-    // either side.
+    // What a forward pass leaves; made once for sequences up to `longest` tokens and up to so many tokens in
+    // total, on either side.
     struct Activations;
     using Kept = std::unique_ptr<Activations, void (*)(Activations*)>;
     Kept activations(Index tokens, Index longest) const;
@@ -52,7 +52,7 @@ class EncoderDecoder {
                        Activations& kept) const;  // the logits [tokens, vocabulary]
 
     struct Loss {
-        double sum = 0;   // of −ln p(target)
+        double sum = 0;   // Σ −ln p(target)
         Index right = 0;  // targets that are the most likely token
     };
     Loss loss(std::span<const float> parameters, const SequencePairs& pairs, Activations& kept) const;
@@ -110,7 +110,7 @@ class EncoderDecoder {
     Index embedding_ = 0;  // offset
     Stack encoder_, decoder_;
     TrainedLinear head_;
-    float head_scale_ = 1;  // of what the head reads
+    float head_scale_ = 1;  // multiplies what the head reads
 };
 
 }  // namespace attn

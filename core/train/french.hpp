@@ -9,7 +9,7 @@
 
 namespace attn::bilingual {
 
-using Sources = std::vector<Index>;  // of a word: the places of the English words that it comes from
+using Sources = std::vector<Index>;  // the places of the English words that a word comes from
 
 // A word before it is joined with the next: "le", and "l'" before a vowel.
 struct FrenchWord {
@@ -17,14 +17,14 @@ struct FrenchWord {
     Sources sources;
 };
 
-// Of words as the lexicon spells them; every h in it is mute.
+// Takes words in the lexicon's spelling; every h in it is mute.
 bool begins_with_vowel(std::string_view word);
 
 // "vu", "vue", "vus", "vues" of "vu".
 std::string participle(std::string_view masculine, bool feminine, bool plural);
 
-// Elides before vowels and contracts ("de le" is "du"). The pieces and their sources are appended; the sources are in
-// ascending order.
+// Elides before vowels and contracts ("de le" is "du"). The pieces and their sources are appended; the
+// sources are in ascending order.
 void joined(std::vector<FrenchWord> words, std::vector<std::string>& pieces, std::vector<Sources>& sources);
 
 }  // namespace attn::bilingual

@@ -1,5 +1,5 @@
-// The parts of a network as they lie in a parameter buffer: views of them, by which model/block.hpp runs them, and
-// their gradients, on the rows of one sequence.
+// The parts of a network as they lie in a parameter buffer: views of them, by which model/block.hpp runs
+// them, and their gradients, on the rows of one sequence.
 //
 // Every function takes the whole buffer, and gradients as a buffer of the same layout, which are added to.
 #pragma once
@@ -72,7 +72,7 @@ inline std::span<float> values_of(MatrixView<float> m) {
 }
 inline MatrixView<float> first_rows(Tensor& tensor, Index n) { return rows(tensor.matrix(), {0, n}); }
 
-// By the names of a checkpoint, "h.0.ln_1": with a bias where the layout has one.
+// Names are those of a checkpoint, "h.0.ln_1"; it has a bias where the layout has one.
 TrainedLinear trained_linear(const ParameterLayout& layout, const std::string& name,
                              WeightView::Layout order);
 TrainedNorm trained_norm(const ParameterLayout& layout, const std::string& name, Norm::Kind kind,

@@ -7,8 +7,8 @@ namespace attn::sentences {
 
 namespace {
 
-// Animals and the like, then vehicles, places, loads and containers, and people. The deeds name no noun that could
-// compete with theirs in a frame.
+// Animals and the like, then vehicles, places, loads and containers, and people. The deeds name no noun that
+// could compete with theirs in a frame.
 constexpr Noun all_nouns[] = {
     {"animal", walker | carrier,
      "lay down on the ground|licked its sore feet|crept back to its den|slept until morning"},

@@ -48,7 +48,8 @@ struct Noun {
     std::string_view pronoun() const { return kinds & man ? "he" : kinds & woman ? "she" : "it"; }
 };
 
-// "{template} because it was {degree} {adjective}", where {a} and {b} stand for two nouns with the same pronoun.
+// "{template} because it was {degree} {adjective}", where {a} and {b} stand for two nouns with the same
+// pronoun.
 struct Frame {
     Kinds a, b;
     Choices templates;   // half of them name a first, the others b
@@ -59,9 +60,9 @@ struct Frame {
 std::span<const Noun> nouns();
 std::span<const Frame> frames();
 
-// Tells whether two nouns are held out: in no paragraph of a SentenceWriter do they compete for a pronoun, a verb or
-// a "with", whatever the adjective. These are the pairs from the tutorials' sentences and, by their hash, about one
-// in ten of all others. The order of the two does not matter.
+// Tells whether two nouns are held out: in no paragraph of a SentenceWriter do they compete for a pronoun, a
+// verb or a "with", whatever the adjective. These are the pairs from the tutorials' sentences and, by their
+// hash, about one in ten of all others. The order of the two does not matter.
 bool held_out(std::string_view one, std::string_view other);
 
 }  // namespace attn::sentences

@@ -6,14 +6,14 @@
 
 namespace attn {
 
-// Of one layer; rows are the sequence's tokens.
+// One layer; rows are the sequence's tokens.
 struct TrainedNetwork::LayerActivations {
-    Tensor residual_in, attention_input;  // [n, d]
-    Tensor qkv;                           // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
-    Tensor attended;                      // [n, heads · head_dim], the heads side by side
-    Tensor row_max, row_log_sum;          // [heads, n]
-    Tensor residual_middle, mlp_input;    // [n, d]
-    Tensor up, gate, hidden;              // [n, d_ff]
+    Tensor resid_pre, attention_input;  // [n, d]
+    Tensor qkv;                         // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
+    Tensor attended;                    // [n, heads · head_dim], the heads side by side
+    Tensor row_max, row_log_sum;        // [heads, n]
+    Tensor resid_mid, mlp_input;        // [n, d]
+    Tensor up, gate, hidden;            // [n, d_ff]
 
     TrainedMlp::Rows mlp_rows(Index n) {
         return {first_rows(up, n), first_rows(gate, n), first_rows(hidden, n)};
@@ -25,7 +25,7 @@ struct TrainedNetwork::Activations {
     Tensor residual, normalised;  // [n, d]: what the last block gives; what the head reads
     Tensor branch;                // [n, d], of a block's half: its output, or gradients of its input
     Tensor d_residual, d_branch;  // [n, d]
-    Tensor d_qkv, d_attended, d_hidden, d_gate;  // as above, of the layer at work
+    Tensor d_qkv, d_attended, d_hidden, d_gate;  // gradients of the above in the layer at work
     Tensor logits;                               // [n, vocabulary], then their gradient
     RotaryTable rotary, rotary_back;             // [n, pairs]; back: with the sine negated
     std::vector<float> losses;                   // [n]
@@ -40,7 +40,8 @@ Index offset_of(const Model& model, const ParameterLayout& layout, const WeightV
     return layout.find(found->name)->offset;
 }
 
-// Sites of dropout: the two halves of each layer, and the embedding, as the second half of a layer before them.
+// Sites of dropout: the two halves of each layer, and the embedding, as the second half of a layer before
+// them.
 std::uint64_t site(Index layer, int half) { return static_cast<std::uint64_t>(2 * layer + half); }
 const std::uint64_t embedding_site = site(-1, 1);
 
@@ -166,9 +167,9 @@ void TrainedNetwork::forward(std::span<const float> parameters, std::span<const 
     apply(*kernels_.forward, head_.view(parameters), normalised, first_rows(kept.logits, n));
 }
 
-// This is not the walk of model/forward.cpp, because the backward pass reads other things than a person: up and gate
-// before they are activated, and heads side by side, as the matrices that follow take them. To lay heads one after the
-// other, as a Trace holds them, makes a step 2 to 3 % longer.
+// This is not the walk of model/forward.cpp, because the backward pass reads other things than a person: up
+// and gate before they are activated, and heads side by side, as the matrices that follow take them. To lay
+// heads one after the other, as a Trace holds them, makes a step 2 to 3 % longer.
 void TrainedNetwork::forward(const Block& block, std::span<const float> parameters, Index n,
                              const Dropout& dropout, Index layer, Activations& kept) const {
     const Kernels& kernels = *kernels_.forward;
@@ -179,7 +180,7 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
         add(branch, x);
     };
 
-    std::ranges::copy(values_of(x), at.residual_in.data());
+    std::ranges::copy(values_of(x), at.resid_pre.data());
     const MatrixView<float> attention_input = first_rows(at.attention_input, n), qkv = first_rows(at.qkv, n),
                             attended = first_rows(at.attended, n);
     normalise(kernels, block.attention_norm.view(parameters), x, attention_input);
@@ -189,14 +190,14 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
         column += linear.out;
     }
     const QkvRows split = heads(qkv);
-    turn(kernels, split, rows(kept.rotary, {0, n}));
+    apply_rope(kernels, split, rows(kept.rotary, {0, n}));
     kernels.attention(attention_call(block, split, attended, at));
     silence(block, attended);
     apply(kernels, block.attention_out.view(parameters), attended, branch);
     leave(0);
 
     if (attention_only_) return;
-    std::ranges::copy(values_of(x), at.residual_middle.data());
+    std::ranges::copy(values_of(x), at.resid_mid.data());
     const MatrixView<float> mlp_input = first_rows(at.mlp_input, n);
     normalise(kernels, block.mlp_norm.view(parameters), x, mlp_input);
     block.mlp.forward(kernels_, parameters, mlp_input, at.mlp_rows(n), branch);
@@ -215,7 +216,7 @@ std::vector<Tensor> TrainedNetwork::attention_gradients(std::span<const float> p
                                                         Activations& kept) const {
     const auto counting = std::ssize(targets) - std::ranges::count(targets, -1);
     std::vector<Tensor> d_heads(blocks_.size(), Tensor({config_.heads, std::ssize(ids), config_.head_dim}));
-    ParameterBuffer unused(parameters.size());  // of the weights' gradients
+    ParameterBuffer unused(parameters.size());  // takes the weights' gradients
     differentiate(parameters, ids, targets, 1 / static_cast<float>(std::max<std::ptrdiff_t>(counting, 1)), {},
                   kept, unused, d_heads);
     return d_heads;
@@ -262,7 +263,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
         enter(1);
         block.mlp.backward(kernels_, parameters, first_rows(at.mlp_input, n), d_branch, at.mlp_rows(n),
                            first_rows(kept.d_hidden, n), first_rows(kept.d_gate, n), d_input, gradients);
-        block.mlp_norm.backward(kernels_, parameters, first_rows(at.residual_middle, n), d_input, d_input,
+        block.mlp_norm.backward(kernels_, parameters, first_rows(at.resid_mid, n), d_input, d_input,
                                 gradients);
         add(d_input, d_x);
     }
@@ -281,7 +282,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
          .d_q = d_split.q,
          .d_k = d_split.k,
          .d_v = d_split.v});
-    turn(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
+    apply_rope(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
     Index column = 0;
     for (const TrainedLinear& linear : block.qkv) {
         const MatrixView<float> d_part = columns(d_qkv, column, linear.out);
@@ -290,7 +291,7 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
         linear.weight_gradient(kernels_, attention_input, d_part, gradients);
         column += linear.out;
     }
-    block.attention_norm.backward(kernels_, parameters, first_rows(at.residual_in, n), d_input, d_input,
+    block.attention_norm.backward(kernels_, parameters, first_rows(at.resid_pre, n), d_input, d_input,
                                   gradients);
     add(d_input, d_x);
 }

@@ -1,9 +1,9 @@
 // A network as it is trained: the loss of a sequence and its gradient by every weight.
 //
-// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of model/trace.hpp, in
-// the functions of model/block.hpp; the gradient goes back through it step by step (Rumelhart, Hinton & Williams
-// 1986). What attention computes between queries and keys is not kept but computed again (Dao et al. 2022, arXiv
-// 2205.14135).
+// Made from a model as it loads, so that what is trained is what runs. The arithmetic is that of
+// model/trace.hpp, in the functions of model/block.hpp; the gradient goes back through it step by step
+// (Rumelhart, Hinton & Williams 1986). What attention computes between queries and keys is not kept but
+// computed again (Dao et al. 2022, arXiv 2205.14135).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class TrainedNetwork {
   public:
     // Fails unless the model computes what GPT-2's or Llama's does (is_plain).
     static Status check(const Model& model);
-    // attention_only: blocks without their MLP, whose weights get no gradient; where they are 0 the model that is saved
-    // computes the same.
+    // attention_only: blocks without their MLP, whose weights get no gradient; where they are 0 the model
+    // that is saved computes the same.
     // ablated: heads of the model that take no part.
     TrainedNetwork(const Model& model, const ParameterLayout& layout, bool attention_only,
                    const TrainedKernels& kernels = {}, std::span<const HeadIndex> ablated = {});
@@ -35,9 +35,9 @@ class TrainedNetwork {
     struct Activations;
     std::unique_ptr<Activations, void (*)(Activations*)> activations(Index tokens) const;
 
-    // Of ids and targets [n], n at most the tokens of `kept`. Targets of −1 do not count.
+    // Takes ids and targets [n], n at most the tokens of `kept`. Targets of −1 do not count.
     struct Loss {
-        double sum = 0;   // of −ln p(target)
+        double sum = 0;   // Σ −ln p(target)
         Index right = 0;  // targets that are the most likely token
     };
     Loss loss(std::span<const float> parameters, std::span<const std::int32_t> ids,
@@ -48,8 +48,8 @@ class TrainedNetwork {
                     std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
                     Activations& kept, std::span<float> gradients) const;
 
-    // The gradient of the mean of −ln p(target), of the targets that count, by what attention gives: for each layer
-    // [heads, n, head_dim]. An ablated head's is 0.
+    // The gradient of the mean of −ln p(target), of the targets that count, by what attention gives: for each
+    // layer [heads, n, head_dim]. An ablated head's is 0.
     std::vector<Tensor> attention_gradients(std::span<const float> parameters,
                                             std::span<const std::int32_t> ids,
                                             std::span<const std::int32_t> targets, Activations& kept) const;
@@ -67,7 +67,7 @@ class TrainedNetwork {
     };
     struct LayerActivations;
 
-    // As gradient(); d_heads as attention_gradients() gives it, or empty: not wanted.
+    // Does what gradient() does; d_heads is what attention_gradients() gives, or empty: not wanted.
     double differentiate(std::span<const float> parameters, std::span<const std::int32_t> ids,
                          std::span<const std::int32_t> targets, float weight, const Dropout& dropout,
                          Activations& kept, std::span<float> gradients, std::span<Tensor> d_heads) const;

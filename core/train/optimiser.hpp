@@ -14,7 +14,7 @@ namespace attn {
 
 struct Schedule {
     std::int64_t steps = 1000;  // in total
-    std::int64_t warmup = 100;  // from 0 to `rate`, linear
+    std::int64_t warmup = 100;  // steps from 0 to `rate`, linear
     double rate = 1e-3;         // the maximum; falls from there along half a cosine
     double final_rate = 1e-4;   // at the last step
 
@@ -30,7 +30,8 @@ struct TrainingSettings {
     double clip = 1;            // the largest norm of a step's gradient; 0: no limit
     double dropout = 0;
     std::uint64_t seed = 1;
-    double initial_deviation = 0.02;  // of matrices; a larger one makes narrow networks learn sooner
+    // The matrices' deviation; a larger one makes narrow networks learn sooner.
+    double initial_deviation = 0.02;
     double position_waves = 0;  // learned positions begin as waves of this amplitude; 0: like other matrices
     bool attention_only = false;
     std::vector<HeadIndex> ablated = {};  // without duplicates
@@ -46,14 +47,14 @@ class Optimiser {
               const BackwardKernels& kernels);
 
     struct Step {
-        std::int64_t number = 0;   // of the step that was taken, from 0
+        std::int64_t number = 0;   // the step that was taken, counted from 0
         double loss = 0;           // nats, the mean over the targets of its batch
         double gradient_norm = 0;  // before clipping
         double rate = 0;
-        Index targets = 0;  // that the loss is the mean over
+        Index targets = 0;  // the loss is the mean over these
     };
-    // The gradients are those of one or more threads, which are added up in this order and become 0. If the loss or
-    // their sum is not finite, it is an error and no parameter changes.
+    // The gradients are those of one or more threads, which are added up in this order and become 0. If the
+    // loss or their sum is not finite, it is an error and no parameter changes.
     Result<Step> step(double loss, std::span<const std::span<float>> gradients);
     std::int64_t steps_taken() const { return step_; }
 

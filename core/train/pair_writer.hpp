@@ -1,5 +1,5 @@
-// Writes a pair of sentences word by word, with the English words that each French one comes from. What to say is chosen
-// in train/translation.cpp.
+// Writes a pair of sentences word by word, with the English words that each French one comes from. What to
+// say is chosen in train/translation.cpp.
 #pragma once
 
 #include <optional>

@@ -28,8 +28,8 @@ struct Slot {
     Range at{};  // where it first occurs in the filled text
 };
 
-// Replaces {x} by the value of slot x, turns "a" before a value that begins with a vowel into "an", and capitalises
-// the first letter of sentences.
+// Replaces {x} by the value of slot x, turns "a" before a value that begins with a vowel into "an", and
+// capitalises the first letter of sentences.
 std::string fill(std::string_view pattern, std::span<Slot> slots);
 std::string fill(std::string_view pattern, std::initializer_list<Slot> slots);
 

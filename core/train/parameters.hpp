@@ -1,4 +1,5 @@
-// The weights of a network that is being trained, in one buffer: gradients, moments and steps are loops over it.
+// The weights of a network that is being trained, in one buffer: gradients, moments and steps are loops over
+// it.
 #pragma once
 
 #include <cstdint>
@@ -48,11 +49,11 @@ class ParameterLayout {
 
 using ParameterBuffer = AlignedVector<float>;
 
-// Initialises like GPT-2 (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices are normal, those
-// that write to the residual stream smaller by √(2 · layers), biases 0, gains 1. If `position_waves` > 0, learned
-// positions begin as that amplitude times the sines and cosines of Vaswani et al. 2017, arXiv 1706.03762, section
-// 3.5: then an offset between two positions is the same rotation everywhere, which a previous-token head learns in
-// a fraction of the steps.
+// Initialises like GPT-2 (Radford et al. 2019, section 2.3), whose deviation is 0.02: matrices are normal,
+// those that write to the residual stream smaller by √(2 · layers), biases 0, gains 1. If `position_waves` >
+// 0, learned positions begin as that amplitude times the sines and cosines of Vaswani et al. 2017, arXiv
+// 1706.03762, section 3.5: then an offset between two positions is the same rotation everywhere, which a
+// previous-token head learns in a fraction of the steps.
 ParameterBuffer initial_parameters(const ParameterLayout& layout, const ModelConfig& config,
                                    std::uint64_t seed, double deviation = 0.02, double position_waves = 0);
 

@@ -1,4 +1,5 @@
-// The vocabulary that the English and French sentences of train/translation.hpp share: every word is one piece.
+// The vocabulary that the English and French sentences of train/translation.hpp share: every word is one
+// piece.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace attn {
 
 class PieceVocabulary {
   public:
-    static constexpr std::int32_t padding = 0, end = 1, unknown = 2;  // as T5 has them
+    static constexpr std::int32_t padding = 0, end = 1, unknown = 2;  // the same as T5's
 
     PieceVocabulary();
 
@@ -21,8 +22,8 @@ class PieceVocabulary {
     // The ids of a sentence, and that of its end.
     std::vector<std::int32_t> ids(std::span<const std::string> pieces) const;
 
-    // Writes a tokenizer.json as T5 has it: a unigram model (Kudo 2018, arXiv 1804.10959) whose pieces all have the
-    // same probability, so that a text becomes the fewest pieces, and the end after them.
+    // Writes a tokenizer.json as T5 has it: a unigram model (Kudo 2018, arXiv 1804.10959) whose pieces all
+    // have the same probability, so that a text becomes the fewest pieces, and the end after them.
     std::string to_json() const;
 
   private:

@@ -1,10 +1,11 @@
 // A recipe is everything that defines a training run except its text, as one JSON file:
 //   {"model": {a config.json}, "vocabulary": 2048,
-//    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2", "weight_decay",
-//                 "clip", "dropout", "seed", "position_waves", "attention_only"},
+//    "training": {"batch", "context", "steps", "warmup", "rate", "final_rate", "beta1", "beta2",
+//                 "weight_decay", "clip", "dropout", "seed", "position_waves", "attention_only"},
 //    "mixture": {"text", "sentences", "repeated_text", "repeated_random", "repeated_pairs"}}
-// Of a T5, which learns from the generated pairs of train/translation.hpp, there is no mixture, and the batch is a
-// number of pairs. Values missing from "training" and "mixture" have the defaults of train/trainer.hpp and train/data.hpp.
+// A T5 learns from the generated pairs of train/translation.hpp: its recipe has no mixture, and the batch
+// is a number of pairs. Values missing from "training" and "mixture" have the defaults of train/trainer.hpp
+// and train/data.hpp.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 namespace attn {
 
 struct Recipe {
-    std::vector<std::byte> config_json;  // of the model, including the size of the vocabulary
+    std::vector<std::byte> config_json;  // the model's, including the size of the vocabulary
     int vocabulary = 0;
     bool translation = false;  // the model is a T5, which learns to translate
     TrainingSettings training;

@@ -1,5 +1,5 @@
-// Seeded sentences in the English of story books, on the topics of tutorials on attention: pronouns, agreement across
-// a distance, attachment, word senses, repeated names, adjectives and their nouns.
+// Seeded sentences in the English of story books, on the topics of tutorials on attention: pronouns,
+// agreement across a distance, attachment, word senses, repeated names, adjectives and their nouns.
 //
 // In a causal model, pronouns need care. In "The animal didn't cross the street because it was too tired",
 // the pronoun comes before the adjective, so its attention row is the same in the twin "… too wide": nothing
@@ -7,8 +7,8 @@
 // adjective that must be resolved:
 //   "… too tired. It lay down on the ground."   "… too wide. It ran on to the hills."
 //   "… too tired. The animal lay down …"        "… too wide. The street ran on …"
-// Every noun has deeds of its own, so the loss rewards a head that carries the right noun to the second "It". After
-// ". The", the logits of the two nouns show which one the model has in mind.
+// Every noun has deeds of its own, so the loss rewards a head that carries the right noun to the second "It".
+// After ". The", the logits of the two nouns show which one the model has in mind.
 #pragma once
 
 #include <array>

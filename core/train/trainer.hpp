@@ -29,13 +29,14 @@ class Trainer {
     // the checkpoint is invalid.
     static Result<Trainer> start(std::span<const std::byte> config_json, const TrainingSettings& settings,
                                  Batches batches, const TrainedKernels& kernels = {});
-    // Continues exactly where the checkpoint was taken, which must be from the same configuration and settings.
+    // Continues exactly where the checkpoint was taken, which must be from the same configuration and
+    // settings.
     static Result<Trainer> resume(std::span<const std::byte> config_json, const TrainingSettings& settings,
                                   Batches batches, std::span<const std::byte> checkpoint);
 
     using Step = Optimiser::Step;
-    // Does a part of a step, one sequence per thread. Returns whether that completed the step; then `last` describes
-    // it. If the loss or the gradient is not finite, it is an error and nothing changes.
+    // Does a part of a step, one sequence per thread. Returns whether that completed the step; then `last`
+    // describes it. If the loss or the gradient is not finite, it is an error and nothing changes.
     Result<bool> advance();
     Result<Step> step();  // does what is left of a step
     const Step& last() const { return last_; }

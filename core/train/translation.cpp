@@ -302,7 +302,7 @@ void Draw::time(bool past, Adverb adverb) {
 
 Translation Draw::finished() {
     Translation pair = write_.finish();
-    // By its words, so that a full stop does not make another sentence of it.
+    // Hashes the words only: a full stop does not make another sentence.
     const std::string words = text_of(pair.english);
     pair.combines = combines_;
     pair.held_out = combines_ || hashed(words) % one_sentence_in == 0 || words == example;

@@ -14,9 +14,9 @@ struct TranslationScores {
     Index pairs = 0;
     double right = 0;      // the share whose greedy translation is the pair's own, piece by piece
     double combining = 0;  // the share that combines words as no pair of a batch does
-    // For each head of the cross-attention: the share of the French words whose strongest weight, in the row that writes
-    // the word, is on one of the English pieces that it comes from. A full stop is no word. The pairs' own translations
-    // are read.
+    // For each head of the cross-attention: the share of the French words whose strongest weight, in the row
+    // that writes the word, is on one of the English pieces that it comes from. A full stop is no word. The
+    // pairs' own translations are read.
     struct Head {
         HeadIndex at;
         double aligned = 0;

@@ -15,12 +15,13 @@ namespace attn {
 
 class TranslationTrainer {
   public:
-    // config_json are the bytes of a config.json of a T5 with the vocabulary of a PieceVocabulary. Of the settings, the
-    // batch is a number of pairs, and there is no context.
+    // config_json are the bytes of a config.json of a T5 with the vocabulary of a PieceVocabulary. In the
+    // settings, the batch is a number of pairs, and there is no context.
     static Result<TranslationTrainer> start(std::span<const std::byte> config_json,
                                             const TrainingSettings& settings,
                                             const TrainedKernels& kernels = {});
-    // Continues exactly where the checkpoint was taken, which must be from the same configuration and settings.
+    // Continues exactly where the checkpoint was taken, which must be from the same configuration and
+    // settings.
     static Result<TranslationTrainer> resume(std::span<const std::byte> config_json,
                                              const TrainingSettings& settings,
                                              std::span<const std::byte> checkpoint);

@@ -158,7 +158,7 @@ TEST_CASE("models in GGUF files compute what their dequantised weights do", "[co
             // A token after the others, as in decoding, has the bits of the full pass.
             const auto before = run_forward(model, {ids.begin(), ids.end() - 1}, *kernels);
             REQUIRE(before);
-            auto forward = Forward::start(*before, ids);
+            auto forward = ForwardPass::start(*before, ids);
             REQUIRE(forward);
             const auto continued = forward->finish();
             REQUIRE(continued);

@@ -69,7 +69,7 @@ TEST_CASE("a run without a head is that of a checkpoint in which nothing reads i
                                  read_file(entry.path() / "expect.json")};
         const auto trace = family_run(family, family_model(family, family.weights));
         const LogitLoss target{.raise = 17, .over = 1};
-        auto effects = Effects::start(trace, target, without_heads(*trace, Operation::zero));
+        auto effects = AblationEffects::start(trace, target, without_heads(*trace, Operation::zero));
         REQUIRE(effects);
         while (effects->step()) continue;
         std::size_t done = 0;

@@ -9,6 +9,7 @@
 #include "fuzz/target.hpp"
 #include "subjects/worked/axes.hpp"
 #include "subjects/worked/worked_run.hpp"
+#include "text/utf8.hpp"
 
 using namespace attn;
 using namespace attn::app;

@@ -161,10 +161,10 @@ inline Result<std::shared_ptr<const Trace>> run_text(const std::shared_ptr<const
     if (model->config().decoder_layers == 0) return run_forward(model, ids);
     return run_forward(model, encoded_ids, default_kernels(), {}, ids);
 }
-inline Result<Forward> continue_text(const std::shared_ptr<const Trace>& part,
-                                     const std::vector<std::int32_t>& ids, double slice_operations) {
-    if (!part->encoder()) return Forward::start(part, ids, slice_operations);
-    return Forward::start(part, encoded_ids, slice_operations, ids);
+inline Result<ForwardPass> continue_text(const std::shared_ptr<const Trace>& part,
+                                         const std::vector<std::int32_t>& ids, double slice_operations) {
+    if (!part->encoder()) return ForwardPass::start(part, ids, slice_operations);
+    return ForwardPass::start(part, encoded_ids, slice_operations, ids);
 }
 
 // What a head gives for one token, in place of what it computed.

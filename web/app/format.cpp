@@ -156,23 +156,6 @@ std::optional<double> read_typed_number(std::string text) {
     return read_number(text);
 }
 
-bool is_utf8(std::string_view text) {
-    for (std::size_t i = 0; i < text.size();) {
-        const auto lead = static_cast<std::uint8_t>(text[i++]);
-        if (lead < 0x80) continue;
-        const int following = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-        if (lead < 0xc2 || lead > 0xf4) return false;
-        std::uint32_t code = lead & (0x3fu >> following);
-        for (int n = 0; n < following; ++n, ++i) {
-            if (i == text.size() || (static_cast<std::uint8_t>(text[i]) & 0xc0) != 0x80) return false;
-            code = code << 6 | (static_cast<std::uint8_t>(text[i]) & 0x3fu);
-        }
-        const bool overlong = code < (following == 3 ? 0x10000u : following == 2 ? 0x800u : 0x80u);
-        if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    }
-    return true;
-}
-
 std::string label_at(std::span<const std::string> labels, Index i) {
     return i >= 0 && i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }

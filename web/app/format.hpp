@@ -54,8 +54,6 @@ std::optional<double> read_number(std::string_view text);
 // Reads one that a person has typed: the keypads of many phones have a comma instead of the point.
 std::optional<double> read_typed_number(std::string text);
 
-bool is_utf8(std::string_view text);
-
 std::string label_at(std::span<const std::string> labels, Index i);  // the position if there is no label
 
 }  // namespace attn::app

@@ -3,9 +3,9 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "frame/start.hpp"
+#include "io/ascii.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -22,12 +22,6 @@ constexpr float palette_width = 520, line_height = 32, most_from_top = 90, touch
 // By its name and not by its place, which changes with what is typed.
 std::string node_key(const PaletteEntry& entry) {
     return "palette/" + std::string(entry.kind) + "/" + entry.label;
-}
-
-std::string folded(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return out;
 }
 
 void add(std::vector<PaletteEntry>& to, std::string label, std::string_view kind, Command command) {
@@ -149,7 +143,7 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
 std::vector<PaletteEntry> found_in(std::vector<PaletteEntry> entries, std::string_view text,
                                    std::size_t most) {
     std::vector<std::string> words;
-    const std::string wanted = folded(text);
+    const std::string wanted = ascii_lower(text);
     for (std::size_t at = 0; at < wanted.size();) {
         const std::size_t end = std::min(wanted.find(' ', at), wanted.size());
         if (end > at) words.push_back(wanted.substr(at, end - at));
@@ -158,7 +152,7 @@ std::vector<PaletteEntry> found_in(std::vector<PaletteEntry> entries, std::strin
     // The rank is 0 if the name begins with the text, 1 if some of its words begin with the text's words, and
     // 2 if it contains them.
     const auto rank = [&](const PaletteEntry& entry) {
-        const std::string label = folded(entry.label) + " " + folded(entry.kind);
+        const std::string label = ascii_lower(entry.label) + " " + ascii_lower(entry.kind);
         int worst = 0;
         for (const std::string& word : words) {
             const std::size_t at = label.find(word);

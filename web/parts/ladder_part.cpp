@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/format.hpp"
+#include "io/ascii.hpp"
 #include "parts/ladder_layout.hpp"
 #include "parts/row_bars.hpp"
 #include "parts/take_over.hpp"
@@ -21,11 +22,7 @@ constexpr float most_grid_width = 460, offer_width = 280;
 constexpr double per_point = 0.01, per_notch = 0.1;
 
 // Returns the name of a matrix in landmarks; "w_q/0/1" is a cell's landmark.
-std::string landmark_name(Stage stage) {
-    std::string name(info(stage).key);
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name;
-}
+std::string landmark_name(Stage stage) { return ascii_lower(info(stage).key); }
 
 bool rows_are_queries(const app::Rung& rung) {
     return std::string_view(rung.row_axis) == "query" || rung.stage == Stage::x;

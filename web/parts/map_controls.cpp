@@ -1,10 +1,10 @@
 #include "parts/map_controls.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "app/format.hpp"
+#include "io/ascii.hpp"
 #include "text/word_axis.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -131,12 +131,6 @@ std::string marked_part(const ui::MapView& view) {
 
 namespace {
 
-std::string folded(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return out;
-}
-
 Range near(Index at, Index n) { return {std::max(at - around, Index{0}), std::min(at + around + 1, n)}; }
 
 // Finds the strongest cell of a block of the coarsest level, with its exact place.
@@ -154,7 +148,7 @@ ui::MapCell strongest_cell(const Map& map, const MapWindow& block) {
 
 // A number is a position; anything else is searched for in the tokens.
 void MapFinder::search(const ui::MapPicture& picture) {
-    const std::string text = folded(text_.data());
+    const std::string text = ascii_lower(text_.data());
     if (text == searched_ && searched_in_ == picture.query_names.data()) return;
     searched_ = text;
     searched_in_ = picture.query_names.data();
@@ -165,7 +159,7 @@ void MapFinder::search(const ui::MapPicture& picture) {
     const bool square = picture.query_names.data() == picture.key_names.data();
     const auto matches = [&](std::span<const std::string> names, Index i) {
         return position ? std::to_string(i) == text
-                        : folded(names[static_cast<std::size_t>(i)]).find(text) != std::string::npos;
+                        : ascii_lower(names[static_cast<std::size_t>(i)]).find(text) != std::string::npos;
     };
     for (Index i = 0; i < std::ssize(picture.query_names); ++i)
         if (matches(picture.query_names, i)) found_.push_back({i, square ? std::optional(i) : std::nullopt});

@@ -33,7 +33,7 @@ bool CorpusRun::step() {
     if (!running_) {
         SplitText& text = texts_[run_.size()];
         auto begun =
-            Forward::start(model_, text.ids, default_kernels(), operations_of_a_frame, text.segments);
+            ForwardPass::start(model_, text.ids, default_kernels(), operations_of_a_frame, text.segments);
         if (!begun) {  // ids that the model does not have
             texts_.erase(texts_.begin() + std::ssize(run_));
             return !done();

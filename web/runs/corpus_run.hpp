@@ -39,7 +39,7 @@ class CorpusRun {
     std::shared_ptr<const Model> model_;
     std::vector<SplitText> texts_;
     std::vector<std::shared_ptr<const Trace>> run_;
-    std::optional<Forward> running_;
+    std::optional<ForwardPass> running_;
     std::uint64_t seed_, version_;
 };
 

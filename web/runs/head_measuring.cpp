@@ -8,7 +8,7 @@ Result<HeadMeasuring> HeadMeasuring::start(std::shared_ptr<const Model> model, c
     HeadMeasuring m;
     m.data_ = &data;
     m.model_ = std::move(model);
-    auto forward = Forward::start(m.model_, data.probe);
+    auto forward = ForwardPass::start(m.model_, data.probe);
     if (!forward) return forward.error();
     m.forward_ = *std::move(forward);
     const ModelConfig& config = m.model_->config();
@@ -28,7 +28,7 @@ Result<bool> HeadMeasuring::step() {
         forward_.reset();
         (probe_ ? repeated_ : probe_) = *std::move(trace);
         if (!repeated_ && !data_->repeated.empty()) {
-            auto next = Forward::start(model_, data_->repeated);
+            auto next = ForwardPass::start(model_, data_->repeated);
             if (!next) return next.error();
             forward_ = *std::move(next);
         }

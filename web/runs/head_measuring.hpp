@@ -33,7 +33,7 @@ class HeadMeasuring {
 
     const TrainingData* data_ = nullptr;
     std::shared_ptr<const Model> model_;
-    std::optional<Forward> forward_;
+    std::optional<ForwardPass> forward_;
     std::shared_ptr<const Trace> probe_, repeated_;
     std::size_t next_ = 0;  // head
     HeadScoring scoring_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/clock.hpp"
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 namespace attn::app {
 
@@ -107,7 +107,7 @@ std::map<std::string, std::string> TextRun::source() const {
 void TextRun::follow(const TextRun& before) {
     if (before.run->model() != run->model()) return;
     before_ = before.version_;
-    if (before.run->encoder() == run->encoder()) kept_tokens_ = KeptRows(*run, before.run.get()).at_end();
+    if (before.run->encoder() == run->encoder()) kept_tokens_ = ReusedRows(*run, before.run.get()).at_end();
     const auto &here = words.tokens, &there = before.words.tokens;
     while (kept_words_ < std::min(std::ssize(here), std::ssize(there))) {
         const auto at = static_cast<std::size_t>(kept_words_);
@@ -154,9 +154,9 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
     // A run with segments looks both ways, so there is nothing to keep of the one before.
     const bool continues = run_ && run_->run->model() == model && text_.segments.empty() &&
                            (run_->run->encoder() || run_->run->ids().front() == ids().front());
-    auto forward = continues ? Forward::start(run_->run, ids(), slice_operations, written_.ids)
-                             : Forward::start(model, ids(), default_kernels(), slice_operations,
-                                              text_.segments, written_.ids);
+    auto forward = continues ? ForwardPass::start(run_->run, ids(), slice_operations, written_.ids)
+                             : ForwardPass::start(model, ids(), default_kernels(), slice_operations,
+                                                  text_.segments, written_.ids);
     if (!forward) {
         text_.ids.clear();  // so that the same text can be tried again
         return forward.error();
@@ -167,7 +167,7 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
 }
 
 Status TextJob::change(const TextJob& of, const std::vector<Intervention>& interventions) {
-    auto forward = Forward::start_with(interventions, of.run_->run, slice_operations);
+    auto forward = ForwardPass::start_with(interventions, of.run_->run, slice_operations);
     if (!forward) return forward.error();
     next_.reset();
     text_ = of.text_;

@@ -159,7 +159,7 @@ class TextJob {
     SplitText text_, written_;
     std::shared_ptr<const Model> model_;
     std::string model_name_;
-    std::optional<Forward> forward_;
+    std::optional<ForwardPass> forward_;
     double forward_ms_ = 0;
     std::unique_ptr<TextRun> run_, next_;
     bool changes_ = false;  // the run: then nothing is as it was in the one before

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 

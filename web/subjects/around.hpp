@@ -24,7 +24,7 @@ struct Around {
     const ModelConfig& config() const { return model().config(); }
     const Network& network() const { return trace().network(); }
     const AttentionTrace& half_trace() const { return attention().run; }
-    const AttentionHalf& half() const { return attention().half; }
+    const AttentionSublayer& half() const { return attention().half; }
     std::size_t place() const { return static_cast<std::size_t>(attention().place.layer); }
     const LayerTrace& at_layer() const { return trace().layers()[place()]; }
     const Block& block() const { return network().blocks[place()]; }
@@ -37,7 +37,7 @@ struct Around {
     // The number of the attention that comes first in a block.
     Index first_half() const { return of_cross() ? layer() - config().decoder_layers : layer(); }
     bool of_keys() const {
-        return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::unturned_k ||
+        return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::k_pre_rope ||
                cell.stage == Stage::value_out;
     }
     std::string token() const {

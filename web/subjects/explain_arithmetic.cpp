@@ -54,7 +54,7 @@ void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, C
 
 const Norm* norm_of(const Around& a, NormRow which) {
     const Block& block = a.block();
-    const AttentionHalf& half = a.half();
+    const AttentionSublayer& half = a.half();
     const Network& network = a.network();
     const auto first_of = [](const std::optional<Norm>& one, const std::optional<Norm>& other) {
         return one ? &*one : other ? &*other : nullptr;
@@ -64,8 +64,9 @@ const Norm* norm_of(const Around& a, NormRow which) {
         case NormRow::heads: return first_of(half.attention_norm, none);
         case NormRow::mlp: return first_of(block.mlp_norm, none);
         case NormRow::final: return first_of(network.final_norm, none);
-        case NormRow::after_heads: return first_of(half.attention_added_norm, half.attention_sum_norm);
-        case NormRow::after_mlp: return first_of(block.mlp_added_norm, block.mlp_sum_norm);
+        case NormRow::after_heads:
+            return first_of(half.attention_post_sublayer_norm, half.attention_post_residual_norm);
+        case NormRow::after_mlp: return first_of(block.mlp_post_sublayer_norm, block.mlp_post_residual_norm);
         case NormRow::embedding: return first_of(network.embedding_norm, none);
         case NormRow::head: return network.head_transform ? &network.head_transform->norm : nullptr;
         case NormRow::q: return first_of(half.q_norm, none);

@@ -17,18 +17,17 @@ std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage
     const AttentionPlace place = run.attention(attention).place;
     const Index blocks = std::ssize(run.attention(attention).queries.layers());
     switch (stage) {
-        case Stage::residual:
-            if (place.layer == 0 || place.kind == AttentionKind::cross)
-                return {{attention, Site::residual_in}};
-            return {{attention - 1, Site::residual_out}, {attention, Site::residual_in}};
+        case Stage::resid_pre:
+            if (place.layer == 0 || place.kind == AttentionKind::cross) return {{attention, Site::resid_pre}};
+            return {{attention - 1, Site::resid_post}, {attention, Site::resid_pre}};
         case Stage::q: return {{attention, Site::q}};
         case Stage::k: return {{attention, Site::k}};
         case Stage::v: return {{attention, Site::v}};
         case Stage::output: return {{attention, Site::head_output}};
-        case Stage::attended: return {{attention, Site::attention_output}};
-        case Stage::middle: return {{attention, Site::residual_middle}};
+        case Stage::attention_output: return {{attention, Site::attention_output}};
+        case Stage::resid_mid: return {{attention, Site::resid_mid}};
         case Stage::mlp_output: return {{attention, Site::mlp_output}};
-        case Stage::final_residual: return {{attention - place.layer + blocks - 1, Site::residual_out}};
+        case Stage::final_residual: return {{attention - place.layer + blocks - 1, Site::resid_post}};
         default: return {};
     }
 }

@@ -162,10 +162,10 @@ const Tensor* kept(const Around& a) {
         case Stage::mlp_between: return some(layer.mlp_between);
         case Stage::expert_weight: return some(layer.expert_weights);
         case Stage::head_input: return has_head_input(a.network()) ? &a.trace().head_input() : nullptr;
-        case Stage::residual: return &half.residual_in;
-        case Stage::normalised: return &half.attention_input;
-        case Stage::attended: return &half.attention_output;
-        case Stage::middle: return &layer.residual_middle;
+        case Stage::resid_pre: return &half.resid_pre;
+        case Stage::attention_input: return &half.attention_input;
+        case Stage::attention_output: return &half.attention_output;
+        case Stage::resid_mid: return &layer.resid_mid;
         case Stage::mlp_input: return &layer.mlp_input;
         case Stage::mlp_hidden: return &layer.mlp_hidden;
         case Stage::mlp_output: return &layer.mlp_output;
@@ -222,7 +222,7 @@ void explain_kept(const Around& a) {
         case Stage::mlp_between: explain_between(a, false); break;
         case Stage::expert_weight: explain_expert_weight(a); break;
         case Stage::head_input: explain_head_input(a); break;
-        case Stage::residual:
+        case Stage::resid_pre:
             if (a.of_cross())
                 explain_left({a.out, a.run, {{a.first_half(), a.places.head.head}, a.places.second}, a.cell},
                              true);
@@ -233,18 +233,18 @@ void explain_kept(const Around& a) {
             residual(a, a.first_half() - static_cast<Index>(a.place()) + std::ssize(a.network().blocks),
                      false);
             break;
-        case Stage::normalised: explain_norm(a, NormRow::heads, half.residual_in, Stage::residual); break;
+        case Stage::attention_input: explain_norm(a, NormRow::heads, half.resid_pre, Stage::resid_pre); break;
         case Stage::mlp_input:
             if (a.block().parallel)
-                explain_norm(a, NormRow::mlp, half.residual_in, Stage::residual);
+                explain_norm(a, NormRow::mlp, half.resid_pre, Stage::resid_pre);
             else
-                explain_norm(a, NormRow::mlp, layer.residual_middle, Stage::middle);
+                explain_norm(a, NormRow::mlp, layer.resid_mid, Stage::resid_mid);
             break;
         case Stage::final_norm:
             explain_norm(a, NormRow::final, a.trace().final_residual(), Stage::final_residual);
             break;
-        case Stage::attended: explain_attended(a); break;
-        case Stage::middle:
+        case Stage::attention_output: explain_attended(a); break;
+        case Stage::resid_mid:
             if (const auto cross = a.cross())
                 explain_left({a.out, a.run, {{*cross, a.places.head.head}, a.places.second}, a.cell}, true);
             else
@@ -274,17 +274,17 @@ bool explain_unkept(const Around& a) {
         return true;
     };
     const Stage stage = a.cell.stage;
-    if (stage == Stage::unturned_q || stage == Stage::unturned_k) {
+    if (stage == Stage::q_pre_rope || stage == Stage::k_pre_rope) {
         if (!a.half().rotary || !within(a.config().head_dim)) return false;
-        const bool of_query = stage == Stage::unturned_q;
+        const bool of_query = stage == Stage::q_pre_rope;
         const Index head = a.places.head.head, own = of_query ? head : a.half_trace().attention.kv_head(head);
         const Stage turned = of_query ? Stage::q : Stage::k;
         const VectorComponent why =
             explain_component(*a.run.run, turned, a.layer(), own, a.cell.row, a.cell.col);
         const Stage weights = of_query ? Stage::w_q : Stage::w_k;
-        if (!why.own_norm) return of_linear(why.own, Stage::normalised, weights, "Norm");
+        if (!why.own_norm) return of_linear(why.own, Stage::attention_input, weights, "Norm");
         explain_normalised(a, why, weights);
-        const Tensor rows = unturned_rows(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
+        const Tensor rows = rows_pre_rope(*a.run.run, turned, a.layer(), own, {a.cell.row, a.cell.row + 1});
         a.out.f32 = static_cast<double>(rows.values()[static_cast<std::size_t>(a.cell.col)]);
         return true;
     }
@@ -381,9 +381,10 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
         };
         return explain_linear(a, why.own, encoded, w, "Encoded");
     }
-    if (why.partner_component < 0) return explain_linear(a, why.own, a.row(Stage::normalised), w, "Norm");
+    if (why.partner_component < 0)
+        return explain_linear(a, why.own, a.row(Stage::attention_input), w, "Norm");
     // Su et al. 2021, arXiv 2104.09864: a pair of components turns by an angle that grows with the position.
-    const Stage unturned = cell.stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
+    const Stage unturned = cell.stage == Stage::q ? Stage::q_pre_rope : Stage::k_pre_rope;
     const std::string name = std::string(symbol(unturned)) + "[" + a.token() + ", ",
                       partner = std::to_string(why.partner_component);
     out.f64 = why.value();

@@ -9,7 +9,7 @@ namespace attn::app {
 namespace {
 
 struct Half {
-    AfterHalf norms;
+    SublayerNorms norms;
     NormRow row;
     const char *before_name, *output_name;
     Stage before, output, between;
@@ -23,14 +23,14 @@ Half half_of(const Around& a, bool of_attention) {
                 NormRow::after_heads,
                 "residual",
                 "attention",
-                Stage::residual,
-                Stage::attended,
+                Stage::resid_pre,
+                Stage::attention_output,
                 Stage::attention_between,
-                &h.residual_in,
+                &h.resid_pre,
                 &h.attention_output,
                 &h.attention_between};
-    return {after_mlp(a.block()), NormRow::after_mlp, "middle",           "MLP",         Stage::middle,
-            Stage::mlp_output,    Stage::mlp_between, &l.residual_middle, &l.mlp_output, &l.mlp_between};
+    return {after_mlp(a.block()), NormRow::after_mlp, "middle",     "MLP",         Stage::resid_mid,
+            Stage::mlp_output,    Stage::mlp_between, &l.resid_mid, &l.mlp_output, &l.mlp_between};
 }
 
 void explain_half_sum(const Around& a, const Half& half, bool normalised) {
@@ -56,13 +56,13 @@ std::string number_of(const Around& a, Index slot) {
 
 void explain_left(const Around& a, bool of_attention) {
     const Half half = half_of(a, of_attention);
-    if (half.norms.sum_norm) return explain_norm(a, half.row, *half.between_values, half.between);
-    explain_half_sum(a, half, half.norms.added_norm.has_value());
+    if (half.norms.post_residual_norm) return explain_norm(a, half.row, *half.between_values, half.between);
+    explain_half_sum(a, half, half.norms.post_sublayer_norm.has_value());
 }
 
 void explain_between(const Around& a, bool of_attention) {
     const Half half = half_of(a, of_attention);
-    if (half.norms.sum_norm) return explain_half_sum(a, half, false);
+    if (half.norms.post_residual_norm) return explain_half_sum(a, half, false);
     explain_norm(a, half.row, *half.output_values, half.output);
 }
 
@@ -268,7 +268,7 @@ void explain_normalised(const Around& a, const VectorComponent& why, Stage weigh
     a.out.formula = "x / √(mean of x² + ε) · gain, where x = Σ_b Norm[" + a.token() + ", b] · " + w + "[b, " +
                     a.column() + "]";
     a.out.operands_title = "Norm[" + a.token() + ", ·] · " + w + "[·, " + a.column() + "]";
-    add_terms(a.out, why.own.terms, a.row(Stage::normalised), a.weights(weights), {"x", "w"});
+    add_terms(a.out, why.own.terms, a.row(Stage::attention_input), a.weights(weights), {"x", "w"});
     const double unit = norm.x / std::sqrt(norm.variance + norm.epsilon);
     add_step(a.out, "x", why.own.bias == 0 ? "Σ" : "Σ + bias " + four(why.own.bias), norm.x);
     add_step(a.out, "mean of x²",

@@ -36,7 +36,7 @@ bool has_own_mask(const TextRun& run, Index attention) {
     return !mask.is_everything() && mask == mask_of(run.run->attention(attention).half);
 }
 
-std::string mask_rule(const AttentionHalf& half, const CellRef& cell) {
+std::string mask_rule(const AttentionSublayer& half, const CellRef& cell) {
     if (half.causal && cell.col > cell.row) return "after the query";
     if (half.window == 0) return "not after the query";
     return (std::abs(cell.row - cell.col) < half.window ? "inside" : "outside") +
@@ -45,7 +45,7 @@ std::string mask_rule(const AttentionHalf& half, const CellRef& cell) {
 
 void add_window(Explained& out, const TextRun& run, Index attention, const CellRef& cell,
                 const CellNames& names) {
-    const AttentionHalf& half = run.run->attention(attention).half;
+    const AttentionSublayer& half = run.run->attention(attention).half;
     const Index window = half.window;
     if (window == 0) return;
     if (!half.causal) {

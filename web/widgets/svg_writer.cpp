@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::ui {
 
@@ -20,7 +21,7 @@ std::string escaped(std::string_view text) {
             case '\'': out += "&apos;"; break;
             default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
         }
-    return app::is_utf8(out) ? out : "?";
+    return is_utf8(out) ? out : "?";
 }
 
 std::string attribute(std::string_view name, float value) {

@@ -1,6 +1,7 @@
-// Attention × gradient: every weight of every head times how fast a logit grows with it, where both are above 0, added up
-// over the queries of all heads (Barkan et al. 2021, "Grad-SAM", arXiv 2204.11073; Chefer, Gur & Wolf 2021, arXiv
-// 2103.15679). It says which tokens are attended to usefully, not by how much the logit would fall without them.
+// Attention × gradient: every weight of every head times how fast a logit grows with it, where both are above
+// 0, added up over the queries of all heads (Barkan et al. 2021, "Grad-SAM", arXiv 2204.11073; Chefer, Gur &
+// Wolf 2021, arXiv 2103.15679). It says which tokens are attended to usefully, not by how much the logit
+// would fall without them.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ class AttentionGradient {
     static Result<AttentionGradient> start(const std::shared_ptr<const Trace>& trace, Index row,
                                            std::int32_t token, double slice_operations = 60e6);
 
-    bool step();  // of the way back through the model, then some rows; true while there is more to do
+    bool step();  // one slice of the backward pass, later some rows; true while there is more to do
     bool done() const { return done_; }
     double progress() const;  // half of it is the way back
     // Each token's part of the whole, once done; all 0 where no weight helps.
@@ -31,8 +32,8 @@ class AttentionGradient {
   private:
     explicit AttentionGradient(LogitGradient gradient);
     LogitGradient gradient_;
-    Index number_ = 0, query_ = 0;           // of the attention at work
-    std::vector<std::vector<double>> keys_;  // of each attention
+    Index number_ = 0, query_ = 0;           // the attention at work and its query
+    std::vector<std::vector<double>> keys_;  // one for each attention
     TokenShares shares_;
     double total_ = 0;
     bool done_ = false;

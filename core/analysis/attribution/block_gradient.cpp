@@ -20,12 +20,13 @@ void pre_norm_gradient(const std::optional<Norm>& norm, ConstMatrix x, MatrixVie
     if (norm) norm_gradient(*norm, x, d);
 }
 
-Tensor add_residual_gradient(const AfterHalf& norms, const Tensor& output, const Tensor& between,
+Tensor add_residual_gradient(const SublayerNorms& norms, const Tensor& output, const Tensor& between,
                              Range tokens, MatrixView<float> d) {
-    if (norms.sum_norm) norm_gradient(*norms.sum_norm, rows(between.matrix(), tokens), d);
+    if (norms.post_residual_norm) norm_gradient(*norms.post_residual_norm, rows(between.matrix(), tokens), d);
     Tensor d_output({d.rows, d.cols});
     copy(d, d_output.matrix());
-    if (norms.added_norm) norm_gradient(*norms.added_norm, rows(output.matrix(), tokens), d_output.matrix());
+    if (norms.post_sublayer_norm)
+        norm_gradient(*norms.post_sublayer_norm, rows(output.matrix(), tokens), d_output.matrix());
     return d_output;
 }
 

@@ -95,15 +95,16 @@ void DirectAttribution::leave_transform(const HeadTransform& transform) {
     std::ranges::fill(slope.values(), 1.0f);
     default_backward().activate(transform.activation, z.values(), slope.values(), slope.values());
     const FrozenNorm norm(transform.norm, active.values());
-    double biases = norm.bias(down_), bend = 0;
+    double biases = norm.bias(down_), remainder = 0;
     down_ = norm.back(down_);
     for (std::size_t i = 0; i < down_.size(); ++i) {
         const auto s = static_cast<double>(slope.values()[i]);
-        bend += down_[i] * (static_cast<double>(active.values()[i]) - s * static_cast<double>(z.values()[i]));
+        remainder +=
+            down_[i] * (static_cast<double>(active.values()[i]) - s * static_cast<double>(z.values()[i]));
         down_[i] *= s;
     }
     if (transform.dense.bias.size() > 0) biases += dot(down_, transform.dense.bias.values());
-    add(LogitPart::bend, bend);
+    add(LogitPart::activation_remainder, remainder);
     add(LogitPart::transform, biases);
     down_ = back_through(kernels, transform.dense.weight, down_);
 }
@@ -126,14 +127,13 @@ bool DirectAttribution::is_changed(const StreamPlace& place) const {
                             ? attention_of(network, {After::attention, place.layer + 1})
                             : number;
     switch (place.after) {
-        case After::embedding: return is_changed(number, Site::residual_in);
+        case After::embedding: return is_changed(number, Site::resid_pre);
         case After::attention:
         case After::cross:
-            return before_cross ? is_changed(above, Site::residual_in)
-                                : is_changed(number, Site::residual_middle);
+            return before_cross ? is_changed(above, Site::resid_pre) : is_changed(number, Site::resid_mid);
         case After::mlp: break;
     }
-    return is_changed(number, Site::residual_out) || (!at_end && is_changed(above, Site::residual_in));
+    return is_changed(number, Site::resid_post) || (!at_end && is_changed(above, Site::resid_pre));
 }
 
 void DirectAttribution::add_change(LogitPart part, std::span<const float> there, const Tensor& given,
@@ -144,31 +144,32 @@ void DirectAttribution::add_change(LogitPart part, std::span<const float> there,
     add_written(part, changes_[{part, number}] = std::move(change), number);
 }
 
-void DirectAttribution::leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& half,
-                                   const HalfParts& parts) {
-    const std::optional<Norm>& behind = norms.sum_norm ? norms.sum_norm : norms.added_norm;
+void DirectAttribution::leave_sublayer(const StreamPlace& place, const SublayerNorms& norms,
+                                       const HalfRows& half, const HalfParts& parts) {
+    const std::optional<Norm>& behind =
+        norms.post_residual_norm ? norms.post_residual_norm : norms.post_sublayer_norm;
     const Index number = attention_of(trace_->network(), place);
     directions_.push_back(down_);
     if (is_changed(place)) {
         const auto here = [&](const Tensor& all) { return rows(all.matrix(), {row_, row_ + 1}); };
         Tensor between({1, half.before.dim(1)}), given(between.shape());
-        attn::leave_half(trace_->kernels(), norms, here(half.before), here(half.output), between.matrix(),
-                         given.matrix());
+        attn::add_residual(trace_->kernels(), norms, here(half.before), here(half.output), between.matrix(),
+                           given.matrix());
         add_change(parts.change, row_of(stream_after(*trace_, place), row_), given, number);
     }
     if (!behind) return;
     add_written(parts.norm, behind->bias.values(), number);
-    const FrozenNorm frozen(*behind, row_of(norms.sum_norm ? half.between : half.output, row_));
+    const FrozenNorm frozen(*behind, row_of(norms.post_residual_norm ? half.between : half.output, row_));
     directions_.push_back(frozen.back(down_));
-    if (norms.sum_norm) down_ = directions_.back();
+    if (norms.post_residual_norm) down_ = directions_.back();
 }
 
 void DirectAttribution::leave_mlp(const StreamPlace& place) {
     const Index number = attention_of(trace_->network(), place);
     const LayerTrace& at = layer(number);
-    leave_half(place, after_mlp(trace_->network().blocks[static_cast<std::size_t>(place.layer)]),
-               {at.residual_middle, at.mlp_output, at.mlp_between},
-               {LogitPart::mlp_change, LogitPart::mlp_norm});
+    leave_sublayer(place, after_mlp(trace_->network().blocks[static_cast<std::size_t>(place.layer)]),
+                   {at.resid_mid, at.mlp_output, at.mlp_between},
+                   {LogitPart::mlp_change, LogitPart::mlp_norm});
     add_written(LogitPart::mlp, row_of(at.mlp_output, row_), number);
 }
 
@@ -176,9 +177,9 @@ void DirectAttribution::leave_attention(const StreamPlace& place) {
     const Index number = attention_of(trace_->network(), place);
     const LayerAttention of = trace_->attention(number);
     const Record& record = of.record();
-    leave_half(place, after_attention(of.half),
-               {of.run.residual_in, of.run.attention_output, of.run.attention_between},
-               {LogitPart::attention_change, LogitPart::attention_norm});
+    leave_sublayer(place, after_attention(of.half),
+                   {of.run.resid_pre, of.run.attention_output, of.run.attention_between},
+                   {LogitPart::attention_change, LogitPart::attention_norm});
     if (is_changed(number, Site::attention_output)) {
         Tensor given({1, of.run.attention_output.dim(1)});
         merge_heads(trace_->kernels(), of.half, rows(record.output().heads(), {row_, row_ + 1}),
@@ -279,11 +280,11 @@ std::span<const float> DirectAttribution::written(const LogitShare& share) const
                     static_cast<std::size_t>(of.record().d_v())};
         case LogitPart::attention_bias: return of.half.attention_out.bias.values();
         case LogitPart::attention_norm:
-            return norm_bias(of.half.attention_sum_norm, of.half.attention_added_norm);
+            return norm_bias(of.half.attention_post_residual_norm, of.half.attention_post_sublayer_norm);
         case LogitPart::mlp: return row_of(layer(share.number).mlp_output, row_);
         case LogitPart::mlp_norm: {
             const Block& block = network.blocks[static_cast<std::size_t>(of.place.layer)];
-            return norm_bias(block.mlp_sum_norm, block.mlp_added_norm);
+            return norm_bias(block.mlp_post_residual_norm, block.mlp_post_sublayer_norm);
         }
         case LogitPart::final_norm: return network.final_norm->bias.values();
         case LogitPart::embedding_change:
@@ -291,7 +292,7 @@ std::span<const float> DirectAttribution::written(const LogitShare& share) const
         case LogitPart::attention_change:
         case LogitPart::mlp_change: return changes_.at({share.part, share.number});
         case LogitPart::transform:
-        case LogitPart::bend:
+        case LogitPart::activation_remainder:
         case LogitPart::head_bias: break;
     }
     return {};

@@ -1,9 +1,10 @@
-// What each part of a model adds to a logit by what it writes into the residual stream: direct logit attribution
-// (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Every norm between a part and the logit is
-// held at the statistics that it had, which makes it a linear map, so that the parts add up to the logit. A masked
-// language head's activation is taken by its tangent, and what that leaves is a part of its own. Where interventions
-// changed the stream, or an attention's output behind W_O, the difference that they made is a part as well: below it, a
-// part still counts with what it wrote. Heads and MLPs count with what interventions left of them.
+// What each part of a model adds to a logit by what it writes into the residual stream: direct logit
+// attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Every norm between a
+// part and the logit is held at the statistics that it had, which makes it a linear map, so that the parts
+// add up to the logit. A masked language head's activation is taken by its tangent, and what that leaves is a
+// part of its own. Where interventions changed the stream, or an attention's output behind W_O, the
+// difference that they made is a part as well: below it, a part still counts with what it wrote. Heads and
+// MLPs count with what interventions left of them.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +25,18 @@ enum class LogitPart : std::uint8_t {
     position_embedding,
     segment_embedding,
     embedding_norm,    // its bias, as of all norms here
-    embedding_change,  // by interventions on the stream before the first attention
+    embedding_change,  // what interventions add to the stream before the first attention
     head,
-    attention_bias,           // of W_O
-    attention_output_change,  // by interventions on what the heads and W_O gave
+    attention_bias,           // the bias of W_O
+    attention_output_change,  // what interventions add to what the heads and W_O gave
     attention_norm,           // after an attention
-    attention_change,         // by interventions on the stream after it
+    attention_change,         // what interventions add to the stream after it
     mlp,                      // with its bias
     mlp_norm,                 // after an MLP
-    mlp_change,               // by interventions on the stream after it
+    mlp_change,               // what interventions add to the stream after it
     final_norm,
-    transform,  // the biases of a masked language head's dense layer and norm
-    bend,       // what its activation is beside its tangent
+    transform,             // the biases of a masked language head's dense layer and norm
+    activation_remainder,  // what its activation is beside its tangent
     head_bias,
 };
 
@@ -46,13 +47,14 @@ constexpr bool is_change(LogitPart part) {
 
 struct LogitShare {
     LogitPart part = LogitPart::token_embedding;
-    Index number = 0;  // of the attention, or of the first one of the block
+    Index number = 0;  // counts attentions; for an MLP, the first one of its block
     Index head = 0;
     double value = 0;
     std::size_t direction = 0;
 };
 
-// Of the logit of a token in one row, in slices. Matrices multiply in f32, everything is added up in double.
+// Attributes the logit of a token in one row, in slices. Matrices multiply in f32, everything is added up in
+// double.
 class DirectAttribution {
   public:
     // Fails if the vocabulary has no such token, or the text no such row.
@@ -63,18 +65,18 @@ class DirectAttribution {
     const Trace& trace() const { return *trace_; }
     Index row() const { return row_; }
     std::int32_t token() const { return token_; }
-    double logit() const { return logit_; }  // of the run
+    double logit() const { return logit_; }  // what the run gives
 
     // Once done. In the order of the arithmetic.
     const std::vector<LogitShare>& shares() const { return shares_; }
     double sum() const;
     double capped() const;  // the sum, under the cap of the logits where the model has one
-    // What the heads take from each token of their keys: their weight on it times its value. Together, the heads' shares,
-    // unless their outputs were changed.
+    // What the heads take from each token of their keys: their weight on it times its value. Together, the
+    // heads' shares, unless their outputs were changed.
     const TokenShares& tokens() const { return tokens_; }
 
-    // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its attention
-    // writes. Empty for the parts of the head of the model.
+    // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its
+    // attention writes. Empty for the parts of the head of the model.
     std::span<const double> direction(const LogitShare& share) const { return directions_[share.direction]; }
     // What one more of each number that the heads of an attention give adds to the logit, [heads · d_v].
     std::span<const double> slopes(Index attention) const {
@@ -90,8 +92,9 @@ class DirectAttribution {
     void leave_attention(const StreamPlace& place);
     void leave_mlp(const StreamPlace& place);
     void leave_embedding();
-    Tensor embedded_row() const;  // as the arithmetic gives it
-    // Keeps the direction in which what a half gives reaches the logit; the way down goes on from the stream before it.
+    Tensor embedded_row() const;  // computed, before any intervention
+    // Keeps the direction in which what a half gives reaches the logit; the way down goes on from the stream
+    // before it.
     struct HalfRows {
         const Tensor& before;  // the stream
         const Tensor& output;
@@ -100,8 +103,8 @@ class DirectAttribution {
     struct HalfParts {
         LogitPart change, norm;
     };
-    void leave_half(const StreamPlace& place, const AfterHalf& norms, const HalfRows& rows,
-                    const HalfParts& parts);
+    void leave_sublayer(const StreamPlace& place, const SublayerNorms& norms, const HalfRows& rows,
+                        const HalfParts& parts);
     // Whether interventions touch the row there: of a site, or of the stream.
     bool is_changed(Index number, Site site) const;
     bool is_changed(const StreamPlace& place) const;
@@ -115,12 +118,12 @@ class DirectAttribution {
     Index row_;
     std::int32_t token_;
     double logit_ = 0;
-    std::vector<StreamPlace> places_;  // those that are still to be left
+    std::vector<StreamPlace> places_;  // still to be visited
     std::vector<double> down_;         // the direction of the stream where the way down has got to
-    std::vector<std::vector<double>> directions_;  // of what parts write
-    std::vector<std::vector<double>> slopes_;      // of the attentions in the order of their numbers
+    std::vector<std::vector<double>> directions_;  // for what parts write
+    std::vector<std::vector<double>> slopes_;      // one for each attention, by number
     std::vector<LogitShare> shares_;
-    std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // by their part and number
+    std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // keys: part and number
     TokenShares tokens_;
 };
 

@@ -65,7 +65,8 @@ std::vector<EdgeTerms> EdgeEstimates::row(Index query) const {
         EdgeTerms& each = terms[key];
         if (!each.seen) continue;
         double left = all - each.weight, rest = together - each.weight * each.worth;
-        // Beside a key that has nearly all of the weight, the others' may be lost in that difference, or be 0 in f32.
+        // Beside a key that has nearly all of the weight, the others' may be lost in that difference, or be 0
+        // in f32.
         if (each.weight > 0.5) {
             double most = -std::numeric_limits<double>::infinity();
             for (std::size_t other = 0; other < terms.size(); ++other)

@@ -4,30 +4,30 @@
 
 namespace attn {
 
-Effects::Effects(std::shared_ptr<const Trace> trace, const LogitLoss& target, std::vector<Variant> variants,
-                 double slice_operations)
+AblationEffects::AblationEffects(std::shared_ptr<const Trace> trace, const LogitLoss& target,
+                                 std::vector<Variant> variants, double slice_operations)
     : trace_(std::move(trace)),
       target_(target),
       variants_(std::move(variants)),
       slice_operations_(slice_operations),
       value_(loss_in(*trace_, target)) {}
 
-Result<Effects> Effects::start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
-                               std::vector<Variant> variants, double slice_operations) {
+Result<AblationEffects> AblationEffects::start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
+                                               std::vector<Variant> variants, double slice_operations) {
     if (Status fits = check_loss(*trace, target); !fits) return fits.error();
     const std::vector<Intervention>& own = trace->interventions();
     for (Variant& variant : variants) {
         variant.insert(variant.begin(), own.begin(), own.end());
         if (Status fits = check_interventions(variant, *trace); !fits) return fits.error();
     }
-    return Effects(std::move(trace), target, std::move(variants), slice_operations);
+    return AblationEffects(std::move(trace), target, std::move(variants), slice_operations);
 }
 
-bool Effects::step() {
+bool AblationEffects::step() {
     if (effects_.size() == variants_.size()) return false;
     if (!running_) {
         // It was checked that it starts.
-        auto begun = Forward::start_with(variants_[effects_.size()], trace_, slice_operations_);
+        auto begun = ForwardPass::start_with(variants_[effects_.size()], trace_, slice_operations_);
         if (begun)
             running_ = *std::move(begun);
         else
@@ -41,15 +41,15 @@ bool Effects::step() {
     return effects_.size() < variants_.size();
 }
 
-float Effects::progress() const {
+float AblationEffects::progress() const {
     if (variants_.empty()) return 1;
     const float running = running_ ? running_->progress() : 0;
     return (static_cast<float>(effects_.size()) + running) / static_cast<float>(variants_.size());
 }
 
-std::vector<Effects::Variant> without_heads(const Trace& trace, Operation operation,
-                                            const std::vector<std::shared_ptr<const Trace>>& from) {
-    std::vector<Effects::Variant> variants;
+std::vector<AblationEffects::Variant> without_heads(const Trace& trace, Operation operation,
+                                                    const std::vector<std::shared_ptr<const Trace>>& from) {
+    std::vector<AblationEffects::Variant> variants;
     for (Index attention = 0; attention < trace.attentions(); ++attention)
         for (Index head = 0; head < trace.attention(attention).record().heads(); ++head) {
             Intervention each{.attention = attention,
@@ -69,21 +69,21 @@ std::vector<Index> seen_keys(const Trace& trace, const HeadIndex& head, Index qu
     return keys;
 }
 
-Effects::Variant without_edge(const HeadIndex& head, Index query, Index key) {
+AblationEffects::Variant without_edge(const HeadIndex& head, Index query, Index key) {
     return {{.attention = head.layer,
              .site = Site::mask,
              .edit = {.head = head.head, .rows = {query}, .columns = {key}}}};
 }
 
-std::vector<Effects::Variant> without_edges(const Trace& trace, const HeadIndex& head, Index query) {
-    std::vector<Effects::Variant> variants;
+std::vector<AblationEffects::Variant> without_edges(const Trace& trace, const HeadIndex& head, Index query) {
+    std::vector<AblationEffects::Variant> variants;
     for (const Index key : seen_keys(trace, head, query)) variants.push_back(without_edge(head, query, key));
     return variants;
 }
 
-std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site site,
-                                           const std::shared_ptr<const Trace>& from) {
-    std::vector<Effects::Variant> variants;
+std::vector<AblationEffects::Variant> with_patches(Range attentions, Range tokens, Site site,
+                                                   const std::shared_ptr<const Trace>& from) {
+    std::vector<AblationEffects::Variant> variants;
     for (Index attention = attentions.begin; attention < attentions.end; ++attention)
         for (Index token = tokens.begin; token < tokens.end; ++token)
             variants.push_back({{.attention = attention,
@@ -93,15 +93,15 @@ std::vector<Effects::Variant> with_patches(Range attentions, Range tokens, Site 
     return variants;
 }
 
-std::vector<Effects::Variant> without_tokens(const Trace& trace, Index row) {
-    std::vector<Effects::Variant> variants;
+std::vector<AblationEffects::Variant> without_tokens(const Trace& trace, Index row) {
+    std::vector<AblationEffects::Variant> variants;
     for (const bool encoded : {false, true}) {
         if (encoded && !trace.encoder()) continue;
         const Index tokens = encoded                  ? trace.encoder()->tokens()
                              : trace.network().causal ? row + 1
                                                       : trace.tokens();
         for (Index token = 0; token < tokens; ++token) {
-            Effects::Variant& variant = variants.emplace_back();
+            AblationEffects::Variant& variant = variants.emplace_back();
             for (Index attention = 0; attention < trace.attentions(); ++attention) {
                 const AttentionKind kind = trace.attention(attention).place.kind;
                 if ((kind == AttentionKind::cross || kind == AttentionKind::encoder) == encoded)
@@ -222,11 +222,11 @@ void LastEdgeEffects::run_layer() {
     if (first) {
         rows_ = TokenRows(trace_->model(), trace_->kernels(), last, count);
         for (Index variant = 0; variant < count; ++variant)
-            std::copy_n(layer(first_layer_).residual_in.matrix().row(last), rows_.residual().cols,
+            std::copy_n(layer(first_layer_).resid_pre.matrix().row(last), rows_.residual().cols,
                         rows_.residual().row(variant));
     }
     const LayerTrace& run = layer(next_layer_);
-    // Those of the tokens before, with room for each variant's own.
+    // Keys or values of the tokens before, with room for each variant's own.
     const auto with_room = [&](const Tensor& all) {
         Tensor roomy({all.dim(0), last + count, all.dim(2)});
         copy_heads(rows(all.heads(), {0, last}), roomy.heads());

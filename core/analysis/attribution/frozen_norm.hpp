@@ -1,5 +1,5 @@
-// A norm whose statistics are held at those of one row: then it is a linear map and a bias (Elhage et al. 2021, "A
-// Mathematical Framework for Transformer Circuits", on LayerNorm).
+// A norm whose statistics are held at those of one row: then it is a linear map and a bias (Elhage et al.
+// 2021, "A Mathematical Framework for Transformer Circuits", on LayerNorm).
 #pragma once
 
 #include <span>
@@ -14,10 +14,11 @@ class FrozenNorm {
     FrozenNorm(const Norm& norm, std::span<const double> x);
     FrozenNorm(const Norm& norm, std::span<const float> x);
 
-    // gain (y − mean of y) / deviation + bias; of RMSNorm without the mean. Of the row itself it is what the norm gives.
+    // gain (y − mean of y) / deviation + bias; RMSNorm has no mean. For the row itself this is what the norm
+    // gives.
     std::vector<double> of(std::span<const double> y) const;
-    // The direction that has the same product with what comes in as `direction` with what comes out, but for the bias:
-    // direction · of(y) = back(direction) · y + direction · bias.
+    // The direction that has the same product with what comes in as `direction` with what comes out, but for
+    // the bias: direction · of(y) = back(direction) · y + direction · bias.
     std::vector<double> back(std::span<const double> direction) const;
     double bias(std::span<const double> direction) const;  // direction · bias
     double deviation() const { return deviation_; }

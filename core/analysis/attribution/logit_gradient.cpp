@@ -46,7 +46,7 @@ LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss
     : trace_(std::move(trace)), loss_(loss), slice_operations_(slice_operations) {
     layers_.resize(static_cast<std::size_t>(trace_->attentions()));
     d_residual_ = Tensor(trace_->final_residual().shape());
-    turn_back(*trace_);
+    fill_rotary_back(*trace_);
     slices_.push_back({&LogitGradient::leave_head, {}, 0, {}});
     const Index own = std::ssize(trace_->layers()), all = trace_->attentions();
     const bool reads_encoder = trace_->encoder() != nullptr;
@@ -65,7 +65,7 @@ LogitGradient::LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss
     }
 }
 
-void LogitGradient::turn_back(const Trace& stack) {
+void LogitGradient::fill_rotary_back(const Trace& stack) {
     const Range all{0, stack.tokens()};
     rotary_back_ = RotaryTables(stack.network(), all);
     rotary_back_.fill(stack.network(), all, all.end);
@@ -85,7 +85,8 @@ void LogitGradient::plan_mlp(Index number) {
     const ModelConfig& config = trace_->model()->config();
     const auto d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
     const LayerAttention of = trace_->attention(number);
-    // The hidden layer is computed again, once or with its gate, before the way back through all its matrices.
+    // The hidden layer is computed again, once or with its gate, before the way back through all its
+    // matrices.
     const Block& block = of.queries.network().blocks[static_cast<std::size_t>(of.place.layer)];
     const double products = block.experts    ? 6 * static_cast<double>(block.experts->per_token)
                             : block.mlp.gate ? 5
@@ -158,7 +159,7 @@ const Tensor* LogitGradient::attention_output(Index layer) const {
     return at.complete ? &at.attention_output : nullptr;
 }
 
-// Of all logits, those of the tokens alone are in L.
+// L has the logits of one or two tokens, so their rows of the head are enough.
 void LogitGradient::add_row_of_head(std::int32_t token, float slope, std::span<float> d_input) const {
     const Network& network = trace_->model()->network();
     const WeightView& weight = network.head.weight;
@@ -206,7 +207,7 @@ void LogitGradient::enter_encoder(const Slice&) {
     const Trace& encoder = *trace_->encoder();
     d_residual_ = std::move(d_encoded_);
     pre_norm_gradient(encoder.network().final_norm, encoder.final_residual().matrix(), d_residual_.matrix());
-    turn_back(encoder);
+    fill_rotary_back(encoder);
 }
 
 void LogitGradient::leave_mlp(const Slice& slice) {
@@ -215,8 +216,8 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
     // What the block leaves is what the next one in its stack reads.
     if (slice.place.layer + 1 < std::ssize(stack(slice).layers()))
-        change_back(slice.number + 1, Site::residual_in, heads_of(d_x, 1), slice.part.begin);
-    change_back(slice, Site::residual_out, d_x);
+        change_back(slice.number + 1, Site::resid_pre, heads_of(d_x, 1), slice.part.begin);
+    change_back(slice, Site::resid_post, d_x);
     Tensor d_output =
         add_residual_gradient(after_mlp(at), kept.mlp_output, kept.mlp_between, slice.part, d_x);
     change_back(slice, Site::mlp_output, d_output.matrix());
@@ -228,7 +229,7 @@ void LogitGradient::leave_mlp(const Slice& slice) {
     else
         mlp_gradient(trace_->kernels(), at.mlp, activation, rows(kept.mlp_input.matrix(), slice.part),
                      d_output.matrix(), d_input.matrix());
-    const Tensor& read = at.parallel ? kept.residual_in : kept.residual_middle;
+    const Tensor& read = at.parallel ? kept.resid_pre : kept.resid_mid;
     pre_norm_gradient(at.mlp_norm, rows(read.matrix(), slice.part), d_input.matrix());
     if (!at.parallel) return add(d_input.matrix(), d_x);
     if (slice.part.begin == 0) d_parallel_ = Tensor(d_residual_.shape());

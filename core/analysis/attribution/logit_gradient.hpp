@@ -1,9 +1,11 @@
-// What the logit of a token at a place of a text, or how far it is above another's, would gain from each head's output: the
-// gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything between that head and the logit,
-// from what a Trace holds. Layers are attentions by their number (Network::attentions).
+// What the logit of a token at a place of a text, or how far it is above another's, would gain from each
+// head's output: the gradient by backpropagation (Rumelhart, Hinton & Williams 1986), through everything
+// between that head and the logit, from what a Trace holds. Layers are attentions by their number
+// (Network::attentions).
 //
-// Of a changed run the gradient is that of the run as it was changed, by the numbers as they were left. What a number is
-// set to, patched to, or a mean of vectors, is a constant; the mean of a row of scores or weights depends on the row.
+// Of a changed run the gradient is that of the run as it was changed, by the numbers as they were left. What
+// a number is set to, patched to, or a mean of vectors, is a constant; the mean of a row of scores or weights
+// depends on the row.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ class LogitGradient {
     bool step(Index layer);
     const Trace& trace() const { return *trace_; }
     const LogitLoss& loss() const { return loss_; }
-    double value() const { return value_; }  // of L
+    double value() const { return value_; }  // L itself
 
     // Null until step() came by.
     const Tensor* heads(Index layer) const;  // ∂L/∂ heads' output, [heads, queries, head_dim]
@@ -53,8 +55,8 @@ class LogitGradient {
     struct Slice {
         void (LogitGradient::*work)(const Slice&);
         AttentionPlace place;  // or of the MLP behind it
-        Index number = 0;      // of the attention
-        Range part;            // of the tokens, or of the heads of K and V
+        Index number = 0;      // the attention's
+        Range part;            // a range of tokens, or of heads of K and V
     };
     LogitGradient(std::shared_ptr<const Trace> trace, const LogitLoss& loss, double slice_operations);
     // Cuts work on so many tokens, at so many operations each.
@@ -69,17 +71,18 @@ class LogitGradient {
     void leave_mlp(const Slice&);
     void leave_heads(const Slice&);
     void attend(const Slice&);
-    void attend_changed(const Slice&);  // of the rows whose scores or weights were changed
+    void attend_changed(const Slice&);  // only rows whose scores or weights were changed
     void leave_projections(const Slice&);
-    void leave_encoded(const Slice&);  // from the keys and values of cross-attention
+    void leave_encoded(const Slice&);  // what keys and values of cross-attention read
 
     const Trace& stack(const Slice& slice) const {
         return slice.place.kind == AttentionKind::encoder ? *trace_->encoder() : *trace_;
     }
     const Block& block(const Slice& slice) const;
     const LayerTrace& layer(const Slice& slice) const;
-    void turn_back(const Trace& stack);  // sets rotary_back_
-    // Takes the gradient of a site back through what the run's interventions did there, of rows from that one on.
+    void fill_rotary_back(const Trace& stack);  // sets rotary_back_
+    // Takes the gradient of a site back through what the run's interventions did there, of rows from that one
+    // on.
     void change_back(Index number, Site site, HeadsView<float> gradient, Index first_row) const;
     void change_back(const Slice& slice, Site site, MatrixView<float> gradient) const;
     void change_keys_back(const Slice& slice);
@@ -101,13 +104,13 @@ class LogitGradient {
     std::size_t next_ = 0;
     std::vector<Layer> layers_;
     Tensor d_residual_;  // [n, d_model]: ∂L/∂ the residual stream where the work has got to
-    Tensor
-        d_encoded_;  // [n, d_model]: ∂L/∂ what cross-attention reads of the encoder, of what was met so far
-    // Of the layer at work, as its Record has them. The backward pass writes neither of the last three.
+    // [n, d_model]: ∂L/∂ what cross-attention reads of the encoder, as far as the work has got.
+    Tensor d_encoded_;
+    // The layer at work, with the shapes of its Record. The backward pass writes neither of the last three.
     Tensor d_q_, d_k_, d_v_, output_, row_max_, row_log_sum_;
     std::optional<Record> unchanged_;  // computes the output once more where interventions changed it
-    Tensor
-        d_parallel_;  // [n, d_model]: what the MLP of a parallel block gives to the residual that both halves read
+    // [n, d_model]: what the MLP of a parallel block gives to the residual that both sublayers read.
+    Tensor d_parallel_;
     RotaryTables rotary_back_;  // with the sines negated
 };
 

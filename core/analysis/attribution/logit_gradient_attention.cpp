@@ -42,10 +42,10 @@ void LogitGradient::leave_heads(const Slice& slice) {
     }
     const MatrixView<float> d_x = rows(d_residual_.matrix(), slice.part);
     if (of.place.kind != AttentionKind::cross && block(slice).cross)
-        change_back(slice.number + std::ssize(stack(slice).layers()), Site::residual_in, heads_of(d_x, 1),
+        change_back(slice.number + std::ssize(stack(slice).layers()), Site::resid_pre, heads_of(d_x, 1),
                     slice.part.begin);
     else
-        change_back(slice, Site::residual_middle, d_x);
+        change_back(slice, Site::resid_mid, d_x);
     Tensor d_output = add_residual_gradient(after_attention(of.half), of.run.attention_output,
                                             of.run.attention_between, slice.part, d_x);
     change_back(slice, Site::attention_output, d_output.matrix());
@@ -79,7 +79,8 @@ void LogitGradient::attend(const Slice& slice) {
     const Tensor& given = at.heads_before.size() > 0 ? at.heads_before : at.heads;
     Tensor unchanged = record.spec().edits ? given : Tensor();
     const Tensor& d_heads = record.spec().edits ? unchanged : given;
-    // Rows whose scores or weights were changed have no weights here, and no gradient: attend_changed adds theirs.
+    // Rows whose scores or weights were changed have no weights here, and no gradient: attend_changed adds
+    // theirs.
     for (Index head = heads.begin; record.spec().edits && head < heads.end; ++head)
         for (Index query = 0; query < record.queries(); ++query) {
             if (!has_changed_cells(record, head, query)) continue;
@@ -120,7 +121,7 @@ void LogitGradient::attend_changed(const Slice& slice) {
             RowLoss loss;
             const float* slopes = d_heads.head(head).row(query);
             for (Index b = 0; b < d_heads.cols; ++b) loss.along.push_back(static_cast<double>(slopes[b]));
-            const auto pass = row_pass<double>(record, head, query, loss);
+            const auto pass = row_gradient<double>(record, head, query, loss);
             for (Index a = 0; a < q.cols; ++a)
                 d_q(query, a) = static_cast<float>(pass.d_q[static_cast<std::size_t>(a)]);
             for (Index key = 0; key < record->keys(); ++key) {
@@ -169,13 +170,12 @@ void LogitGradient::leave_projections(const Slice& slice) {
         copy_heads(rows(d_q_.heads(), slice.part), d_qkv.q);
         copy_heads(rows(d_k_.heads(), slice.part), d_qkv.k);
         copy_heads(rows(d_v_.heads(), slice.part), d_qkv.v);
-        turn(kernels, d_qkv, rotary_back_.of(of.half, slice.part));
+        apply_rope(kernels, d_qkv, rotary_back_.of(of.half, slice.part));
         normalise_qk_back(slice, side_by_side.matrix());
     }
     add_back(std::span(of.half.qkv).first(cross ? 1 : of.half.qkv.size()), side_by_side.matrix(),
              d_input.matrix());
-    pre_norm_gradient(of.half.attention_norm, rows(of.run.residual_in.matrix(), slice.part),
-                      d_input.matrix());
+    pre_norm_gradient(of.half.attention_norm, rows(of.run.resid_pre.matrix(), slice.part), d_input.matrix());
     add(d_input.matrix(), rows(d_residual_.matrix(), slice.part));
     if (block(slice).parallel)
         add(rows(d_parallel_.matrix(), slice.part), rows(d_residual_.matrix(), slice.part));

@@ -25,13 +25,13 @@ const Tensor& stream_after(const Trace& trace, const StreamPlace& place) {
     const std::vector<LayerTrace>& layers = trace.layers();
     const auto at = static_cast<std::size_t>(place.layer);
     switch (place.after) {
-        case StreamPlace::After::embedding: return layers.front().residual_in;
+        case StreamPlace::After::embedding: return layers.front().resid_pre;
         case StreamPlace::After::attention:
-            return layers[at].cross ? layers[at].cross->residual_in : layers[at].residual_middle;
-        case StreamPlace::After::cross: return layers[at].residual_middle;
+            return layers[at].cross ? layers[at].cross->resid_pre : layers[at].resid_mid;
+        case StreamPlace::After::cross: return layers[at].resid_mid;
         case StreamPlace::After::mlp: break;
     }
-    return at + 1 < layers.size() ? layers[at + 1].residual_in : trace.final_residual();
+    return at + 1 < layers.size() ? layers[at + 1].resid_pre : trace.final_residual();
 }
 
 Index attention_of(const Network& network, const StreamPlace& place) {
@@ -49,7 +49,7 @@ LogitLens::LogitLens(std::shared_ptr<const Trace> trace, Index row, double slice
         std::ranges::copy(row_of(stream_after(*trace_, places_[static_cast<std::size_t>(i)]), row_),
                           states.matrix().row(i));
     read_ = Tensor(states.shape());
-    enter_half(kernels, network.final_norm, states.matrix(), read_.matrix());
+    pre_norm(kernels, network.final_norm, states.matrix(), read_.matrix());
     if (has_head_input(network)) read_ = head_input(kernels, network, read_.matrix());
     const WeightView& head = network.head.weight;
     logits_ = Tensor({count, head.out});

@@ -1,5 +1,5 @@
-// What a model would say if it stopped after any half of any block: its last norm and its head read the residual stream
-// there as they read it at the end (nostalgebraist 2020, "interpreting GPT: the logit lens").
+// What a model would say if it stopped after any half of any block: its last norm and its head read the
+// residual stream there as they read it at the end (nostalgebraist 2020, "interpreting GPT: the logit lens").
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace attn {
 
-// Where the residual stream is read. Of an encoder–decoder it is the decoder's.
+// Where the residual stream is read; in an encoder–decoder, the decoder's stream.
 struct StreamPlace {
     enum class After : std::uint8_t { embedding, attention, cross, mlp };
     After after = After::embedding;
-    Index layer = 0;  // of an embedding 0
+    Index layer = 0;  // 0 for an embedding
     bool operator==(const StreamPlace&) const = default;
 };
 std::vector<StreamPlace> stream_places(const Trace& trace);                // in the order of the arithmetic
@@ -60,7 +60,8 @@ class LogitLens {
     std::vector<State> states_;
 };
 
-// The same in double. What the head reads of a row of the stream, [width], and the logit that it makes of that.
+// The same in double. What the head reads of a row of the stream, [width], and the logit that it makes of
+// that.
 std::vector<double> head_reads(const Model& model, std::span<const float> state);
 double logit_of(const Network& network, std::span<const double> read, std::int32_t token);
 

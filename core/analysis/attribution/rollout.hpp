@@ -1,6 +1,6 @@
-// How much of each token arrives at one row if every half of every layer is taken to hand on half of what it has and half
-// of what its attention mixes, the mean over heads: attention rollout (Abnar & Zuidema 2020, arXiv 2005.00928). In an
-// encoder–decoder, cross-attention leads on into the encoder.
+// How much of each token arrives at one row if every half of every layer is taken to hand on half of what it
+// has and half of what its attention mixes, the mean over heads: attention rollout (Abnar & Zuidema 2020,
+// arXiv 2005.00928). In an encoder–decoder, cross-attention leads on into the encoder.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class Rollout {
   private:
     std::shared_ptr<const Trace> trace_;
     std::vector<Index> next_;  // the attentions that are still to be passed, the first one last
-    Index query_ = 0;          // of the one at work
+    Index query_ = 0;          // the attention at work and its query
     std::vector<double> mixed_, before_first_;
     TokenShares shares_;
 };

@@ -43,7 +43,7 @@ void change_row_back(const Record& record, CellEdit::Of of, Index head, Index qu
     if (record.spec().edits)
         change_cells_back(*record.spec().edits, of, head, query, std::span<Real>(row), seen);
 }
-// Of one number of the output.
+// The loss's derivative by one number of the output.
 template <typename Real>
 Real left_of(const RowLoss& loss, Real output, Index head, Index query, Index column) {
     for (const Edit& each : loss.edits)
@@ -55,7 +55,8 @@ Real left_of(const RowLoss& loss, Real output, Index head, Index query, Index co
 }  // namespace
 
 template <typename Real>
-RowPassing<Real>::RowPassing(std::shared_ptr<const Record> record, Index head, Index query, RowLoss loss)
+RowGradientJob<Real>::RowGradientJob(std::shared_ptr<const Record> record, Index head, Index query,
+                                     RowLoss loss)
     : record_(std::move(record)),
       head_(head),
       query_(query),
@@ -72,7 +73,7 @@ RowPassing<Real>::RowPassing(std::shared_ptr<const Record> record, Index head, I
 }
 
 template <typename Real>
-Range RowPassing<Real>::next_keys(Phase then) {
+Range RowGradientJob<Real>::next_keys(Phase then) {
     const Index width = std::max<Index>(1, std::max(record_->d_k(), record_->d_v()));
     const Range keys{next_,
                      std::min(record_->keys(), next_ + std::max<Index>(1, row_products_a_slice / width))};
@@ -85,7 +86,7 @@ Range RowPassing<Real>::next_keys(Phase then) {
 }
 
 template <typename Real>
-bool RowPassing<Real>::step() {
+bool RowGradientJob<Real>::step() {
     switch (phase_) {
         case Phase::scores: score(next_keys(Phase::weights)); break;
         case Phase::weights: weigh(); break;
@@ -100,7 +101,7 @@ bool RowPassing<Real>::step() {
 }
 
 template <typename Real>
-void RowPassing<Real>::score(Range keys) {
+void RowGradientJob<Real>::score(Range keys) {
     const AttentionSpec& spec = record_->spec();
     const auto begin = static_cast<std::size_t>(keys.begin), count = static_cast<std::size_t>(keys.size());
     spec.mask.row(head_, query_, keys.begin, std::span(pass_.allowed).subspan(begin, count));
@@ -119,7 +120,7 @@ void RowPassing<Real>::score(Range keys) {
 }
 
 template <typename Real>
-void RowPassing<Real>::weigh() {
+void RowGradientJob<Real>::weigh() {
     pass_.score = pass_.masked;
     change_row(*record_, CellEdit::Of::score, head_, query_, pass_.masked, pass_.allowed);
     for (std::size_t j = 0; j < pass_.masked.size(); ++j)
@@ -131,7 +132,7 @@ void RowPassing<Real>::weigh() {
 
 // A key of weight 0 gives and takes nothing, whatever its value is.
 template <typename Real>
-void RowPassing<Real>::add_output(Range keys) {
+void RowGradientJob<Real>::add_output(Range keys) {
     for (Index key = keys.begin; key < keys.end; ++key) {
         const Real weight = pass_.weight[static_cast<std::size_t>(key)];
         if (weight == 0) continue;
@@ -141,7 +142,7 @@ void RowPassing<Real>::add_output(Range keys) {
 }
 
 template <typename Real>
-void RowPassing<Real>::finish_output() {
+void RowGradientJob<Real>::finish_output() {
     for (std::size_t b = 0; b < pass_.output.size(); ++b) {
         const auto column = static_cast<Index>(b);
         pass_.output[b] = left_of(loss_, pass_.output[b], head_, query_, column);
@@ -163,7 +164,7 @@ void RowPassing<Real>::finish_output() {
 }
 
 template <typename Real>
-void RowPassing<Real>::add_weight_slopes(Range keys) {
+void RowGradientJob<Real>::add_weight_slopes(Range keys) {
     for (Index key = keys.begin; key < keys.end; ++key) {
         const auto j = static_cast<std::size_t>(key);
         if (!pass_.allowed[j]) continue;
@@ -173,7 +174,7 @@ void RowPassing<Real>::add_weight_slopes(Range keys) {
 }
 
 template <typename Real>
-void RowPassing<Real>::leave_softmax() {
+void RowGradientJob<Real>::leave_softmax() {
     pass_.d_softmax = pass_.d_weight;
     change_row_back(*record_, CellEdit::Of::weight, head_, query_, pass_.d_softmax, pass_.allowed);
     for (std::size_t j = 0; j < pass_.softmax.size(); ++j)
@@ -186,7 +187,7 @@ void RowPassing<Real>::leave_softmax() {
 }
 
 template <typename Real>
-void RowPassing<Real>::add_score_slopes(Range keys) {
+void RowGradientJob<Real>::add_score_slopes(Range keys) {
     const auto scale = static_cast<Real>(record_->scale()), cap = static_cast<Real>(record_->spec().softcap);
     for (Index key = keys.begin; key < keys.end; ++key) {
         const auto j = static_cast<std::size_t>(key);
@@ -198,21 +199,23 @@ void RowPassing<Real>::add_score_slopes(Range keys) {
     }
 }
 
-template class RowPassing<float>;
-template class RowPassing<double>;
+template class RowGradientJob<float>;
+template class RowGradientJob<double>;
 
 template <typename Real>
-RowPass<Real> row_pass(std::shared_ptr<const Record> record, Index head, Index query, const RowLoss& loss) {
-    RowPassing<Real> passing(std::move(record), head, query, loss);
+RowGradient<Real> row_gradient(std::shared_ptr<const Record> record, Index head, Index query,
+                               const RowLoss& loss) {
+    RowGradientJob<Real> passing(std::move(record), head, query, loss);
     while (passing.step()) continue;
     return passing.pass();
 }
 
-template RowPass<float> row_pass<float>(std::shared_ptr<const Record>, Index, Index, const RowLoss&);
-template RowPass<double> row_pass<double>(std::shared_ptr<const Record>, Index, Index, const RowLoss&);
+template RowGradient<float> row_gradient<float>(std::shared_ptr<const Record>, Index, Index, const RowLoss&);
+template RowGradient<double> row_gradient<double>(std::shared_ptr<const Record>, Index, Index,
+                                                  const RowLoss&);
 
 double moved_loss(const Record& record, Index head, Index query, const RowLoss& loss,
-                  const RowPass<double>& pass, std::span<const Moved> moved) {
+                  const RowGradient<double>& pass, std::span<const Moved> moved) {
     const AttentionSpec& spec = record.spec();
     const ConstMatrix k = record.k().heads().head(record.kv_head(head)),
                       v = record.v().heads().head(record.kv_head(head));
@@ -280,7 +283,7 @@ double moved_loss(const Record& record, Index head, Index query, const RowLoss& 
 }
 
 double central_difference(const Record& record, Index head, Index query, const RowLoss& loss,
-                          const RowPass<double>& pass,
+                          const RowGradient<double>& pass,
                           const std::function<std::vector<Moved>(double)>& moved_by, double h) {
     const auto at = [&](double step) { return moved_loss(record, head, query, loss, pass, moved_by(step)); };
     return (at(h) - at(-h)) / (2 * h);

@@ -8,13 +8,13 @@
 namespace attn {
 
 struct TokenShares {
-    std::vector<double> own;      // of the run's text, [n]
-    std::vector<double> encoded;  // of the text that its encoder read, or none
+    std::vector<double> own;      // the run's text, [n]
+    std::vector<double> encoded;  // the text that its encoder read, or none
 
     explicit TokenShares(const Trace& trace)
         : own(static_cast<std::size_t>(trace.tokens())),
           encoded(static_cast<std::size_t>(trace.encoder() ? trace.encoder()->tokens() : 0)) {}
-    // Of the tokens that such an attention has as keys.
+    // The shares of the tokens that such an attention has as keys.
     std::vector<double>& keys_of(AttentionKind kind) {
         return kind == AttentionKind::cross || kind == AttentionKind::encoder ? encoded : own;
     }

@@ -91,11 +91,11 @@ Index CircuitEnds::width() const { return model_->network().head.weight.in; }
 
 const Norm* CircuitEnds::input_norm(Index attention) const {
     const Network& network = model_->network();
-    const AttentionHalf& half = network.attention(attention);
+    const AttentionSublayer& half = network.attention(attention);
     if (half.attention_norm) return &*half.attention_norm;
     if (attention == 0) return nullptr;
     const Block& before = network.blocks[static_cast<std::size_t>(attention - 1)];
-    return before.mlp_sum_norm ? &*before.mlp_sum_norm : nullptr;
+    return before.mlp_post_residual_norm ? &*before.mlp_post_residual_norm : nullptr;
 }
 
 Tensor CircuitEnds::stream(Range tokens) const {
@@ -124,11 +124,11 @@ Tensor CircuitEnds::to_head(Index attention, ConstMatrix given) const {
     const auto pass = [&](const std::optional<Norm>& norm) {
         if (norm) pass_gain(*norm, rows.matrix());
     };
-    pass(network.attention(attention).attention_added_norm);
+    pass(network.attention(attention).attention_post_sublayer_norm);
     for (Index layer = attention; layer < std::ssize(network.blocks); ++layer) {
         const Block& block = network.blocks[static_cast<std::size_t>(layer)];
-        pass(block.attention_sum_norm);
-        pass(block.mlp_sum_norm);
+        pass(block.attention_post_residual_norm);
+        pass(block.mlp_post_residual_norm);
     }
     pass(network.final_norm);
     scale_rows(rows, network.head_scale);

@@ -15,10 +15,10 @@ constexpr double circuit_products_a_step = 4e6;  // about a millisecond
 
 class CircuitMap final : public Map {
   public:
-    CircuitMap(std::shared_ptr<const CircuitFactors> factors, CircuitTurn turn)
+    CircuitMap(std::shared_ptr<const CircuitFactors> factors, CircuitRotation rotation)
         : Map(factors->left.dim(0), factors->right.dim(0), true),
           factors_(std::move(factors)),
-          turn_(std::move(turn)) {}
+          rotation_(std::move(rotation)) {}
 
     Coverage coverage(Range, Range) const override { return Coverage::all; }
 
@@ -28,7 +28,7 @@ class CircuitMap final : public Map {
         Tensor queries({window.rows(), left.cols});
         for (Index row = 0; row < window.rows(); ++row)
             std::copy_n(left.row(window.query(row)), left.cols, queries.matrix().row(row));
-        turn_.turn(queries.matrix());
+        rotation_.apply(queries.matrix());
         for (float& each : queries.values()) each *= static_cast<float>(factors_->scale);
         kernels.dot_products(queries.matrix(), rows(right, window.keys), out);
         if (factors_->softcap == 0) return;
@@ -39,7 +39,7 @@ class CircuitMap final : public Map {
 
   private:
     std::shared_ptr<const CircuitFactors> factors_;
-    CircuitTurn turn_;
+    CircuitRotation rotation_;
 };
 
 Tensor position_inputs(const CircuitEnds& ends, Index attention, Range positions) {
@@ -62,28 +62,28 @@ Index embedded_positions(const Network& network) {
     return network.position_embedding ? network.position_embedding->out - network.first_position : 0;
 }
 
-void CircuitTurn::turn(MatrixView<float> rows) const {
+void CircuitRotation::apply(MatrixView<float> rows) const {
     if (cosine.empty()) return;
     const auto pairs = std::ssize(cosine);
     default_kernels().rope(rows, {cosine.data(), rows.rows, pairs, 0}, {sine.data(), rows.rows, pairs, 0},
                            interleaved);
 }
 
-CircuitTurn turn_of(const Network& network, Index attention, Index distance) {
+CircuitRotation rotation_of(const Network& network, Index attention, Index distance) {
     const Rotary* rotary = network.rotary_of(attention);
     if (!rotary) return {};
-    CircuitTurn turn{.cosine = {}, .sine = {}, .interleaved = rotary->interleaved};
+    CircuitRotation rotation{.cosine = {}, .sine = {}, .interleaved = rotary->interleaved};
     const double magnitude = rotary->magnitude * rotary->magnitude;
     for (const double frequency : rotary->frequencies) {
         const double angle = static_cast<double>(distance) * frequency;
-        turn.cosine.push_back(static_cast<float>(magnitude * std::cos(angle)));
-        turn.sine.push_back(static_cast<float>(magnitude * std::sin(angle)));
+        rotation.cosine.push_back(static_cast<float>(magnitude * std::cos(angle)));
+        rotation.sine.push_back(static_cast<float>(magnitude * std::sin(angle)));
     }
-    return turn;
+    return rotation;
 }
 
-MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitTurn turn) {
-    return std::make_shared<CircuitMap>(std::move(factors), std::move(turn));
+MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitRotation rotation) {
+    return std::make_shared<CircuitMap>(std::move(factors), std::move(rotation));
 }
 
 Result<CircuitJob> CircuitJob::start(std::shared_ptr<const Model> model, Circuit circuit, HeadIndex head,
@@ -108,7 +108,7 @@ CircuitJob::CircuitJob(const CircuitEnds& ends, Circuit circuit, HeadIndex head)
         written_ = ends.written(head.layer, head.head);
         return;
     }
-    const AttentionHalf& half = network.attention(head.layer);
+    const AttentionSublayer& half = network.attention(head.layer);
     made_->scale = half.scale;
     made_->softcap = half.softcap;
 }
@@ -134,7 +134,7 @@ bool CircuitJob::step() {
         kernels.dot_products(unembedding.matrix(), std::as_const(written_).matrix(), right);
     } else {
         const auto put = [&](Stage stage, Index head, MatrixView<float> to) {
-            const Tensor made = unturned_rows(kernels, model, stage, head_.layer, head, inputs.matrix());
+            const Tensor made = rows_pre_rope(kernels, model, stage, head_.layer, head, inputs.matrix());
             copy(made.heads().head(0), to);
         };
         put(Stage::q, head_.head, left);

@@ -1,9 +1,12 @@
-// The QK and the OV circuit of a head as maps over a whole vocabulary (Elhage et al. 2021, "A Mathematical Framework for
-// Transformer Circuits"): tokens × tokens of scores and of logits. Each is a product of two tall factors, [tokens, head_dim];
-// only these are kept, and cells are computed for the window that is looked at.
+// The QK and the OV circuit of a head as maps over a whole vocabulary (Elhage et al. 2021, "A Mathematical
+// Framework for Transformer Circuits"): tokens × tokens of scores and of logits. Each is a product of two
+// tall factors, [tokens, head_dim]; only these are kept, and cells are computed for the window that is looked
+// at.
 //
-//   QK         scale · q_i · k_j of two tokens alone, with their biases and norms, at a distance where positions turn them
-//   OV         v_j W_O u_t: what attending to token j adds to the logit of token t, with the biases of neither
+//   QK         scale · q_i · k_j of two tokens alone, with their biases and norms, at a distance where
+//              positions turn them
+//   OV         v_j W_O u_t: what attending to token j adds to the logit of token t, with the biases of
+//              neither
 //   positions  the QK circuit of the rows of the position embedding, in place of tokens
 //
 // What tokens are alone, and at what logits are held, is in analysis/heads/circuit_ends.hpp.
@@ -23,23 +26,23 @@ namespace attn {
 
 enum class Circuit : std::uint8_t { qk, ov, positions };
 
-// Turns each query against keys that are so many tokens before it (Su et al. 2021, arXiv 2104.09864): as many pairs of its
-// components as there are angles; both sides' magnitudes together.
-struct CircuitTurn {
+// Turns each query against keys that are so many tokens before it (Su et al. 2021, arXiv 2104.09864): as many
+// pairs of its components as there are angles; both sides' magnitudes together.
+struct CircuitRotation {
     std::vector<float> cosine, sine;  // [pairs]; empty: nothing turns
     bool interleaved = false;
-    void turn(MatrixView<float> rows) const;
+    void apply(MatrixView<float> rows) const;
 };
-// Of a distance in a text that is not longer than what the model was trained on at first.
-CircuitTurn turn_of(const Network& network, Index attention, Index distance);
+// The rotation at a distance in a text not longer than the model's original context.
+CircuitRotation rotation_of(const Network& network, Index attention, Index distance);
 
 struct CircuitFactors {
     Tensor left, right;  // [rows, rank], [cols, rank]; of queries before they are turned
     double scale = 1;
-    double softcap = 0;  // of scaled scores; 0: none
+    double softcap = 0;  // caps scaled scores; 0: none
 };
 // Signed; cell (i, j) is scale · left_i · right_j, capped, with left_i turned.
-MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitTurn turn = {});
+MapPointer circuit_map(std::shared_ptr<const CircuitFactors> factors, CircuitRotation rotation = {});
 
 // The factors of one head, in slices.
 class CircuitJob {
@@ -77,8 +80,8 @@ class CircuitJob {
 // How many positions the rows of a position embedding stand for; 0: there are none.
 Index embedded_positions(const Network& network);
 
-// Of rotary positions: the score of the mean query and the mean key of the vocabulary at each distance, 0 first, before any
-// cap: scale · q̄ R k̄. In double from the factors.
+// With rotary positions: the score of the mean query and the mean key of the vocabulary at each distance, 0
+// first, before any cap: scale · q̄ R k̄, in double from the factors.
 std::vector<double> mean_score_by_distance(const CircuitFactors& factors, const Network& network,
                                            Index attention, Index distances);
 

@@ -14,7 +14,7 @@ namespace {
 // Wᵀ of what a head reads for q, k or v, [head_dim, d_model], with the norms around it.
 Tensor read_rows(const CircuitEnds& ends, Composition kind, HeadIndex head) {
     const Model& model = *ends.model();
-    const AttentionHalf& half = model.network().attention(head.layer);
+    const AttentionSublayer& half = model.network().attention(head.layer);
     const HeadProjection projection = head_projection(model, head.layer, head.head);
     const LinearView linear = kind == Composition::q   ? projection.q.view()
                               : kind == Composition::k ? projection.k.view()
@@ -56,10 +56,10 @@ Tensor carried(const CircuitEnds& ends, const Tensor& out, Index from, Index to)
     const auto pass = [&](const std::optional<Norm>& norm) {
         if (norm) pass_gain(*norm, rows.matrix());
     };
-    pass(network.attention(from).attention_added_norm);
+    pass(network.attention(from).attention_post_sublayer_norm);
     for (Index layer = from; layer < to; ++layer) {
-        pass(network.blocks[static_cast<std::size_t>(layer)].attention_sum_norm);
-        pass(network.blocks[static_cast<std::size_t>(layer)].mlp_sum_norm);
+        pass(network.blocks[static_cast<std::size_t>(layer)].attention_post_residual_norm);
+        pass(network.blocks[static_cast<std::size_t>(layer)].mlp_post_residual_norm);
     }
     return rows;
 }

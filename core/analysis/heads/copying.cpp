@@ -41,7 +41,8 @@ Copying copying_of(std::vector<std::complex<double>> eigenvalues) {
     return made;
 }
 
-// ---- The sum over the vocabulary ----------------------------------------------------------------------------
+// ---- The sum over the vocabulary
+// ----------------------------------------------------------------------------
 
 TokenProducts::TokenProducts(const CircuitEnds& ends) : ends_(ends), unembedding_sum_({1, ends.width()}) {
     const auto width = static_cast<std::size_t>(ends.d_model());

@@ -1,15 +1,17 @@
-// Whether a head that attends to a token makes that same token likelier: the copying score (Elhage et al. 2021, "A
-// Mathematical Framework for Transformer Circuits", section "Copying / primitive in-context learning").
+// Whether a head that attends to a token makes that same token likelier: the copying score (Elhage et al.
+// 2021, "A Mathematical Framework for Transformer Circuits", section "Copying / primitive in-context
+// learning").
 //
-// A head's OV circuit E W_V W_O U, [tokens, tokens], says what attending to each token adds to each logit. A positive
-// eigenvalue is a set of tokens that raises its own logits. Its rank is at most head_dim, and its nonzero eigenvalues are
-// those of the small matrix W_O U E W_V [head_dim, head_dim], where U E = Σ_t u_t e_t is summed over the vocabulary once for
-// all heads. The score is Σ λ / Σ |λ|, between −1 and 1; Σ λ is the trace, the sum over all tokens of what attending to each
-// adds to its own logit.
+// A head's OV circuit E W_V W_O U, [tokens, tokens], says what attending to each token adds to each logit. A
+// positive eigenvalue is a set of tokens that raises its own logits. Its rank is at most head_dim, and its
+// nonzero eigenvalues are those of the small matrix W_O U E W_V [head_dim, head_dim], where U E = Σ_t u_t e_t
+// is summed over the vocabulary once for all heads. The score is Σ λ / Σ |λ|, between −1 and 1; Σ λ is the
+// trace, the sum over all tokens of what attending to each adds to its own logit.
 //
-// e_t is what the attention reads of a row of the embedding, through its norm, with that row's own statistics; u_t is the
-// token's row of the head; what comes between W_O and the head is in analysis/heads/circuit_ends.hpp. The score does not depend on
-// what is held at 1 there. Biases of V and W_O are left out.
+// e_t is what the attention reads of a row of the embedding, through its norm, with that row's own
+// statistics; u_t is the token's row of the head; what comes between W_O and the head is in
+// analysis/heads/circuit_ends.hpp. The score does not depend on what is held at 1 there. Biases of V and W_O
+// are left out.
 #pragma once
 
 #include <complex>
@@ -39,8 +41,8 @@ class TokenProducts {
     double progress() const { return static_cast<double>(next_) / static_cast<double>(ends_.tokens()); }
     const CircuitEnds& ends() const { return ends_; }
 
-    // Once done. W_O U E W_V of two heads, the one that writes for the logits and the one that reads the embedding,
-    // [head_dim, head_dim]. They are one head, but for virtual heads.
+    // Once done. W_O U E W_V of two heads, the one that writes for the logits and the one that reads the
+    // embedding, [head_dim, head_dim]. They are one head, but for virtual heads.
     Tensor between(HeadIndex writes, HeadIndex reads) const;
 
   private:
@@ -60,10 +62,11 @@ class TokenProducts {
     Tensor unembedding_sum_;  // [1, width], Σ_t u_t
     Tensor chunk_;            // [width, chunk]
     Index next_ = 0;          // the first token of the chunk
-    Index row_ = 0;           // of d_model, of the first standard, then of the second
+    Index row_ = 0;           // a row of d_model, for the first standard, then for the second
 };
 
-// Of every head of a model, layer by layer, in slices: first the sum over the vocabulary, then one head after the other.
+// Scores every head of a model, layer by layer, in slices: first the sum over the vocabulary, then one head
+// after the other.
 class CopyingJob {
   public:
     // Fails where CircuitEnds does.
@@ -83,7 +86,7 @@ class CopyingJob {
     TokenProducts products_;
     Index count_, heads_of_layer_;
     std::vector<Copying> heads_;
-    std::optional<EigenvalueSearch> search_;  // of the next head
+    std::optional<EigenvalueSearch> search_;  // for the next head
 };
 
 }  // namespace attn

@@ -14,10 +14,11 @@ namespace attn {
 // Makes the map of a head, and keeps what it takes for that.
 using HeadMaps = std::function<MapPointer(Index layer, Index head)>;
 
-// Contributions are weights times ‖v‖ of their key, projected ones times ‖v W_O‖. The sink is a matter of these and of
-// weights.
+// Contributions are weights times ‖v‖ of their key, projected ones times ‖v W_O‖. The sink is a matter of
+// these and of weights.
 MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, Stage stage, Sink sink);
-// Its weights between words, as maps/merged.hpp says, without the first word of the keys where that is the sink.
+// Its weights between words, as maps/merged.hpp says, without the first word of the keys where that is the
+// sink.
 MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
                        const std::vector<Range>& query_words, const std::vector<Range>& key_words, Sink sink);
 // The same map without its sink; `weights` are those of the head.

@@ -137,7 +137,7 @@ void HeadOverview::score(std::size_t head) {
     ++scored_;
 }
 
-// Of the textures that have changed.
+// Notes the extent of the textures that have changed.
 void HeadOverview::note_extent() {
     for (std::size_t row = 0; row < noted_.size(); ++row) {
         const std::uint64_t now = version(static_cast<Index>(row));

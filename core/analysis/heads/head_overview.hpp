@@ -1,5 +1,5 @@
-// All heads at once, of a run or of a person's own tensors: their maps as thumbnails and what each of them does, in
-// numbers. Computed in slices.
+// All heads at once, of a run or of a person's own tensors: their maps as thumbnails and what each of them
+// does, in numbers. Computed in slices.
 #pragma once
 
 #include <array>
@@ -22,16 +22,17 @@ class HeadOverview {
     // Maps of weights, `heads` for each layer. `ids` name the tokens: one for each query, or none.
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads,
                                       std::vector<std::int32_t> ids);
-    // Layers are the attentions of the run by their number; where there are several texts, maps have several shapes.
+    // Layers are the attentions of the run by their number; where there are several texts, maps have several
+    // shapes.
     static Result<HeadOverview> start(const std::shared_ptr<const Trace>& trace);
-    // Before the first step: takes over what another overview, of a text that begins with the same `kept` tokens,
-    // knows of them. Every token sees only those before it.
+    // Before the first step: takes over what another overview, of a text that begins with the same `kept`
+    // tokens, knows of them. Every token sees only those before it.
     void take_over(const HeadOverview& before, Index kept);
     // Makes up for what the other one had and the last tokens are missing in; true while there is more to do.
     bool catch_up();
 
     Index layers() const { return layers_; }
-    Index heads() const { return heads_; }  // of a layer
+    Index heads() const { return heads_; }  // in each layer
     Index number(HeadIndex head) const { return head.layer * heads_ + head.head; }
     std::uint64_t serial() const { return serial_; }  // other heads have another number
     // Whether some head has this number: some need the tokens of one text, and some as many queries as keys.
@@ -40,7 +41,7 @@ class HeadOverview {
     // This head comes before all others.
     void look_at(HeadIndex head);
     bool step_maps();    // maps, and the scores of the head looked at; true while there is more to do
-    bool step_scores();  // of all heads
+    bool step_scores();  // measures all heads
     bool has_maps() const { return maps_.done() && scores_[looked_at_]; }
     bool done() const { return maps_.done() && scored_ == std::ssize(scores_); }
     double progress() const;  // 0 … 1, of the maps, then of the scores
@@ -64,9 +65,9 @@ class HeadOverview {
     float extent() const { return extent_; }  // the largest magnitude in them, infinities and NaN aside
 
   private:
-    static constexpr std::size_t few_heads = 1024;  // of which the textures take 32 MB
+    static constexpr std::size_t few_heads = 1024;  // their textures take 32 MB
     using Copies = std::shared_ptr<const TokenCopies>;
-    // Of each layer's text; null: its keys are of another.
+    // The copies of tokens in each layer's text; null: its keys are another text's.
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads, std::vector<Copies> copies);
     HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
                  std::vector<Copies> copies);
@@ -82,25 +83,26 @@ class HeadOverview {
     std::vector<std::uint64_t> noted_;  // versions of the textures
     float extent_ = 0;
     std::vector<std::optional<HeadScores>> scores_;
-    std::vector<std::vector<HeadScoring::Sums>> sums_;  // that the scores come from, or that they go on from
+    std::vector<std::vector<HeadScoring::Sums>> sums_;  // what the scores come from, or go on from
     std::vector<std::size_t> behind_;                   // heads that the other overview had scores of
     Index kept_ = 0;
     Index scored_ = 0;
     std::size_t looked_at_ = 0, next_ = 0;
     HeadScoring scoring_;
-    std::size_t measured_ = 0;  // by `scoring_`
+    std::size_t measured_ = 0;  // rows that `scoring_` has measured
 };
 
 // What the scores say of one thing; nothing where they are not there yet, or no number.
 std::optional<double> number_of(const std::optional<HeadScores>& scores, HeadScore score);
 
-// From the strongest to the weakest; those without a number last. Heads that are alike stand in reading order.
+// Heads sorted by score, the strongest first and those without a number last. Heads that are alike stand in
+// reading order.
 std::vector<HeadIndex> strongest_first(const HeadOverview& heads, HeadScore by);
 
-// The two scores over which the heads lie farthest apart: the largest s_a s_b (1 − |ρ|), where s is the standard
-// deviation of a score as a share of its largest value, which is where its axis ends, and ρ is the rank correlation
-// of the two (Spearman 1904). The one that spreads more is the first. Over the heads whose scores are there; nothing
-// where fewer than three have two scores, or where nothing spreads.
+// The two scores over which the heads lie farthest apart: the largest s_a s_b (1 − |ρ|), where s is the
+// standard deviation of a score as a share of its largest value, which is where its axis ends, and ρ is the
+// rank correlation of the two (Spearman 1904). The one that spreads more is the first. Over the heads whose
+// scores are there; nothing where fewer than three have two scores, or where nothing spreads.
 std::optional<std::array<HeadScore, 2>> widest_scores(const HeadOverview& heads);
 // The same for numbers [scores][heads], as places among the scores.
 std::optional<std::array<std::size_t, 2>> widest_pair(const std::vector<std::vector<double>>& numbers);

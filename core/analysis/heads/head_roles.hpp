@@ -1,5 +1,5 @@
-// What a head is named after: what it was measured to do, on random tokens that come twice and, where the model brings
-// its own scores.json, on sentences with pronouns.
+// What a head is named after: what it was measured to do, on random tokens that come twice and, where the
+// model brings its own scores.json, on sentences with pronouns.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ enum class HeadRole { previous_token, first_token, duplicate_token, induction, p
 
 struct HeadRoleInfo {
     const char* name;   // "induction", before its score
-    const char* finds;  // as the rest of "a head that …"
-    // A head has the name from this score on. A pattern gets at least half of the weight; a head that chose between
-    // the two nouns by chance would be right in half of the texts.
+    const char* finds;  // completes "a head that …"
+    // A head has the name from this score on. A pattern gets at least half of the weight; a head that chose
+    // between the two nouns by chance would be right in half of the texts.
     double least;
     const char* meaning;   // what the score is
     std::string_view key;  // in scores.json
 };
-// By HeadRole.
+// In the order of HeadRole.
 inline constexpr std::array<HeadRoleInfo, 5> head_roles{{
     {"previous token", "looks at the previous token", 0.5,
      "share of all its weight that lies on the token just before", "previous_token"},
@@ -43,7 +43,7 @@ inline constexpr std::array<HeadRoleInfo, 5> head_roles{{
 }};
 constexpr const HeadRoleInfo& info(HeadRole role) { return head_roles[static_cast<std::size_t>(role)]; }
 
-// By HeadRole, 0 … 1; NaN: not measured.
+// In the order of HeadRole, 0 … 1; NaN: not measured.
 struct RoleScores {
     std::array<double, head_roles.size()> values = [] {
         std::array<double, head_roles.size()> none{};
@@ -58,13 +58,13 @@ struct RoleScores {
 std::vector<HeadRole> roles_of(const RoleScores& scores);
 
 struct RoleTable {
-    Index layers = 0, heads = 0;     // of a layer
+    Index layers = 0, heads = 0;     // `heads` in each layer
     std::vector<RoleScores> scores;  // [layers · heads]
 
     const RoleScores& of(HeadIndex head) const {
         return scores[static_cast<std::size_t>(head.layer * heads + head.head)];
     }
-    bool measures(HeadRole role) const;  // of some head
+    bool measures(HeadRole role) const;  // for some head
     bool has(HeadIndex head) const {
         return head.layer >= 0 && head.layer < layers && head.head >= 0 && head.head < heads;
     }
@@ -85,8 +85,9 @@ std::optional<Disagreement> disagreement(const RoleTable& a, const RoleTable& b,
 // The heads that have this score, the strongest first, equal ones in reading order.
 std::vector<HeadIndex> strongest_first(const RoleTable& table, HeadRole by);
 
-// Where "find me a head that …" leads from the chosen head: to the strongest one, and from one of the strongest to the
-// next of them, round and round. These are the heads that have the name, three at least. Nothing: no head was measured.
+// Where "find me a head that …" leads from the chosen head: to the strongest one, and from one of the
+// strongest to the next of them, round and round. These are the heads that have the name, three at least.
+// Nothing: no head was measured.
 std::optional<HeadIndex> next_of_role(const RoleTable& table, HeadRole role, HeadIndex chosen);
 
 }  // namespace attn

@@ -24,7 +24,7 @@ struct HeadScoreInfo {
     const char* meaning;
     const char* unit = "";  // none: a share
 };
-// By HeadScore.
+// In the order of HeadScore.
 inline constexpr std::array<HeadScoreInfo, 8> head_scores{{
     {"entropy", "entropy",
      "How spread a head's rows are: −Σ w ln w in nats, mean over the rows. 0: every word looks at one token "

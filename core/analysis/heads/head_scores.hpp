@@ -1,18 +1,18 @@
-// Describes in numbers what one attention head does with one text: how its weights are shared among known patterns,
-// how spread out they are, and the range of its scores.
+// Describes in numbers what one attention head does with one text: how its weights are shared among known
+// patterns, how spread out they are, and the range of its scores.
 //
-// A [queries, keys] are the head's weights, and t are the tokens. The share of a pattern P is Σ A·P / Σ A, the score
-// "mul" of TransformerLens' head_detector.py, which also defines these patterns:
+// A [queries, keys] are the head's weights, and t are the tokens. The share of a pattern P is Σ A·P / Σ A,
+// the score "mul" of TransformerLens' head_detector.py, which also defines these patterns:
 //   previous token   k = q − 1
 //   duplicate token  k < q and t[k] = t[q]
 //   induction        1 ≤ k ≤ q and t[k−1] = t[q]: the token after an earlier copy of this one
 // The first token (k = 0, where many heads park unused attention) and the current token (k = q)
 // are measured the same way.
 //
-// All scores but the first token, entropy and spread relate queries and keys of one text: they are NaN for a map that
-// is not square or whose keys are of another text, and so are duplicate token and induction without the tokens. A masked
-// weight counts as 0. Rows whose weights sum to 0, and those with a weight that is not finite, count for no score; a head
-// of such rows alone has none.
+// All scores but the first token, entropy and spread relate queries and keys of one text: they are NaN for a
+// map that is not square or whose keys are of another text, and so are duplicate token and induction without
+// the tokens. A masked weight counts as 0. Rows whose weights sum to 0, and those with a weight that is not
+// finite, count for no score; a head of such rows alone has none.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ struct HeadScores {
 
     // −Σ w ln w in nats, the mean over the rows that count.
     double entropy = 0;
-    // Entropy / ln(number of keys that the row may attend to), the mean over those that may attend to two or more:
-    // 0 means that one key has it all, 1 that all keys have the same.
+    // Entropy / ln(number of keys that the row may attend to), the mean over those that may attend to two or
+    // more: 0 means that one key has it all, 1 that all keys have the same.
     double spread = 0;
 };
 
 // Where the tokens of a text come again.
 struct TokenCopies {
     explicit TokenCopies(std::span<const std::int32_t> ids);
-    // by_token lists positions grouped by token, ascending within each. For each position, `place` is its index in that
-    // list, and `first` the index of its token's first position.
+    // by_token lists positions grouped by token, ascending within each. For each position, `place` is its
+    // index in that list, and `first` the index of its token's first position.
     std::vector<Index> by_token, place, first;
 };
 
@@ -56,7 +56,7 @@ class HeadScoring {
     struct Sums {
         HeadScores scores;
         double weights = 0;
-        Index counted_rows = 0, wide_rows = 0;  // of those, rows that may attend to two keys or more
+        Index counted_rows = 0, wide_rows = 0;  // `wide_rows` may attend to two keys or more
         Index rows = 0;
     };
 
@@ -67,8 +67,8 @@ class HeadScoring {
     HeadScoring(MapPointer weights, std::shared_ptr<const TokenCopies> copies)
         : map_(std::move(weights)), copies_(std::move(copies)) {}
 
-    // Before the first step: goes on from what another scoring had after some rows, if its first `kept` rows were the
-    // same.
+    // Before the first step: goes on from what another scoring had after some rows, if its first `kept` rows
+    // were the same.
     void go_on_from(std::span<const Sums> before, Index kept);
     // The sums after every 64 rows and at the end so far, so that another scoring can go on from there.
     const std::vector<Sums>& sums() const { return sums_; }
@@ -91,7 +91,7 @@ class HeadScoring {
     std::shared_ptr<const TokenCopies> copies_;
     std::vector<Sums> sums_;
     Index next_key_ = 0;
-    std::vector<Row> rows_;  // from the next one on, over the keys before next_key_
+    std::vector<Row> rows_;  // the next one first, over the keys before next_key_
     std::vector<float> cells_;
     std::vector<double> entropies_;
 };

@@ -1,13 +1,15 @@
 // How alike heads are, in where they look and in what they write, over the queries of one text.
 //
-// Where they look: 1 − the mean Jensen–Shannon distance of their rows of weights, √JSD with JSD in bits, which is a metric
-// between 0 and 1 (Endres & Schindelin 2003) and with which heads have been clustered before (Clark et al. 2019, arXiv
-// 1906.04341, by JSD). A cosine of weights would be ruled by the first token, where most heads rest.
-// What they write: the mean cosine of what they add to the residual, −1 … 1 (Li et al. 2018, arXiv 1810.10183: the
-// disagreement of outputs). Linear CKA (Kornblith et al. 2019, arXiv 1905.00414) would not tell apart heads that a rotation
-// makes alike, and needs more tokens than a head has components.
+// Where they look: 1 − the mean Jensen–Shannon distance of their rows of weights, √JSD with JSD in bits,
+// which is a metric between 0 and 1 (Endres & Schindelin 2003) and with which heads have been clustered
+// before (Clark et al. 2019, arXiv 1906.04341, by JSD). A cosine of weights would be ruled by the first
+// token, where most heads rest. What they write: the mean cosine of what they add to the residual, −1 … 1 (Li
+// et al. 2018, arXiv 1810.10183: the disagreement of outputs). Linear CKA (Kornblith et al. 2019, arXiv
+// 1905.00414) would not tell apart heads that a rotation makes alike, and needs more tokens than a head has
+// components.
 //
-// A row counts where its query sees two keys or more in each of the heads: with one alone, all heads are alike.
+// A row counts where its query sees two keys or more in each of the heads: with one alone, all heads are
+// alike.
 #pragma once
 
 #include <memory>
@@ -26,7 +28,7 @@ double jensen_shannon_distance(std::span<const float> p, std::span<const float> 
 
 class HeadSimilarity {
   public:
-    // Of all heads of these attentions, which have the same queries and the same keys. Of long texts it takes every so
+    // Compares all heads of these attentions, which share queries and keys. In long texts it takes every so
     // many'th query, 128 at most.
     HeadSimilarity(std::shared_ptr<const Trace> trace, Range attentions);
 
@@ -34,14 +36,15 @@ class HeadSimilarity {
     bool done() const { return next_ >= trace_->attention(attentions_.begin).record().queries(); }
     double progress() const;
     Range attentions() const { return attentions_; }
-    Index heads() const { return attentions_.size() * per_attention_; }  // of all of them
+    Index heads() const { return attentions_.size() * per_attention_; }  // in all attentions together
     HeadIndex head(Index i) const { return {attentions_.begin + i / per_attention_, i % per_attention_}; }
-    Index rows() const { return counted_; }  // that count
+    Index rows() const { return counted_; }  // the queries that count
 
     // Once done; NaN where no row counts.
     double of_maps(Index a, Index b) const { return 1 - mean(maps_, a, b); }
     double of_outputs(Index a, Index b) const { return mean(outputs_, a, b); }
-    // The share of a head's weight on keys at most near_tokens away; NaN where queries and keys are of two texts.
+    // The share of a head's weight on keys at most near_tokens away; NaN where queries and keys are of two
+    // texts.
     double local(Index i) const;
     // The entropy of its rows as a share of the most it could be, 0 … 1: 1 looks at all keys alike.
     double uniform(Index i) const {
@@ -61,8 +64,8 @@ class HeadSimilarity {
     Range attentions_;
     Index per_attention_, stride_, next_ = 0, at_ = -1, counted_ = 0;  // at_ is the head at work; −1: none
     std::vector<Index> taken_;
-    std::vector<std::vector<float>> weights_;  // of the query, [heads][keys]
-    std::vector<double> entropies_;            // of them, in bits
+    std::vector<std::vector<float>> weights_;  // the query's weights, [heads][keys]
+    std::vector<double> entropies_;            // entropies of these rows, in bits
     std::vector<std::vector<float>> written_;  // [heads][d_model]
     std::vector<double> lengths_;
     std::vector<double> maps_, outputs_;  // sums over rows, [heads, heads]

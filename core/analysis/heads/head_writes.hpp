@@ -1,6 +1,6 @@
-// What each head of an attention writes into the residual for one token: its output times its rows of W_O. With the bias
-// of W_O that is all that the attention gives (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits":
-// heads are independent and additive).
+// What each head of an attention writes into the residual for one token: its output times its rows of W_O.
+// With the bias of W_O that is all that the attention gives (Elhage et al. 2021, "A Mathematical Framework
+// for Transformer Circuits": heads are independent and additive).
 #pragma once
 
 #include <span>
@@ -21,7 +21,8 @@ struct HeadWrites {
                                         static_cast<std::size_t>(d_model));
     }
     double norm(Index part) const;
-    // What the part adds along the whole, part · whole / ‖whole‖²: over the parts it adds up to 1. NaN of a whole that is 0.
+    // What the part adds along the whole, part · whole / ‖whole‖²: over the parts it adds up to 1. NaN of a
+    // whole that is 0.
     double share(Index part) const;
     double off_by() const;  // the largest |sum − whole| of a component
 };

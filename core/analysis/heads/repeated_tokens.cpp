@@ -51,8 +51,8 @@ Status RepeatedTokens::begin_sequence() {
         decoder_ids = ids;
         decoder_ids[0] = decoder_ids[static_cast<std::size_t>(period_)] = model_->config().start_id;
     }
-    auto forward = Forward::start(model_, std::move(ids), default_kernels(), operations_of_a_frame, {},
-                                  std::move(decoder_ids));
+    auto forward = ForwardPass::start(model_, std::move(ids), default_kernels(), operations_of_a_frame, {},
+                                      std::move(decoder_ids));
     if (!forward) return forward.error();
     forward_ = *std::move(forward);
     next_ = 0;

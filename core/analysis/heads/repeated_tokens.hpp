@@ -1,7 +1,8 @@
-// Measures what every head does with random tokens that are repeated once: whether it attends to the previous token,
-// to the earlier copy, or to the token that followed that copy, which makes it an induction head (Olsson et al.
-// 2022, arXiv 2209.11895). The encoder and the decoder of a model read the same tokens, the decoder with the start token
-// in place of the first. What relates positions of one text is NaN for cross-attention.
+// Measures what every head does with random tokens that are repeated once: whether it attends to the previous
+// token, to the earlier copy, or to the token that followed that copy, which makes it an induction head
+// (Olsson et al. 2022, arXiv 2209.11895). The encoder and the decoder of a model read the same tokens, the
+// decoder with the start token in place of the first. What relates positions of one text is NaN for
+// cross-attention.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,15 @@ struct RepeatedTokenScores {
     double induction_stripe = 0;  // likewise, of the token after that one
 };
 
-// Returns the mean weight that the queries of the second copy, in a record of 2 · period tokens, give to the key
-// `back` before them: period is the same token, period − 1 the one after it.
+// Returns the mean weight that the queries of the second copy, in a record of 2 · period tokens, give to the
+// key `back` before them: period is the same token, period − 1 the one after it.
 double stripe(const Record& record, Index head, Index period, Index back);
 
-// By the number of the attention (Network::attentions) and head.
+// Indexed by the number of the attention (Network::attentions), then by head.
 using RepeatedTokenTable = std::vector<std::vector<RepeatedTokenScores>>;
 
-// Measures in slices: the mean over `sequences` sequences of `period` seeded random ids from `first_id` on, each
-// repeated once.
+// Measures in slices: the mean over `sequences` sequences of `period` seeded random ids from `first_id` on,
+// each repeated once.
 class RepeatedTokens {
   public:
     // It is an error if twice the period exceeds the context.
@@ -47,7 +48,7 @@ class RepeatedTokens {
     std::shared_ptr<const Model> model_;
     Index period_ = 0, sequences_ = 0, first_id_ = 0;
     Random random_{0};
-    std::optional<Forward> forward_;
+    std::optional<ForwardPass> forward_;
     std::shared_ptr<const Trace> trace_;
     Index sequence_ = 0, next_ = 0;  // the head measured next, of attentions · heads
     RepeatedTokenTable scores_;

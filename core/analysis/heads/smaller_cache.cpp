@@ -10,7 +10,8 @@ namespace attn {
 
 namespace {
 
-// The columns of an attention's W_K and W_V: K of all heads, then V. Of a column, which head of which it is.
+// The columns of an attention's W_K and W_V: K of all heads, then V. This says which head of which a column
+// belongs to.
 struct KvColumn {
     Stage stage;
     Index head, component;
@@ -162,11 +163,12 @@ float SmallerModel::progress() const {
     return (static_cast<float>(attention_) + here) / static_cast<float>(model_->config().attentions());
 }
 
-// Q stays as it is, where its columns end with a matrix; else it is copied from the one that K and V are in, too.
+// Q stays as it is, where its columns end with a matrix; else it is copied from the one that K and V are in,
+// too.
 void SmallerModel::begin_attention() {
     const ModelConfig& config = model_->config();
-    const AttentionHalf& of = model_->network().attention(attention_);
-    AttentionHalf& half = halves_.emplace_back(of);
+    const AttentionSublayer& of = model_->network().attention(attention_);
+    AttentionSublayer& half = halves_.emplace_back(of);
     const Index q_width = config.heads * config.head_dim, kv_width = columns();
     Index taken = 0;
     std::size_t whole = 0;
@@ -206,7 +208,7 @@ void SmallerModel::begin_attention() {
 void SmallerModel::share_column() {
     const Index width = model_->config().head_dim, head = column_ / width, component = column_ % width,
                 first = head / group() * group();
-    AttentionHalf& half = halves_.back();
+    AttentionSublayer& half = halves_.back();
     const MatrixView<float> to = numbers_.back().matrix();
     for (Index which = 0; which < 2; ++which) {
         Linear& linear = half.qkv[half.qkv.size() - 2 + static_cast<std::size_t>(which)];
@@ -239,7 +241,7 @@ void SmallerModel::share_column() {
 // K and V of one head, up · down of the rank.
 void SmallerModel::multiply_head() {
     const Index width = model_->config().head_dim, head = column_ / width;
-    AttentionHalf& half = halves_.back();
+    AttentionSublayer& half = halves_.back();
     const MatrixView<float> to = numbers_.back().matrix();
     const WeightView down{.data = std::as_bytes(factors_->down(attention_).values()).data(),
                           .dtype = DType::f32,

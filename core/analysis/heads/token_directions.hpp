@@ -1,6 +1,6 @@
-// Which tokens of a vocabulary lie furthest along a direction of the residual stream: what a direction of a head
-// reads or writes, in words (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", section on QK
-// and OV circuits).
+// Which tokens of a vocabulary lie furthest along a direction of the residual stream: what a direction of a
+// head reads or writes, in words (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits",
+// section on QK and OV circuits).
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct TokenAlong {
 // Goes through the vocabulary in slices, in f32.
 class TokenDirections {
   public:
-    // `tokens` has a row of d_model = in numbers for each token = out; with a norm each row is normalised first, as a
-    // layer that reads it does. The weights stay where they are.
+    // `tokens` has a row of d_model = in numbers for each token = out; with a norm each row is normalised
+    // first, as a layer that reads it does. The weights stay where they are.
     TokenDirections(const WeightView& tokens, std::optional<NormView> norm, std::span<const double> direction,
                     std::size_t most);
 

@@ -1,5 +1,5 @@
-// Clusters by average linkage: the two clusters whose members are nearest on the mean become one, again and again (UPGMA,
-// Sokal & Michener 1958, "A statistical method for evaluating systematic relationships").
+// Clusters by average linkage: the two clusters whose members are nearest on the mean become one, again and
+// again (UPGMA, Sokal & Michener 1958, "A statistical method for evaluating systematic relationships").
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace attn {
 
-// Clusters count the single things first, then the merges in their order. The one with the earlier thing is on the left;
-// of pairs that are as near, the earliest is merged first.
+// Clusters count the single things first, then the merges in their order. The one with the earlier thing is
+// on the left; of pairs that are as near, the earliest is merged first.
 struct ClusterMerge {
     Index left = 0, right = 0;
     double distance = 0;  // the mean over the pairs of members

@@ -91,14 +91,14 @@ void SingularJob::go_back() {
         const auto most =
             std::ranges::max_element(directions_.left_of(r), {}, [](double each) { return std::abs(each); });
         if (*most >= 0) continue;
-        const auto turn = [&](std::vector<double>& all, Index size) {
+        const auto rotate = [&](std::vector<double>& all, Index size) {
             for (Index i = 0; i < size; ++i) {
                 double& each = all[static_cast<std::size_t>(r * size + i)];
                 each = -each;
             }
         };
-        turn(directions_.left, directions_.rows);
-        turn(directions_.right, directions_.cols);
+        rotate(directions_.left, directions_.rows);
+        rotate(directions_.right, directions_.cols);
     }
 }
 

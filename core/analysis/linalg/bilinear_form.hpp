@@ -1,7 +1,7 @@
-// A bilinear form x M yᵀ whose matrix is a product of thin factors, M = L Rᵀ. Of one head there are two (Elhage et
-// al. 2021, "A Mathematical Framework for Transformer Circuits"): W_Q W_Kᵀ makes the score of two tokens' inputs, W_V
-// W_O what a head writes of a token's input. Q Kᵀ is one, too, over queries and keys. Nothing here forms M as a
-// whole.
+// A bilinear form x M yᵀ whose matrix is a product of thin factors, M = L Rᵀ. One head has two (Elhage et
+// al. 2021, "A Mathematical Framework for Transformer Circuits"): W_Q W_Kᵀ makes the score of two tokens'
+// inputs, W_V W_O what a head writes of a token's input. Q Kᵀ is one, too, over queries and keys. Nothing
+// here forms M as a whole.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct FormFactors {
 
 template <typename Real>
 Real form_cell(const FormFactors& factors, Index row, Index col);
-// Of a square M: its symmetric part ½ (M + Mᵀ), its antisymmetric part ½ (M − Mᵀ).
+// Parts of a square M: its symmetric part ½ (M + Mᵀ), its antisymmetric part ½ (M − Mᵀ).
 enum class FormPart { whole, symmetric, antisymmetric };
 template <typename Real>
 Real form_cell(const FormFactors& factors, FormPart part, Index row, Index col);
@@ -35,8 +35,8 @@ struct FormSquares {
 };
 FormSquares squares_of(const FormFactors& factors);
 
-// M = Σ_r σ_r u_r v_rᵀ, the largest σ first: u_r is what the form reads on its left, v_r on its right. Of each pair
-// of directions the sign is free; the largest component of u_r is positive.
+// M = Σ_r σ_r u_r v_rᵀ, the largest σ first: u_r is what the form reads on its left, v_r on its right. For
+// each pair of directions the sign is free; the largest component of u_r is positive.
 struct SingularDirections {
     std::vector<double> values;       // [directions], min(rows, cols, rank) of them
     std::vector<double> left, right;  // [directions, rows], [directions, cols]
@@ -45,8 +45,8 @@ struct SingularDirections {
     Index count() const { return std::ssize(values); }
     std::span<const double> left_of(Index direction) const { return of(left, rows, direction); }
     std::span<const double> right_of(Index direction) const { return of(right, cols, direction); }
-    // exp of the entropy of σ_r / Σ σ: how many directions the form really has (Roy & Vetterli 2007, "The effective
-    // rank"); 0 of a form that is 0.
+    // exp of the entropy of σ_r / Σ σ: how many directions the form really has (Roy & Vetterli 2007, "The
+    // effective rank"); 0 of a form that is 0.
     double effective_rank() const;
 
   private:
@@ -56,9 +56,9 @@ struct SingularDirections {
     }
 };
 
-// Finds them in four steps: L = Q_L R_L, R = Q_R R_R, then the singular values of the small R_L R_Rᵀ, and back (Golub
-// & Van Loan, "Matrix Computations", 8.6.4). Work is O((rows + cols) rank² + rank³). The factors stay as they are
-// meanwhile; all of their numbers are finite.
+// Finds them in four steps: L = Q_L R_L, R = Q_R R_R, then the singular values of the small R_L R_Rᵀ, and
+// back (Golub & Van Loan, "Matrix Computations", 8.6.4). Work is O((rows + cols) rank² + rank³). The factors
+// stay as they are meanwhile; all of their numbers are finite.
 class SingularJob {
   public:
     explicit SingularJob(const FormFactors& factors) : factors_(factors) {}
@@ -74,7 +74,7 @@ class SingularJob {
     FormFactors factors_;
     int steps_ = 0;
     ThinQr left_, right_;
-    std::vector<double> inner_left_, inner_right_;  // of the small matrix, column by column
+    std::vector<double> inner_left_, inner_right_;  // the small matrix's directions, column by column
     SingularDirections directions_;
 };
 

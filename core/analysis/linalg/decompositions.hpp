@@ -8,7 +8,8 @@
 
 namespace attn {
 
-// M = Q R, with the columns of Q orthonormal and R upper triangular (Golub & Van Loan, "Matrix Computations", 5.2).
+// M = Q R, with the columns of Q orthonormal and R upper triangular (Golub & Van Loan, "Matrix Computations",
+// 5.2).
 struct ThinQr {
     Index least = 0;           // min(rows, cols) of M
     std::vector<double> q, r;  // [rows, least], [least, cols]
@@ -21,9 +22,9 @@ struct ThinSvd {
 };
 ThinSvd thin_svd(std::span<const double> m, Index rows, Index cols);
 
-// Takes at most so many steps of the QR algorithm from an upper Hessenberg matrix m [n, n] to its real Schur form, on whose
-// diagonal blocks of two by two are pairs of conjugate eigenvalues (ibid., 7.5). True once it is there. 0 steps: as many as
-// it needs, or no success.
+// Takes at most so many steps of the QR algorithm from an upper Hessenberg matrix m [n, n] to its real Schur
+// form, on whose diagonal blocks of two by two are pairs of conjugate eigenvalues (ibid., 7.5). True once it
+// is there. 0 steps: as many as it needs, or no success.
 bool towards_schur_form(std::span<double> m, Index n, Index most_steps);
 
 }  // namespace attn

@@ -12,8 +12,8 @@ namespace attn {
 namespace {
 
 constexpr double operations_a_slice = 2e6;
-// The search within a slice takes unusual shifts from the tenth step on that splits nothing off, and would lose them with the
-// slice.
+// The search within a slice takes unusual shifts from the tenth step on that splits nothing off, and would
+// lose them with the slice.
 constexpr double most_steps_a_slice = 9;
 
 Eigen::Map<Eigen::MatrixXd> square(Index size, std::vector<double>& values) {
@@ -68,7 +68,7 @@ void EigenvalueSearch::split_off() {
     if (found) read_values();
 }
 
-// From the diagonal, where blocks of two by two are pairs of conjugates.
+// Reads the diagonal, where blocks of two by two are pairs of conjugates.
 void EigenvalueSearch::read_values() {
     const auto m = square(size_, matrix_);
     for (Index i = 0; i < size_; ++i) {

@@ -1,8 +1,8 @@
-// Einstein sums over named matrices: "ik,jk->ij with Q, K" is numpy.einsum("ik,jk->ij", Q, K), in the notation of
-// NumPy (numpy.org/doc/stable/reference/generated/numpy.einsum.html). An index is a letter. One that stands twice in
-// an operand walks its diagonal; one that the result lacks is summed over. Without "->" the result has the indices
-// that stand once, in the order of the alphabet, capitals first. Other than in NumPy, "..." is not read, and a size
-// of 1 is not stretched.
+// Einstein sums over named matrices: "ik,jk->ij with Q, K" is numpy.einsum("ik,jk->ij", Q, K), in the
+// notation of NumPy (numpy.org/doc/stable/reference/generated/numpy.einsum.html). An index is a letter. One
+// that stands twice in an operand walks its diagonal; one that the result lacks is summed over. Without "->"
+// the result has the indices that stand once, in the order of the alphabet, capitals first. Other than in
+// NumPy, "..." is not read, and a size of 1 is not stretched.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ inline constexpr Index einsum_size_limit = 4'000'000;           // numbers of a 
 struct EinsumText {
     std::vector<std::string> operands;  // the indices of each
     std::string result;
-    std::vector<std::string> names;  // as many as operands
+    std::vector<std::string> names;  // one for each operand
 
     static Result<EinsumText> parse(std::string_view text);
     std::string subscripts() const;  // "ik,jk->ij", with its result spelt out
     bool operator==(const EinsumText&) const = default;
 };
 
-// The loops that an einsum is: those over the result's indices, in its order, and inside of them those over the
-// indices that are summed, in the order in which they come.
+// The loops that an einsum is: those over the result's indices, in its order, and inside of them those over
+// the indices that are summed, in the order in which they come.
 struct EinsumLoops {
     struct Loop {
         char index;
@@ -40,13 +40,13 @@ struct EinsumLoops {
         std::string from;  // what gives it its size: "Q"
     };
     std::vector<Loop> loops;
-    Shape shape;                 // of the result
+    Shape shape;                 // the result's
     std::int64_t multiply_adds;  // how often the innermost line runs: the product of all sizes
 
     // Refused with one sentence where a number of indices or their sizes do not fit, or the work is too much.
     // `shapes` are those of the operands.
     static Result<EinsumLoops> of(const EinsumText& text, std::span<const Shape> shapes);
-    // As a program: "for i in range(3):", and so on.
+    // The sum as a program: "for i in range(3):", and so on.
     std::vector<std::string> written(const EinsumText& text) const;
 };
 
@@ -61,8 +61,8 @@ class Einsum {
     std::span<const float> f32() const { return f32_; }   // row by row; one number if it has no index
     std::span<const double> f64() const { return f64_; }  // exact products of the f32, added up in double
 
-    // One product of those that an element is the sum of: where in each operand its factor is, and the values of the
-    // summed indices.
+    // One product of those that an element is the sum of: where in each operand its factor is, and the values
+    // of the summed indices.
     struct Product {
         std::vector<Index> factors, summed;
     };
@@ -74,8 +74,8 @@ class Einsum {
 
     EinsumLoops loops_;
     std::vector<std::span<const float>> operands_;
-    std::vector<std::vector<Index>> strides_;  // of each operand along each loop
-    std::vector<Index> at_, offsets_;          // of the loops; into the operands
+    std::vector<std::vector<Index>> strides_;  // each operand's, along each loop
+    std::vector<Index> at_, offsets_;          // positions of the loops; offsets into the operands
     std::int64_t done_ = 0;
     Index element_ = 0;
     float sum32_ = 0;

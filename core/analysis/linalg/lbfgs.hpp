@@ -1,6 +1,7 @@
-// Looks for a minimum of a smooth function by limited-memory BFGS (Nocedal & Wright 2006, "Numerical optimization", algorithm
-// 7.5), with steps that are halved until the function falls enough (Armijo's condition, section 3.1). Pairs of steps and
-// slopes along which the function does not curve upwards are left out.
+// Looks for a minimum of a smooth function by limited-memory BFGS (Nocedal & Wright 2006, "Numerical
+// optimization", algorithm 7.5), with steps that are halved until the function falls enough (Armijo's
+// condition, section 3.1). Pairs of steps and slopes along which the function does not curve upwards are left
+// out.
 #pragma once
 
 #include <deque>
@@ -24,8 +25,8 @@ class Lbfgs {
 
   private:
     struct Pair {
-        std::vector<double> moved, bent;  // of x, of the slopes
-        double product;                   // of the two
+        std::vector<double> moved, bent;  // changes of x and of the slopes
+        double product;                   // their dot product
     };
     void choose_direction();
 

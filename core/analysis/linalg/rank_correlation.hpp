@@ -9,7 +9,7 @@ namespace attn {
 
 // The place of each number among them, from 0, the smallest; equal ones have the mean of theirs. None is NaN.
 std::vector<double> ranks_of(std::span<const double> numbers);
-// Of as many numbers. 0 where one of the two does not vary.
+// Pearson's correlation of two lists of one length; 0 where one of the two does not vary.
 double correlation(std::span<const double> a, std::span<const double> b);
 inline double rank_correlation(std::span<const double> a, std::span<const double> b) {
     return correlation(ranks_of(a), ranks_of(b));

@@ -28,7 +28,8 @@ std::span<const double> SymmetricEigen::vector(Index i) const {
     return std::span(vectors_).subspan(static_cast<std::size_t>(i * n_), static_cast<std::size_t>(n_));
 }
 
-// H = 1 − β v vᵀ makes column k zero behind the place below the diagonal: A ← H A H, and the vectors' rows ← H times them.
+// H = 1 − β v vᵀ makes column k zero behind the place below the diagonal: A ← H A H, and the vectors' rows ←
+// H times them.
 void SymmetricEigen::reflect(Index k) {
     const Index first = k + 1, size = n_ - first;
     std::vector<double> v(row(matrix_, k) + first, row(matrix_, k) + n_), w(v.size());
@@ -63,7 +64,8 @@ void SymmetricEigen::reflect(Index k) {
     }
 }
 
-// Looks for the end of the block that the next value belongs to; the first value takes the tridiagonal matrix over.
+// Looks for the end of the block that the next value belongs to; the first value takes the tridiagonal matrix
+// over.
 void SymmetricEigen::begin_value() {
     if (!matrix_.empty()) {
         for (Index i = 0; i < n_; ++i) {
@@ -83,7 +85,7 @@ void SymmetricEigen::begin_value() {
 }
 
 // One implicit QL step with Wilkinson's shift.
-void SymmetricEigen::turn() {
+void SymmetricEigen::rotate() {
     const auto l = static_cast<std::size_t>(next_), m = static_cast<std::size_t>(end_);
     std::vector<double>&d = values_, &e = beside_;
     double g = d[l], p = (d[l + 1] - g) / (2 * e[l]), r = std::hypot(p, 1.0);
@@ -145,7 +147,7 @@ bool SymmetricEigen::step() {
     }
     const auto l = static_cast<std::size_t>(next_);
     if (turning_) {
-        turn();
+        rotate();
         turning_ = std::abs(beside_[l]) > std::numeric_limits<double>::epsilon() * largest_;
         if (turning_) return true;
     }

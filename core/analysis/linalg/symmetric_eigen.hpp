@@ -1,6 +1,6 @@
-// Eigenvalues and eigenvectors of a symmetric matrix, A = Σ_i λ_i v_i v_iᵀ, in slices short enough for a frame. Householder
-// reflections make it tridiagonal, implicit QL steps make that diagonal (Golub & Van Loan, "Matrix Computations", 8.3;
-// the steps are those of EISPACK's tred2 and tql2).
+// Eigenvalues and eigenvectors of a symmetric matrix, A = Σ_i λ_i v_i v_iᵀ, in slices short enough for a
+// frame. Householder reflections make it tridiagonal, implicit QL steps make that diagonal (Golub & Van Loan,
+// "Matrix Computations", 8.3; the steps are those of EISPACK's tred2 and tql2).
 #pragma once
 
 #include <span>
@@ -27,7 +27,7 @@ class SymmetricEigen {
     double* row(std::vector<double>& matrix, Index i) { return matrix.data() + i * n_; }
     void reflect(Index k);
     void begin_value();
-    void turn();
+    void rotate();
     void sort();
 
     Index n_, next_ = 0, end_ = 0;

@@ -26,7 +26,7 @@ inline std::vector<double> added(std::vector<double> a, double times, const std:
     return a;
 }
 
-inline std::span<const float> row_of(const Tensor& tensor, Index row) {  // of rank 2
+inline std::span<const float> row_of(const Tensor& tensor, Index row) {  // a tensor of rank 2
     return {tensor.matrix().row(row), static_cast<std::size_t>(tensor.dim(1))};
 }
 

@@ -1,5 +1,6 @@
-// How fused attention goes over the cells of a head in tiles, and what that saves: for each tile of queries, all tiles of
-// keys, without those in which the mask forbids every cell (Dao 2023, arXiv 2307.08691, section 3.1).
+// How fused attention goes over the cells of a head in tiles, and what that saves: for each tile of queries,
+// all tiles of keys, without those in which the mask forbids every cell (Dao 2023, arXiv 2307.08691, section
+// 3.1).
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,8 @@ struct TileGrid {
     bool operator==(const TileGrid&) const = default;
 };
 
-// Returns a grid of tiles of that size, or of larger ones, doubled in turn, if there would be more than `most`.
+// Returns a grid of tiles of that size, or of larger ones, doubled in turn, if there would be more than
+// `most`.
 TileGrid tile_grid(Index queries, Index keys, TileSize size, Index most);
 
 // What is moved between slow and fast memory, in bytes of f32, and computed, for one head.
@@ -37,8 +39,8 @@ struct TileCost {
     double moved() const { return read + written; }
 };
 
-// One stage after the other, each of them wholly in slow memory (Dao et al. 2022, arXiv 2205.14135, Algorithm 0), with
-// d = d_k:
+// One stage after the other, each of them wholly in slow memory (Dao et al. 2022, arXiv 2205.14135, Algorithm
+// 0), with d = d_k:
 //   read 4 (n_q d + n_k d + 2 n_q n_k + n_k d_v): Q and K, the scores, the weights with V
 //   written 4 (2 n_q n_k + n_q d_v): the scores, the weights, the output
 //   products n_q n_k (d + d_v)
@@ -62,8 +64,8 @@ class TileCover {
 
     // The next tile in this direction, 1 or −1, that is not skipped; the same one if there is none.
     Index neighbour(Index tile, Index direction) const;
-    // The cost of the first tiles, as many as are done. Queries are read when their first tile begins, and their output is
-    // written when their last one is done; keys and values are read for each tile:
+    // The cost of the first tiles, as many as are done. Queries are read when their first tile begins, and
+    // their output is written when their last one is done; keys and values are read for each tile:
     //   read 4 (n_q d + Σ over tiles that are not skipped of their keys · (d + d_v)), written 4 n_q d_v
     TileCost cost(Index tiles) const;
 
@@ -76,7 +78,8 @@ class TileCover {
     TileGrid grid_;
     Index next_ = 0, skipped_ = 0;
     Index examined_ = 0;  // cells, in this slice
-    // [tiles + 1], of all tiles before that are not skipped; a long text has more cells than a 32-bit Index can count
+    // [tiles + 1], of all tiles before that are not skipped; a long text has more cells than a 32-bit Index
+    // can count
     std::vector<Index> keys_;
     std::vector<double> cells_;
     std::vector<std::uint8_t> allowed_;

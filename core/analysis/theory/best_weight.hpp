@@ -1,9 +1,11 @@
-// The largest weight that a key can have, whatever the change: the maximum of log a_j = m_j − log Σ exp m_k over z. Without a
-// soft cap that is concave, and its slope is that of the key against the mean of all, so that at a maximum
+// The largest weight that a key can have, whatever the change: the maximum of log a_j = m_j − log Σ exp m_k
+// over z. Without a soft cap that is concave, and its slope is that of the key against the mean of all, so
+// that at a maximum
 //   F_j = Σ_{k ≠ j} a_k F_k / (1 − a_j):
-// a key has a largest weight exactly if it is such a mixture of the others, that is, if it lies in their convex hull. The
-// weights there are the mixture. On the hull's boundary the maximum is only approached, with ever longer changes; so a change
-// pays for its length, 1e-10 |z|² / 2, which keeps it to where scores have digits left.
+// a key has a largest weight exactly if it is such a mixture of the others, that is, if it lies in their
+// convex hull. The weights there are the mixture. On the hull's boundary the maximum is only approached, with
+// ever longer changes; so a change pays for its length, 1e-10 |z|² / 2, which keeps it to where scores have
+// digits left.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ namespace attn {
 
 namespace {
 
-constexpr Index most_modern_updates = 32;  // of the modern network
+constexpr Index most_modern_updates = 32;  // the modern network's
 
 // Moves a random choice of `count` to the front (Fisher & Yates).
 void choose_first(std::vector<Index>& all, Index count, Random& random) {

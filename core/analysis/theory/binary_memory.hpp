@@ -1,8 +1,10 @@
-// The classical Hopfield network (Hopfield 1982, "Neural networks and physical systems with emergent collective computational
-// abilities", doi 10.1073/pnas.79.8.2554) of N bits ±1 that stores P patterns x^1 … x^P by Hebb's rule,
+// The classical Hopfield network (Hopfield 1982, "Neural networks and physical systems with emergent
+// collective computational abilities", doi 10.1073/pnas.79.8.2554) of N bits ±1 that stores P patterns x^1 …
+// x^P by Hebb's rule,
 //   w_ij = 1/N Σ_μ x^μ_i x^μ_j,  w_ii = 0,   E(s) = −½ Σ_ij w_ij s_i s_j.
-// A bit is set to the sign of its field h_i = Σ_j w_ij s_j, one bit after the other; a field of 0 leaves it. Each flip lowers
-// E by 2 |h_i|, so a state comes to rest. No weight is stored: with the overlaps m_μ = Σ_j x^μ_j s_j,
+// A bit is set to the sign of its field h_i = Σ_j w_ij s_j, one bit after the other; a field of 0 leaves it.
+// Each flip lowers E by 2 |h_i|, so a state comes to rest. No weight is stored: with the overlaps m_μ = Σ_j
+// x^μ_j s_j,
 //   N h_i = Σ_μ x^μ_i m_μ − P s_i  and  N E = −½ (Σ_μ m_μ² − P N),
 // which are whole numbers.
 #pragma once
@@ -50,7 +52,8 @@ Bits signs_of(std::span<const double> numbers);
 Bits with_flips(Bits bits, Index flips, std::uint64_t seed);
 Index bits_that_differ(std::span<const std::int8_t> a, std::span<const std::int8_t> b);
 
-// Lets a state come to rest. Bits are visited in a seeded order, another in each round, until a round flips none.
+// Lets a state come to rest. Bits are visited in a seeded order, another in each round, until a round flips
+// none.
 class BinaryRecall {
   public:
     BinaryRecall(std::shared_ptr<const BinaryMemory> memory, Bits cue, std::uint64_t seed);
@@ -72,20 +75,22 @@ class BinaryRecall {
     std::uint64_t seed_;
     std::vector<std::int64_t> overlaps_, energies_;
     std::vector<Index> order_, flips_;
-    std::size_t next_ = 0, flips_before_ = 0;  // of this round
+    std::size_t next_ = 0, flips_before_ = 0;  // `flips_before_`: before this round
     std::uint64_t round_ = 0;
     bool done_ = false;
 };
 
-// A pattern counts as recovered if at most 5 % of the bits are wrong in the end. At the capacity that is known for N → ∞,
-// P = 0.138 N, still 1.6 % are (Amit, Gutfreund & Sompolinsky 1985, doi 10.1103/PhysRevLett.55.1530).
+// A pattern counts as recovered if at most 5 % of the bits are wrong in the end. At the capacity that is
+// known for N → ∞, P = 0.138 N, still 1.6 % are (Amit, Gutfreund & Sompolinsky 1985, doi
+// 10.1103/PhysRevLett.55.1530).
 inline constexpr double most_wrong_bits = 0.05, known_capacity = 0.138;
 bool recovered(std::span<const std::int8_t> state, std::span<const std::int8_t> pattern);
 // The signs of where the modern network takes the cue from the same patterns, in 32 updates at most.
 Bits modern_recall(std::shared_ptr<const HopfieldPatterns> patterns, double beta, const Bits& cue);
 HopfieldPatterns patterns_of(const BinaryMemory& memory);
 
-// Measures the share of patterns that are recovered over the load P / N: at each load, for each seed, up to some cues.
+// Measures the share of patterns that are recovered over the load P / N: at each load, for each seed, up to
+// some cues.
 class CapacityTrials {
   public:
     static constexpr Index loads = 15, seeds = 10, cues = 8;
@@ -93,7 +98,7 @@ class CapacityTrials {
     struct Setting {
         Index bits = 100;
         double flipped = 0.1;  // share of bits
-        double beta = 1;       // of the modern network
+        double beta = 1;       // the modern network's
         bool operator==(const Setting&) const = default;
     };
 
@@ -110,16 +115,18 @@ class CapacityTrials {
     std::vector<double> means(Network network) const;  // [loads]; empty until a seed is done
 
   private:
-    void begin();  // of the next load, or seed
+    void begin();  // begins the next load, or seed
 
     Setting setting_;
     Index seed_ = 0, load_ = 0, cue_ = 0;
     std::shared_ptr<const BinaryMemory> memory_;
     std::shared_ptr<const HopfieldPatterns> patterns_;
     std::array<Index, 2> good_{};
-    std::array<std::array<std::vector<double>, static_cast<std::size_t>(loads)>, 2> shares_;  // by network
+    // One row for each network.
+    std::array<std::array<std::vector<double>, static_cast<std::size_t>(loads)>, 2> shares_;
 };
-// The load at which the mean share first passes one half, on the line between two loads; nothing where it never does.
+// The load at which the mean share first passes one half, on the line between two loads; nothing where it
+// never does.
 std::optional<double> half_recovered(std::span<const double> means);
 
 }  // namespace attn

@@ -88,7 +88,8 @@ double cross_numbers_kept(const CacheShape& shape) {
 double bytes_of_head(Range tokens, Index head_dim, const CachePrecision& precision) {
     const auto numbers = [&](Index of_tokens) { return 2 * static_cast<double>(of_tokens * head_dim); };
     if (precision.bits >= 16) return numbers(tokens.size()) * static_cast<double>(precision.bits) / 8;
-    // A group's least number and its step are kept in 16 bits each, and so is what waits for its group to be complete.
+    // A group's least number and its step are kept in 16 bits each, and so is what waits for its group to be
+    // complete.
     constexpr double bytes_a_group = 4;
     const Index complete = tokens.end / precision.group, rounded_end = complete * precision.group,
                 rounded = std::max<Index>(rounded_end - tokens.begin, 0),

@@ -8,9 +8,9 @@ namespace attn {
 
 namespace {
 
-// Integrates weight(t) · value(t) over all t by the trapezoidal rule, whose error falls exponentially with 1/step for
-// such functions (Trefethen & Weideman 2014, doi 10.1137/130932132). The weight is log-concave and 1 at t = 0, its
-// largest value, and `spread` is its width there.
+// Integrates weight(t) · value(t) over all t by the trapezoidal rule, whose error falls exponentially with
+// 1/step for such functions (Trefethen & Weideman 2014, doi 10.1137/130932132). The weight is log-concave and
+// 1 at t = 0, its largest value, and `spread` is its width there.
 double integral(double spread, auto&& weight, auto&& value) {
     constexpr double negligible = 1e-20;
     const double step = std::min(0.25, spread / 2);
@@ -26,8 +26,9 @@ double integral(double spread, auto&& weight, auto&& value) {
 
 }  // namespace
 
-// K_ν(x) = ½ ∫ exp(νt − x cosh t) dt over all t (DLMF 10.32.9). The exponent is largest at t = arsinh(ν/x); at a
-// distance t from there it is νt − (s + ν)/2 (e^t − 1) − (s − ν)/2 (e^−t − 1) more, where s = √(x² + ν²).
+// K_ν(x) = ½ ∫ exp(νt − x cosh t) dt over all t (DLMF 10.32.9). The exponent is largest at t = arsinh(ν/x);
+// at a distance t from there it is νt − (s + ν)/2 (e^t − 1) − (s − ν)/2 (e^−t − 1) more, where s = √(x² +
+// ν²).
 double log_bessel_k(double order, double x) {
     const double s = std::hypot(x, order), more = (s + order) / 2, less = x / (s + order) * x / 2;
     const auto weight = [&](double t) {
@@ -48,8 +49,9 @@ double dot_product_density(Index d, double x) {
            std::sqrt(std::numbers::pi);
 }
 
-// Given k, q · k is normal with variance ‖k‖², which is chi-squared with d degrees of freedom: the probability is the
-// mean of erf(reach / √(2‖k‖²)). In t = ln(‖k‖²/d), the density is proportional to exp(d/2 · (t − e^t)).
+// Given k, q · k is normal with variance ‖k‖², which is chi-squared with d degrees of freedom: the
+// probability is the mean of erf(reach / √(2‖k‖²)). In t = ln(‖k‖²/d), the density is proportional to exp(d/2
+// · (t − e^t)).
 double dot_product_within(Index d, double reach) {
     const auto components = static_cast<double>(d);
     const auto weight = [&](double t) { return std::exp(components / 2 * (t - std::expm1(t))); };

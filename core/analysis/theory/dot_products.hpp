@@ -1,7 +1,8 @@
-// How q · k is distributed if the d components of both are independent standard normal numbers. Its variance is d,
-// its characteristic function (1 + t²)^(−d/2), and its density, of the variance-gamma family,
+// How q · k is distributed if the d components of both are independent standard normal numbers. Its variance
+// is d, its characteristic function (1 + t²)^(−d/2), and its density, of the variance-gamma family,
 //   f(x) = |x|^ν K_ν(|x|) / (√π 2^ν Γ(d/2)),  ν = (d − 1)/2
-// (Gaunt, Nadarajah & Pogány 2024, arXiv 2405.10178). For large d it tends to the normal density with variance d.
+// (Gaunt, Nadarajah & Pogány 2024, arXiv 2405.10178). For large d it tends to the normal density with
+// variance d.
 #pragma once
 
 #include "tensor/tensor.hpp"

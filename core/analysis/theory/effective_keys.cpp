@@ -8,7 +8,7 @@ namespace attn {
 namespace {
 
 constexpr Index work_a_step = Index{1} << 20;  // multiplications
-constexpr Index exponential_cost = 40;         // of a cell, in multiplications
+constexpr Index exponential_cost = 40;         // the cost of a cell, in multiplications
 
 }  // namespace
 

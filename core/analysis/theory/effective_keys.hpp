@@ -1,4 +1,5 @@
-// How many keys the rows of a head use at a temperature: e^S of each row (analysis/theory/gibbs.hpp), beside how many it may see.
+// How many keys the rows of a head use at a temperature: e^S of each row (analysis/theory/gibbs.hpp), beside
+// how many it may see.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ class EffectiveKeys {
         Index seen;  // keys that it may see
         double effective;
     };
-    // Those that see a key, and whose scores are numbers.
+    // The queries that see a key, and whose scores are numbers.
     const std::vector<Row>& rows() const { return rows_; }
     double share() const;  // mean of effective / seen; NaN without rows
 

@@ -10,7 +10,7 @@ template <class Real>
 RowWeights<Real> weights_under(EmptyRow convention, std::span<const Real> scores,
                                std::span<const std::uint8_t> allowed) {
     constexpr Real infinity = std::numeric_limits<Real>::infinity();
-    // As libraries fill it in: torch.finfo(dtype).min.
+    // Libraries fill in torch.finfo(dtype).min.
     const Real hidden = convention == EmptyRow::uniform ? std::numeric_limits<Real>::lowest() : -infinity;
     RowWeights<Real> row;
     for (std::size_t j = 0; j < scores.size(); ++j) row.weights.push_back(allowed[j] ? scores[j] : hidden);

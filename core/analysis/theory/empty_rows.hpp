@@ -15,8 +15,8 @@ enum class EmptyRow {
 };
 inline constexpr int empty_row_count = 4;
 
-// The weights of one query under a convention, from its scores before the mask, and that of the sink. In `Real`, float
-// or double, all of it. Where a key is allowed, the first three give the same.
+// The weights of one query under a convention, from its scores before the mask, and that of the sink. In
+// `Real`, float or double, all of it. Where a key is allowed, the first three give the same.
 template <class Real>
 struct RowWeights {
     std::vector<Real> weights;  // [keys]

@@ -49,7 +49,7 @@ void Eviction::keep(std::vector<Index> kept) {
     seen_ = std::move(kept);
 }
 
-// Of the keys before those that are observed.
+// Pools the sums of the keys before those that are observed.
 void Eviction::pool() {
     const Index count = std::ssize(seen_) - rule_.observes(prompt_), reach = rule_.pooling / 2;
     std::vector<double> pooled;
@@ -87,7 +87,7 @@ std::vector<Index> Eviction::chosen(Index count) const {
     return newest({});
 }
 
-// Those of the largest scores, ascending; of equal ones the first.
+// The keys of the largest scores, ascending; among equals the first.
 std::vector<Index> Eviction::largest(Range of_seen, Index count) const {
     std::vector<std::pair<double, Index>> ranked;
     for (Index i = of_seen.begin; i < of_seen.end; ++i) {

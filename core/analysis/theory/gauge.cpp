@@ -25,7 +25,7 @@ GaugeMatrices gauge_matrices(const Gauge& gauge, Index size) {
     GaugeMatrices made{size, std::vector<double>(static_cast<std::size_t>(size * size)), {}, 1};
     const auto [kind, t, a, b, seed] = gauge;
     if (kind == GaugeKind::mix) {
-        const Square turn = orthogonal(seed, size);
+        const Square rotation = orthogonal(seed, size);
         const auto exponential = [&](double by) {
             Eigen::VectorXd grown(size);
             for (Index i = 0; i < size; ++i) {
@@ -33,7 +33,7 @@ GaugeMatrices gauge_matrices(const Gauge& gauge, Index size) {
                     size == 1 ? 1 : 1 - 2 * static_cast<double>(i) / static_cast<double>(size - 1);
                 grown[i] = std::exp(by * rate);
             }
-            const Square all = turn * grown.asDiagonal() * turn.transpose();
+            const Square all = rotation * grown.asDiagonal() * rotation.transpose();
             return std::vector<double>(all.data(), all.data() + all.size());
         };
         made.g = exponential(t);

@@ -1,6 +1,6 @@
-// The gauge freedom of scores: with any invertible G, W_Q → W_Q G and W_K → W_K G⁻ᵀ move every q and k, and no score,
-// since q G (k G⁻ᵀ)ᵀ = q kᵀ. G is taken from a one-parameter group exp(tA), so that t = 0 is the identity, −t undoes
-// t, and G⁻ᵀ = exp(−tAᵀ) is known without inverting anything.
+// The gauge freedom of scores: with any invertible G, W_Q → W_Q G and W_K → W_K G⁻ᵀ move every q and k, and
+// no score, since q G (k G⁻ᵀ)ᵀ = q kᵀ. G is taken from a one-parameter group exp(tA), so that t = 0 is the
+// identity, −t undoes t, and G⁻ᵀ = exp(−tAᵀ) is known without inverting anything.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Gauge {
     GaugeKind kind = GaugeKind::rotation;
     double t = 0;
     Index first = 0, second = 1;  // a and b, different; a stretch has a alone, a mix neither
-    std::uint32_t seed = 0;       // of a mix
+    std::uint32_t seed = 0;       // seeds a mix
     bool operator==(const Gauge&) const = default;
 };
 
@@ -40,9 +40,9 @@ std::vector<Real> times(std::span<const Real> row, std::span<const double> matri
 
 // Returns (|row| |matrix|)_a.
 std::vector<double> magnitudes(std::span<const float> row, std::span<const double> matrix);
-// Returns what the score of q G and k G⁻ᵀ, all of it computed in f32 from q and k in f32, can be off by at most, from
-// the magnitudes of both: γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2 roundings and u =
-// 2⁻²⁴ (Higham 2002, "Accuracy and Stability of Numerical Algorithms", 3.5).
+// Returns what the score of q G and k G⁻ᵀ, all of it computed in f32 from q and k in f32, can be off by at
+// most, from the magnitudes of both: γ Σ_a (|q| |G|)_a (|k| |G⁻ᵀ|)_a with γ = n u / (1 − n u), n = 3 size + 2
+// roundings and u = 2⁻²⁴ (Higham 2002, "Accuracy and Stability of Numerical Algorithms", 3.5).
 double gauge_error_bound(std::span<const double> of_q, std::span<const double> of_k);
 
 }  // namespace attn

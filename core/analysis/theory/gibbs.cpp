@@ -9,7 +9,7 @@ namespace attn {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double grid_step = 0.1;  // of ln T
+constexpr double grid_step = 0.1;  // a step of ln T
 constexpr int sections = 40;       // leave 0.618^40 = 4e-9 of the first interval
 constexpr double golden = 0.61803398874989485;
 
@@ -87,8 +87,8 @@ std::vector<double> gibbs_weights(const EnergyLevels& levels, double temperature
     return std::move(factors.each);
 }
 
-// A level of energy e over the ground has its largest share in C at T = e / x, where x tanh((x − ln r) / 2) = 2 for its
-// degeneracy r over that of the ground: 2 < x < ln n + 3.
+// A level of energy e over the ground has its largest share in C at T = e / x, where x tanh((x − ln r) / 2) =
+// 2 for its degeneracy r over that of the ground: 2 < x < ln n + 3.
 HeatCapacityPeak::HeatCapacityPeak(std::shared_ptr<const EnergyLevels> levels) : levels_(std::move(levels)) {
     double least = infinity, most = 0;
     for (const double above : levels_->above) {

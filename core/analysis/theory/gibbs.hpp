@@ -1,7 +1,9 @@
-// A row of scores as a Gibbs distribution. Key j is a state of energy E_j = −s_j; at temperature T its weight is
+// A row of scores as a Gibbs distribution. Key j is a state of energy E_j = −s_j; at temperature T its weight
+// is
 //   p_j = exp(−E_j / T) / Z,  Z = Σ_j exp(−E_j / T),
-// which is softmax at T = 1 (Gibbs 1902, "Elementary principles in statistical mechanics", chapter IV, in units in which
-// Boltzmann's constant is 1). A key that the row may not see has a score of −∞ and takes no part.
+// which is softmax at T = 1 (Gibbs 1902, "Elementary principles in statistical mechanics", chapter IV, in
+// units in which Boltzmann's constant is 1). A key that the row may not see has a score of −∞ and takes no
+// part.
 #pragma once
 
 #include <memory>
@@ -33,19 +35,21 @@ struct Gibbs {
     bool any = false;               // false where every key is hidden: all numbers are 0
 };
 
-// T from 0 to ∞, both of them as limits: at 0 the keys of the highest score share the weight, at ∞ all that are not hidden.
+// T from 0 to ∞, both of them as limits: at 0 the keys of the highest score share the weight, at ∞ all that
+// are not hidden.
 Gibbs gibbs(const EnergyLevels& levels, double temperature);
 std::vector<double> gibbs_weights(const EnergyLevels& levels, double temperature);  // [n_k]
 
-// Looks for the temperature at which the heat capacity is largest: among temperatures 10 % apart, over all where it could be,
-// then by golden sections between the neighbours of the best (Kiefer 1953).
+// Looks for the temperature at which the heat capacity is largest: among temperatures 10 % apart, over all
+// where it could be, then by golden sections between the neighbours of the best (Kiefer 1953).
 class HeatCapacityPeak {
   public:
     explicit HeatCapacityPeak(std::shared_ptr<const EnergyLevels> levels);
 
     bool step();  // at one temperature; true while there is more to do
     bool done() const { return next_ > last_ && sections_ == 0; }
-    // Nothing until it is found, and where all scores are equal: their heat capacity is 0 at every temperature.
+    // Nothing until it is found, and where all scores are equal: their heat capacity is 0 at every
+    // temperature.
     std::optional<Gibbs> peak() const;
 
   private:

@@ -1,10 +1,12 @@
-// Keys as the patterns of a modern Hopfield network (Ramsauer et al. 2021, "Hopfield networks is all you need", arXiv
-// 2008.02217). Patterns k_1 … k_N and a state ξ, all in R^d, have this energy and this update, its equations 2 and 3:
+// Keys as the patterns of a modern Hopfield network (Ramsauer et al. 2021, "Hopfield networks is all you
+// need", arXiv 2008.02217). Patterns k_1 … k_N and a state ξ, all in R^d, have this energy and this update,
+// its equations 2 and 3:
 //   E(ξ) = −β⁻¹ ln Σ_j exp(β k_j·ξ) + ½ ξ·ξ + β⁻¹ ln N + ½ max_j |k_j|²
 //   ξ ← Kᵀ softmax(β K ξ)
-// As ∇E = ξ − Kᵀ softmax(β K ξ), an update is a step of 1 down the gradient. It is also a step of the concave-convex
-// procedure (Yuille & Rangarajan 2003, doi 10.1162/08997660360581958), so the energy never rises; and 0 <= E <= 2 max |k|²
-// for every ξ that is a mean of patterns. Attention is one update, from ξ = q with β = 1/√d_k, read out through V.
+// As ∇E = ξ − Kᵀ softmax(β K ξ), an update is a step of 1 down the gradient. It is also a step of the
+// concave-convex procedure (Yuille & Rangarajan 2003, doi 10.1162/08997660360581958), so the energy never
+// rises; and 0 <= E <= 2 max |k|² for every ξ that is a mean of patterns. Attention is one update, from ξ = q
+// with β = 1/√d_k, read out through V.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +32,8 @@ struct HopfieldPatterns {
     }
     std::vector<double> in_double(Index pattern) const { return {at(pattern).begin(), at(pattern).end()}; }
 };
-// Takes those rows of k [n_k, d] that are allowed [n_k]. Refuses keys without components, and a number in an allowed one that
-// is not finite; the others are not read.
+// Takes those rows of k [n_k, d] that are allowed [n_k]. Refuses keys without components, and a number in an
+// allowed one that is not finite; the others are not read.
 Result<HopfieldPatterns> hopfield_patterns(ConstMatrix k, std::span<const std::uint8_t> allowed);
 
 // What a state ξ meets. Without patterns all of it is 0.
@@ -57,8 +59,8 @@ void hopfield_look(const HopfieldPatterns& patterns, double beta, std::span<cons
 double effective_patterns(std::span<const double> weights);
 double distance_between(std::span<const double> a, std::span<const double> b);
 
-// What a fixed point stores, by the number of patterns that it effectively is a mean of. The paper tells the same three apart
-// without drawing lines between them; these lines are ours.
+// What a fixed point stores, by the number of patterns that it effectively is a mean of. The paper tells the
+// same three apart without drawing lines between them; these lines are ours.
 enum class MemoryKind {
     one,  // fewer than 1.5
     few,  // metastable
@@ -71,7 +73,7 @@ class Retrieval {
   public:
     static constexpr Index most_steps = 1000;
     static constexpr double still = 1e-9;     // a fixed point moves by less than this share of max |k|
-    static constexpr Index kept_weights = 8;  // of the first steps; and those of the last one
+    static constexpr Index kept_weights = 8;  // weights are kept of the first steps, and of the last one
 
     Retrieval(std::shared_ptr<const HopfieldPatterns> patterns, double beta, std::vector<double> start);
 
@@ -83,7 +85,7 @@ class Retrieval {
     struct Point {
         std::vector<double> state;         // [d]
         double energy = 0;                 // once it was looked at
-        double moved = 0;                  // from the state before
+        double moved = 0;                  // distance from the state before
         double effective = 0;              // patterns in the weights that made it
         std::vector<double> weights = {};  // [N], where they are kept
     };

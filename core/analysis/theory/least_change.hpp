@@ -1,16 +1,17 @@
-// The least change of what rows of attention are made of with which chosen keys get the weights wished for them.
+// The least change of what rows of attention are made of with which chosen keys get the weights wished for
+// them.
 //
-// The raw scores of a row follow a change z linearly, r + F z; the masked scores m and the weights a follow from them. With
-// the wishes t of some keys W of the row, and U its keys without a wish,
+// The raw scores of a row follow a change z linearly, r + F z; the masked scores m and the weights a follow
+// from them. With the wishes t of some keys W of the row, and U its keys without a wish,
 //   g_j = m_j − log Σ_U exp m_k = log (a_j / Σ_U a_k),   b_j = log (t_j / (1 − Σ_W t)),
-// the weights are the wished ones where g = b. It is log-odds that are brought there: the slope of a weight, a (1 − a),
-// vanishes towards 0 and 1, theirs does not.
+// the weights are the wished ones where g = b. It is log-odds that are brought there: the slope of a weight,
+// a (1 − a), vanishes towards 0 and 1, theirs does not.
 //
-// First come Levenberg's and Marquardt's damped Gauss–Newton steps Jᵀ (J Jᵀ + μ)⁻¹ (b − g), each the shortest that answers
-// the linearised wishes (Nocedal & Wright 2006, "Numerical optimization", chapter 10). Then z goes along the rows that have
-// the wishes, against z − J⁺J z, the part of it that serves none of them, with the step of Barzilai and Borwein (1988, doi
-// 10.1093/imanum/8.1.141) and Gauss–Newton steps back to the wishes. It ends where z = Jᵀ y, which is the condition of
-// Karush, Kuhn and Tucker for a least |z|.
+// First come Levenberg's and Marquardt's damped Gauss–Newton steps Jᵀ (J Jᵀ + μ)⁻¹ (b − g), each the shortest
+// that answers the linearised wishes (Nocedal & Wright 2006, "Numerical optimization", chapter 10). Then z
+// goes along the rows that have the wishes, against z − J⁺J z, the part of it that serves none of them, with
+// the step of Barzilai and Borwein (1988, doi 10.1093/imanum/8.1.141) and Gauss–Newton steps back to the
+// wishes. It ends where z = Jᵀ y, which is the condition of Karush, Kuhn and Tucker for a least |z|.
 #pragma once
 
 #include <memory>
@@ -35,7 +36,8 @@ Masked masked_at(const ScoreRow& row, Index key, double raw);
 // A bias of −∞ hides a key as the mask does.
 bool is_open(const ScoreRow& row, Index key);
 
-// How the raw scores of a row follow a change z of several blocks z_l of one width: those of key j by Σ_l blocks_l f_j · z_l.
+// How the raw scores of a row follow a change z of several blocks z_l of one width: those of key j by Σ_l
+// blocks_l f_j · z_l.
 struct Lever {
     Index width = 0;
     std::shared_ptr<const std::vector<double>> rows =
@@ -43,7 +45,7 @@ struct Lever {
     std::vector<double> own = {};  // [n_k = width]
     std::vector<double> blocks = {1};
 
-    Index size() const { return width * std::ssize(blocks); }  // of z
+    Index size() const { return width * std::ssize(blocks); }  // the length of z
     double at(Index key, Index component) const;               // F
     double dot(Index key, const std::vector<double>& z) const;
     // Adds times · F_key to the sum, [size].
@@ -51,7 +53,7 @@ struct Lever {
 };
 struct WishedRow {
     ScoreRow row;
-    Lever lever;  // of one z for all rows
+    Lever lever;  // one z for all rows
     std::vector<Wish> wishes;
 };
 
@@ -82,7 +84,8 @@ std::optional<Obstacle> obstacle(const WishedRow& of);
 
 class LeastChange {
   public:
-    // Each row must have a wish, and no obstacle. The search begins at `start`, [size], or where nothing changes.
+    // Each row must have a wish, and no obstacle. The search begins at `start`, [size], or where nothing
+    // changes.
     explicit LeastChange(std::vector<WishedRow> rows, std::vector<double> start = {});
 
     // Works out the rows after one change, O(n_k · size) each; true while there is more to do.
@@ -142,9 +145,9 @@ class LeastChange {
     double score_limit_ = 0;
     Index evaluations_ = 0;
     int stalled_ = 0;
-    // Of the way along the rows that have the wishes.
+    // The step along the rows that have the wishes.
     double pace_ = 1;
-    std::vector<double> idle_, multipliers_;  // of here_
+    std::vector<double> idle_, multipliers_;  // computed for here_
     struct Trial {
         std::vector<double> z;
         int corrections = 0;

@@ -12,8 +12,8 @@ struct MaskCounts {
     Index queries = 0, keys = 0;
     std::vector<Index> kept;  // [queries], how many keys each may look at
     std::int64_t kept_cells = 0;
-    Index tiles = 0;            // of the fused kernel (kernels/attention_tiles.hpp)
-    Index skipped = 0;          // those in which nothing is allowed
+    Index tiles = 0;            // the fused kernel's (kernels/attention_tiles.hpp)
+    Index skipped = 0;          // tiles in which nothing is allowed
     std::int64_t computed = 0;  // cells of the tiles that are not skipped
 
     std::int64_t cells() const { return static_cast<std::int64_t>(queries) * keys; }
@@ -31,7 +31,7 @@ class MaskCounting {
 
     bool step();  // about 2^17 cells, or a row of tiles; true while there is more to do
     bool done() const { return next_query_ >= counts_.queries; }
-    const MaskCounts& counts() const { return counts_; }  // of the rows so far
+    const MaskCounts& counts() const { return counts_; }  // the rows so far
 
   private:
     std::int64_t count_tiles(Range queries);  // returns how many cells were looked at one by one

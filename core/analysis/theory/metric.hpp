@@ -1,7 +1,7 @@
-// A metric between the components of queries and keys. A query has lower indices, q_b; a symmetric matrix g^{ab}
-// raises them, q^a = g^{ab} q_b, and the score of a key is q^a k_a = Σ_ab q_a g^{ab} k_b. Plain attention has the
-// identity, and its scale 1/√d_k is the metric δ^{ab} / √d_k. The inverse g_{ab} lowers again. Scores under g are
-// those of W_Q g W_Kᵀ: a layer that may learn W_Q has learnt its metric already.
+// A metric between the components of queries and keys. A query has lower indices, q_b; a symmetric matrix
+// g^{ab} raises them, q^a = g^{ab} q_b, and the score of a key is q^a k_a = Σ_ab q_a g^{ab} k_b. Plain
+// attention has the identity, and its scale 1/√d_k is the metric δ^{ab} / √d_k. The inverse g_{ab} lowers
+// again. Scores under g are those of W_Q g W_Kᵀ: a layer that may learn W_Q has learnt its metric already.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace attn {
 
 class Metric {
   public:
-    // `g` is [size, size], row by row. Refused with one sentence unless it is symmetric, finite and invertible: its
-    // smallest eigenvalue is more than rounding leaves of the largest, in magnitude.
+    // `g` is [size, size], row by row. Refused with one sentence unless it is symmetric, finite and
+    // invertible: its smallest eigenvalue is more than rounding leaves of the largest, in magnitude.
     static Result<Metric> of(Index size, std::vector<double> g);
 
     Index size() const { return size_; }

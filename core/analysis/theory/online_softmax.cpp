@@ -22,7 +22,8 @@ Real largest(std::span<const Real> scores, Real most) {
 float exponential(float x) { return exp_f32(x); }
 double exponential(double x) { return std::exp(x); }
 
-// exp(score − max). Scores of +∞ share their row's weight, and next to an infinite maximum all others have none.
+// exp(score − max). Scores of +∞ share their row's weight, and next to an infinite maximum all others have
+// none.
 template <class Real>
 Real weight_of(Real score, Real max) {
     if (std::isinf(max) && !std::isnan(score)) return max > 0 && score == max ? 1 : 0;

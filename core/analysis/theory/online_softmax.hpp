@@ -1,6 +1,7 @@
-// The online softmax: a row of attention from its scores s_j and values v_j, a tile of keys at a time, without ever having
-// the whole row (Milakov & Gimelshein 2018, arXiv 1805.02867; with the output, Rabe & Staats 2021, arXiv 2112.05682, and
-// Dao et al. 2022, arXiv 2205.14135, Algorithm 1; the output is divided once, at the end, as in Dao 2023, arXiv 2307.08691).
+// The online softmax: a row of attention from its scores s_j and values v_j, a tile of keys at a time,
+// without ever having the whole row (Milakov & Gimelshein 2018, arXiv 1805.02867; with the output, Rabe &
+// Staats 2021, arXiv 2112.05682, and Dao et al. 2022, arXiv 2205.14135, Algorithm 1; the output is divided
+// once, at the end, as in Dao 2023, arXiv 2307.08691).
 //
 //   m' = max(m, max_j s_j)   maximum        at first −∞
 //   f  = exp(m − m')         factor
@@ -51,15 +52,15 @@ class OnlineRow {
     const RunningRow<Real>& before(Index tile) const { return tile > 0 ? step(tile - 1).after : start_; }
     // o / l after that tile, [d_v]; zeros if no key has taken part.
     std::vector<Real> result(Index tile) const;
-    std::vector<Real> scores() const;  // of all tiles
+    std::vector<Real> scores() const;  // all tiles
 
   private:
     RunningRow<Real> start_;
     std::vector<RowStep<Real>> steps_;
 };
 
-// The naive order: softmax of the whole row, and then its product with the values. Masked scores [keys], values
-// [keys, d_v].
+// The naive order: softmax of the whole row, and then its product with the values. Masked scores [keys],
+// values [keys, d_v].
 template <class Real>
 struct NaiveRow {
     std::vector<Real> weights, output;  // [keys], [d_v]
@@ -71,7 +72,8 @@ extern template class OnlineRow<double>;
 extern template struct NaiveRow<float>;
 extern template struct NaiveRow<double>;
 
-// Walks some rows of a head through all tiles of keys in f32, from the scores that the kernels give, a tile at a time.
+// Walks some rows of a head through all tiles of keys in f32, from the scores that the kernels give, a tile
+// at a time.
 class OnlineWalk {
   public:
     OnlineWalk(std::shared_ptr<const Record> record, Index head, Range queries, Index keys_a_tile);

@@ -13,7 +13,7 @@ namespace {
 constexpr Index most_patterns_a_start = 1500, look_every = 20;
 constexpr double small_start = 0.1;  // deviation of a component that is added to what was found before
 
-// Of scores QKᵀ/√d, row by row. x holds Q, then K.
+// Scores QKᵀ/√d, row by row. x holds Q, then K.
 struct PatternScores {
     Index n, d;
     double score(const std::vector<double>& x, Index i, Index j) const {

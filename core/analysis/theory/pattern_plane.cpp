@@ -11,9 +11,9 @@ namespace attn {
 namespace {
 
 constexpr Index most_plane_iterations = 500;
-constexpr double unmoved = 1e-10;  // of a direction of length 1
+constexpr double unmoved = 1e-10;  // how far a direction of length 1 may still move
 constexpr double least_length = 1e-12;
-// Of a picture: about ten seconds, if a state takes 16 updates.
+// A picture takes about ten seconds, if a state takes 16 updates.
 constexpr double most_picture_work = 1.2e10, updates_of_place = 16;
 
 double plane_product(std::span<const double> a, std::span<const double> b) {
@@ -22,7 +22,8 @@ double plane_product(std::span<const double> a, std::span<const double> b) {
     return sum;
 }
 
-// Leaves a vector without its part along `other`, and of length 1; of one that is shorter than `least` nothing is left.
+// Leaves a vector without its part along `other`, and of length 1; of one that is shorter than `least`
+// nothing is left.
 double straighten(std::vector<double>& vector, std::span<const double> other, double least) {
     // Twice, as the first leaves rounding errors that the division would magnify.
     for (int again = 0; again < 2; ++again) {
@@ -106,7 +107,7 @@ void PrincipalPlane::add(std::span<const float> pattern) {
     }
 }
 
-double PrincipalPlane::turn() {
+double PrincipalPlane::rotate() {
     const std::vector<double> none(across_.size(), 0);
     // Sums of squares of this size are rounding errors.
     const double least = least_length * static_cast<double>(std::max<Index>(patterns_->count(), 1)) *
@@ -131,7 +132,7 @@ bool PrincipalPlane::step() {
             continue;
         }
         next_ = 0;
-        done_ = turn() <= unmoved || ++iterations_ == most_plane_iterations;
+        done_ = rotate() <= unmoved || ++iterations_ == most_plane_iterations;
         if (done_) finish();
     }
     return !done_;

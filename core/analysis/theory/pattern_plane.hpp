@@ -8,11 +8,12 @@
 
 namespace attn {
 
-// A plane in R^d with two directions of length 1 at a right angle; a direction that the space does not have is 0.
+// A plane in R^d with two directions of length 1 at a right angle; a direction that the space does not have
+// is 0.
 struct PatternPlane {
     std::vector<double> origin, across, up;  // [d]
 
-    std::array<double, 2> place_of(std::span<const double> point) const;  // of its projection
+    std::array<double, 2> place_of(std::span<const double> point) const;  // where its projection lies
     std::array<double, 2> place_of(std::span<const float> point) const;
     std::vector<double> point_at(std::array<double, 2> place) const;  // [d]
     double distance_to(std::span<const double> point) const;
@@ -21,8 +22,8 @@ struct PatternPlane {
 PatternPlane plane_through(const HopfieldPatterns& patterns, std::span<const double> first,
                            std::span<const double> second);
 
-// The plane through the mean in the directions in which the patterns spread most, their first two principal components, by
-// orthogonal iteration (Golub & Van Loan, "Matrix computations", section 7.3.2).
+// The plane through the mean in the directions in which the patterns spread most, their first two principal
+// components, by orthogonal iteration (Golub & Van Loan, "Matrix computations", section 7.3.2).
 class PrincipalPlane {
   public:
     explicit PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns);
@@ -35,7 +36,7 @@ class PrincipalPlane {
 
   private:
     void add(std::span<const float> pattern);
-    double turn();  // into the directions that are summed up; returns how far they moved
+    double rotate();  // into the directions that are summed up; returns how far they moved
     void finish();
 
     std::shared_ptr<const HopfieldPatterns> patterns_;
@@ -49,7 +50,8 @@ class PrincipalPlane {
     bool done_ = false;
 };
 
-// The picture of a rectangle of a plane, coarse first: each of its places is started at and followed to its end.
+// The picture of a rectangle of a plane, coarse first: each of its places is started at and followed to its
+// end.
 class Basins {
   public:
     struct Box {
@@ -58,7 +60,7 @@ class Basins {
     };
     static constexpr Index coarsest = 16, finest = 128;  // places along a side
     static constexpr Index most_steps = 256;
-    static constexpr double still = 1e-6;  // as a share of max |k|; ends within 1000 times that are the same
+    static constexpr double still = 1e-6;  // a share of max |k|; ends within 1000 times that are the same
     static constexpr std::uint8_t unknown = 255, moving = 254, others = 253;
 
     Basins(std::shared_ptr<const HopfieldPatterns> patterns, double beta, PatternPlane plane, Box box);
@@ -66,8 +68,9 @@ class Basins {
     bool step();  // about a millisecond, or one update; true while there is more to do
     bool done() const { return side_ > last_side_; }
 
-    // The finest picture that is complete, or the first as far as it goes: [side, side] numbers of ends, row by row from
-    // the bottom; `moving` where there was none after most_steps, `others` where there are too many.
+    // The finest picture that is complete, or the first as far as it goes: [side, side] numbers of ends, row
+    // by row from the bottom; `moving` where there was none after most_steps, `others` where there are too
+    // many.
     Index side() const { return shown_side_; }
     std::uint8_t end_at(Index row, Index col) const {
         return shown_[static_cast<std::size_t>(row * shown_side_ + col)];
@@ -77,9 +80,9 @@ class Basins {
     struct End {
         std::vector<double> state;  // [d]
         Index strongest = 0;        // key
-        double weight = 0;          // of that key
+        double weight = 0;          // the weight of that key
         double effective = 0;
-        Index places = 0;  // of the picture
+        Index places = 0;  // how many of the picture
     };
     const std::vector<End>& ends() const { return ends_; }
     const Box& box() const { return box_; }

@@ -102,8 +102,8 @@ double position_bias(const PositionRule& rule, Index query, Index key) {
     return 0;
 }
 
-PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
-                   std::span<const double> k, Index k_position) {
+PairRotation pair_rotation(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
+                           std::span<const double> k, Index k_position) {
     const auto [first, second] = pair_place(rule, pair);
     const double frequency = rule.frequencies[static_cast<std::size_t>(pair)];
     const auto at = [&](std::span<const double> row, Index position, double& length, double& angle) {
@@ -111,11 +111,11 @@ PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double>
         length = rule.magnitude * std::hypot(x, y);
         angle = std::atan2(y, x) + static_cast<double>(position) * frequency;
     };
-    PairTurn turn;
-    at(q, q_position, turn.q_length, turn.q_angle);
-    at(k, k_position, turn.k_length, turn.k_angle);
-    turn.product = turn.q_length * turn.k_length * std::cos(turn.q_angle - turn.k_angle);
-    return turn;
+    PairRotation rotation;
+    at(q, q_position, rotation.q_length, rotation.q_angle);
+    at(k, k_position, rotation.k_length, rotation.k_angle);
+    rotation.product = rotation.q_length * rotation.k_length * std::cos(rotation.q_angle - rotation.k_angle);
+    return rotation;
 }
 
 HeadRows HeadRows::taken(std::span<const Index> queries, std::span<const Index> keys) const {

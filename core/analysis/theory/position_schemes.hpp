@@ -1,9 +1,9 @@
-// One head's q and k under different ways to tell attention where its tokens stand, in f32 as the kernels have it and
-// in double.
+// One head's q and k under different ways to tell attention where its tokens stand, in f32 as the kernels
+// have it and in double.
 //
-// Attention by itself is equivariant: softmax(P Q (P K)ᵀ) P V = P softmax(Q Kᵀ) V for every permutation P, and with a
-// mask M that moves along, P M Pᵀ (Lee et al. 2019, arXiv 1810.00825, property 1). What depends on the places of the
-// tokens, a causal mask or one of these schemes, breaks that.
+// Attention by itself is equivariant: softmax(P Q (P K)ᵀ) P V = P softmax(Q Kᵀ) V for every permutation P,
+// and with a mask M that moves along, P M Pᵀ (Lee et al. 2019, arXiv 1810.00825, property 1). What depends on
+// the places of the tokens, a causal mask or one of these schemes, breaks that.
 #pragma once
 
 #include <cstdint>
@@ -64,13 +64,13 @@ std::vector<double> placed(const PositionRule& rule, std::span<const double> row
 double position_bias(const PositionRule& rule, Index query, Index key);
 
 // What one pair of components adds to q · k once both are turned: |q| |k| cos(angle of q − angle of k).
-struct PairTurn {
+struct PairRotation {
     double q_length = 0, k_length = 0;
     double q_angle = 0, k_angle = 0;  // radians, turned
     double product = 0;
 };
-PairTurn pair_turn(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
-                   std::span<const double> k, Index k_position);
+PairRotation pair_rotation(const PositionRule& rule, Index pair, std::span<const double> q, Index q_position,
+                           std::span<const double> k, Index k_position);
 
 // q of some tokens, k and v of the same or of others: [1, n_q, d_k], [1, n_k, d_k], [1, n_k, d_v].
 struct HeadRows {
@@ -108,8 +108,9 @@ struct CarriedError {
 };
 CarriedError carried_error(const PlacedRun& before, const PlacedRun& after, std::span<const Index> order);
 
-// A bound of what rounding alone makes of the outputs when the keys come in another order: the sums of n exponentials
-// and of n products are rounded by 2⁻²⁴ of themselves at each step, and exponents by 2⁻²⁴ of the largest score.
+// A bound of what rounding alone makes of the outputs when the keys come in another order: the sums of n
+// exponentials and of n products are rounded by 2⁻²⁴ of themselves at each step, and exponents by 2⁻²⁴ of the
+// largest score.
 double reorder_rounding(const PlacedRun& run);
 
 // How the scores before the mask of one run differ from those of another.

@@ -1,10 +1,11 @@
-// Queries and keys of one head in one plane, as AttentionViz places them (Yeh et al. 2023, arXiv 2305.03210): a query stands
-// near the keys that it looks at.
+// Queries and keys of one head in one plane, as AttentionViz places them (Yeh et al. 2023, arXiv 2305.03210):
+// a query stands near the keys that it looks at.
 //
-// Softmax does not change if all keys move by the same vector, and no dot product does if queries are multiplied and keys
-// divided by the same number. So queries and keys are given the same mean and the same spread first: c (q − q̄) and (k − k̄) / c,
-// with c⁴ = variance of k / variance of q. The plane is that of the two first principal components of all of them together
-// (Pearson 1901). Places are what it shows; distances in it are not scores.
+// Softmax does not change if all keys move by the same vector, and no dot product does if queries are
+// multiplied and keys divided by the same number. So queries and keys are given the same mean and the same
+// spread first: c (q − q̄) and (k − k̄) / c, with c⁴ = variance of k / variance of q. The plane is that of
+// the two first principal components of all of them together (Pearson 1901). Places are what it shows;
+// distances in it are not scores.
 #pragma once
 
 #include <array>
@@ -21,14 +22,14 @@ struct QueryKeyPlane {
     double stretch = 1;                        // c
     std::vector<double> query_mean, key_mean;  // [d], before it
     std::array<std::vector<double>, 2> axes;   // [d], of length 1; the largest component is positive
-    Place share{};                             // of the squared distances from the mean, on each axis
+    Place share{};                             // each axis's share of the squared distances from the mean
     std::vector<Place> queries, keys;
 };
 
 // Finds it in slices.
 class QueryKeyPlaneSearch {
   public:
-    // Of finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
+    // Takes finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
     QueryKeyPlaneSearch(ConstMatrix q, ConstMatrix k);
 
     bool step();  // a few rows, or O(d²) operations; true while there is more to do

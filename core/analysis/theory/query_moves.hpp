@@ -1,4 +1,5 @@
-// How far the queries of a head move among its keys as the patterns of a modern Hopfield network: in one update and in all.
+// How far the queries of a head move among its keys as the patterns of a modern Hopfield network: in one
+// update and in all.
 #pragma once
 
 #include <memory>
@@ -29,10 +30,10 @@ class QueryMoves {
         Index query;
         double first, all;  // |ξ − q| after one update, and at the end
         double effective;   // patterns at the end
-        Index patterns;     // that it sees
+        Index patterns;     // how many it sees
         bool settled;
     };
-    // Those that see a key, and whose numbers are finite; as far as they are done.
+    // The queries that see a key and whose numbers are finite, as far as they are done.
     const std::vector<Row>& rows() const { return rows_; }
 
   private:
@@ -41,7 +42,7 @@ class QueryMoves {
     double beta_;
     Index count_, next_ = 0;
     std::optional<Retrieval> running_;
-    Index query_ = 0;  // of the running one
+    Index query_ = 0;  // the query of the running retrieval
     std::vector<Row> rows_;
 };
 

@@ -1,4 +1,5 @@
-// The weight that a mask takes from each query: the sum of the weights that it had on keys that the mask hides.
+// The weight that a mask takes from each query: the sum of the weights that it had on keys that the mask
+// hides.
 #pragma once
 
 #include <memory>
@@ -11,9 +12,9 @@ namespace attn {
 // In slices. To cancel it, drop it.
 class RowLosses {
   public:
-    // Of weights as they are; a masked cell of theirs is 0.
+    // Takes weights as they are; a masked cell of theirs is 0.
     RowLosses(MapPointer weights, Mask mask, Index head);
-    // Of the weights that a head would have without any mask.
+    // Takes the weights that a head would have without any mask.
     static Result<RowLosses> without_mask(const Record& record, Mask mask, Index head);
 
     bool step();  // about 2^17 cells; true while there is more to do

@@ -1,8 +1,9 @@
-// How saturated a row of softmax is: how its weights a are spread, and what of a gradient gets through it. The Jacobian
-// is
+// How saturated a row of softmax is: how its weights a are spread, and what of a gradient gets through it.
+// The Jacobian is
 //   ∂a_i/∂s_j = a_i (δ_ij − a_j),
-// whose row i has the squared length a_i² ((Σ_{j≠i} a_j)² + Σ_{j≠i} a_j²). The sum of these over i, ‖∂A/∂S‖²_F, is
-// Σa² − 2Σa³ + (Σa²)², which loses all of its digits where one weight is nearly 1; sums of positive numbers do not.
+// whose row i has the squared length a_i² ((Σ_{j≠i} a_j)² + Σ_{j≠i} a_j²). The sum of these over i,
+// ‖∂A/∂S‖²_F, is Σa² − 2Σa³ + (Σa²)², which loses all of its digits where one weight is nearly 1; sums of
+// positive numbers do not.
 #pragma once
 
 #include <span>

@@ -35,7 +35,8 @@ double sparsemax_threshold(std::span<const double> scores) {
     return threshold;
 }
 
-// The same, for halves of scores whose squares over the threshold sum to 1; mean and variance by Welford's recurrence.
+// The same, for halves of scores whose squares over the threshold sum to 1; mean and variance by Welford's
+// recurrence.
 double entmax_threshold(std::span<const double> scores) {
     double mean = 0, squares = 0, threshold = 0, count = 0;
     for (const double score : scores) {

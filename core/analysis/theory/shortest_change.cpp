@@ -10,7 +10,7 @@ namespace attn {
 
 namespace {
 
-constexpr double numbers_looked_at = 2e8;  // by all starts but the first
+constexpr double numbers_looked_at = 2e8;  // a limit for all starts but the first
 constexpr Index most_evaluations = 20'000, most_starts = 64;
 
 bool is_wished(const WishedRow& of, Index key) {
@@ -54,8 +54,8 @@ bool raises_one(const LeastChange& search) {
            RowChain(of.row).at(of.wishes.front().key).weight < of.wishes.front().weight;
 }
 
-// The shortest z, to the first order, with m_j − m_rival = b_j for all wishes of the row; empty if none is finite. Gram's and
-// Schmidt's vectors solve D z = r.
+// The shortest z, to the first order, with m_j − m_rival = b_j for all wishes of the row; empty if none is
+// finite. Gram's and Schmidt's vectors solve D z = r.
 std::vector<double> start_for(const WishedRow& of, Index rival) {
     double rest = 1;
     for (const Wish& wish : of.wishes) rest -= wish.weight;

@@ -1,11 +1,12 @@
 // The shortest of the least changes that LeastChange comes to from several starts.
 //
-// Without a soft cap, each log-odds g_j of least_change.hpp is concave in z: a linear score less the log-sum-exp of linear
-// ones. The changes with g ≥ b are therefore a convex set, and a z = Jᵀ y with g = b and y ≥ 0 is the shortest of them all
-// (Boyd & Vandenberghe 2004, "Convex optimization", section 5.5.3): raising a weight has one least change. Lowering one has
-// many, since any rival may take what the key gives up. So there is a start for each rival k of each row (of a long one, those
-// with the highest scores): the shortest change with m_j − m_k = b_j for the wishes of the row, as if k were its only key
-// without one. They are taken in the order of their lengths.
+// Without a soft cap, each log-odds g_j of least_change.hpp is concave in z: a linear score less the
+// log-sum-exp of linear ones. The changes with g ≥ b are therefore a convex set, and a z = Jᵀ y with g = b
+// and y ≥ 0 is the shortest of them all (Boyd & Vandenberghe 2004, "Convex optimization", section 5.5.3):
+// raising a weight has one least change. Lowering one has many, since any rival may take what the key gives
+// up. So there is a start for each rival k of each row (of a long one, those with the highest scores): the
+// shortest change with m_j − m_k = b_j for the wishes of the row, as if k were its only key without one. They
+// are taken in the order of their lengths.
 #pragma once
 
 #include <optional>

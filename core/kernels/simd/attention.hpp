@@ -1,8 +1,9 @@
 // Computes fused attention in tiles of 48 queries × 64 keys, with an online softmax over the key tiles.
 //
-// A tile of K and V is packed once for a block of query tiles and for all heads that share it. Key tiles begin at
-// multiples of 64 and count as full: keys beyond the last one are masked. Nothing in a row's arithmetic depends on
-// the other rows. So a query decoded against a cache has the same bits as in the full causal pass.
+// A tile of K and V is packed once for a block of query tiles and for all heads that share it. Key tiles
+// begin at multiples of 64 and count as full: keys beyond the last one are masked. Nothing in a row's
+// arithmetic depends on the other rows. So a query decoded against a cache has the same bits as in the full
+// causal pass.
 #pragma once
 
 #include "kernels/attention_tiles.hpp"
@@ -21,8 +22,9 @@ inline constexpr Index tile_keys = attention_tile_keys;
 inline constexpr Index tiles_per_block = 8;
 inline constexpr float infinity = __builtin_huge_valf();
 
-// A row's weights are summed relative to one of its scores, its reference. A larger score becomes the reference only
-// if it is larger by more than this: a float has ample room for e^8, and a row's sums rarely need rescaling.
+// A row's weights are summed relative to one of its scores, its reference. A larger score becomes the
+// reference only if it is larger by more than this: a float has ample room for e^8, and a row's sums rarely
+// need rescaling.
 inline constexpr float slack = 8;
 
 template <class V>
@@ -89,8 +91,8 @@ template <class V>
 class AttentionBlock {
   public:
     static constexpr Index queries_at_most = tiles_per_block * tile_queries;
-    // A tile that the mask cuts is computed in parts of this many queries, each from its first to its last allowed key.
-    // A part is whole tiles of the product.
+    // A tile that the mask cuts is computed in parts of this many queries, each from its first to its last
+    // allowed key. A part is whole tiles of the product.
     static constexpr Index part_queries = 12;
     static_assert(tile_queries % part_queries == 0 && part_queries % V::Lanes::tile_rows == 0);
 
@@ -285,14 +287,16 @@ class AttentionBlock {
     void rescale(Index head, Index query, float factor) {
         sum(head, query) *= static_cast<double>(factor);
         float* out = output(head, query);
-        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite value.
+        // A factor of 0 must not be multiplied: weights that became 0 must leave no trace of an infinite
+        // value.
         if (factor == 0)
             fill_zero(out, call_.output.cols);
         else
             scale_by<V>(factor, out, call_.output.cols);
     }
 
-    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the output.
+    // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the
+    // output.
     static void multiply_present(ConstMatrix weights, ConstMatrix values, MatrixView<float> output) {
         for (Index i = 0; i < weights.rows; ++i)
             for (Index b = 0; b < values.cols; b += V::width) {
@@ -325,7 +329,8 @@ class AttentionBlock {
     ConstMatrix k_, v_;
     Range heads_, queries_;
     Scratch packed_k_, packed_v_, scores_;
-    // [heads, queries]; the sums are doubles. Maxima are read a vector at a time, the last of which may reach beyond them.
+    // [heads, queries]; the sums are doubles. Maxima are read a vector at a time, the last of which may reach
+    // beyond them.
     Scratch max_, reference_, sum_;
     bool finite_ = true;  // whether the packed values are finite
 };

@@ -2,7 +2,8 @@
 // statistics of their rows (Dao et al. 2022, arXiv 2205.14135, algorithm 4).
 //
 // With S the scores, P the weights, O the output, dO its gradient and D_i = Σ_b dO_ib O_ib:
-//   dP = dO Vᵀ,  dS = P ∘ (dP − D) ∘ slope of the soft cap,  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dV = Pᵀ dO.
+//   dP = dO Vᵀ,  dS = P ∘ (dP − D) ∘ slope of the soft cap,  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dV = Pᵀ
+//        dO.
 // dP and D already contain the scale, so dS comes out scaled.
 #pragma once
 
@@ -213,8 +214,8 @@ class AttentionBackward {
     ConstMatrix k_, v_;
     Range heads_;
     Index n_q_;
-    Scratch packed_k_transposed_, packed_v_transposed_, packed_k_;  // of a tile of keys
-    Scratch packed_q_, packed_d_output_;                            // of a part of a tile of queries
+    Scratch packed_k_transposed_, packed_v_transposed_, packed_k_;  // hold a tile of keys
+    Scratch packed_q_, packed_d_output_;                            // hold a part of a tile of queries
     Scratch scores_, d_scores_;                                     // [queries, 64]: S and dP, then P and dS
     Scratch d_k_, d_v_;                                             // [64, d_k], [64, d_v]: of a tile of keys
     Scratch rows_;                                                  // [heads, n_q] of Row

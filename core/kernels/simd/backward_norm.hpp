@@ -1,5 +1,6 @@
 // Computes the gradients of the norms. With normal = (x − mean) · factor and g = dy · gain:
-//   dx = factor · (g − mean(g) − normal · mean(g · normal)),  d_gain = Σ dy · normal,  d_bias = Σ dy over the rows;
+//   dx = factor · (g − mean(g) − normal · mean(g · normal)),  d_gain = Σ dy · normal,  d_bias = Σ dy over the
+//        rows;
 // an RMS norm has no mean(g).
 #pragma once
 

@@ -1,5 +1,5 @@
-// The layouts of weights in blocks, taken apart 16 elements at a time as tensor/blocks.cpp does it. A value is
-// scale · quant, plus an offset where a block has any, in f32.
+// The layouts of weights in blocks, taken apart 16 elements at a time as tensor/blocks.cpp does it. A value
+// is scale · quant, plus an offset where a block has any, in f32.
 #pragma once
 
 #include "kernels/simd/lanes128.hpp"
@@ -49,8 +49,8 @@ template <int count, class F>
     return __builtin_bit_cast(Quants, (bytes & each) != 0) & 16;
 }
 
-// The part of a block that quants<V, i>(block) are, for elements 16 i to 16 i + 15; its scale is number i · parts /
-// (elements / 16), and so is its offset.
+// The part of a block that quants<V, i>(block) are, for elements 16 i to 16 i + 15; its scale is number i ·
+// parts / (elements / 16), and so is its offset.
 
 // Blocks of 32 begin with their scale, a half, and after it their offset, if they have one.
 template <Index size, bool offset>

@@ -1,5 +1,5 @@
-// Multiplies a vector by rows of a W [out, in]. Each output is summed in the order of its inputs, a block of sums after
-// the other, as in a product of matrices.
+// Multiplies a vector by rows of a W [out, in]. Each output is summed in the order of its inputs, a block of
+// sums after the other, as in a product of matrices.
 #pragma once
 
 #include "kernels/simd/tiles.hpp"
@@ -7,8 +7,8 @@
 
 namespace attn::simd {
 
-// Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so that each
-// output is summed in the order of its inputs.
+// Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so
+// that each output is summed in the order of its inputs.
 template <class V, int groups>
 void add_columns(const float* x, const float* rows, Index row_stride, Index depth, float* to) {
     V sums[groups];
@@ -34,8 +34,8 @@ void add_columns(const float* x, const float* rows, Index row_stride, Index dept
     for (int g = 0; g < groups; ++g) (V::load(to + g * V::width) + sums[g]).store(to + g * V::width);
 }
 
-// Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a block of
-// inputs long.
+// Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a
+// block of inputs long.
 template <class V>
 void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
     constexpr int groups = V::width == 4 ? 4 : 2;
@@ -56,8 +56,8 @@ void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outp
     }
 }
 
-// The same, in tiles where the type has any. Outputs that fill no tile, and tiles of halves that are not finite, go the
-// other way.
+// The same, in tiles where the type has any. Outputs that fill no tile, and tiles of halves that are not
+// finite, go the other way.
 template <class V>
 void add_vector_times_tiles(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
     const Scratch scaled(in);

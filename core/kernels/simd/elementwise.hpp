@@ -1,5 +1,5 @@
-// Softmax, norms, activations and rotary positions over rows of any length. The last elements of a row go through the
-// same operations as the others, in a padded vector.
+// Softmax, norms, activations and rotary positions over rows of any length. The last elements of a row go
+// through the same operations as the others, in a padded vector.
 #pragma once
 
 #include "kernels/exponentials.hpp"
@@ -124,7 +124,8 @@ V normal_factor(double mean_square, float epsilon) {
 template <class V>
 Normal<V> layer_normal(const float* row, Index size, float epsilon) {
     const double n = static_cast<double>(size);
-    // A mean that is large compared to the deviations is rounded too much; the mean of the remainders corrects it.
+    // A mean that is large compared to the deviations is rounded too much; the mean of the remainders
+    // corrects it.
     const V first = V::broadcast(static_cast<float>(sum<V>(row, size, [](V v) { return v; }) / n));
     const double rest = sum<V>(row, size, [&](V v) { return v - first; }) / n;
     const V mean = first + V::broadcast(static_cast<float>(rest));

@@ -26,8 +26,8 @@ inline constexpr float exp_table[] = {
 template <class V>
 class Exp {
   public:
-    // The result is within 2 units in the last place over the whole range, and within one step if it is subnormal. It
-    // is 0 below −104, inf above 88.73, and NaN for NaN.
+    // The result is within 2 units in the last place over the whole range, and within one step if it is
+    // subnormal. It is 0 below −104, inf above 88.73, and NaN for NaN.
     [[gnu::always_inline]] V operator()(V x) const {
         x = V::max(c_[11], x);
         x = V::where_less(c_[12], x, c_[12], x);
@@ -50,8 +50,8 @@ class Exp {
 };
 
 inline constexpr float weight_exp_table[] = {
-    // This is 2^−g for |g| <= 1/2, a minimax polynomial of degree 5 whose last two coefficients are −ln 2 and exactly
-    // 1, with a relative error of 1.05e-7.
+    // This is 2^−g for |g| <= 1/2, a minimax polynomial of degree 5 whose last two coefficients are −ln 2 and
+    // exactly 1, with a relative error of 1.05e-7.
     -1.33002567234e-03f,
     9.66971861121e-03f,
     -5.55056005615e-02f,

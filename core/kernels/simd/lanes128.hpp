@@ -1,7 +1,7 @@
 // Four floats, in whatever the compiler has for them: SSE2 on any x86-64, simd128 in WebAssembly.
 //
-// The members of every Lanes type must always be inlined: a copy compiled for one instruction set must never be
-// linked into code for another.
+// The members of every Lanes type must always be inlined: a copy compiled for one instruction set must never
+// be linked into code for another.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Sixteen floats: AVX-512 F. GCC 12 warns of undefined vectors of its own in the plain intrinsics, so this uses the
-// zeroing forms and the compiler's shuffles.
+// Sixteen floats: AVX-512 F. GCC 12 warns of undefined vectors of its own in the plain intrinsics, so this
+// uses the zeroing forms and the compiler's shuffles.
 #pragma once
 
 #include "kernels/simd/lanes_avx2.hpp"

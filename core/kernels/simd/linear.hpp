@@ -1,4 +1,5 @@
-// Computes y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K as a W [out, in].
+// Computes y = x W + bias for any layout and element type of W, and Q Kᵀ, which is the same with K as a W
+// [out, in].
 #pragma once
 
 #include "kernels/simd/columns.hpp"
@@ -9,8 +10,8 @@
 
 namespace attn::simd {
 
-// B is packed [256, 192] at a time. With the [512, 256] of A that it is multiplied by, and their sums, it stays
-// in the second-level cache.
+// B is packed [256, 192] at a time. With the [512, 256] of A that it is multiplied by, and their sums, it
+// stays in the second-level cache.
 inline constexpr Index row_block = 512;
 inline constexpr Index column_block = 192;
 
@@ -31,8 +32,8 @@ void add_rows(const float* x, Stored<E> w, Index k, Index out, float* sums) {
     sum.store(sums + o, out - o);
 }
 
-// Streams W [in, out] once, five inputs at a time: with more, V8 has too few registers, and with fewer the sums are read and
-// written more often.
+// Streams W [in, out] once, five inputs at a time: with more, V8 has too few registers, and with fewer the
+// sums are read and written more often.
 template <class V, class E>
 void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, float* y) {
     const Scratch sums(out);
@@ -46,9 +47,9 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
     }
 }
 
-// Computes a · b in parts, one per task. b(columns, depths, to) packs a piece of B, and each finished part goes to
-// store(sums, first row, first column). The sums of a part are contiguous, whatever the strides of their destination:
-// rows a multiple of 4 KB apart would all map to the same set of the cache.
+// Computes a · b in parts, one per task. b(columns, depths, to) packs a piece of B, and each finished part
+// goes to store(sums, first row, first column). The sums of a part are contiguous, whatever the strides of
+// their destination: rows a multiple of 4 KB apart would all map to the same set of the cache.
 template <class V, class Pack, class Store>
 void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) {
     const Index across = blocks(columns_of_b, column_block);
@@ -69,9 +70,9 @@ void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) 
     });
 }
 
-// A task has this many outputs of a vector's product, enough to be worth a thread. Where a row has an input's weights for all
-// outputs, a task takes as long a piece of the rows as leaves one for every thread, within these limits: memory is read
-// faster in long runs.
+// A task has this many outputs of a vector's product, enough to be worth a thread. Where a row has an input's
+// weights for all outputs, a task takes as long a piece of the rows as leaves one for every thread, within
+// these limits: memory is read faster in long runs.
 inline constexpr Index vector_outputs = 128, least_vector_columns = 384, most_vector_columns = 1536;
 
 // Computes x W for a vector x and a W [in, out].
@@ -112,7 +113,8 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
-// Computes x W for a W [in, out] whose rows are in blocks: a matrix [out, in] on the way back from outputs to inputs.
+// Computes x W for a W [in, out] whose rows are in blocks: a matrix [out, in] on the way back from outputs to
+// inputs.
 template <class V, class Store>
 void product_of_turned_blocks(ConstMatrix x, const WeightView& weight, Store store) {
     const auto pack_part = [&](Range columns, Range depths, float* to) {
@@ -127,7 +129,8 @@ void product_of_turned_blocks(ConstMatrix x, const WeightView& weight, Store sto
     multiply_in_blocks<V>(x, weight.out, pack_part, store);
 }
 
-// Computes x W for a W [out, in] whose rows are in blocks; depth_block is a whole number of blocks of every type.
+// Computes x W for a W [out, in] whose rows are in blocks; depth_block is a whole number of blocks of every
+// type.
 template <class V, class Store>
 void product_of_blocks(ConstMatrix x, const WeightView& weight, Store store) {
     const WeightRows<V> w(weight.data, weight.dtype, weight.in);

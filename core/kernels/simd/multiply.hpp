@@ -1,16 +1,17 @@
 // Computes C = factor · A · B or C += A · B, with B in panels and C held in registers, tile_rows
 // rows × one panel at a time.
 //
-// Every element of C is summed in the order of the inner index, in blocks of 256, each step of a block one fma,
-// whatever else is in the call. So a row computed alone, or by another path of these kernels, has the same bits.
+// Every element of C is summed in the order of the inner index, in blocks of 256, each step of a block one
+// fma, whatever else is in the call. So a row computed alone, or by another path of these kernels, has the
+// same bits.
 #pragma once
 
 #include "kernels/simd/panels.hpp"
 
 namespace attn::simd {
 
-// This many rows of B are multiplied at a time: that much of a panel stays in the first-level cache, and long sums
-// lose less accuracy when they are made of shorter ones.
+// This many rows of B are multiplied at a time: that much of a panel stays in the first-level cache, and long
+// sums lose less accuracy when they are made of shorter ones.
 inline constexpr Index depth_block = 256;
 
 enum class Write { over, added };
@@ -67,8 +68,8 @@ void multiply_panel(const float* a, Index a_stride, Index n, const float* panel,
             multiply_panel<V, write, lies, rows - 1>(a, a_stride, n, panel, depth, c, c_stride, cols, factor);
 }
 
-// a is [rows, depth] or turned, c is [rows, cols]. b is packed [depth_of_b, c.cols]; only its first `depth` rows take
-// part. The factor must be 1 if the product is added to c or has a depth of more than 256.
+// a is [rows, depth] or turned, c is [rows, cols]. b is packed [depth_of_b, c.cols]; only its first `depth`
+// rows take part. The factor must be 1 if the product is added to c or has a depth of more than 256.
 template <class V, Write write, Lies lies = Lies::straight>
 void multiply(ConstMatrix a, const float* b, Index depth_of_b, MatrixView<float> c,
               const float& factor = one) {

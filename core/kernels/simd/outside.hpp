@@ -1,5 +1,5 @@
-// Files compiled for one instruction set take these from the rest of the program, not from inline functions of the
-// standard library: the linker would share the copies of those with code for any machine.
+// Files compiled for one instruction set take these from the rest of the program, not from inline functions
+// of the standard library: the linker would share the copies of those with code for any machine.
 #pragma once
 
 #include "tensor/tensor.hpp"

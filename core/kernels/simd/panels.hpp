@@ -1,5 +1,5 @@
-// Packs B [depth, cols] into panels [depth, panel width], so that the inner loop of a product reads it in order.
-// Columns beyond the last are zero.
+// Packs B [depth, cols] into panels [depth, panel width], so that the inner loop of a product reads it in
+// order. Columns beyond the last are zero.
 #pragma once
 
 #include "kernels/simd/outside.hpp"

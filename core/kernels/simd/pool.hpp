@@ -1,5 +1,5 @@
-// Reduces the blocks of a map's cells to their strongest cell, their sum and their count: first down the columns,
-// several vectors side by side so that none waits for the one before, then across each block.
+// Reduces the blocks of a map's cells to their strongest cell, their sum and their count: first down the
+// columns, several vectors side by side so that none waits for the one before, then across each block.
 #pragma once
 
 #include "kernels/simd/elementwise.hpp"

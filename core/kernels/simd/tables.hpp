@@ -1,5 +1,5 @@
-// The tables of each instruction set that this build has. Each is defined in the file of that name, compiled with its
-// own flags, and may only be called if the machine has the instructions.
+// The tables of each instruction set that this build has. Each is defined in the file of that name, compiled
+// with its own flags, and may only be called if the machine has the instructions.
 #pragma once
 
 #include "kernels/backward.hpp"

@@ -1,6 +1,6 @@
-// Multiplies a vector by a tile of a W [out, in]: 16 outputs, as many inputs as a sum has. Squares of 4 × 4 words are
-// transposed as they are stored, two or four weights in a word, and widened after that: at most half the steps of
-// transposing floats.
+// Multiplies a vector by a tile of a W [out, in]: 16 outputs, as many inputs as a sum has. Squares of 4 × 4
+// words are transposed as they are stored, two or four weights in a word, and widened after that: at most
+// half the steps of transposing floats.
 //
 // Every function is a template over V, so that none is shared between instruction sets (lanes128.hpp).
 #pragma once
@@ -69,8 +69,8 @@ template <class V>
     __builtin_memcpy(to, wide, sizeof wide);
 }
 
-// The scales and offsets of a row. Halves become vectors by insertion: stored one by one they could not be loaded as a
-// vector before all of them are in the cache.
+// The scales and offsets of a row. Halves become vectors by insertion: stored one by one they could not be
+// loaded as a vector before all of them are in the cache.
 template <class V, class B>
 void scales_of_row(const std::byte* row, Index depth, float* scale, float* offset) {
     if constexpr (B::elements == 32) {
@@ -91,8 +91,8 @@ void scales_of_row(const std::byte* row, Index depth, float* scale, float* offse
         B::template scales<V>(row, scale, offset);
 }
 
-// Outputs 4 group to 4 group + 3. A quant will be widened as the upper byte of a word, 2²⁴ times too large, so the
-// scales are as much smaller: the products are the same.
+// Outputs 4 group to 4 group + 3. A quant will be widened as the upper byte of a word, 2²⁴ times too large,
+// so the scales are as much smaller: the products are the same.
 template <class V, class B>
 void take_apart(const std::byte* rows, Index row_bytes, Index depth, Index group, QuantTile<V>& tile) {
     float scale[4][16]{}, offset[4][16]{};
@@ -202,8 +202,9 @@ bool add_bf16(const float* x, const std::byte* rows, Index row_bytes, Index dept
     return true;
 }
 
-// Halves become floats 2¹¹² times too small, even subnormal ones, and factors are as much larger: the products are the
-// same. The shift copies the sign into bits that are cleared again. Refuses a tile with a half that is not finite.
+// Halves become floats 2¹¹² times too small, even subnormal ones, and factors are as much larger: the
+// products are the same. The shift copies the sign into bits that are cleared again. Refuses a tile with a
+// half that is not finite.
 template <class V>
 bool add_f16(const float* x, const std::byte* rows, Index row_bytes, Index depth, float* y) {
     using Words = typename V::Words;

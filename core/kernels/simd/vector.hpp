@@ -87,7 +87,8 @@ struct Vector {
 };
 
 // Holds the constants of a loop; make it before the loop. V8 would rebuild a vector constant with several
-// instructions wherever it is used; numbers from a table that the compiler cannot see through become vectors once.
+// instructions wherever it is used; numbers from a table that the compiler cannot see through become vectors
+// once.
 template <class V, std::size_t n>
 class Constants {
   public:

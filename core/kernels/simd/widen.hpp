@@ -84,12 +84,12 @@ struct WeightRows {
         row_bytes = widening.bytes(row_stride);
     }
 
-    // From an input on that begins a block.
+    // The bytes from an input that begins a block.
     const std::byte* at(Index row, Index input) const {
         return data + row * row_bytes + widening.bytes(input);
     }
-    // Reads a byte of each cache line, in the order of memory, which machines foresee: up to four times as fast as
-    // reading the same rows a piece at a time.
+    // Reads a byte of each cache line, in the order of memory, which machines foresee: up to four times as
+    // fast as reading the same rows a piece at a time.
     void read(Range rows, Index inputs) const {
         for (Index row = rows.begin; row < rows.end; ++row) {
             const volatile std::byte* line = at(row, 0);

@@ -49,7 +49,7 @@ TEST_CASE("attention × gradient is what the model says when a weight is moved, 
                                                             .rows = {query},
                                                             .operation = Operation::set,
                                                             .values = std::move(values)}};
-                            auto forward = Forward::start_with({set}, trace);
+                            auto forward = ForwardPass::start_with({set}, trace);
                             REQUIRE(forward);
                             return logit_in(**forward->finish(), row, token);
                         };

@@ -87,7 +87,7 @@ std::shared_ptr<const Trace> masked_run(const CachedDecoding& decoding) {
     }
     std::vector<Intervention> all = trace->interventions();
     all.insert(all.end(), hidden.begin(), hidden.end());
-    auto forward = Forward::start_with(all, trace);
+    auto forward = ForwardPass::start_with(all, trace);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);
     return *forward->finish();
@@ -130,9 +130,9 @@ TEST_CASE("a cache of the newest keys is a run under a window, in every family",
             CAPTURE(budget);
             const Mask window = Mask::causal() & Mask::window(budget - 1, 0);
             auto under =
-                two ? Forward::start_under(window, model, encoded_ids, default_kernels(), decoding_in_one_go,
-                                           {}, decoded_ids, AttentionKind::decoder)
-                    : Forward::start_under(window, model, decoded_ids);
+                two ? ForwardPass::start_under(window, model, encoded_ids, default_kernels(),
+                                               decoding_in_one_go, {}, decoded_ids, AttentionKind::decoder)
+                    : ForwardPass::start_under(window, model, decoded_ids);
             REQUIRE(under);
             check_distributions(
                 decoded(trace, 1, EvictionRule{.policy = EvictionPolicy::window, .budget = budget}),
@@ -242,7 +242,7 @@ TEST_CASE("queries read rounded keys and values from the groups before them, in 
                                                       std::move(output)));
                     }
             }
-            auto forward = Forward::start_with(outputs, trace);
+            auto forward = ForwardPass::start_with(outputs, trace);
             REQUIRE(forward);
             check_distributions(decoding, **forward->finish());
             CHECK(decoding.eviction(0, 0) == nullptr);
@@ -283,7 +283,7 @@ TEST_CASE("a changed run is decoded under its changes, with its bits, in every f
         for (int which = 0; which < site_count; ++which) {
             const Site site = static_cast<Site>(which);
             CAPTURE(info(site).key);
-            auto forward = Forward::start_with(changes_of(*trace, site), trace);
+            auto forward = ForwardPass::start_with(changes_of(*trace, site), trace);
             INFO((forward ? "" : forward.error().message));
             REQUIRE(forward);
             const auto changed = *forward->finish();
@@ -329,13 +329,13 @@ TEST_CASE("a decoding is the same however it is cut, and says why it cannot be",
                    ContainsSubstring("leaves nothing of 11 tokens to decode"));
     // Only a key that no cache would hold by then is in the way: one behind its query, or before its window.
     const auto shown = [](const std::shared_ptr<const Trace>& run, Index query, Index key) {
-        return *Forward::start_with({Intervention{.site = Site::mask,
-                                                  .edit = {.head = 0,
-                                                           .rows = {query},
-                                                           .columns = {key},
-                                                           .operation = Operation::set,
-                                                           .values = {1}}}},
-                                    run)
+        return *ForwardPass::start_with({Intervention{.site = Site::mask,
+                                                      .edit = {.head = 0,
+                                                               .rows = {query},
+                                                               .columns = {key},
+                                                               .operation = Operation::set,
+                                                               .values = {1}}}},
+                                        run)
                     ->finish();
     };
     const auto windowed = *run_text(

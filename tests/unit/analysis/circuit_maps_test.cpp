@@ -10,7 +10,7 @@ namespace {
 
 // Whether rotary positions or norms come between W_Q and q, or W_K and k.
 bool turns_or_normalises(const Network& network, Index attention) {
-    const AttentionHalf& half = network.attention(attention);
+    const AttentionSublayer& half = network.attention(attention);
     return half.rotary || half.q_norm || half.k_norm;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("the QK circuit is what a run has for its scores in the first layer, a
         for (Index head = 0; head < model->config().heads; ++head) {
             const CircuitJob job = circuit_made(model, Circuit::qk, {0, head});
             for (const Index distance : {Index{0}, Index{1}, Index{3}}) {
-                const MapPointer map = circuit_map(job.factors(), turn_of(model->network(), 0, distance));
+                const MapPointer map = circuit_map(job.factors(), rotation_of(model->network(), 0, distance));
                 for (Index query = distance; query < std::ssize(ids); ++query) {
                     const Stage stage = record.spec().softcap > 0 ? Stage::capped : Stage::scaled;
                     const auto in_run =
@@ -145,7 +145,7 @@ TEST_CASE("positions alone: the rows of the position embedding in place of token
 TEST_CASE("a cell has the same bits in every window", "[analysis]") {
     const auto model = small_model(small_families[1]);
     const CircuitJob job = circuit_made(model, Circuit::qk, {1, 0});
-    const MapPointer map = circuit_map(job.factors(), turn_of(model->network(), 1, 2));
+    const MapPointer map = circuit_map(job.factors(), rotation_of(model->network(), 1, 2));
     const std::vector<float> all = cells_of(*map), some = cells_of(*map, {{3, 17}, {5, 11}, 4});
     for (Index row = 0; row < 4; ++row)
         for (Index col = 0; col < 6; ++col)
@@ -166,7 +166,7 @@ TEST_CASE("the mean score at a distance is that of the map's mean, as scores are
         uncapped->softcap = 0;
         for (Index distance = 0; distance < 5; ++distance) {
             const std::vector<float> cells =
-                cells_of(*circuit_map(uncapped, turn_of(model->network(), 0, distance)));
+                cells_of(*circuit_map(uncapped, rotation_of(model->network(), 0, distance)));
             double mean = 0;
             for (const float each : cells)
                 mean += static_cast<double>(each) / static_cast<double>(cells.size());

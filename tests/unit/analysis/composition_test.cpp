@@ -11,7 +11,7 @@ namespace {
 
 // What an attention reads, with the norm in front of it: C diag(gain) W, row by row of the stream.
 Whole folded_read(const Model& model, HeadIndex head, Composition kind) {
-    const AttentionHalf& half = model.network().attention(head.layer);
+    const AttentionSublayer& half = model.network().attention(head.layer);
     const HeadProjection projection = head_projection(model, head.layer, head.head);
     Whole w = whole((kind == Composition::q   ? projection.q
                      : kind == Composition::k ? projection.k
@@ -40,10 +40,10 @@ Whole carried_out(const Model& model, HeadIndex from, Index to) {
     const auto held = [&](const std::optional<Norm>& norm) {
         if (norm) rows = under_norm(*norm, rows, true);
     };
-    held(model.network().attention(from.layer).attention_added_norm);
+    held(model.network().attention(from.layer).attention_post_sublayer_norm);
     for (Index layer = from.layer; layer < to; ++layer) {
-        held(model.network().blocks[static_cast<std::size_t>(layer)].attention_sum_norm);
-        held(model.network().blocks[static_cast<std::size_t>(layer)].mlp_sum_norm);
+        held(model.network().blocks[static_cast<std::size_t>(layer)].attention_post_residual_norm);
+        held(model.network().blocks[static_cast<std::size_t>(layer)].mlp_post_residual_norm);
     }
     return rows;
 }

@@ -72,13 +72,13 @@ double replayed(const Trace& trace, Index row, std::int32_t token,
     embed(LogitPart::position_embedding, trace.position_embedding());
     embed(LogitPart::segment_embedding, trace.segment_embedding());
     if (network.embedding_norm) stream = frozen(*network.embedding_norm, trace.embedding_sum(), row, stream);
-    const auto leave = [&](const AfterHalf& norms, const Tensor& output, const Tensor& between,
+    const auto leave = [&](const SublayerNorms& norms, const Tensor& output, const Tensor& between,
                            const Vector& given) {
-        if (norms.added_norm) {
-            add_to(stream, frozen(*norms.added_norm, output, row, given));
+        if (norms.post_sublayer_norm) {
+            add_to(stream, frozen(*norms.post_sublayer_norm, output, row, given));
         } else {
             add_to(stream, given);
-            if (norms.sum_norm) stream = frozen(*norms.sum_norm, between, row, stream);
+            if (norms.post_residual_norm) stream = frozen(*norms.post_residual_norm, between, row, stream);
         }
     };
     for (const StreamPlace& place : stream_places(trace)) {
@@ -203,7 +203,7 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                     if (operation == Operation::add || operation == Operation::set) each.edit.values = {1.0f};
                     if (operation == Operation::mean_of_texts || operation == Operation::patch)
                         each.from = {other};
-                    auto forward = Forward::start_with({each}, trace);
+                    auto forward = ForwardPass::start_with({each}, trace);
                     if (!forward) {
                         CHECK(site == Site::mask);  // is only switched
                         continue;
@@ -218,8 +218,8 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                         std::vector<LogitShare> changes;
                         for (const LogitShare& share : parts.shares())
                             if (is_change(share.part)) changes.push_back(share);
-                        const bool of_stream = site == Site::residual_in || site == Site::residual_middle ||
-                                               site == Site::residual_out || site == Site::attention_output,
+                        const bool of_stream = site == Site::resid_pre || site == Site::resid_mid ||
+                                               site == Site::resid_post || site == Site::attention_output,
                                    encodes = trace->model()->network().place_of(attention).kind ==
                                              AttentionKind::encoder;
                         REQUIRE(changes.size() == (of_stream && !encodes && row == 7 ? 1 : 0));

@@ -59,7 +59,8 @@ TEST_CASE("an edge's estimate is how its cut moves the head's output, times the 
                     CAPTURE(layer, query, key);
                     const double estimate = terms[static_cast<std::size_t>(key)].effect();
                     all.push_back({query, key, estimate});
-                    const auto cut = Forward::start_with(without_edge(head, query, key), *trace)->finish();
+                    const auto cut =
+                        ForwardPass::start_with(without_edge(head, query, key), *trace)->finish();
                     REQUIRE(cut);
                     const std::vector<float> after = output_of(**cut, head, query);
                     const float* slopes = gradient->heads(layer)->heads().head(head.head).row(query);
@@ -103,7 +104,7 @@ TEST_CASE("edges that cannot be estimated are refused in one sentence", "[analys
           "There is no head 2 in attention 0.");
     CHECK_FALSE(EdgeEstimates::start(*trace, {.raise = 99, .over = {}}, {0, 0}));
     const auto with = [&](Site site, Operation operation) {
-        return *Forward::start_with(
+        return *ForwardPass::start_with(
                     {{.attention = 0, .site = site, .edit = {.head = 0, .operation = operation}}}, *trace)
                     ->finish();
     };

@@ -44,24 +44,25 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         const auto trace = read_by(model);
         const auto variants = without_heads(*trace, Operation::zero);
         REQUIRE(std::ssize(variants) == trace->attentions() * model->config().heads);
-        const auto effects = all_of(Effects::start(trace, seven_over_three, variants, in_one_go));
-        CHECK(all_of(Effects::start(trace, seven_over_three, variants, one_token)) == effects);
+        const auto effects = all_of(AblationEffects::start(trace, seven_over_three, variants, in_one_go));
+        CHECK(all_of(AblationEffects::start(trace, seven_over_three, variants, one_token)) == effects);
         // The same by kernels in double, from the first layer on: only the run's own rounding is between them.
         const auto exact = trace->encoder() ? run_forward(model, encoded_ids, reference_kernels(), {},
                                                           {trace->ids().begin(), trace->ids().end()})
                                             : run_forward(model, {trace->ids().begin(), trace->ids().end()},
                                                           reference_kernels());
         REQUIRE(exact);
-        const auto in_double = all_of(Effects::start(*exact, seven_over_three, variants, in_one_go));
+        const auto in_double = all_of(AblationEffects::start(*exact, seven_over_three, variants, in_one_go));
         for (std::size_t i = 0; i < effects.size(); ++i) CHECK(std::abs(effects[i] - in_double[i]) < 1e-4);
         // Everything patched from itself has no effect, and what is added is added to what was changed before.
-        for (const double effect : all_of(Effects::start(
+        for (const double effect : all_of(AblationEffects::start(
                  trace, seven_over_three, without_heads(*trace, Operation::patch, {trace}), in_one_go)))
             CHECK(effect == 0);
-        const auto changed = Forward::start_with(variants.front(), trace)->finish();
+        const auto changed = ForwardPass::start_with(variants.front(), trace)->finish();
         REQUIRE(changed);
         CHECK(std::abs(target_of(**changed) - target_of(*trace) - effects.front()) < 1e-12);
-        const auto twice = all_of(Effects::start(*changed, seven_over_three, {variants.front()}, in_one_go));
+        const auto twice =
+            all_of(AblationEffects::start(*changed, seven_over_three, {variants.front()}, in_one_go));
         CHECK(twice.front() == 0);
     }
 }
@@ -84,8 +85,8 @@ TEST_CASE("edges into the last token, all at once, have the effects of a run eac
             }
             const Index last = trace->tokens() - 1;
             CHECK(std::ranges::equal(at_once->keys(), seen_keys(*trace, head, last)));
-            const auto one_by_one =
-                all_of(Effects::start(trace, seven_over_three, without_edges(*trace, head, last), in_one_go));
+            const auto one_by_one = all_of(AblationEffects::start(
+                trace, seven_over_three, without_edges(*trace, head, last), in_one_go));
             const auto effects = all_of(std::move(at_once)),
                        sliced = all_of(LastEdgeEffects::start(trace, seven_over_three, head, one_token));
             REQUIRE(effects.size() == one_by_one.size());
@@ -110,11 +111,11 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
         // Of the text itself: an encoder reads another.
         const Index first = trace->encoder() ? trace->encoder()->attentions() : 0;
         const Range layers{first, first + std::ssize(trace->layers())}, tokens{1, 4};
-        for (const Site site : {Site::residual_in, Site::attention_output, Site::mlp_output}) {
+        for (const Site site : {Site::resid_pre, Site::attention_output, Site::mlp_output}) {
             CAPTURE(info(site).name);
             const auto variants = with_patches(layers, tokens, site, *twin);
             REQUIRE(std::ssize(variants) == layers.size() * tokens.size());
-            const auto effects = all_of(Effects::start(trace, seven_over_three, variants, in_one_go));
+            const auto effects = all_of(AblationEffects::start(trace, seven_over_three, variants, in_one_go));
             for (std::size_t i = 0; i < variants.size(); ++i) {
                 const Index layer = layers.begin + static_cast<Index>(i) / tokens.size(),
                             token = tokens.begin + static_cast<Index>(i) % tokens.size();
@@ -124,11 +125,11 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
                 set.from.clear();
                 set.edit.operation = Operation::set;
                 set.edit.values.assign(there.row(token), there.row(token) + there.cols);
-                const auto changed = Forward::start_with({set}, trace)->finish();
+                const auto changed = ForwardPass::start_with({set}, trace)->finish();
                 REQUIRE(changed);
                 CHECK(std::abs(target_of(**changed) - target_of(*trace) - effects[i]) < 1e-12);
             }
-            for (const double effect : all_of(Effects::start(
+            for (const double effect : all_of(AblationEffects::start(
                      trace, seven_over_three, with_patches(layers, tokens, site, trace), in_one_go)))
                 CHECK(effect == 0);
         }
@@ -137,16 +138,16 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
 
 TEST_CASE("effects that cannot be computed are refused in one sentence", "[analysis]") {
     const auto trace = read_by(small_model(small_families.front()));
-    CHECK(Effects::start(trace, {.raise = 20, .over = {}}, {}).error().message ==
+    CHECK(AblationEffects::start(trace, {.raise = 20, .over = {}}, {}).error().message ==
           "Token 20 is outside the vocabulary of 20.");
-    CHECK_THAT(Effects::start(trace, seven_over_three, {{{.attention = 9}}}).error().message,
+    CHECK_THAT(AblationEffects::start(trace, seven_over_three, {{{.attention = 9}}}).error().message,
                ContainsSubstring("no attention 9"));
-    CHECK(all_of(Effects::start(trace, seven_over_three, {})).empty());
+    CHECK(all_of(AblationEffects::start(trace, seven_over_three, {})).empty());
     CHECK_THAT(LastEdgeEffects::start(trace, seven_over_three, {0, 2}).error().message,
                ContainsSubstring("no head 2"));
     CHECK_THAT(LastEdgeEffects::start(trace, {.raise = 1, .over = {}, .row = 2}, {0, 0}).error().message,
                ContainsSubstring("changes no logits before it"));
-    const auto changed = Forward::start_with({{.attention = 0}}, trace)->finish();
+    const auto changed = ForwardPass::start_with({{.attention = 0}}, trace)->finish();
     REQUIRE(changed);
     CHECK_THAT(LastEdgeEffects::start(*changed, seven_over_three, {0, 0}).error().message,
                ContainsSubstring("was changed"));
@@ -160,7 +161,7 @@ TEST_CASE("a token taken out is one that the model's own mask hides, in every fa
         const auto variants = without_tokens(*trace, 7);
         const Index encoded = trace->encoder() ? trace->encoder()->tokens() : 0;
         REQUIRE(std::ssize(variants) == trace->tokens() + encoded);
-        const auto effects = all_of(Effects::start(trace, seven_over_three, variants, in_one_go));
+        const auto effects = all_of(AblationEffects::start(trace, seven_over_three, variants, in_one_go));
         if (trace->encoder()) continue;
         for (const Index token : {Index{0}, Index{4}, Index{7}}) {
             std::vector<std::uint8_t> others(static_cast<std::size_t>(trace->tokens()), 1);
@@ -170,8 +171,8 @@ TEST_CASE("a token taken out is one that the model's own mask hides, in every fa
                                                       [](const Block& each) { return each.window > 0; });
             if (windowed) continue;
             const Mask hidden = mask_of(model->network().blocks.front()) & Mask::painted({1, 1, 8, others});
-            auto forward = Forward::start_under(hidden, model, {trace->ids().begin(), trace->ids().end()},
-                                                trace->kernels());
+            auto forward = ForwardPass::start_under(hidden, model, {trace->ids().begin(), trace->ids().end()},
+                                                    trace->kernels());
             REQUIRE(forward);
             const auto without = forward->finish();
             REQUIRE(without);

@@ -128,7 +128,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
         const auto moved = [&](float by) {
             std::vector<float> values(given.row(token), given.row(token) + given.cols);
             values[static_cast<std::size_t>(component)] += by;
-            auto forward = Forward::start_with({head_output(head, token, std::move(values))}, trace);
+            auto forward = ForwardPass::start_with({head_output(head, token, std::move(values))}, trace);
             REQUIRE(forward);
             return *forward->finish();
         };
@@ -198,7 +198,7 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
                 const auto change = example(attention, site, operation, other);
                 if (!change || (test::sanitized && number++ % 8 != 0)) continue;
                 CAPTURE(attention, info(site).key, static_cast<int>(operation));
-                auto changing = Forward::start_with({*change}, trace);
+                auto changing = ForwardPass::start_with({*change}, trace);
                 INFO((changing ? "" : changing.error().message));
                 REQUIRE(changing);
                 const auto changed = *changing->finish();
@@ -227,7 +227,7 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
                                                 .columns = {component},
                                                 .operation = Operation::add,
                                                 .values = {by}}});
-                        auto forward = Forward::start_with(all, changed);
+                        auto forward = ForwardPass::start_with(all, changed);
                         REQUIRE(forward);
                         return *forward->finish();
                     };

@@ -180,7 +180,7 @@ TEST_CASE("the pairs of components add up to the product of the turned q and k, 
             for (const Index p : {0, 3, 5000}) {
                 const auto turned_q = placed(rule, q, p), turned_k = placed(rule, k, 40);
                 double sum = d_k % 2 == 1 ? q.back() * k.back() : 0, dot = 0;
-                for (Index a = 0; a < d_k / 2; ++a) sum += pair_turn(rule, a, q, p, k, 40).product;
+                for (Index a = 0; a < d_k / 2; ++a) sum += pair_rotation(rule, a, q, p, k, 40).product;
                 for (std::size_t a = 0; a < q.size(); ++a) dot += turned_q[a] * turned_k[a];
                 CHECK(sum == Catch::Approx(dot).epsilon(1e-11).margin(1e-11));
             }
@@ -206,6 +206,47 @@ TEST_CASE("what is drawn from a seed is drawn again from it, position by positio
     CHECK(std::abs(sum / 1e4) < 0.04);  // four standard errors of 10,000 standard normal numbers
     CHECK(std::abs(squares / 1e4 - 1) < 0.06);
 }
+
+namespace {
+
+// A row of q or k at a position, component by component as the papers write it.
+double placed_component(PositionScheme scheme, const Tensor& of, Index row, Index position, Index a) {
+    const Index d_k = of.dim(2);
+    const auto component = [&](Index at) { return static_cast<double>(of.heads().head(0)(row, at)); };
+    const auto angle = [&](Index pair_times_two) {
+        return static_cast<double>(position) *
+               std::pow(10'000.0, -static_cast<double>(pair_times_two) / static_cast<double>(d_k));
+    };
+    switch (scheme) {
+        case PositionScheme::rotary: {
+            const Index half = d_k / 2, pair = a % half;
+            const double first = component(pair), second = component(pair + half), theta = angle(2 * pair);
+            return a < half ? first * std::cos(theta) - second * std::sin(theta)
+                            : first * std::sin(theta) + second * std::cos(theta);
+        }
+        case PositionScheme::learned:
+            return component(a) + drawn_table_row(3, position, d_k)[static_cast<std::size_t>(a)];
+        case PositionScheme::sinusoidal:
+            return component(a) + (a % 2 ? std::cos(angle(a - 1)) : std::sin(angle(a)));
+        default: return component(a);
+    }
+}
+
+double plain_dot(PositionScheme scheme, const HeadRows& rows, Index i, Index at, Index j) {
+    double dot = 0;
+    for (Index a = 0; a < rows.q.dim(2); ++a)
+        dot += placed_component(scheme, rows.q, i, at, a) * placed_component(scheme, rows.k, j, j, a);
+    return dot;
+}
+
+double plain_bias(const PositionRule& rule, PositionScheme scheme, Index query, Index key) {
+    if (scheme == PositionScheme::alibi) return -0.25 * static_cast<double>(std::abs(query - key));
+    if (scheme == PositionScheme::buckets)
+        return rule.bucket_biases[static_cast<std::size_t>(relative_bucket(rule.buckets, query, key))];
+    return 0;
+}
+
+}  // namespace
 
 TEST_CASE(
     "queries and keys of different numbers at positions of their own: scores and outputs in f32 and double") {
@@ -233,44 +274,9 @@ TEST_CASE(
                 std::vector<double> scores, exponentials;
                 double most = -HUGE_VAL, sum = 0;
                 for (Index j = 0; j < n_k; ++j) {
-                    double dot = 0;
-                    const auto component = [&](const Tensor& of, Index row, Index a) {
-                        return static_cast<double>(of.heads().head(0)(row, a));
-                    };
-                    for (Index a = 0; a < d_k; ++a) {
-                        double x = component(rows.q, i, a), y = component(rows.k, j, a);
-                        if (scheme == PositionScheme::rotary) {
-                            const Index half = d_k / 2, pair = a % half;
-                            const double theta = std::pow(
-                                10'000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(d_k));
-                            const auto turn = [&](const Tensor& of, Index row, Index position) {
-                                const double angle = static_cast<double>(position) * theta,
-                                             first = component(of, row, pair),
-                                             second = component(of, row, pair + half);
-                                return a < half ? first * std::cos(angle) - second * std::sin(angle)
-                                                : first * std::sin(angle) + second * std::cos(angle);
-                            };
-                            x = turn(rows.q, i, offset + i), y = turn(rows.k, j, j);
-                        } else if (scheme == PositionScheme::learned) {
-                            x += drawn_table_row(3, offset + i, d_k)[static_cast<std::size_t>(a)];
-                            y += drawn_table_row(3, j, d_k)[static_cast<std::size_t>(a)];
-                        } else if (scheme == PositionScheme::sinusoidal) {
-                            const auto wave = [&](Index position) {
-                                const double angle = static_cast<double>(position) *
-                                                     std::pow(10'000.0, -static_cast<double>(a - a % 2) /
-                                                                            static_cast<double>(d_k));
-                                return a % 2 ? std::cos(angle) : std::sin(angle);
-                            };
-                            x += wave(offset + i), y += wave(j);
-                        }
-                        dot += x * y;
-                    }
-                    double score = dot * static_cast<double>(found->record.scale());
-                    if (scheme == PositionScheme::alibi)
-                        score -= 0.25 * static_cast<double>(std::abs(offset + i - j));
-                    if (scheme == PositionScheme::buckets)
-                        score += rule.bucket_biases[static_cast<std::size_t>(
-                            relative_bucket(rule.buckets, offset + i, j))];
+                    const double score = plain_dot(scheme, rows, i, offset + i, j) *
+                                             static_cast<double>(found->record.scale()) +
+                                         plain_bias(rule, scheme, offset + i, j);
                     const bool seen = mask.allows(0, i, j);
                     CHECK(found->scores[static_cast<std::size_t>(i * n_k + j)] ==
                           Catch::Approx(score).margin(1e-9));

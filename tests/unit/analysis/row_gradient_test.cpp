@@ -75,8 +75,8 @@ AttentionSpec under(Mask mask) {
     return spec;
 }
 
-double gradient_at(const Record& record, const RowPass<double>& pass, Index head, Index query, Stage stage,
-                   Index row, Index col, std::optional<Index> target) {
+double gradient_at(const Record& record, const RowGradient<double>& pass, Index head, Index query,
+                   Stage stage, Index row, Index col, std::optional<Index> target) {
     const auto at = [](const std::vector<double>& numbers, Index i) {
         return numbers[static_cast<std::size_t>(i)];
     };
@@ -88,7 +88,7 @@ double gradient_at(const Record& record, const RowPass<double>& pass, Index head
 }
 
 double slope_at(const Record& record, Index head, Index query, const RowLoss& loss,
-                const RowPass<double>& pass, Stage stage, Index row, Index col) {
+                const RowGradient<double>& pass, Stage stage, Index row, Index col) {
     const auto moved_by = [&](double h) { return std::vector{Moved{stage, row, col, h}}; };
     return central_difference(record, head, query, loss, pass, moved_by, difference_step);
 }
@@ -111,7 +111,7 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
                 for (Index query = 0; query < tokens; ++query) {
                     INFO(spec.mask.text() << ", head " << head << ", query " << query);
                     const auto pass =
-                        row_pass<double>(std::make_shared<const Record>(record), head, query, loss);
+                        row_gradient<double>(std::make_shared<const Record>(record), head, query, loss);
                     const auto check = [&](Stage stage, Index rows, Index cols) {
                         for (Index row = stage == Stage::q ? query : 0;
                              row < (stage == Stage::q ? query + 1 : rows); ++row)
@@ -147,7 +147,7 @@ TEST_CASE("a row that was changed is that of its record", "[analysis]") {
         const auto record = std::make_shared<const Record>(record_under(spec));
         for (Index head = 0; head < head_count; ++head)
             for (Index query = 0; query < tokens; ++query) {
-                const auto pass = row_pass<double>(record, head, query, {});
+                const auto pass = row_gradient<double>(record, head, query, {});
                 const std::vector<float> weights = record->weights(head, query);
                 // Of f32 and of double.
                 for (std::size_t j = 0; j < weights.size(); ++j)
@@ -166,7 +166,7 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
         const Record record = record_under(spec);
         const Index head = 3, query = 4, kv = record.kv_head(head);
         const RowLoss loss{1, 0};
-        const auto pass = row_pass<double>(std::make_shared<const Record>(record), head, query, loss);
+        const auto pass = row_gradient<double>(std::make_shared<const Record>(record), head, query, loss);
         AttentionCall call = attention_call(record.q(), record.k(), record.v());
         call.scale = static_cast<float>(record.scale());
         call.softcap = static_cast<float>(spec.softcap);
@@ -203,8 +203,8 @@ TEST_CASE("in single precision a row's gradient is near that in double", "[analy
     for (const float deviation : {1.0f, 20.0f}) {
         const Record record = record_under(under(Mask::causal()), deviation);
         for (Index query = 0; query < tokens; ++query) {
-            const auto f32 = row_pass<float>(std::make_shared<const Record>(record), 0, query, {2, 0});
-            const auto f64 = row_pass<double>(std::make_shared<const Record>(record), 0, query, {2, 0});
+            const auto f32 = row_gradient<float>(std::make_shared<const Record>(record), 0, query, {2, 0});
+            const auto f64 = row_gradient<double>(std::make_shared<const Record>(record), 0, query, {2, 0});
             // A score is off by d_k + 2 roundings of the products that it is made of; a weight by as much as the score
             // and the row's sum are, twice; a gradient by what its three factors are.
             const ConstMatrix q = record.q().heads().head(0), k = record.k().heads().head(0);
@@ -232,7 +232,7 @@ TEST_CASE("in single precision a row's gradient is near that in double", "[analy
 TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes nothing from an infinite value",
           "[analysis]") {
     const Record blind = record_under(under(!Mask::everything()));
-    const auto none = row_pass<double>(std::make_shared<const Record>(blind), 0, 3, {1, 0});
+    const auto none = row_gradient<double>(std::make_shared<const Record>(blind), 0, 3, {1, 0});
     for (const double d : none.d_q) CHECK(d == 0);
     for (const double d : none.d_raw) CHECK(d == 0);
     CHECK(none.output == std::vector<double>(value_width, 0.0));
@@ -241,7 +241,7 @@ TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes noth
     v.values()[4] = HUGE_VALF;  // of the key that the mask hides
     const Record record = *Record::run(random_tensor({1, 3, 2}, 7), random_tensor({1, 3, 2}, 8), std::move(v),
                                        under(Mask::causal()));
-    const auto pass = row_pass<double>(std::make_shared<const Record>(record), 0, 1, {{}, 0});
+    const auto pass = row_gradient<double>(std::make_shared<const Record>(record), 0, 1, {{}, 0});
     for (const double d : pass.d_q) CHECK(std::isfinite(d));
     CHECK(pass.d_weight[2] == 0);
 }
@@ -249,7 +249,7 @@ TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes noth
 TEST_CASE("the Jacobian of a softmax row is diag(a) - a a^T: symmetric, and its rows sum to 0",
           "[analysis]") {
     const Record record = record_under({});
-    const auto pass = row_pass<double>(std::make_shared<const Record>(record), 0, 0, {});
+    const auto pass = row_gradient<double>(std::make_shared<const Record>(record), 0, 0, {});
     for (Index j = 0; j < tokens; ++j) {
         double sum = 0;
         for (Index k = 0; k < tokens; ++k) {
@@ -276,7 +276,7 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
                 INFO(spec.mask.text() << ", query " << query);
                 const Index head = 2;
                 const auto record = std::make_shared<const Record>(record_under(spec));
-                const auto pass = row_pass<double>(record, head, query, loss);
+                const auto pass = row_gradient<double>(record, head, query, loss);
                 // Sums of these with the record's numbers are exact in f32 but for the last bit.
                 const std::vector<Moved> moved{{Stage::q, query, 1, 0.25}, {Stage::q, query, 3, -0.5},
                                                {Stage::k, 3, 1, 0.125},    {Stage::k, 0, 4, 1},
@@ -291,8 +291,8 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
                 }
                 auto changed = Record::run(std::move(q), std::move(k), std::move(v), spec);
                 REQUIRE(changed);
-                const auto again =
-                    row_pass<double>(std::make_shared<const Record>(*std::move(changed)), head, query, loss);
+                const auto again = row_gradient<double>(std::make_shared<const Record>(*std::move(changed)),
+                                                        head, query, loss);
                 // Half a unit of 2⁻²³ of each moved number, of at most 4, and slopes of a few.
                 CHECK(std::abs(moved_loss(*record, head, query, loss, pass, moved) - again.loss) <
                       1e-5 * std::max(1.0, std::abs(again.loss)));
@@ -302,7 +302,7 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
 TEST_CASE("a row of many keys is passed in slices", "[analysis]") {
     const auto record = std::make_shared<const Record>(*Record::run(
         random_tensor({1, 1, 64}, 1), random_tensor({1, 9'000, 64}, 2), random_tensor({1, 9'000, 8}, 3), {}));
-    RowPassing<double> passing(record, 0, 0, {});
+    RowGradientJob<double> passing(record, 0, 0, {});
     int steps = 1;
     while (passing.step()) ++steps;
     CHECK(steps > 10);

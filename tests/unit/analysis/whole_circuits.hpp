@@ -74,8 +74,8 @@ inline Whole read_tokens(const Network& network, Index layer) {
     if (network.embedding_norm) rows = under_norm(*network.embedding_norm, rows);
     const Block& block = network.blocks[static_cast<std::size_t>(layer)];
     if (block.attention_norm) return under_norm(*block.attention_norm, rows);
-    if (layer > 0 && network.blocks[static_cast<std::size_t>(layer - 1)].mlp_sum_norm)
-        return under_norm(*network.blocks[static_cast<std::size_t>(layer - 1)].mlp_sum_norm, rows);
+    if (layer > 0 && network.blocks[static_cast<std::size_t>(layer - 1)].mlp_post_residual_norm)
+        return under_norm(*network.blocks[static_cast<std::size_t>(layer - 1)].mlp_post_residual_norm, rows);
     return rows;
 }
 
@@ -84,10 +84,10 @@ inline Whole logits_from(const Network& network, Index layer, Whole rows) {
     const auto held = [&](const std::optional<Norm>& norm) {
         if (norm) rows = under_norm(*norm, rows, true);
     };
-    held(network.blocks[static_cast<std::size_t>(layer)].attention_added_norm);
+    held(network.blocks[static_cast<std::size_t>(layer)].attention_post_sublayer_norm);
     for (auto block = network.blocks.begin() + layer; block != network.blocks.end(); ++block) {
-        held(block->attention_sum_norm);
-        held(block->mlp_sum_norm);
+        held(block->attention_post_residual_norm);
+        held(block->mlp_post_residual_norm);
     }
     held(network.final_norm);
     for (auto& row : rows)

@@ -28,7 +28,7 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
                      .site = site,
                      .edit = {.rows = {3}, .operation = operation, .values = std::move(values)}});
             };
-            change(Site::residual_in, Operation::scale, {0.5f});
+            change(Site::resid_pre, Operation::scale, {0.5f});
             change(Site::q, Operation::add, {0.25f});
             change(Site::k, Operation::set, {0.5f});
             change(Site::v, Operation::mean);
@@ -36,10 +36,10 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
             change(Site::weight, Operation::scale, {0.5f});
             change(Site::head_output, Operation::add, {1});
             change(Site::attention_output, Operation::zero);
-            change(Site::residual_middle, Operation::scale, {3});
+            change(Site::resid_mid, Operation::scale, {3});
             change(Site::mlp_output, Operation::add, {-1});
-            change(Site::residual_out, Operation::scale, {0.25f});
-            auto forward = Forward::start_with(changes, *trace);
+            change(Site::resid_post, Operation::scale, {0.25f});
+            auto forward = ForwardPass::start_with(changes, *trace);
             REQUIRE(forward);
             const auto changed = forward->finish();
             REQUIRE(changed);
@@ -60,8 +60,9 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
                     return step.arithmetic.find("from ") != std::string::npos;
                 });
             };
-            for (const Stage stage : {Stage::residual, Stage::q, Stage::k, Stage::v, Stage::weight,
-                                      Stage::output, Stage::attended, Stage::middle, Stage::mlp_output}) {
+            for (const Stage stage :
+                 {Stage::resid_pre, Stage::q, Stage::k, Stage::v, Stage::weight, Stage::output,
+                  Stage::attention_output, Stage::resid_mid, Stage::mlp_output}) {
                 CAPTURE(symbol(stage));
                 CHECK(told(stage, 3));
                 CHECK_FALSE(told(stage, 1));

@@ -50,7 +50,7 @@ std::vector<float> logits_under(const ChangedVisit& opened, std::vector<Interven
                                 const std::vector<std::int32_t>& of) {
     const auto run = run_forward(opened.model, of);
     REQUIRE(run);
-    auto changed = Forward::start_with(interventions, *run);
+    auto changed = ForwardPass::start_with(interventions, *run);
     REQUIRE(changed);
     const auto trace = changed->finish();
     REQUIRE(trace);
@@ -139,10 +139,9 @@ TEST_CASE("a pinned number of a model is changed where it stands") {
     for (const Case& each :
          {Case{Stage::q, Site::q, 1, 3}, Case{Stage::k, Site::k, kv, 2}, Case{Stage::v, Site::v, kv, 0},
           Case{Stage::masked, Site::score, 1, 1}, Case{Stage::weight, Site::weight, 1, 1},
-          Case{Stage::output, Site::head_output, 1, 2}, Case{Stage::residual, Site::residual_in, {}, 4},
-          Case{Stage::attended, Site::attention_output, {}, 4},
-          Case{Stage::middle, Site::residual_middle, {}, 4},
-          Case{Stage::mlp_output, Site::mlp_output, {}, 4}}) {
+          Case{Stage::output, Site::head_output, 1, 2}, Case{Stage::resid_pre, Site::resid_pre, {}, 4},
+          Case{Stage::attention_output, Site::attention_output, {}, 4},
+          Case{Stage::resid_mid, Site::resid_mid, {}, 4}, Case{Stage::mlp_output, Site::mlp_output, {}, 4}}) {
         CAPTURE(info(each.site).key);
         auto change = change_at(*trace, {{0, 1}, {.stage = each.stage, .row = 2, .col = each.col}});
         REQUIRE(change);
@@ -215,7 +214,7 @@ TEST_CASE("changes are written into a link and read from it, and a wrong one is 
          .value = 1.25},
         {.site = Site::head_output, .layer = 3, .head = 1, .on = false},
         {.site = Site::weight, .layer = 0, .operation = Operation::mean},
-        {.site = Site::residual_out, .layer = 1, .row = 2, .operation = Operation::scale, .value = -1},
+        {.site = Site::resid_post, .layer = 1, .row = 2, .operation = Operation::scale, .value = -1},
         {.site = Site::q,
          .layer = 3,
          .head = 2,

@@ -34,11 +34,11 @@ std::vector<Explained> of_all_kinds() {
     for (const char* model : {"gpt2-f32", "llama3-scaled-f32"}) {
         Visit visit(page);
         open_golden(visit, model);
-        for (const Stage stage : {Stage::q, Stage::normalised, Stage::mlp_hidden, Stage::residual})
+        for (const Stage stage : {Stage::q, Stage::attention_input, Stage::mlp_hidden, Stage::resid_pre})
             add(visit, {stage, 1, 1});
         if (std::string_view(model) != "gpt2-f32") continue;
         for (const Stage stage : {Stage::masked, Stage::weight, Stage::contribution, Stage::projected,
-                                  Stage::output, Stage::attended, Stage::logit})
+                                  Stage::output, Stage::attention_output, Stage::logit})
             add(visit, {stage, 2, 1});
         add(visit, {Stage::weight, 2, 1, false, false, Sink::renormalised});
         add(visit, {Stage::weight, 1, 2});  // masked

@@ -20,7 +20,7 @@ std::unique_ptr<TextRun> told_run(const char* name, const std::optional<Mask>& m
     auto trace = run_text(small_model(*found), ids);
     REQUIRE(trace);
     if (mask) {
-        auto under = Forward::start_under(*mask, (*trace)->model(), ids);
+        auto under = ForwardPass::start_under(*mask, (*trace)->model(), ids);
         REQUIRE(under);
         trace = under->finish();
         REQUIRE(trace);

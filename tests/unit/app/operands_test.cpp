@@ -114,15 +114,36 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
         walk.from({{1, 0}, {Stage::projected, 3, 1}}, 40);
         walk.from({{1, 0}, {Stage::contribution, 3, 1}}, 40);
         walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
-        for (const Stage stage :
-             {Stage::output,     Stage::weight,    Stage::scaled,     Stage::raw,
-              Stage::q,          Stage::k,         Stage::v,          Stage::w_q,
-              Stage::w_k,        Stage::w_v,       Stage::normalised, Stage::residual,
-              Stage::embedding,  Stage::middle,    Stage::attended,   Stage::mlp_output,
-              Stage::mlp_hidden, Stage::mlp_input, Stage::final_norm, Stage::final_residual,
-              Stage::w_o,        Stage::w_up,      Stage::w_down,     Stage::w_head,
-              Stage::value_out,  Stage::row_max,   Stage::row_sum,    Stage::exponential,
-              Stage::norm_gain,  Stage::w_token}) {
+        for (const Stage stage : {Stage::output,
+                                  Stage::weight,
+                                  Stage::scaled,
+                                  Stage::raw,
+                                  Stage::q,
+                                  Stage::k,
+                                  Stage::v,
+                                  Stage::w_q,
+                                  Stage::w_k,
+                                  Stage::w_v,
+                                  Stage::attention_input,
+                                  Stage::resid_pre,
+                                  Stage::embedding,
+                                  Stage::resid_mid,
+                                  Stage::attention_output,
+                                  Stage::mlp_output,
+                                  Stage::mlp_hidden,
+                                  Stage::mlp_input,
+                                  Stage::final_norm,
+                                  Stage::final_residual,
+                                  Stage::w_o,
+                                  Stage::w_up,
+                                  Stage::w_down,
+                                  Stage::w_head,
+                                  Stage::value_out,
+                                  Stage::row_max,
+                                  Stage::row_sum,
+                                  Stage::exponential,
+                                  Stage::norm_gain,
+                                  Stage::w_token}) {
             INFO(symbol(stage));
             CHECK(walk.seen.contains(stage));
         }
@@ -137,7 +158,7 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
         only_if(true, {Stage::b_q, Stage::b_k, Stage::b_v});
         only_if(name != "qwen2-linear-f32", {Stage::b_o});
         only_if(gpt2, {Stage::position, Stage::w_position, Stage::norm_bias, Stage::b_up, Stage::b_down});
-        only_if(turned, {Stage::unturned_q, Stage::unturned_k, Stage::gate, Stage::active_gate, Stage::up,
+        only_if(turned, {Stage::q_pre_rope, Stage::k_pre_rope, Stage::gate, Stage::active_gate, Stage::up,
                          Stage::w_gate});
     }
 }
@@ -154,7 +175,7 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
         REQUIRE(sentence_in(visit).run());
         Walk walk{sentence_in(visit)};
         for (const Stage stage :
-             {Stage::output, Stage::q, Stage::k, Stage::v, Stage::middle, Stage::mlp_output})
+             {Stage::output, Stage::q, Stage::k, Stage::v, Stage::resid_mid, Stage::mlp_output})
             walk.from({{1, 1}, {stage, 3, 3}}, 40);
         walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
         // Of three embeddings the walk leaves out the one in the middle.
@@ -162,7 +183,7 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
             walk.from({{0, 0}, {Stage::position, 3, 0}}, 40);
         for (const Stage stage :
              {Stage::output, Stage::q, Stage::k, Stage::v, Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o,
-              Stage::middle, Stage::residual, Stage::embedding, Stage::w_token, Stage::mlp_output,
+              Stage::resid_mid, Stage::resid_pre, Stage::embedding, Stage::w_token, Stage::mlp_output,
               Stage::norm_gain, Stage::w_head, Stage::logit}) {
             INFO(symbol(stage));
             CHECK(walk.seen.contains(stage));
@@ -175,14 +196,15 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
                 CHECK(walk.seen.contains(stage) == expected);
             }
         };
-        only_if(block.rotary.has_value(), {Stage::unturned_q, Stage::unturned_k});
+        only_if(block.rotary.has_value(), {Stage::q_pre_rope, Stage::k_pre_rope});
         only_if(network.position_embedding.has_value(), {Stage::position, Stage::w_position});
         only_if(network.segment_embedding.has_value(), {Stage::segment, Stage::w_segment});
         only_if(network.embedding_norm.has_value(), {Stage::embedding_sum});
         only_if(has_head_input(network), {Stage::head_input});
         only_if(block.experts.has_value(), {Stage::router_score, Stage::expert_weight});
-        only_if(block.attention_added_norm || block.attention_sum_norm, {Stage::attention_between});
-        only_if(block.mlp_added_norm || block.mlp_sum_norm, {Stage::mlp_between});
+        only_if(block.attention_post_sublayer_norm || block.attention_post_residual_norm,
+                {Stage::attention_between});
+        only_if(block.mlp_post_sublayer_norm || block.mlp_post_residual_norm, {Stage::mlp_between});
         only_if(block.softcap > 0, {Stage::capped});
     }
 }
@@ -201,8 +223,8 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
             CAPTURE(layer);
             walk.start_anew();
             for (const Stage stage :
-                 {Stage::output, Stage::q, Stage::k, Stage::v, Stage::middle, Stage::mlp_output,
-                  Stage::residual, Stage::attended, Stage::final_residual, Stage::projected})
+                 {Stage::output, Stage::q, Stage::k, Stage::v, Stage::resid_mid, Stage::mlp_output,
+                  Stage::resid_pre, Stage::attention_output, Stage::final_residual, Stage::projected})
                 walk.from({{layer, 1}, {stage, 3, 3}}, test::sanitized ? 30 : 60);
             for (const Stage stage :
                  {Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o, Stage::embedding, Stage::w_token,

@@ -14,6 +14,24 @@ struct TwoWays {
     std::function<bool(Index q, Index k)> allows;
 };
 
+inline TwoWays random_region(Random& random, Index size) {
+    const auto below = [&](Index n) {
+        return static_cast<Index>(random.below(static_cast<std::uint64_t>(n)));
+    };
+    CellRegion region;
+    std::vector<std::uint8_t> plain(static_cast<std::size_t>(size * size));
+    for (Index i = below(12); i > 0; --i) {
+        const Range q{below(size), below(size + 1)}, k{below(size), below(size + 1)};
+        const bool adds = below(3) != 0;
+        adds ? region.add(q, k) : region.remove(q, k);
+        for (Index r = q.begin; r < q.end; ++r)
+            for (Index c = k.begin; c < k.end; ++c) plain[static_cast<std::size_t>(r * size + c)] = adds;
+    }
+    return {Mask::cells(std::move(region)), [=](Index q, Index k) {
+                return q < size && k < size && plain[static_cast<std::size_t>(q * size + k)];
+            }};
+}
+
 inline TwoWays random_atom(Random& random, Index size) {
     const auto below = [&](Index n) {
         return static_cast<Index>(random.below(static_cast<std::uint64_t>(n)));
@@ -73,20 +91,7 @@ inline TwoWays random_atom(Random& random, Index size) {
                         return r < rows && c < cols && at(allowed, r * cols + c);
                     }};
         }
-        case 9: {
-            CellRegion region;
-            std::vector<std::uint8_t> plain(static_cast<std::size_t>(size * size));
-            for (Index i = below(12); i > 0; --i) {
-                const Range q{below(size), below(size + 1)}, k{below(size), below(size + 1)};
-                const bool adds = below(3) != 0;
-                adds ? region.add(q, k) : region.remove(q, k);
-                for (Index r = q.begin; r < q.end; ++r)
-                    for (Index c = k.begin; c < k.end; ++c)
-                        plain[static_cast<std::size_t>(r * size + c)] = adds;
-            }
-            return {Mask::cells(std::move(region)),
-                    [=](Index q, Index k) { return q < size && k < size && at(plain, q * size + k); }};
-        }
+        case 9: return random_region(random, size);
         default: {
             std::vector<std::int32_t> query, key;
             for (Index i = below(size + 4); i > 0; --i)

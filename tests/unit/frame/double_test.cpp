@@ -36,7 +36,7 @@ TEST_CASE("a number of a model says that its f64 is one step, and gets the whole
     for (const CellRef cell :
          {CellRef{.stage = Stage::weight, .row = 3, .col = 1}, CellRef{.stage = Stage::q, .row = 3, .col = 1},
           CellRef{.stage = Stage::output, .row = 3, .col = 1},
-          CellRef{.stage = Stage::residual, .row = 3, .col = 1},
+          CellRef{.stage = Stage::resid_pre, .row = 3, .col = 1},
           CellRef{.stage = Stage::logit, .row = 5, .col = 1}}) {
         INFO(symbol(cell.stage));
         screen.visit.perform(Pin{cell});

@@ -31,7 +31,7 @@ TEST_CASE("an operand leads to the cell that it is, lens by lens, and Back retur
     const CellRef key = *pin(screen);
     CHECK(key.row == weight.col);
     screen.click("inspector/operand/0/left");
-    CHECK(pin(screen)->stage == Stage::normalised);
+    CHECK(pin(screen)->stage == Stage::attention_input);
     CHECK(screen.visit.state().lens == "ladder");
     screen.click("inspector/back");
     CHECK(pin(screen) == key);
@@ -63,17 +63,17 @@ TEST_CASE("operands lead back to the layer before and to the embedding") {
     Screen screen({1440, 2400});
     screen.open_sentence();
     screen.visit.perform(Select{{1, 1, {}, {}, {}}});
-    screen.visit.perform(Pin{CellRef{Stage::residual, 2, 3}});
+    screen.visit.perform(Pin{CellRef{Stage::resid_pre, 2, 3}});
     screen.settle();
     screen.click("inspector/operand/0/left");
-    CHECK(pin(screen)->stage == Stage::middle);
+    CHECK(pin(screen)->stage == Stage::resid_mid);
     CHECK(screen.visit.state().selection.layer == 0);
     screen.click("inspector/operand/0/left");
-    CHECK(pin(screen)->stage == Stage::residual);
+    CHECK(pin(screen)->stage == Stage::resid_pre);
     screen.click("inspector/operand/0/left");
     CHECK(pin(screen) == CellRef{Stage::embedding, 2, 3});
     for (int i = 0; i < 3; ++i) screen.click("inspector/back");
-    CHECK(pin(screen) == CellRef{Stage::residual, 2, 3});
+    CHECK(pin(screen) == CellRef{Stage::resid_pre, 2, 3});
     CHECK(screen.visit.state().selection.layer == 1);
 }
 

@@ -152,12 +152,13 @@ TEST_CASE("heads give way to their mean over many texts, in the run and one by o
                     sum += static_cast<double>(trace->attention(0).record().output().heads().head(1)(row, c));
             means.push_back(static_cast<float>(sum / 10));
         }
-        auto forward = Forward::start_with(
+        auto forward = ForwardPass::start_with(
             {{.attention = 0, .edit = {.head = 1, .operation = Operation::set, .values = means}}}, unchanged);
         REQUIRE(forward);
         const auto by_hand = *forward->finish();
-        CHECK(std::abs(*lens.removals()->fall({0, 1}) - (loss_in(*unchanged, lens.target()->loss) -
-                                                         loss_in(*by_hand, lens.target()->loss))) < 1e-6);
+        CHECK(std::abs(*lens.removals()->logit_drop({0, 1}) -
+                       (loss_in(*unchanged, lens.target()->loss) - loss_in(*by_hand, lens.target()->loss))) <
+              1e-6);
 
         screen.visit.perform(ChangeRun{
             {.site = Site::head_output, .layer = 0, .head = 1, .operation = Operation::mean_of_texts}});
@@ -198,7 +199,7 @@ TEST_CASE(
     screen.settle();
     const auto& lens = static_cast<const KnockoutLens&>(screen.visit.lens());
     REQUIRE(lens.removals());
-    CHECK(std::abs(*lens.removals()->fall({1, 1})) < 1e-5);
+    CHECK(std::abs(*lens.removals()->logit_drop({1, 1})) < 1e-5);
     screen.visit.perform(DropChange{});
     screen.visit.perform(SetKnockout{{.part = KnockoutPart::edges}});
     screen.settle();
@@ -217,7 +218,7 @@ TEST_CASE(
     CHECK(screen.shows("change/add"));
     screen.click("change/zero");
     screen.settle();
-    CHECK(changed().site == Site::residual_in);
+    CHECK(changed().site == Site::resid_pre);
     CHECK(changed().layer == 1);
     CHECK(screen.visit.state().lens == "layers");
 }

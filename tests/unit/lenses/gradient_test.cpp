@@ -306,7 +306,7 @@ TEST_CASE("in a changed run, slopes go back through what was changed, and the mo
         Changed{Site::score, Operation::scale}, Changed{Site::weight, Operation::scale},
         Changed{Site::weight, Operation::mean}, Changed{Site::mask, Operation::zero},
         Changed{Site::head_output, Operation::scale}, Changed{Site::attention_output, Operation::scale},
-        Changed{Site::mlp_output, Operation::zero}, Changed{Site::residual_out, Operation::add});
+        Changed{Site::mlp_output, Operation::zero}, Changed{Site::resid_post, Operation::add});
     CAPTURE(info(site).key, static_cast<int>(operation));
     GradientScreen screen;
     screen.open_sentence(6);

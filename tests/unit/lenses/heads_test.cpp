@@ -304,12 +304,12 @@ TEST_CASE("a run that was changed is compared with the smaller cache under the s
     const auto trace = subject_in(screen.visit).attention()->trace();
     REQUIRE(trace->interventions().size() == 1);
     show_heads(screen, {.part = HeadsPart::sharing});
-    auto forward = Forward::start(SmallerModel::shared(trace->model(), 1).finish(),
-                                  {trace->ids().begin(), trace->ids().end()});
+    auto forward = ForwardPass::start(SmallerModel::shared(trace->model(), 1).finish(),
+                                      {trace->ids().begin(), trace->ids().end()});
     REQUIRE(forward);
     auto plain = forward->finish();
     REQUIRE(plain);
-    auto with = Forward::start_with(trace->interventions(), *plain);
+    auto with = ForwardPass::start_with(trace->interventions(), *plain);
     REQUIRE(with);
     auto expected = with->finish();
     REQUIRE(expected);

@@ -134,7 +134,7 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
         const MaskedRun& run = screen.lens<MasksLens>().masked_run();
         REQUIRE(run.done());
         CHECK(screen.shows("masks/moved"));
-        auto forward = Forward::start_under(
+        auto forward = ForwardPass::start_under(
             Mask::window(1, 0), trace->model(), encoded_ids, default_kernels(), 400e6, {},
             {trace->ids().begin(), trace->ids().end()}, trace->model()->network().place_of(layer).kind);
         REQUIRE(forward);

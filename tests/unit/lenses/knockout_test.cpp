@@ -59,7 +59,7 @@ double target_by_hand(const Trace& trace, const LogitLoss& loss) {
 }
 // How far the target is above its value after an intervention, by a run of its own.
 double moved_by_hand(const KnockoutTarget& target, const Intervention& change) {
-    auto forward = Forward::start_with({change}, target.trace);
+    auto forward = ForwardPass::start_with({change}, target.trace);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);
     return target_by_hand(**forward->finish(), target.loss) - target_by_hand(*target.trace, target.loss);
@@ -81,10 +81,10 @@ void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& tw
                 change.from = {twin};
             }
             // A run has the same bits however it is cut.
-            CHECK(*lens.removals()->fall({layer, head}) ==
+            CHECK(*lens.removals()->logit_drop({layer, head}) ==
                   Catch::Approx(-moved_by_hand(*lens.target(), change)).margin(1e-12));
             if (const auto adds = lens.removals()->direct({layer, head})) {
-                falls.push_back(*lens.removals()->fall({layer, head}));
+                falls.push_back(*lens.removals()->logit_drop({layer, head}));
                 direct.push_back(*adds);
             }
         }
@@ -193,8 +193,8 @@ TEST_CASE("with a twin the question is what tells the two apart, and heads and v
             CHECK(screen.shows("knockout/patch/1/5"));
             const std::string source = back ? "the first text" : "the second text";
             CHECK(knockout_says(screen.visit)
-                      .starts_with(site == Site::residual_in ? "With the residual of " + source
-                                                             : "Taken from " + source));
+                      .starts_with(site == Site::resid_pre ? "With the residual of " + source
+                                                           : "Taken from " + source));
         }
     add_twin(screen, {0, 1, 7});
     show_knockout(screen, {.removal = Removal::twin});
@@ -225,7 +225,7 @@ TEST_CASE(
             CHECK(std::ssize(lens.cuts()->keys()) == (name == std::string_view("bert") ? 6 : query + 1));
             // Cut together, the edges of the last query add up in another order.
             for (const Index key : lens.cuts()->keys())
-                CHECK(*lens.cuts()->fall(key) == Catch::Approx(-cut(query, key)).margin(1e-4));
+                CHECK(*lens.cuts()->logit_drop(key) == Catch::Approx(-cut(query, key)).margin(1e-4));
             const auto& strongest = lens.head_cuts()->estimates().strongest();
             REQUIRE(lens.head_cuts()->off());
             double worst = 0;
@@ -260,7 +260,7 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
             REQUIRE(lens.cuts());
             CHECK_FALSE(lens.cuts()->keys().empty());
             for (const Index key : lens.cuts()->keys())
-                CHECK(*lens.cuts()->fall(key) ==
+                CHECK(*lens.cuts()->logit_drop(key) ==
                       Catch::Approx(-moved_by_hand(*lens.target(),
                                                    {.attention = layer,
                                                     .site = Site::mask,
@@ -273,7 +273,7 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
             REQUIRE(lens.patches());
             const auto twin = subject_in(screen.visit).second()->trace();
             const Intervention change{.attention = layer,
-                                      .site = Site::residual_in,
+                                      .site = Site::resid_pre,
                                       .edit = {.rows = {2}, .operation = Operation::patch},
                                       .from = {twin}};
             REQUIRE(lens.patches()->moved(layer, 2));
@@ -406,8 +406,8 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     CHECK(screen.visit.state().selection.head == 2);
     CHECK(screen.visit.state().pin == head_ablation(1, 2));
     screen.settle();
-    const double without =
-        knockout_in(screen.visit).removals()->value() - *knockout_in(screen.visit).removals()->fall({1, 2});
+    const double without = knockout_in(screen.visit).removals()->value() -
+                           *knockout_in(screen.visit).removals()->logit_drop({1, 2});
     const LogitLoss loss = knockout_in(screen.visit).target()->loss;
     screen.click("knockout/off");
     screen.settle();
@@ -415,7 +415,7 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     screen.visit.perform(SetKnockout{{.raise = loss.raise}});
     screen.settle();
     CHECK(knockout_in(screen.visit).removals()->value() == Catch::Approx(without).margin(1e-12));
-    CHECK(*knockout_in(screen.visit).removals()->fall({1, 2}) == 0);
+    CHECK(*knockout_in(screen.visit).removals()->logit_drop({1, 2}) == 0);
     show_knockout(screen, {.part = KnockoutPart::edges});
     CHECK(knockout_in(screen.visit).cuts());
     // The edges of a head that is off change nothing, which the estimate says as well.
@@ -446,7 +446,7 @@ TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture p
     show_knockout(screen);
     const KnockoutLens& lens = knockout_in(screen.visit);
     check_pictures(screen);
-    CHECK(table_shown(screen, "knockout/fall").values.at(1, 2) == *lens.removals()->fall({1, 2}));
+    CHECK(table_shown(screen, "knockout/fall").values.at(1, 2) == *lens.removals()->logit_drop({1, 2}));
     CHECK(table_shown(screen, "knockout/direct").values.at(1, 2) == *lens.removals()->direct({1, 2}));
     CHECK(table_shown(screen, "knockout-agreement").values.rows ==
           lens.removals()->attentions() * lens.removals()->heads());
@@ -455,7 +455,7 @@ TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture p
 
     show_knockout(screen, {.part = KnockoutPart::edges});
     check_pictures(screen);
-    CHECK(table_shown(screen, "knockout/row").values.at(3, 1) == *lens.cuts()->fall(3));
+    CHECK(table_shown(screen, "knockout/row").values.at(3, 1) == *lens.cuts()->logit_drop(3));
     const Table strongest = table_shown(screen, "knockout/strongest");
     CHECK(strongest.values.at(1, 1) == -lens.head_cuts()->exact()[1]);
     screen.click("knockout/strongest/1");

@@ -296,7 +296,7 @@ TEST_CASE(
             std::vector<Intervention> hidden;
             for (Index attention = 0; attention < trace.attentions(); ++attention)
                 hidden.push_back({.attention = attention, .site = Site::mask, .edit = {.columns = {at}}});
-            auto forward = Forward::start_with(hidden, sentence_in(screen.visit).run()->run);
+            auto forward = ForwardPass::start_with(hidden, sentence_in(screen.visit).run()->run);
             REQUIRE(forward);
             const double fall = logit(trace) - logit(**forward->finish());
             const double measured = lens.measured(TokenMeasure::exact)->own[static_cast<std::size_t>(at)];
@@ -364,8 +364,8 @@ TEST_CASE(
 }
 
 TEST_CASE("of a changed run, what was changed is a part, and the sum is the logit") {
-    for (const Site site : {Site::residual_in, Site::attention_output, Site::residual_middle,
-                            Site::residual_out, Site::head_output, Site::mlp_output}) {
+    for (const Site site : {Site::resid_pre, Site::attention_output, Site::resid_mid, Site::resid_post,
+                            Site::head_output, Site::mlp_output}) {
         CAPTURE(info(site).key);
         Screen screen;
         open_family(screen, "gpt2");

@@ -301,7 +301,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
     REQUIRE(plain);
     for (const auto& operand : plain->operands) {
         REQUIRE(operand.right_at);
-        CHECK(operand.right_at->cell.stage == Stage::unturned_k);
+        CHECK(operand.right_at->cell.stage == Stage::k_pre_rope);
         const auto there = subject_in(screen.visit).explain_at(*operand.right_at);
         REQUIRE(there);
         CHECK(there->f32 == Catch::Approx(operand.right).margin(1e-5));

@@ -27,7 +27,7 @@ Ids with(Ids ids, Index at, std::int32_t id) {
 }
 
 std::shared_ptr<const Trace> continued(const std::shared_ptr<const Trace>& before, const Ids& ids) {
-    auto forward = Forward::start(before, ids);
+    auto forward = ForwardPass::start(before, ids);
     REQUIRE(forward);
     auto trace = forward->finish();
     REQUIRE(trace);
@@ -115,7 +115,7 @@ TEST_CASE("A run that was dropped half way is in nobody's way", "[model]") {
     const Ids ids = ids_of(40);
     const auto before = continued(*run_forward(model, first(ids, 20)), first(ids, 21));
     {
-        auto dropped = Forward::start(before, with(first(ids, 25), 22, 9), 1);
+        auto dropped = ForwardPass::start(before, with(first(ids, 25), 22, 9), 1);
         REQUIRE(dropped);
         for (int i = 0; i < 9; ++i) dropped->step();
     }
@@ -124,7 +124,7 @@ TEST_CASE("A run that was dropped half way is in nobody's way", "[model]") {
 
 TEST_CASE("What cannot be run is refused, continued or not", "[model]") {
     const auto before = run_forward(with_context("llama-sharded-bf16", 64), ids_of(20));
-    CHECK(!Forward::start(*before, Ids{}));
-    CHECK(!Forward::start(*before, Ids(65, 1)));
-    CHECK(!Forward::start(*before, Ids{1, 2, 99}));
+    CHECK(!ForwardPass::start(*before, Ids{}));
+    CHECK(!ForwardPass::start(*before, Ids(65, 1)));
+    CHECK(!ForwardPass::start(*before, Ids{1, 2, 99}));
 }

@@ -21,14 +21,20 @@ struct KeptStage {
     Stage stage;
     bool of_heads = false;
 };
-constexpr KeptStage kept_stages[] = {
-    {"residual_in", Stage::residual},         {"attention_input", Stage::normalised},
-    {"attention.q", Stage::q, true},          {"attention.k", Stage::k, true},
-    {"attention.v", Stage::v, true},          {"attention.output", Stage::output, true},
-    {"attention_output", Stage::attended},    {"attention_between", Stage::attention_between},
-    {"residual_middle", Stage::middle},       {"mlp_input", Stage::mlp_input},
-    {"expert_weights", Stage::expert_weight}, {"mlp_hidden", Stage::mlp_hidden},
-    {"mlp_output", Stage::mlp_output},        {"mlp_between", Stage::mlp_between}};
+constexpr KeptStage kept_stages[] = {{"residual_in", Stage::resid_pre},
+                                     {"attention_input", Stage::attention_input},
+                                     {"attention.q", Stage::q, true},
+                                     {"attention.k", Stage::k, true},
+                                     {"attention.v", Stage::v, true},
+                                     {"attention.output", Stage::output, true},
+                                     {"attention_output", Stage::attention_output},
+                                     {"attention_between", Stage::attention_between},
+                                     {"residual_middle", Stage::resid_mid},
+                                     {"mlp_input", Stage::mlp_input},
+                                     {"expert_weights", Stage::expert_weight},
+                                     {"mlp_hidden", Stage::mlp_hidden},
+                                     {"mlp_output", Stage::mlp_output},
+                                     {"mlp_between", Stage::mlp_between}};
 
 void finish(DoubleRun& run) {
     while (run.step()) continue;
@@ -114,9 +120,9 @@ TEST_CASE("the double run of every family is its run without f32's roundings", "
             const LayerAttention at = (*trace)->attention(attention);
             const LayerTrace& layer = at.queries.layers()[static_cast<std::size_t>(at.place.layer)];
             const Tensor* tensors[] = {
-                &at.run.residual_in,      &at.run.attention_input,   &at.record().q(),
+                &at.run.resid_pre,        &at.run.attention_input,   &at.record().q(),
                 &at.record().k(),         &at.record().v(),          &at.record().output(),
-                &at.run.attention_output, &at.run.attention_between, &layer.residual_middle,
+                &at.run.attention_output, &at.run.attention_between, &layer.resid_mid,
                 &layer.mlp_input,         &layer.expert_weights,     &layer.mlp_hidden,
                 &layer.mlp_output,        &layer.mlp_between};
             for (std::size_t i = 0; i < std::size(kept_stages); ++i) {
@@ -161,12 +167,12 @@ TEST_CASE("a run that somebody changed, and one that is too long, is not repeate
     const auto model = small_model(small_families.front());
     const auto trace = run_text(model, {1, 2, 3, 4});
     REQUIRE(trace);
-    auto changed = Forward::start_with(
+    auto changed = ForwardPass::start_with(
         {head_output({0, 0}, 1, std::vector<float>(static_cast<std::size_t>(model->config().head_dim)))},
         *trace);
     REQUIRE(changed);
     CHECK_FALSE(DoubleRun::repeats(**changed->finish()));
-    auto masked = Forward::start_under(Mask::everything(), model, {1, 2, 3, 4});
+    auto masked = ForwardPass::start_under(Mask::everything(), model, {1, 2, 3, 4});
     REQUIRE(masked);
     CHECK_FALSE(DoubleRun::repeats(**masked->finish()));
 }

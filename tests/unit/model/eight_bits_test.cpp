@@ -56,7 +56,7 @@ ModelFiles widened(const ModelFiles& files) {
     for (const HeldTensor& held : eight.held.at("model.safetensors").tensors) {
         std::vector<float> values(static_cast<std::size_t>(*element_count(held.entry.shape)));
         convert_to_f32(held.dtype, held.bytes, values);
-        if (held.turned) {
+        if (held.transposed) {
             const auto in = static_cast<std::size_t>(held.entry.shape[0]),
                        out = static_cast<std::size_t>(held.entry.shape[1]);
             const std::vector<float> rows = values;
@@ -94,7 +94,7 @@ TEST_CASE("a model in 8 bits computes what its rounded numbers say, to the last 
         CHECK(logits_of(**a) == logits_of(**b));
         const auto part = run_forward(*eight, {short_text.begin(), short_text.end() - 1});
         REQUIRE(part);
-        auto continued = Forward::start(*part, short_text);
+        auto continued = ForwardPass::start(*part, short_text);
         REQUIRE(continued);
         const auto whole = continued->finish();
         REQUIRE(whole);

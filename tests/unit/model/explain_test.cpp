@@ -86,10 +86,10 @@ TEST_CASE("norms are recomputed from the residual") {
         const auto trace = run_of(name);
         const LayerTrace& layer = trace->layers()[1];
         const Norm& norm = *trace->model()->network().blocks[1].attention_norm;
-        const Index d = layer.residual_in.dim(1);
+        const Index d = layer.resid_pre.dim(1);
         for (Index token = 0; token < trace->tokens(); ++token) {
             double mean = 0, square = 0;
-            const float* x = layer.residual_in.matrix().row(token);
+            const float* x = layer.resid_pre.matrix().row(token);
             for (Index c = 0; c < d; ++c) mean += static_cast<double>(x[c]) / static_cast<double>(d);
             if (norm.kind == Norm::Kind::rms) mean = 0;
             for (Index c = 0; c < d; ++c)

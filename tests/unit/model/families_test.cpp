@@ -157,7 +157,7 @@ TEST_CASE("a head's output in its own place changes nothing, in every family", "
         for (Index layer = 1; layer < trace->attentions(); ++layer) {
             CAPTURE(layer);
             const ConstMatrix head = trace->attention(layer).record().output().heads().head(1);
-            auto forward = Forward::start_with(
+            auto forward = ForwardPass::start_with(
                 {head_output({layer, 1}, 4, {head.row(4), head.row(4) + head.cols})}, trace);
             REQUIRE(forward);
             const auto same = forward->finish();

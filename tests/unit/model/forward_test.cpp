@@ -19,7 +19,7 @@ std::shared_ptr<const Trace> trace_of(const std::string& name) {
 }
 
 std::string refusal(std::vector<std::int32_t> ids) {
-    const auto forward = Forward::start(load(golden_folder("gpt2-f32")), std::move(ids));
+    const auto forward = ForwardPass::start(load(golden_folder("gpt2-f32")), std::move(ids));
     REQUIRE(!forward);
     return forward.error().message;
 }
@@ -31,7 +31,7 @@ TEST_CASE("a run in steps is the run in one go, bit for bit", "[model]") {
     std::vector<std::int32_t> ids(200);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * i % 8);
 
-    auto forward = Forward::start(model, ids, default_kernels(), 40e6);
+    auto forward = ForwardPass::start(model, ids, default_kernels(), 40e6);
     REQUIRE(forward);
     CHECK(forward->progress() == 0);
     int steps = 0;
@@ -99,9 +99,9 @@ TEST_CASE("the residual stream is the sum of what was written to it", "[model]")
     };
     add(trace->position_embedding());
     for (const LayerTrace& layer : trace->layers()) {
-        CHECK(layer.residual_in == sum);
+        CHECK(layer.resid_pre == sum);
         add(layer.attention_output);
-        CHECK(layer.residual_middle == sum);
+        CHECK(layer.resid_mid == sum);
         add(layer.mlp_output);
     }
     CHECK(trace->final_residual() == sum);
@@ -134,7 +134,7 @@ TEST_CASE("a run under another mask: its own is the run as it is, and the narrow
           "[model]") {
     const auto model = load(golden_folder("gpt2-f32"));
     const auto under = [&](Mask mask) {
-        auto forward = Forward::start_under(std::move(mask), model, some_ids);
+        auto forward = ForwardPass::start_under(std::move(mask), model, some_ids);
         REQUIRE(forward);
         auto trace = forward->finish();
         REQUIRE(trace);
@@ -150,7 +150,7 @@ TEST_CASE("a run under another mask: its own is the run as it is, and the narrow
         CHECK(layer.attention.output() == layer.attention.v());
     }
     CHECK_FALSE(narrow->final_residual() == (*as_it_is)->final_residual());
-    CHECK_FALSE(Forward::start_under(Mask(), model, {}));
+    CHECK_FALSE(ForwardPass::start_under(Mask(), model, {}));
 }
 
 TEST_CASE("a run under another mask has the segments that it is told", "[model]") {
@@ -159,12 +159,12 @@ TEST_CASE("a run under another mask has the segments that it is told", "[model]"
     const std::vector<std::int32_t> ids{2, 7, 3, 8, 3}, segments{0, 0, 0, 1, 1};
     const auto as_it_is = run_forward(bert, ids, default_kernels(), segments);
     REQUIRE(as_it_is);
-    auto under = Forward::start_under(Mask(), bert, ids, default_kernels(), 400e6, segments);
+    auto under = ForwardPass::start_under(Mask(), bert, ids, default_kernels(), 400e6, segments);
     REQUIRE(under);
     const auto run = under->finish();
     REQUIRE(run);
     CHECK((*run)->final_residual() == (*as_it_is)->final_residual());
-    CHECK_FALSE(Forward::start_under(Mask(), bert, ids, default_kernels(), 400e6, {0}));
+    CHECK_FALSE(ForwardPass::start_under(Mask(), bert, ids, default_kernels(), 400e6, {0}));
 }
 
 TEST_CASE("a run goes on from a head that gives something else", "[model]") {
@@ -172,7 +172,7 @@ TEST_CASE("a run goes on from a head that gives something else", "[model]") {
     const auto trace = trace_of(name);
     const ModelConfig& config = trace->model()->config();
     const auto run = [&](const Intervention& set, double slice = 400e6) {
-        auto forward = Forward::start_with({set}, trace, slice);
+        auto forward = ForwardPass::start_with({set}, trace, slice);
         REQUIRE(forward);
         auto changed = forward->finish();
         REQUIRE(changed);

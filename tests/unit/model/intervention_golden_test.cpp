@@ -62,7 +62,7 @@ TEST_CASE("every operation of every site is what a hook in PyTorch makes of the 
     for (std::size_t i = 0; i < all[name].size(); ++i) {
         const json& each = all[name][i];
         CAPTURE(each.dump());
-        auto forward = Forward::start_with({intervention_of(each, texts)}, trace);
+        auto forward = ForwardPass::start_with({intervention_of(each, texts)}, trace);
         REQUIRE(forward);
         const auto run = forward->finish();
         REQUIRE(run);

@@ -92,7 +92,7 @@ TEST_CASE("the attentions of an encoder and a decoder are counted one after the 
 TEST_CASE("a decoder that goes on shares its encoder's run, and only that of the same text", "[model]") {
     const auto model = small_t5();
     const auto part = t5_run(model, {0, 3, 1});
-    auto same = Forward::start(part, encoded_ids, 1, decoded_ids);
+    auto same = ForwardPass::start(part, encoded_ids, 1, decoded_ids);
     REQUIRE(same);
     const auto longer = *same->finish();
     CHECK(longer->encoder() == part->encoder());
@@ -100,7 +100,7 @@ TEST_CASE("a decoder that goes on shares its encoder's run, and only that of the
     CHECK(same_beginning(*part, longer->ids(), longer->encoder().get()) == 3);
 
     const std::vector<std::int32_t> others{5, 1};
-    auto other = Forward::start(part, others, 1, decoded_ids);
+    auto other = ForwardPass::start(part, others, 1, decoded_ids);
     REQUIRE(other);
     const auto anew = *other->finish();
     const auto expected = run_forward(model, others, default_kernels(), {}, decoded_ids);
@@ -125,8 +125,8 @@ TEST_CASE("a T5 that names no longest text takes 4,096 tokens on either side", "
     CHECK(model->config().context == 4096);
     const auto told = [&](std::size_t tokens, std::size_t decoder_tokens) {
         const auto begun =
-            Forward::start(model, std::vector<std::int32_t>(tokens, 1), default_kernels(),
-                           operations_of_a_frame, {}, std::vector<std::int32_t>(decoder_tokens, 1));
+            ForwardPass::start(model, std::vector<std::int32_t>(tokens, 1), default_kernels(),
+                               operations_of_a_frame, {}, std::vector<std::int32_t>(decoder_tokens, 1));
         return begun ? std::string() : begun.error().message;
     };
     CHECK(told(4096, 4096).empty());
@@ -147,11 +147,11 @@ TEST_CASE("what an encoder and a decoder cannot read is told in one sentence", "
     CHECK(told(t5, {1}, std::vector<std::int32_t>(17)) ==
           "17 decoder tokens are more than the context of 16 that this model was made for");
     CHECK_THAT(told(small_model(small_families.front()), {1}, {0}), ContainsSubstring("has no decoder"));
-    const auto under = Forward::start_under(Mask::causal(), t5, {1, 2});
+    const auto under = ForwardPass::start_under(Mask::causal(), t5, {1, 2});
     REQUIRE(!under);
     CHECK_THAT(under.error().message, ContainsSubstring("one of its three kinds of attention"));
-    const auto other = Forward::start_under(Mask(), small_model(small_families.front()), {1},
-                                            default_kernels(), 400e6, {}, {}, AttentionKind::cross);
+    const auto other = ForwardPass::start_under(Mask(), small_model(small_families.front()), {1},
+                                                default_kernels(), 400e6, {}, {}, AttentionKind::cross);
     REQUIRE(!other);
     CHECK_THAT(other.error().message, ContainsSubstring("has one kind of attention"));
 }
@@ -161,8 +161,8 @@ TEST_CASE("an encoder–decoder runs under another mask of one of its kinds of a
         const auto model = small_t5(which);
         const auto own = t5_run(model);
         const auto under = [&](Mask mask, AttentionKind kind) {
-            auto forward = Forward::start_under(std::move(mask), model, encoded_ids, default_kernels(), 400e6,
-                                                {}, decoded_ids, kind);
+            auto forward = ForwardPass::start_under(std::move(mask), model, encoded_ids, default_kernels(),
+                                                    400e6, {}, decoded_ids, kind);
             REQUIRE(forward);
             auto trace = forward->finish();
             REQUIRE(trace);

@@ -52,3 +52,10 @@ TEST_CASE("each maximal ill-formed part is one U+FFFD", "[text]") {
     }));
     CHECK(read(bytes) == expected);
 }
+
+TEST_CASE("is_utf8 refuses broken, overlong and surrogate sequences") {
+    for (const char* text : {"", "cat", "Käse", "注意", "🐈", "\xf4\x8f\xbf\xbf"}) CHECK(is_utf8(text));
+    for (const char* text : {"\x80", "\xc3", "\xc3(", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80",
+                             "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "\xe6\xb3"})
+        CHECK_FALSE(is_utf8(text));
+}

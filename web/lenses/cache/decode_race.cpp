@@ -23,13 +23,13 @@ Result<DecodeRace> DecodeRace::start(std::shared_ptr<const Trace> trace) {
 }
 
 // Of the text's first tokens.
-Result<Forward> DecodeRace::run(Index tokens) const {
+Result<ForwardPass> DecodeRace::run(Index tokens) const {
     const auto part = trace_->ids().first(static_cast<std::size_t>(tokens));
     const std::vector<std::int32_t> ids(part.begin(), part.end());
     const Trace* encoder = trace_->encoder().get();
-    if (!encoder) return Forward::start(trace_->model(), ids, trace_->kernels(), race_slice_operations);
-    return Forward::start(trace_->model(), {encoder->ids().begin(), encoder->ids().end()}, trace_->kernels(),
-                          race_slice_operations, {}, ids);
+    if (!encoder) return ForwardPass::start(trace_->model(), ids, trace_->kernels(), race_slice_operations);
+    return ForwardPass::start(trace_->model(), {encoder->ids().begin(), encoder->ids().end()},
+                              trace_->kernels(), race_slice_operations, {}, ids);
 }
 
 bool DecodeRace::step_whole() {

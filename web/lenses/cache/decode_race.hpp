@@ -25,12 +25,12 @@ class DecodeRace {
 
   private:
     explicit DecodeRace(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {}
-    Result<Forward> run(Index tokens) const;
+    Result<ForwardPass> run(Index tokens) const;
     bool step_whole();  // true when it is there
     bool step_decoding();
 
     std::shared_ptr<const Trace> trace_, before_;  // before_: without the last token
-    std::optional<Forward> running_;
+    std::optional<ForwardPass> running_;
     std::optional<Generator> decoding_;
     bool whole_next_ = true, done_ = false;
     int passes_ = -1;  // the first warms the caches up

@@ -56,11 +56,11 @@ void CircuitsLens::forget() {
 
 Circuit CircuitsLens::circuit_of(CircuitsPart part) const {
     return part == CircuitsPart::ov          ? Circuit::ov
-           : part == CircuitsPart::positions ? (positions_turn() ? Circuit::qk : Circuit::positions)
+           : part == CircuitsPart::positions ? (uses_rope() ? Circuit::qk : Circuit::positions)
                                              : Circuit::qk;
 }
 
-bool CircuitsLens::positions_turn() const { return network().rotary_of(head_.layer) != nullptr; }
+bool CircuitsLens::uses_rope() const { return network().rotary_of(head_.layer) != nullptr; }
 
 Index CircuitsLens::vocabulary_size() const {
     return std::min(network().token_embedding.out, network().head.weight.out);
@@ -126,7 +126,7 @@ void CircuitsLens::update(Subject& subject) {
 
 const std::vector<double>* CircuitsLens::by_distance() {
     HeadCircuit* shown = circuit();
-    if (!shown || !shown->done() || !positions_turn()) return nullptr;
+    if (!shown || !shown->done() || !uses_rope()) return nullptr;
     if (!by_distance_)
         by_distance_ = mean_score_by_distance(*shown->job().factors(), network(), head_.layer, distances());
     return &*by_distance_;

@@ -155,9 +155,9 @@ class CircuitsLens final : public Lens {
     bool step_virtual();
     bool read_names(Subject& subject);  // true while there is more to do
     Circuit circuit_of(CircuitsPart part) const;
-    bool positions_turn() const;  // rather than have rows of an embedding
+    bool uses_rope() const;  // rather than have rows of an embedding
     // Of the map that is shown.
-    Index distance() const { return now().part == CircuitsPart::qk && positions_turn() ? now().distance : 0; }
+    Index distance() const { return now().part == CircuitsPart::qk && uses_rope() ? now().distance : 0; }
     const Network& network() const { return trace_->network(); }
     Index vocabulary_size() const;  // tokens that can be read and written
     const std::vector<double>* by_distance();

@@ -90,7 +90,7 @@ void CircuitsLens::draw_token_controls(CircuitsState& next) {
         field("circuits/query", "query", "The query token", search_[0], next.query);
         field("circuits/key", "key", "The key token", search_[1], next.key);
     }
-    if (!of_ov && positions_turn()) {
+    if (!of_ov && uses_rope()) {
         ui::next_control(ui::need::slider);
         ImGui::BeginGroup();
         const Index context = std::max<Index>(trace_->model()->config().context, 2);
@@ -340,7 +340,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
 // ---- Positions --------------------------------------------------------------------------------------------
 
 void CircuitsLens::draw_positions(const Drawing& drawing) {
-    if (!positions_turn()) {
+    if (!uses_rope()) {
         ui::columns(
             "circuits/positions", least_column, ui::column_gap,
             [&](float width) { draw_map(drawing, width); },

@@ -144,7 +144,7 @@ std::optional<Explained> CircuitsLens::explain_map(Subject& subject, const LensC
             "of a row by one positive number. Biases are left out.";
     else if (circuit == Circuit::positions)
         out.note = "The rows of the position embedding alone, in place of the tokens.";
-    else if (positions_turn())
+    else if (uses_rope())
         out.note = "The key is " + many(now().distance, "token") +
                    " before its query: positions turn both, and only that distance matters.";
     else
@@ -159,7 +159,7 @@ std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const Le
     if (!found) return std::nullopt;
     HeadCircuit& shown = *found;
     const Model& model = *trace_->model();
-    const AttentionHalf& half = network().attention(head_.layer);
+    const AttentionSublayer& half = network().attention(head_.layer);
     const bool right = cell.kind == &circuits_cells::right_factor, of_ov = circuit == Circuit::ov;
     if (a >= model.config().head_dim) return std::nullopt;
     const std::string of = end_name(subject, circuit, row), index = "[" + std::to_string(a) + "]";

@@ -19,9 +19,9 @@ std::vector<float> factor_row(const Tensor& rows, Index row) {
 
 }  // namespace
 
-CircuitTurn HeadCircuit::turn_at(Index distance) const {
+CircuitRotation HeadCircuit::turn_at(Index distance) const {
     if (job_.circuit() != Circuit::qk) return {};
-    return turn_of(job_.ends().model()->network(), job_.head().layer, distance);
+    return rotation_of(job_.ends().model()->network(), job_.head().layer, distance);
 }
 
 const MapPointer& HeadCircuit::map(Index distance) {
@@ -34,7 +34,7 @@ const MapPointer& HeadCircuit::map(Index distance) {
 
 std::vector<float> HeadCircuit::left(Index row, Index distance) const {
     std::vector<float> values = factor_row(job_.factors()->left, row);
-    turn_at(distance).turn({values.data(), 1, std::ssize(values), std::ssize(values)});
+    turn_at(distance).apply({values.data(), 1, std::ssize(values), std::ssize(values)});
     return values;
 }
 
@@ -50,9 +50,9 @@ const TokenDirections* HeadCircuit::list(bool of_row, Index token, Index distanc
     std::vector<float> along = of_row ? left(token, distance) : right(token);
     if (!of_row) {
         // Turned back: (q R) · k = q · (k Rᵀ).
-        CircuitTurn back = turn_at(distance);
+        CircuitRotation back = turn_at(distance);
         for (float& sine : back.sine) sine = -sine;
-        back.turn({along.data(), 1, std::ssize(along), std::ssize(along)});
+        back.apply({along.data(), 1, std::ssize(along), std::ssize(along)});
     }
     std::vector<double> direction;
     for (const float each : along)

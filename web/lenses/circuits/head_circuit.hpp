@@ -31,7 +31,7 @@ class HeadCircuit {
     std::vector<float> right(Index column) const;
 
   private:
-    CircuitTurn turn_at(Index distance) const;
+    CircuitRotation turn_at(Index distance) const;
 
     struct List {
         Index token = 0, distance = 0;

@@ -47,7 +47,7 @@ std::string CircuitsLens::qk_spoken(Subject& subject) {
     const TokenDirections* found = shown.list(true, this->query(), distance());
     if (!found || !found->done())
         return "What this head looks for with " + query + " is being looked up in the whole vocabulary.";
-    const std::string far = positions_turn() ? ", " + many(now().distance, "token") + " back," : "";
+    const std::string far = uses_rope() ? ", " + many(now().distance, "token") + " back," : "";
     std::string text = "By embeddings alone, this head looks with " + query + far + " for ";
     const auto highest = found->highest();
     const auto named = std::min<std::size_t>(highest.size(), 3);

@@ -74,12 +74,12 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
         const bool last = cell.row == std::ssize(stack.trace->layers());
         const auto residual = [&](const QueryStack& of) -> const Tensor& {
             return last ? of.trace->final_residual()
-                        : of.trace->layers()[static_cast<std::size_t>(cell.row)].residual_in;
+                        : of.trace->layers()[static_cast<std::size_t>(cell.row)].resid_pre;
         };
         const auto at = [&](Index row, bool of_second) -> PlaceOf {
             return [=](Index i) {
                 return Places{{stack.first + (last ? cell.row - 1 : cell.row), 0}, of_second}(
-                    last ? Stage::final_residual : Stage::residual, row, i);
+                    last ? Stage::final_residual : Stage::resid_pre, row, i);
             };
         };
         explain_cosine(out, products(residual(stack), query, residual(other), second_query), at(query, false),

@@ -53,9 +53,9 @@ Matrix rows_of_head(const WeightView& w_o, Index head, Index width) {
 HeadWeights weights_of_model(const Trace& trace, HeadIndex head) {
     const Model& model = *trace.model();
     const LayerAttention attention = trace.attention(head.layer);
-    const AttentionHalf& half = attention.half;
+    const AttentionSublayer& half = attention.half;
     HeadWeights made;
-    made.inputs = Stage::normalised;
+    made.inputs = Stage::attention_input;
     made.trace = &trace;
     made.layer = head.layer;
     made.tokens = attention.queries.tokens();
@@ -213,7 +213,7 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
     const LayerAttention attention = weights.trace->attention(weights.layer);
     const bool encoded = weights.crosses && form.reads_keys(right);
     const Network& network = (encoded ? attention.keys : attention.queries).network();
-    const AttentionHalf& half = attention.half;
+    const AttentionSublayer& half = attention.half;
     const std::span<const double> along =
         right ? form.directions()->right_of(direction) : form.directions()->left_of(direction);
     WordDirection made{&network.token_embedding, {}, {along.begin(), along.end()}, false};
@@ -227,8 +227,8 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
         return made;
     }
     const bool has_head = network.head.weight.out > 0;  // an encoder has none
-    if (!has_head || !network.final_norm || has_head_input(network) || half.attention_added_norm ||
-        half.attention_sum_norm)
+    if (!has_head || !network.final_norm || has_head_input(network) || half.attention_post_sublayer_norm ||
+        half.attention_post_residual_norm)
         return std::nullopt;
     const Norm& norm = *network.final_norm;
     double mean = 0;

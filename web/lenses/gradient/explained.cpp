@@ -17,7 +17,7 @@ struct Around {
     HeadIndex head;
     const LogitPass& logit;
 
-    const RowPass<double>& pass() const { return slopes.f64(); }
+    const RowGradient<double>& pass() const { return slopes.f64(); }
     std::size_t key() const { return static_cast<std::size_t>(cell.col); }
     CellPlace at(Slope slope, Index col) const {
         return {head, gradient_cells::derivative(slope, slopes.query(), col)};

@@ -182,7 +182,7 @@ std::optional<Projections> GradientLens::projections_of(const Trace& trace, Head
                      .w_k = Matrix(count, config.head_dim),
                      .w_v = Matrix(count, config.head_dim),
                      .first = first,
-                     .of_x = Stage::normalised,
+                     .of_x = Stage::attention_input,
                      .crosses = crosses};
     if (const Rotary* rotary = model.network().rotary_of(head.layer)) made.rotary = *rotary;
     const Range shown{first, first + count};
@@ -283,7 +283,7 @@ const Slopes* GradientLens::slopes(Subject& subject) const {
 
 ShownTokens GradientLens::keys_shown(const Slopes& slopes) const {
     // The sentence names the keys that gain and lose most.
-    const RowPass<double>& pass = slopes.f64();
+    const RowGradient<double>& pass = slopes.f64();
     const auto [least, most] = std::ranges::minmax_element(pass.d_masked);
     const Index strongest = std::ranges::max_element(pass.weight) - pass.weight.begin();
     const std::array wanted{state().selection.key.value_or(-1), most - pass.d_masked.begin(),
@@ -443,7 +443,7 @@ std::string GradientLens::spoken(Subject& subject) {
     const Slopes* all = slopes(subject);
     if (!all) return "";
     const Attention& attention = *subject.attention();
-    const RowPass<double>& pass = all->f64();
+    const RowGradient<double>& pass = all->f64();
     const std::string query = query_in_words(attention, all->query());
     if (std::ranges::none_of(pass.allowed, [](std::uint8_t each) { return each != 0; }))
         return "The mask leaves " + query + " nothing to look at, so nothing can change its output.";

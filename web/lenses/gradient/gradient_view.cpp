@@ -343,7 +343,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
             matrix.at(0, c) = static_cast<double>(numbers[static_cast<std::size_t>(keys[c])]);
         return matrix;
     };
-    const RowPass<float>& pass = slopes.f32();
+    const RowGradient<float>& pass = slopes.f32();
     pair(Slope::output, "Output", Matrix(1, record.d_v(), {pass.output.begin(), pass.output.end()}),
          Stage::output);
     pair(Slope::weight, "Weights", of_keys(pass.weight), Stage::weight);

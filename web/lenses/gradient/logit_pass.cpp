@@ -86,7 +86,7 @@ bool LogitPass::run_moved() {
                                           .values = {moved_to}}};
         std::vector<Intervention> all = trace_->interventions();
         all.push_back(moved);
-        auto begun = Forward::start_with(all, trace_, slice_operations);
+        auto begun = ForwardPass::start_with(all, trace_, slice_operations);
         failed_ = !begun;
         if (failed_) return false;
         moved_ = *std::move(begun);

@@ -49,7 +49,7 @@ class LogitPass {
     HeadIndex head_;
     Index token_ = 0;
     std::vector<double> differences_;
-    std::optional<Forward> moved_;
+    std::optional<ForwardPass> moved_;
     std::optional<double> above_;  // L with the component raised by h
     bool failed_ = false;          // the model cannot be run again
 };

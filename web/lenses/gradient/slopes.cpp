@@ -113,7 +113,7 @@ std::vector<Slopes::Share> Slopes::turned(Index token, Index a) const {
 }
 
 template <typename Real>
-Real Slopes::vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const {
+Real Slopes::vector_slope(const RowGradient<Real>& pass, Slope slope, Index token, Index a) const {
     const auto j = static_cast<std::size_t>(token), c = static_cast<std::size_t>(a);
     switch (slope) {
         case Slope::q: return pass.d_q[c];
@@ -134,7 +134,7 @@ double Slopes::kept(Slope slope, Index token, Index component) const {
 }
 
 bool Slopes::changed_behind(Stage stage) const {
-    const RowPass<double>& pass = f64();
+    const RowGradient<double>& pass = f64();
     switch (stage) {
         case Stage::output: return pass.d_summed != pass.d_output;
         case Stage::weight: return pass.softmax != pass.weight || pass.d_softmax != pass.d_weight;
@@ -151,7 +151,7 @@ const HeadNorm* Slopes::norm_of(Slope slope) const {
 // ∂L/∂u_b = g_b ∂L/∂n_b / r − u_b Σ_a g_a u_a ∂L/∂n_a / (N r³)
 // (Zhang & Sennrich 2019, arXiv 1910.07467), where the other heads' components have the second part alone.
 template <typename Real>
-void Slopes::go_before(const RowPass<Real>& pass, Projected<Real>& back) const {
+void Slopes::go_before(const RowGradient<Real>& pass, Projected<Real>& back) const {
     back.k_along.assign(static_cast<std::size_t>(record_->keys()), Real{0});
     const auto vectors = [&](Slope slope, Index first, Index tokens) {
         const Index width = columns(slope).end;
@@ -224,7 +224,7 @@ Real Slopes::projected(Slope slope, Index token, Index a) const {
 }
 
 template <typename Real>
-Real Slopes::sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) const {
+Real Slopes::sum(const RowGradient<Real>& pass, Slope slope, Index row, Index col) const {
     const auto r = static_cast<std::size_t>(row), c = static_cast<std::size_t>(col);
     switch (slope) {
         case Slope::output: return pass.d_output[c];

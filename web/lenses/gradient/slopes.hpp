@@ -65,8 +65,8 @@ class Slopes {
     // Computes in slices; true while there is more to do. All else is there when it is done.
     bool step();
     bool done() const { return f64_.done(); }
-    const RowPass<float>& f32() const { return f32_.pass(); }
-    const RowPass<double>& f64() const { return f64_.pass(); }
+    const RowGradient<float>& f32() const { return f32_.pass(); }
+    const RowGradient<double>& f64() const { return f64_.pass(); }
     const std::optional<Projections>& projections() const { return projections_; }
     bool has(Slope slope) const;
     // Of output … q there is one row, the query's; the Jacobian is [keys, keys].
@@ -95,7 +95,8 @@ class Slopes {
     // How fast what the run's interventions left of a component of q, k or v grows with it.
     double kept(Slope slope, Index token, Index component) const;
     template <typename Real>
-    Real vector_slope(const RowPass<Real>& pass, Slope slope, Index token, Index a) const;  // of q, k or v
+    Real vector_slope(const RowGradient<Real>& pass, Slope slope, Index token,
+                      Index a) const;  // of q, k or v
     // The same by components as the projections give them, before they are normalised and turned, and by what makes
     // those.
     template <typename Real>
@@ -107,7 +108,7 @@ class Slopes {
         std::vector<Real> k_along;
     };
     template <typename Real>
-    void go_before(const RowPass<Real>& pass, Projected<Real>& back) const;
+    void go_before(const RowGradient<Real>& pass, Projected<Real>& back) const;
     template <typename Real>
     const Projected<Real>& back() const;
     template <typename Real>
@@ -120,15 +121,15 @@ class Slopes {
     std::vector<Moved> moves(Slope slope, Index row, Index col, double h) const;
     double input(Slope slope, Index row, Index col) const;
     template <typename Real>
-    Real sum(const RowPass<Real>& pass, Slope slope, Index row, Index col) const;
+    Real sum(const RowGradient<Real>& pass, Slope slope, Index row, Index col) const;
 
     std::shared_ptr<const Record> record_;
     Index head_, query_;
     RowLoss loss_;
     bool scores_given_;
     std::optional<Projections> projections_;
-    RowPassing<float> f32_;
-    RowPassing<double> f64_;
+    RowGradientJob<float> f32_;
+    RowGradientJob<double> f64_;
     Projected<float> f32_back_;
     Projected<double> f64_back_;
 };

@@ -206,7 +206,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, const Lens
     const auto place = [&](Index head, Stage stage, Index r, Index c) {
         return std::optional(CellPlace{{attention, head}, {.stage = stage, .row = r, .col = c}});
     };
-    if (part == w.heads + 2) return subject.explain_at(*place(0, Stage::attended, row, component));
+    if (part == w.heads + 2) return subject.explain_at(*place(0, Stage::attention_output, row, component));
     if (part == w.heads) return subject.explain_at(*place(0, Stage::b_o, 0, component));
     const LayerAttention of = trace->attention(attention);
     Explained out = begin(subject, "Component " + std::to_string(component) + " of what " +

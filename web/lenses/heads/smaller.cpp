@@ -71,7 +71,7 @@ bool SmallerRuns::run() {
         if (!made) return false;
         if (!work.changed && !trace_->interventions().empty()) {
             work.changed = true;
-            auto with = Forward::start_with(trace_->interventions(), *made, slice_operations);
+            auto with = ForwardPass::start_with(trace_->interventions(), *made, slice_operations);
             if (!with) return false;
             work.forward.emplace(*std::move(with));
             return true;
@@ -84,9 +84,9 @@ bool SmallerRuns::run() {
         return std::vector<std::int32_t>(trace.ids().begin(), trace.ids().end());
     };
     const Trace& read = trace_->encoder() ? *trace_->encoder() : *trace_;
-    auto begun = Forward::start(work.model->finish(), ids_of(read), trace_->kernels(), slice_operations,
-                                {read.segments().begin(), read.segments().end()},
-                                trace_->encoder() ? ids_of(*trace_) : std::vector<std::int32_t>{});
+    auto begun = ForwardPass::start(work.model->finish(), ids_of(read), trace_->kernels(), slice_operations,
+                                    {read.segments().begin(), read.segments().end()},
+                                    trace_->encoder() ? ids_of(*trace_) : std::vector<std::int32_t>{});
     if (!begun) return false;
     work.forward.emplace(*std::move(begun));
     return true;

@@ -43,7 +43,7 @@ class SmallerRuns {
     struct Work {
         Index setting = 0;
         std::optional<SmallerModel> model = {};
-        std::optional<Forward> forward = {};
+        std::optional<ForwardPass> forward = {};
         bool changed = false;  // the interventions of the run have been taken over, or are being
         std::shared_ptr<const Trace> trace = {};
         std::optional<TextLoss> loss = {};

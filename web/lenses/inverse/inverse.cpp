@@ -103,7 +103,7 @@ const std::optional<InverseLens::Inputs>& InverseLens::inputs(Subject& subject) 
 }
 
 bool InverseLens::normalised(const Trace& trace, Index layer) {
-    const AttentionHalf& half = trace.model()->network().attention(layer);
+    const AttentionSublayer& half = trace.model()->network().attention(layer);
     return half.q_norm || half.k_norm;
 }
 

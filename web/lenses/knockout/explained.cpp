@@ -83,7 +83,7 @@ std::optional<Explained> KnockoutLens::explain_head(Subject& subject, const Lens
     if (now().part != KnockoutPart::heads || head.layer >= removals()->attentions() ||
         head.head >= removals()->heads())
         return std::nullopt;
-    const auto fall = removals()->fall(head);
+    const auto fall = removals()->logit_drop(head);
     if (!fall) return std::nullopt;
     static constexpr std::array notes{
         "Its output is set to 0 for every token, and the model goes on from there.",
@@ -138,7 +138,7 @@ std::optional<Explained> KnockoutLens::explain_weight(Subject& subject, const Le
 std::optional<Explained> KnockoutLens::explain_cut(Subject& subject, const LensCell& cell) {
     if (now().part != KnockoutPart::edges) return std::nullopt;
     const Index key = cell.at[0];
-    const auto fall = cuts()->fall(key);
+    const auto fall = cuts()->logit_drop(key);
     if (!fall) return std::nullopt;
     const Attention& attention = *subject.attention();
     const Index query = chosen_query(subject);

@@ -231,7 +231,7 @@ std::optional<KnockoutLens::Agreement> KnockoutLens::agreement() const {
     std::vector<double> falls, direct, moved, looked;
     for (Index layer = 0; layer < all->attentions(); ++layer)
         for (Index head = 0; head < all->heads(); ++head) {
-            const double fall = *all->fall({layer, head});
+            const double fall = *all->logit_drop({layer, head});
             if (!std::isfinite(fall)) continue;
             if (const auto adds = all->direct({layer, head})) {
                 falls.push_back(fall);
@@ -288,14 +288,14 @@ double KnockoutLens::value_at(const CellRef& cell) const {
     using namespace knockout_cells;
     const auto number = [](const std::optional<double>& value) { return value.value_or(NAN); };
     const auto [first, second, third] = cell.own.at;
-    if (cell.is(edge_ablation)) return cuts() ? number(cuts()->fall(first)) : NAN;
+    if (cell.is(edge_ablation)) return cuts() ? number(cuts()->logit_drop(first)) : NAN;
     if (cell.is(patching)) return patches() ? number(patches()->moved(first, second)) : NAN;
     if (cell.is(max_weight)) {
         const auto looks = look({first, second});
         return looks ? looks->weight : NAN;
     }
     if (!removals()) return NAN;
-    if (cell.is(head_ablation)) return number(removals()->fall({first, second}));
+    if (cell.is(head_ablation)) return number(removals()->logit_drop({first, second}));
     return number(second == removals()->heads() ? removals()->direct_of_mlp(first)
                                                 : removals()->direct({first, second}));
 }

@@ -21,14 +21,14 @@ enum class KnockoutPart : std::uint8_t { heads, edges, patching };
 enum class Removal : std::uint8_t { zero, mean, texts, twin };
 inline constexpr Index knockout_part_count = 3, removal_count = 4;
 // What can be patched, in the order of the arithmetic.
-inline constexpr std::array patch_sites{Site::residual_in, Site::attention_output, Site::mlp_output};
+inline constexpr std::array patch_sites{Site::resid_pre, Site::attention_output, Site::mlp_output};
 
 struct KnockoutState {
     KnockoutPart part = KnockoutPart::heads;
     Removal removal = Removal::zero;
     // Tokens. None: the likeliest, over what is likeliest in the second text, if that says something else.
     std::optional<std::int32_t> raise = {}, over = {};
-    Site site = Site::residual_in;
+    Site site = Site::resid_pre;
     bool back = false;  // patches the second text from the first
     bool operator==(const KnockoutState&) const = default;
 };

@@ -193,7 +193,7 @@ void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, floa
         for (Index head = 0; head < removals()->heads(); ++head)
             if (const auto looks = look({layer, head})) {
                 points.x.push_back(looks->weight);
-                points.y.push_back(*removals()->fall({layer, head}));
+                points.y.push_back(*removals()->logit_drop({layer, head}));
                 points.notes.push_back(head_text({layer, head}, numbering));
                 heads.push_back({layer, head});
             }

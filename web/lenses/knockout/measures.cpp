@@ -34,7 +34,7 @@ Status check_twin(const Trace& trace, const Trace* twin) {
 
 // ---- Heads ------------------------------------------------------------------------------------------------
 
-HeadRemovals::HeadRemovals(const Trace& trace, Effects runs, DirectAttribution raise,
+HeadRemovals::HeadRemovals(const Trace& trace, AblationEffects runs, DirectAttribution raise,
                            std::optional<DirectAttribution> over)
     : attentions_(trace.attentions()), heads_(trace.model()->config().heads), runs_(std::move(runs)) {
     attributions_.push_back(std::move(raise));
@@ -48,8 +48,8 @@ Result<HeadRemovals> HeadRemovals::start(const KnockoutTarget& target, Operation
         const Trace* twin = from.empty() ? nullptr : from.front().get();
         if (Status fits = check_twin(*target.trace, twin); !fits) return fits.error();
     }
-    auto runs = Effects::start(target.trace, target.loss, without_heads(*target.trace, operation, from),
-                               slice_operations);
+    auto runs = AblationEffects::start(target.trace, target.loss,
+                                       without_heads(*target.trace, operation, from), slice_operations);
     if (!runs) return runs.error();
     auto raise = DirectAttribution::start(target.trace, *target.loss.row, target.loss.raise);
     if (!raise) return raise.error();
@@ -85,7 +85,7 @@ bool HeadRemovals::step() {
     return runs_.step();
 }
 
-std::optional<double> HeadRemovals::fall(const HeadIndex& head) const {
+std::optional<double> HeadRemovals::logit_drop(const HeadIndex& head) const {
     const auto at = static_cast<std::size_t>(head.layer * heads_ + head.head);
     return at < runs_.effects().size() ? std::optional(-runs_.effects()[at]) : std::nullopt;
 }
@@ -107,8 +107,8 @@ Result<QueryCuts> QueryCuts::start(const KnockoutTarget& target, const HeadIndex
             made.rows_ = *std::move(rows);
             return made;
         }
-    auto runs = Effects::start(target.trace, target.loss, without_edges(*target.trace, head, query),
-                               slice_operations);
+    auto runs = AblationEffects::start(target.trace, target.loss, without_edges(*target.trace, head, query),
+                                       slice_operations);
     if (!runs) return runs.error();
     made.runs_ = *std::move(runs);
     return made;
@@ -116,7 +116,7 @@ Result<QueryCuts> QueryCuts::start(const KnockoutTarget& target, const HeadIndex
 
 bool QueryCuts::step() { return rows_ ? rows_->step() : runs_->step(); }
 
-std::optional<double> QueryCuts::fall(Index key) const {
+std::optional<double> QueryCuts::logit_drop(Index key) const {
     const std::span<const double> effects = rows_ ? rows_->effects() : runs_->effects();
     const auto found = std::ranges::lower_bound(keys_, key);
     const auto at = static_cast<std::size_t>(found - keys_.begin());
@@ -157,10 +157,10 @@ bool HeadCuts::step() {
     const auto& strongest = estimates_.strongest();
     if (off_ || strongest.empty()) return false;
     if (!exact_) {
-        std::vector<Effects::Variant> cuts;
+        std::vector<AblationEffects::Variant> cuts;
         for (const EdgeEstimates::Edge& edge : strongest)
             cuts.push_back(without_edge(estimates_.head(), edge.query, edge.key));
-        auto begun = Effects::start(target_.trace, target_.loss, std::move(cuts), slice_operations);
+        auto begun = AblationEffects::start(target_.trace, target_.loss, std::move(cuts), slice_operations);
         if (!begun) return false;
         exact_ = *std::move(begun);
         return true;
@@ -201,8 +201,8 @@ float HeadCuts::progress() const {
 
 Result<Patches> Patches::start(const KnockoutTarget& target, Range attentions, Range tokens, Site site,
                                const std::shared_ptr<const Trace>& twin) {
-    auto runs = Effects::start(target.trace, target.loss, with_patches(attentions, tokens, site, twin),
-                               slice_operations);
+    auto runs = AblationEffects::start(target.trace, target.loss,
+                                       with_patches(attentions, tokens, site, twin), slice_operations);
     if (!runs) return runs.error();
     return Patches(*std::move(runs), attentions, tokens, loss_in(*twin, target.loss));
 }

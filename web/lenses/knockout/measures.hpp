@@ -39,7 +39,7 @@ class HeadRemovals {
     Index heads() const { return heads_; }
     double value() const { return runs_.value(); }
     // How far the target falls without it; nothing until its run is done.
-    std::optional<double> fall(const HeadIndex& head) const;
+    std::optional<double> logit_drop(const HeadIndex& head) const;
     // What it adds directly (analysis/attribution/direct_attribution.hpp); nothing until that is known, and for the parts of an
     // encoder, whose way to the logit leads through others.
     std::optional<double> direct(const HeadIndex& head) const;
@@ -47,13 +47,13 @@ class HeadRemovals {
         Index attention) const;  // of its block, at the block's first attention
 
   private:
-    HeadRemovals(const Trace& trace, Effects runs, DirectAttribution raise,
+    HeadRemovals(const Trace& trace, AblationEffects runs, DirectAttribution raise,
                  std::optional<DirectAttribution> over);
     std::optional<double>& direct_at(Index attention, Index column);
     void add(const DirectAttribution& attribution, double sign);
 
     Index attentions_, heads_;
-    Effects runs_;
+    AblationEffects runs_;
     std::vector<DirectAttribution> attributions_;  // of the logit, and of the one that it is compared with
     std::vector<std::optional<double>> direct_;    // [attentions, heads + 1], the last of a row is the MLP's
 };
@@ -68,13 +68,13 @@ class QueryCuts {
     const std::vector<Index>& keys() const { return keys_; }  // that the query sees
     double value() const { return rows_ ? rows_->value() : runs_->value(); }
     // How far the target falls if the query does not see this key; nothing until that is known.
-    std::optional<double> fall(Index key) const;
+    std::optional<double> logit_drop(Index key) const;
 
   private:
     explicit QueryCuts(std::vector<Index> keys) : keys_(std::move(keys)) {}
     std::vector<Index> keys_;
     std::optional<LastEdgeEffects> rows_;  // where it can, else
-    std::optional<Effects> runs_;
+    std::optional<AblationEffects> runs_;
 };
 
 // All edges of a head, estimated to first order, and the strongest of them cut.
@@ -105,7 +105,7 @@ class HeadCuts {
 
     KnockoutTarget target_;
     EdgeEstimates estimates_;
-    std::optional<Effects> exact_;  // once the estimates are complete
+    std::optional<AblationEffects> exact_;  // once the estimates are complete
     std::optional<Off> off_;
     ShownTokens shown_;
     std::map<Index, std::vector<EdgeTerms>> rows_;  // that were shown
@@ -127,9 +127,9 @@ class Patches {
     std::optional<double> moved(Index attention, Index token) const;
 
   private:
-    Patches(Effects runs, Range attentions, Range tokens, double other)
+    Patches(AblationEffects runs, Range attentions, Range tokens, double other)
         : runs_(std::move(runs)), attentions_(attentions), tokens_(tokens), other_(other) {}
-    Effects runs_;
+    AblationEffects runs_;
     Range attentions_, tokens_;
     double other_;
 };

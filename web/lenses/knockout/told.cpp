@@ -71,9 +71,9 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
     for (Index layer = 0; layer < all.attentions(); ++layer)
         for (Index head = 0; head < all.heads(); ++head) {
             const HeadIndex at{layer, head};
-            const double fall = *all.fall(at);
+            const double fall = *all.logit_drop(at);
             not_finite += !std::isfinite(fall);
-            if (std::isfinite(fall) && (!most || fall > *all.fall(*most))) most = at;
+            if (std::isfinite(fall) && (!most || fall > *all.logit_drop(*most))) most = at;
             const auto looks = look(at), so_far = look(brightest);
             if (looks && (!so_far || looks->rest < so_far->rest)) brightest = at;
         }
@@ -83,11 +83,11 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
                " falls is not known.";
     const std::string but =
         not_finite == 0 ? "" : " (without " + many(not_finite, "head") + ", the logits are not finite)";
-    if (*all.fall(*most) <= 0)
+    if (*all.logit_drop(*most) <= 0)
         return "Without any one of the heads, " + target + " does not fall from " + fixed(all.value(), 2) +
                but + ".";
     const std::string text = "Without " + head_text(*most, numbering) + ", " + target + " falls by " +
-                             fixed(*all.fall(*most), 2) + " from " + fixed(all.value(), 2) +
+                             fixed(*all.logit_drop(*most), 2) + " from " + fixed(all.value(), 2) +
                              ", more than without any other head" + but + "; ";
     const auto looks = look(brightest);
     if (!looks) return text + "no head has a row for the chosen token.";
@@ -95,7 +95,7 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
     const std::string where = percent(looks->weight) + " on " + key_in_words(text_of, looks->key);
     if (brightest == *most) return text + "it also looks hardest, with " + where + ".";
     return text + "the head that looks hardest, " + head_text(brightest, numbering) + " with " + where +
-           ", is not it: without that, it " + change_told(*all.fall(brightest)) + ".";
+           ", is not it: without that, it " + change_told(*all.logit_drop(brightest)) + ".";
 }
 
 std::string KnockoutLens::edges_spoken(Subject& subject) const {
@@ -105,9 +105,9 @@ std::string KnockoutLens::edges_spoken(Subject& subject) const {
                       at = head_text(head, attention.numbering());
     const std::vector<Index>& keys = cuts()->keys();
     if (keys.empty()) return "In " + at + ", " + query + " sees no key, so there is no edge to cut.";
-    if (!cuts()->fall(keys.back()))
+    if (!cuts()->logit_drop(keys.back()))
         return "In " + at + ", what " + query + " sees is cut, one key after another.";
-    const auto fall = [&](Index key) { return *cuts()->fall(key); };
+    const auto fall = [&](Index key) { return *cuts()->logit_drop(key); };
     const auto known = [&](Index key) { return std::isfinite(fall(key)) ? fall(key) : -INFINITY; };
     const Index most = *std::ranges::max_element(keys, {}, known);
     if (!std::isfinite(fall(most)))
@@ -135,8 +135,9 @@ std::vector<Index> KnockoutLens::keys_named(Subject& subject) const {
     const auto weight = [&](Index key) { return weights[static_cast<std::size_t>(key)]; };
     for (const Index key : cuts()->keys()) {
         if (strongest < 0 || weight(key) > weight(strongest)) strongest = key;
-        const auto fall = cuts()->fall(key);
-        if (fall && std::isfinite(*fall) && (dearest < 0 || *fall > *cuts()->fall(dearest))) dearest = key;
+        const auto fall = cuts()->logit_drop(key);
+        if (fall && std::isfinite(*fall) && (dearest < 0 || *fall > *cuts()->logit_drop(dearest)))
+            dearest = key;
     }
     return {state().selection.key.value_or(-1), strongest, dearest};
 }
@@ -170,7 +171,7 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
     const std::string from = now().back ? "first" : "second",
                       moves = fixed(*all.moved(layer, strongest(layer)), 2),
                       between = fixed(all.other() - all.value(), 2);
-    if (now().site != Site::residual_in)
+    if (now().site != Site::resid_pre)
         return "Taken from the " + from + " text, the " + std::string(info(now().site).name) + " of " +
                attention.numbering().name(layer) + " " + at(strongest(layer)) + " moves " + target +
                " most, by " + moves + "; between the two texts lie " + between + ".";

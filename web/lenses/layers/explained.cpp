@@ -75,15 +75,15 @@ CellPlace LayersLens::stream_cell(Subject& subject, const StreamPlace& place, In
     };
     const LayerTrace& layer = trace_->layers()[static_cast<std::size_t>(place.layer)];
     switch (place.after) {
-        case StreamPlace::After::embedding: return at(number, Stage::residual);
+        case StreamPlace::After::embedding: return at(number, Stage::resid_pre);
         case StreamPlace::After::attention:
-            if (!layer.cross) return at(number, Stage::middle);
+            if (!layer.cross) return at(number, Stage::resid_mid);
             return at(attention_of(trace_->network(), {StreamPlace::After::cross, place.layer}),
-                      Stage::residual);
-        case StreamPlace::After::cross: return at(number, Stage::middle);
+                      Stage::resid_pre);
+        case StreamPlace::After::cross: return at(number, Stage::resid_mid);
         case StreamPlace::After::mlp: break;
     }
-    return place.layer + 1 < std::ssize(trace_->layers()) ? at(number + 1, Stage::residual)
+    return place.layer + 1 < std::ssize(trace_->layers()) ? at(number + 1, Stage::resid_pre)
                                                           : at(number, Stage::final_residual);
 }
 
@@ -229,9 +229,9 @@ std::optional<Explained> LayersLens::explain_state(Subject& subject, const LensC
     };
     out.f32 = single(of_cosine ? run.value() : run.first_norm);
     const CellPlace stream = stream_cell(subject, at, row(), 0);
-    out.part = RunPart{.site = stream.cell.stage == Stage::middle           ? Site::residual_middle
-                               : stream.cell.stage == Stage::final_residual ? Site::residual_out
-                                                                            : Site::residual_in,
+    out.part = RunPart{.site = stream.cell.stage == Stage::resid_mid        ? Site::resid_mid
+                               : stream.cell.stage == Stage::final_residual ? Site::resid_post
+                                                                            : Site::resid_pre,
                        .attention = stream.head.layer,
                        .row = row()};
     if (of_cosine) {
@@ -269,8 +269,9 @@ std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const
     if (written.empty()) {
         out.recomputed = false;
         out.formula = share.part == LogitPart::head_bias ? "bias of the token"
-                      : share.part == LogitPart::bend    ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
-                                                      : "the biases of the head’s dense layer and its norm";
+                      : share.part == LogitPart::activation_remainder
+                          ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
+                          : "the biases of the head’s dense layer and its norm";
         note_step(out, "part", "", share.value, true,
                   share.part == LogitPart::head_bias ? at(Stage::b_head, 0, token()) : std::nullopt);
         if (share.part != LogitPart::head_bias)

@@ -215,7 +215,7 @@ bool LayersLens::take_tokens_out() {
     if (measured(TokenMeasure::exact)) return false;
     if (!tokens_in_view_ && trace_->tokens() > most_out_of_view) return false;
     if (!taken_out_) {
-        std::vector<Effects::Variant> all = without_tokens(*trace_, row()), ordered;
+        std::vector<AblationEffects::Variant> all = without_tokens(*trace_, row()), ordered;
         const Index encoded = trace_->encoder() ? trace_->encoder()->tokens() : 0,
                     own = std::ssize(all) - encoded;
         taken_order_.clear();
@@ -223,8 +223,8 @@ bool LayersLens::take_tokens_out() {
         for (const Index token : by_importance(encoded, true)) taken_order_.push_back(own + token);
         for (const Index variant : taken_order_)
             ordered.push_back(std::move(all[static_cast<std::size_t>(variant)]));
-        auto begun = Effects::start(trace_, {.raise = token(), .over = {}, .row = row()}, std::move(ordered),
-                                    slice_operations);
+        auto begun = AblationEffects::start(trace_, {.raise = token(), .over = {}, .row = row()},
+                                            std::move(ordered), slice_operations);
         if (!begun) return false;
         taken_out_.emplace(*std::move(begun));
         exact_.emplace(*trace_);
@@ -344,7 +344,7 @@ std::string LayersLens::part_name(const Attention& attention, const LogitShare& 
         case LogitPart::mlp_change: return "changed stream · " + mlp;
         case LogitPart::final_norm: return "last norm’s bias";
         case LogitPart::transform: return "head’s own biases";
-        case LogitPart::bend: return "bend of the head";
+        case LogitPart::activation_remainder: return "bend of the head";
         case LogitPart::head_bias: break;
     }
     return "bias of the token";

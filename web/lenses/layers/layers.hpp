@@ -171,7 +171,7 @@ class LayersLens final : public Lens {
     std::optional<Rollout> rollout_;
     std::optional<AttentionGradient> gradient_;
     std::string no_gradient_;  // why there is none; empty: there is one, or will be
-    std::optional<Effects> taken_out_;
+    std::optional<AblationEffects> taken_out_;
     std::vector<Index> taken_order_;    // of the variants that are run, in without_tokens
     std::optional<TokenShares> exact_;  // what is known of them
     bool tokens_in_view_ = false;       // in the last frame

@@ -42,10 +42,10 @@ Status MaskedRun::follow(const Attention& attention, const Mask& mask) {
         return std::vector<std::int32_t>(ids.begin(), ids.end());
     };
     const Trace* encoder = trace.encoder().get();
-    auto forward =
-        Forward::start_under(mask, trace.model(), copied(encoder ? encoder->ids() : trace.ids()),
-                             trace.kernels(), slice_operations, copied(trace.segments()),
-                             encoder ? copied(trace.ids()) : std::vector<std::int32_t>(), kind_of(attention));
+    auto forward = ForwardPass::start_under(
+        mask, trace.model(), copied(encoder ? encoder->ids() : trace.ids()), trace.kernels(),
+        slice_operations, copied(trace.segments()),
+        encoder ? copied(trace.ids()) : std::vector<std::int32_t>(), kind_of(attention));
     if (!forward) {
         failure_ = forward.error();
         return *failure_;

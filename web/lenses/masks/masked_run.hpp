@@ -36,7 +36,7 @@ class MaskedRun {
   private:
     std::uint64_t version_ = 0;  // of the attention; 0: of none
     Mask mask_;
-    std::optional<Forward> forward_;
+    std::optional<ForwardPass> forward_;
     std::optional<Error> failure_;
     std::vector<float> before_, after_;
     std::vector<double> chances_before_, chances_after_;

@@ -80,8 +80,8 @@ OrderContent::OrderContent(const Attention& attention, std::shared_ptr<const Rec
         base_ = rotary->base;
         magnitude_ = rotary->magnitude;
         interleaved_ = rotary->interleaved;
-        rows_.q = unturned_rows(*trace_, Stage::q, head.layer, head.head, queries);
-        rows_.k = unturned_rows(*trace_, Stage::k, head.layer, kv_head, keys);
+        rows_.q = rows_pre_rope(*trace_, Stage::q, head.layer, head.head, queries);
+        rows_.k = rows_pre_rope(*trace_, Stage::k, head.layer, kv_head, keys);
     } else if (head.layer == 0 && model.network().position_embedding) {
         from_ = From::embedding;
         projection_ = head_projection(model, head.layer, head.head);

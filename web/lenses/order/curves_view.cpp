@@ -75,10 +75,10 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     const std::vector<double> q = content_row(*content_, Stage::q, query()),
                               k = content_row(*content_, Stage::k, key());
     const Index p = query_position(), r = key_position();
-    std::vector<PairTurn> turns;
+    std::vector<PairRotation> turns;
     double sum = 0, longest = 0;
     for (Index a = 0; a < pairs; ++a) {
-        turns.push_back(pair_turn(rule, a, q, p, k, r));
+        turns.push_back(pair_rotation(rule, a, q, p, k, r));
         sum += turns.back().product;
         longest = std::max({longest, turns.back().q_length, turns.back().k_length});
     }
@@ -114,7 +114,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     ui::Lines lines(ImGui::GetContentRegionAvail().x, dial_gap);
     std::optional<Index> over;
     for (Index a = 0; a < shown; ++a) {
-        const PairTurn& turn = turns[static_cast<std::size_t>(a)];
+        const PairRotation& turn = turns[static_cast<std::size_t>(a)];
         const ImVec2 at = lines.place({dial, dial + dial_text}), max{at.x + dial, at.y + dial + dial_text},
                      centre{at.x + dial / 2, at.y + dial / 2};
         const std::string key = "order/dial/" + std::to_string(a), number = fixed(turn.product, 3);

@@ -32,8 +32,8 @@ std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Inde
     using From = OrderContent::From;
     if (content_->from() == From::embedding) return std::nullopt;
     if (content_->from() == From::unturned && stage != Stage::v)
-        stage = stage == Stage::q ? Stage::unturned_q : Stage::unturned_k;
-    const bool of_query = stage == Stage::q || stage == Stage::unturned_q;
+        stage = stage == Stage::q ? Stage::q_pre_rope : Stage::k_pre_rope;
+    const bool of_query = stage == Stage::q || stage == Stage::q_pre_rope;
     const Range in_view = of_query ? content_->queries() : content_->keys();
     return Places{content_->head()}(stage, in_view.begin + token, component);
 }
@@ -342,7 +342,7 @@ std::optional<Explained> OrderLens::explain_pair(Subject&, const LensCell& cell)
     const std::vector<double> q = content_row(*content_, Stage::q, query()),
                               k = content_row(*content_, Stage::k, key());
     const Index p = query_position(), r = key_position();
-    const PairTurn turn = pair_turn(rule, pair, q, p, k, r);
+    const PairRotation turn = pair_rotation(rule, pair, q, p, k, r);
     const std::vector<double> turned_q = placed(rule, q, p), turned_k = placed(rule, k, r);
     const PairPlace components = pair_place(rule, pair);
     const double frequency = rule.frequencies[at(pair)];

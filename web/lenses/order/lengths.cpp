@@ -97,7 +97,7 @@ LengthCurves::LengthCurves(std::shared_ptr<const OrderContent> content, CurvePai
         rule.magnitude = rotary_magnitude(scaling);
         rule.interleaved = interleaved;
         for (Index a = 0; a < std::ssize(rule.frequencies); ++a) {
-            const PairTurn turn = pair_turn(rule, a, q, 0, k, 0);
+            const PairRotation turn = pair_rotation(rule, a, q, 0, k, 0);
             waves_[kind].push_back({turn.q_length * turn.k_length, turn.q_angle - turn.k_angle,
                                     rule.frequencies[static_cast<std::size_t>(a)]});
         }

@@ -144,7 +144,7 @@ std::vector<Offer> SentenceSubject::change_offers() const {
         if (s.query && *s.query < shown.queries())
             all.push_back({"Take " + curly_quoted(shown.query_names()[static_cast<std::size_t>(*s.query)]) +
                                " before " + layer + " from the other text",
-                           ChangeRun{{.site = Site::residual_in,
+                           ChangeRun{{.site = Site::resid_pre,
                                       .layer = s.layer,
                                       .row = *s.query,
                                       .operation = Operation::patch}}});

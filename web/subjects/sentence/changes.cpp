@@ -96,18 +96,6 @@ std::string operation_told(const RunChange& change) {
     return "mean over many texts";
 }
 
-struct Extent {
-    Index heads, rows, columns;
-};
-Extent extent_of(const Trace& run, const RunChange& change) {
-    const Record& record = run.attention(change.layer).record();
-    const bool of_keys = change.site == Site::k || change.site == Site::v;
-    return {of_keys ? record.kv_heads() : record.heads(), of_keys ? record.keys() : record.queries(),
-            is_of_cells(change.site)   ? record.keys()
-            : is_of_heads(change.site) ? record.d_k()
-                                       : run.model()->config().d_model};
-}
-
 }  // namespace
 
 bool RunChanges::any_on() const { return std::ranges::any_of(all, &RunChange::on); }
@@ -248,7 +236,7 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
 
 bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts) {
     if (change.layer >= run.attentions()) return false;
-    const Extent all = extent_of(run, change);
+    const SiteExtent all = extent_of(run, change.layer, change.site);
     if ((change.head && *change.head >= all.heads) || (change.row && *change.row >= all.rows) ||
         (change.column && *change.column >= all.columns) ||
         (!change.values.empty() && std::ssize(change.values) != all.columns))
@@ -256,7 +244,7 @@ bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool h
     if (change.operation == Operation::mean_of_texts) return has_texts;
     if (change.operation != Operation::patch) return true;
     if (!beside) return false;
-    const Extent other = extent_of(*beside, change);
+    const SiteExtent other = extent_of(*beside, change.layer, change.site);
     return !(change.row && *change.row >= other.rows) &&
            !(is_of_cells(change.site) && (other.rows != all.rows || other.columns != all.columns));
 }
@@ -284,7 +272,8 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
         if (each.operation != Operation::patch) continue;
         made.from = {beside};
         // Of texts of other lengths, the tokens that both have.
-        const Index own = extent_of(run, each).rows, others = extent_of(*beside, each).rows;
+        const Index own = extent_of(run, each.layer, each.site).rows,
+                    others = extent_of(*beside, each.layer, each.site).rows;
         if (own != others && !each.row)
             for (Index row = 0; row < std::min(own, others); ++row) made.edit.rows.push_back(row);
         if (own != others) made.edit.from_rows = made.edit.rows;
@@ -315,14 +304,14 @@ std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
         case Stage::v: return of_head(Site::v, kv_head);
         case Stage::weight: return of_head(Site::weight, head);
         case Stage::output: return of_head(Site::head_output, head);
-        case Stage::residual: return of_block(Site::residual_in);
-        case Stage::attended: return of_block(Site::attention_output);
-        case Stage::middle: return of_block(Site::residual_middle);
+        case Stage::resid_pre: return of_block(Site::resid_pre);
+        case Stage::attention_output: return of_block(Site::attention_output);
+        case Stage::resid_mid: return of_block(Site::resid_mid);
         case Stage::mlp_output: return of_block(Site::mlp_output);
         case Stage::final_residual: {
             const auto blocks = std::ssize(attention.queries.network().blocks);
             change.layer += blocks - 1 - attention.place.layer;
-            return of_block(Site::residual_out);
+            return of_block(Site::resid_post);
         }
         default: return std::nullopt;
     }

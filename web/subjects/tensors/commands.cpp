@@ -4,6 +4,7 @@
 
 #include "app/format.hpp"
 #include "app/looks.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 

@@ -6,6 +6,7 @@
 #include "app/format.hpp"
 #include "subjects/worked/presets.hpp"
 #include "subjects/worked/worked_run.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 

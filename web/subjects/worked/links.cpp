@@ -9,6 +9,7 @@
 #include "subjects/worked/presets.hpp"
 #include "subjects/worked/worked.hpp"
 #include "subjects/worked/worked_run.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 

@@ -1,5 +1,5 @@
-// Which rows of a run another one need not compute again, because it goes on from it with more tokens or under other
-// interventions.
+// Which rows of a run another one need not compute again, because it goes on from it with more tokens or
+// under other interventions.
 #pragma once
 
 #include <vector>
@@ -23,14 +23,14 @@ inline BlockStep hidden_step(const Block& block) {
     return block.experts ? BlockStep::mlp : BlockStep::hidden;
 }
 
-class KeptRows {
+class ReusedRows {
   public:
-    KeptRows() = default;
+    ReusedRows() = default;
     // In one stack of layers. Without a run before nothing is kept.
-    KeptRows(const Trace& run, const Trace* before);
+    ReusedRows(const Trace& run, const Trace* before);
 
-    // How many tokens from the first on are the same numbers in both runs: in the embedding, in what a step computes, and in
-    // what the last one leaves.
+    // How many tokens from the first on are the same numbers in both runs: in the embedding, in what a step
+    // computes, and in what the last one leaves.
     Index embedded() const { return rows_.front(); }
     Index rows(Index layer, BlockStep step) const { return rows_[place(layer, step)]; }
     Index at_end() const { return rows_.back(); }
@@ -43,7 +43,7 @@ class KeptRows {
     }
     void touch(const Trace& run, const Intervention& each, bool causal);
 
-    std::vector<Index> rows_;     // of the embedding, then of the steps of each block
+    std::vector<Index> rows_;     // rows of the embedding, then of the steps of each block
     std::vector<Index> encoded_;  // [layers]
 };
 

@@ -1,4 +1,4 @@
-#include "model/kept_rows.hpp"
+#include "model/reused_rows.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ Index same_rows(const Trace& run, const Trace& before) {
 
 }  // namespace
 
-KeptRows::KeptRows(const Trace& run, const Trace* before) {
+ReusedRows::ReusedRows(const Trace& run, const Trace* before) {
     const Index layers = std::ssize(run.network().blocks);
     rows_.assign(static_cast<std::size_t>(1 + layers * block_steps), before ? same_rows(run, *before) : 0);
     encoded_.assign(static_cast<std::size_t>(layers),
@@ -40,7 +40,7 @@ KeptRows::KeptRows(const Trace& run, const Trace* before) {
         for (std::size_t i = alike; i < each->size(); ++i) touch(run, (*each)[i], causal);
 }
 
-void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
+void ReusedRows::touch(const Trace& run, const Intervention& each, bool causal) {
     const Network& model = run.model()->network();
     const auto [kind, layer] = model.place_of(each.attention);
     if ((kind == AttentionKind::encoder) != (&run.network() != &model)) return;
@@ -48,8 +48,7 @@ void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
     using enum BlockStep;
     const auto first_step = [&]() -> std::size_t {
         switch (each.site) {
-            case Site::residual_in:
-                return cross ? place(layer, leave) : layer == 0 ? 0 : place(layer - 1, mlp);
+            case Site::resid_pre: return cross ? place(layer, leave) : layer == 0 ? 0 : place(layer - 1, mlp);
             case Site::q: return place(layer, of_half(project, cross));
             case Site::k:
             case Site::v: return place(layer, cross ? attend_cross : project);
@@ -58,10 +57,10 @@ void KeptRows::touch(const Trace& run, const Intervention& each, bool causal) {
             case Site::weight:
             case Site::head_output: return place(layer, of_half(attend, cross));
             case Site::attention_output: return place(layer, of_half(leave, cross));
-            case Site::residual_middle:
+            case Site::resid_mid:
                 return place(layer, leave_step(run.network().blocks[static_cast<std::size_t>(layer)]));
             case Site::mlp_output:
-            case Site::residual_out: break;
+            case Site::resid_post: break;
         }
         return place(layer, mlp);
     };
