@@ -23,7 +23,8 @@ namespace {
 
 constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, padding = 22;
 
-constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"};
+constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"},
+    group_keys{"see", "understand", "question", "check", "learn"};
 
 // Draws a tab that has no frame until it is chosen or hovered over.
 bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align) {
@@ -219,6 +220,45 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     return pressed;
 }
 
+// Draws the name of a group, a press on which folds it. Returns whether its lenses are shown: those of the open lens's group
+// always are.
+bool Frame::draw_group(LensGroup group, bool folds) {
+    constexpr float height = 20, indent = 14, arrow = 3.5f;
+    const bool holds_open = lens_of(visit_.state()).group == group;
+    const char* name = group_names[static_cast<std::size_t>(group)];
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImU32 ink = ui::theme().dim;
+    bool shown = true;
+    if (folds) {
+        const std::string landmark = std::string("group/") + group_keys[static_cast<std::size_t>(group)];
+        if (ImGui::InvisibleButton(landmark.c_str(), {width, height}, ImGuiButtonFlags_EnableNav) &&
+            !holds_open) {
+            folded_.groups ^= group_bit(group);
+            visit_.page().remember("groups", std::to_string(folded_.groups));
+        }
+        shown = holds_open || (folded_.groups & group_bit(group)) == 0;
+        if (ImGui::IsItemHovered() && !holds_open) ink = ui::theme().text;
+        ui::landmark_item(landmark);
+        ui::semantic_item(ui::Role::button, landmark, name);
+        ui::node_opens(shown);
+        const ImVec2 tip{at.x + width - 12, at.y + height / 2};
+        ImDrawList* list = ImGui::GetWindowDrawList();
+        if (shown)
+            list->AddTriangleFilled({tip.x - arrow, tip.y - arrow / 2}, {tip.x + arrow, tip.y - arrow / 2},
+                                    {tip.x, tip.y + arrow}, ink);
+        else
+            list->AddTriangleFilled({tip.x - arrow / 2, tip.y - arrow}, {tip.x - arrow / 2, tip.y + arrow},
+                                    {tip.x + arrow, tip.y}, ink);
+    } else {
+        ImGui::Dummy({width, height});
+    }
+    const ui::Type small(ui::Face::semibold, 12);
+    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + indent, at.y + (height - ImGui::GetFontSize()) / 2},
+                  ink, name);
+    return shown;
+}
+
 // Draws all lenses in their groups.
 void Frame::draw_rail(int columns) {
     constexpr float gap = 8;
@@ -227,19 +267,16 @@ void Frame::draw_rail(int columns) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
     std::optional<LensGroup> group;
     int placed = 0;  // of the group
+    bool shown = true;
     const ui::SemanticGroup lenses(ui::Role::tablist, "lenses", "How to look at it");
     for (const LensEntry& lens : lens_list()) {
         if (group != lens.group) {
-            if (group) ImGui::Dummy({0, 6});
-            ui::Type small(ui::Face::semibold, 12);
-            ImGui::Indent(14);
-            ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
-            ui::text_item(group_names[static_cast<std::size_t>(lens.group)]);
-            ImGui::PopStyleColor();
-            ImGui::Unindent(14);
+            if (group) ImGui::Dummy({0, 4});
+            group = lens.group;
+            shown = draw_group(lens.group, columns == 1);
             placed = 0;
         }
-        group = lens.group;
+        if (!shown) continue;
         if (placed++ % columns) ImGui::SameLine();
         draw_lens_button(lens, width);
     }

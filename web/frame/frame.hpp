@@ -31,13 +31,22 @@ class Frame {
     void pasted(const std::string& text);
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
-    void greet() { start_.open(); }  // a person who is new here
-    // The panels beside the lens that are folded away. On a phone there are none.
+    // Welcomes a person who is new here: most groups of lenses are folded away.
+    void greet() {
+        start_.open();
+        folded_.groups = all_groups & ~(group_bit(LensGroup::see) | group_bit(LensGroup::learn));
+    }
+    // What is folded away beside the lens: panels, and groups of lenses but for the one of the open lens. On a phone
+    // there is nothing beside it.
+    static constexpr unsigned all_groups = 0b11111;
+    static constexpr unsigned group_bit(LensGroup group) { return 1u << static_cast<unsigned>(group); }
     struct Folded {
         bool lenses = false, explanations = false;
+        unsigned groups = 0;
         bool operator==(const Folded&) const = default;
     };
     void fold(Folded folded) { folded_ = folded; }
+    Folded folded() const { return folded_; }
 
   private:
     struct Rect {
@@ -57,6 +66,7 @@ class Frame {
     void draw_rail(int columns = 1);
     void draw_lens_menu(float width);
     void draw_guide_button();
+    bool draw_group(LensGroup group, bool folds);
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);

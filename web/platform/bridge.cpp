@@ -286,8 +286,13 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
-EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations) {
-    frame().fold({.lenses = lenses != 0, .explanations = explanations != 0});
+// Groups of lenses are bits; a negative number leaves them as they are.
+EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations, int groups) {
+    app::Frame::Folded folded = frame().folded();
+    folded.lenses = lenses != 0;
+    folded.explanations = explanations != 0;
+    if (groups >= 0) folded.groups = static_cast<unsigned>(groups);
+    frame().fold(folded);
 }
 
 // Returns 0 if there is no WebGL2 context.

@@ -34,7 +34,7 @@ export interface Exports {
     _explorer_greet(): void;
 
     /** Before the start: the panels that the person has folded away. */
-    _explorer_fold(lenses: Flag, explanations: Flag): void;
+    _explorer_fold(lenses: Flag, explanations: Flag, groups: number): void;
 
     /**
      * `fragment` is that of the address, without '#'; `touch` says that fingers point, and text fields are the page's.

@@ -217,7 +217,7 @@ async function start() {
     if (!remembered('start')) {
         program.greet();
     }
-    program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded');
+    program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded', Number(remembered('groups') ?? -1));
     program.scale(textSize.scale);
     watchContext({ program, canvas, notices });
     const device = { ...theme.look, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };

@@ -103,8 +103,9 @@ export class Program {
     /**
      * @param {boolean} lenses
      * @param {boolean} explanations
+     * @param {number} groups of lenses, as bits; a negative number leaves them as they are
      */
-    fold(lenses, explanations) { this.#call('_explorer_fold', lenses, explanations); }
+    fold(lenses, explanations, groups) { this.#call('_explorer_fold', lenses, explanations, groups); }
 
     /**
      * @param {string} fragment

@@ -113,6 +113,33 @@ TEST_CASE("the panels beside the lens fold away, come back, and are remembered")
     CHECK_FALSE(later.shows("panel/inspector"));
 }
 
+TEST_CASE("groups of lenses fold, except for the one of the open lens") {
+    Screen screen;
+    screen.open_sentence();
+    REQUIRE(screen.shows("lens/softmax"));
+    screen.click("group/understand");
+    CHECK_FALSE(screen.shows("lens/softmax"));
+    CHECK(screen.shows("lens/overview"));
+    CHECK(screen.page.remembered.back() == "groups 2");
+    screen.visit.perform(OpenLens{"softmax"});
+    screen.draw(2);
+    CHECK(screen.shows("lens/softmax"));
+    screen.click("group/understand");  // it holds the open lens
+    CHECK(screen.shows("lens/softmax"));
+    screen.visit.perform(OpenLens{"overview"});
+    screen.draw(2);
+    CHECK_FALSE(screen.shows("lens/softmax"));
+    screen.click("group/understand");
+    CHECK(screen.shows("lens/softmax"));
+
+    Screen first;
+    first.frame.greet();
+    first.draw(3);
+    CHECK(first.shows("lens/overview"));
+    CHECK_FALSE(first.shows("lens/softmax"));
+    CHECK_FALSE(first.shows("lens/heads"));
+}
+
 // The stage of these windows, in points, at 125, 150 and 200 %: the page's bar takes some of it.
 TEST_CASE("in a larger size, all panels and their buttons are in the window, on every lens") {
     const ImVec2 size = GENERATE(ImVec2{1152, 650}, ImVec2{1024, 510}, ImVec2{960, 530}, ImVec2{853, 410},
