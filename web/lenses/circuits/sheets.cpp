@@ -80,23 +80,18 @@ Table CircuitsLens::list_table(Subject& subject, bool of_row) {
 }
 
 Sheet CircuitsLens::copying_sheet(Subject& subject) const {
-    Sheet sheet{.key = "circuits/copying",
-                .title = "Copying score of every head",
-                .notation = "Σ λ / Σ |λ|, from −1 to 1",
-                .rows = {.name = "layer"},
-                .columns = {.name = "head"},
-                .value = [this](Index layer, Index head) { return copying()->of({layer, head}).score; },
-                .cell = [](Index layer, Index head) { return circuits_cells::copying(layer, head); },
-                .is_signed = true,
-                .most = 1,
-                .is_whole = true,
-                .lit_row = head_.layer,
-                .lit_column = head_.head};
-    for (Index layer = 0; layer < subject.attention()->layers(); ++layer)
-        sheet.rows.labels.push_back(std::to_string(layer));
-    for (Index head = 0; head < subject.attention()->heads(); ++head)
-        sheet.columns.labels.push_back("h" + std::to_string(head));
-    return sheet;
+    return {.key = "circuits/copying",
+            .title = "Copying score of every head",
+            .notation = "Σ λ / Σ |λ|, from −1 to 1",
+            .rows = {"layer", numbered_labels(subject.attention()->layers())},
+            .columns = {"head", numbered_labels(subject.attention()->heads(), "h")},
+            .value = [this](Index layer, Index head) { return copying()->of({layer, head}).score; },
+            .cell = [](Index layer, Index head) { return circuits_cells::copying(layer, head); },
+            .is_signed = true,
+            .most = 1,
+            .is_whole = true,
+            .lit_row = head_.layer,
+            .lit_column = head_.head};
 }
 
 Table CircuitsLens::wires_table(Subject& subject) const {
@@ -109,12 +104,10 @@ Table CircuitsLens::wires_table(Subject& subject) const {
 }
 
 Table CircuitsLens::plane_table(Subject& subject) const {
+    if (!now().corpus)
+        return table_of_plane("Queries and keys in the plane", *plane(),
+                              labels_in(subject.attention()->query_names(), plane_->tokens));
     std::vector<std::string> names;
-    if (!now().corpus) {
-        for (Index token = plane_->tokens.begin; token < plane_->tokens.end; ++token)
-            names.push_back(label_at(subject.attention()->query_names(), token));
-        return table_of_plane("Queries and keys in the plane", *plane(), std::move(names));
-    }
     const Index count = std::min(std::ssize(corpus_plane_->points()), table_row_limit);
     for (Index i = 0; i < count; ++i) names.push_back(corpus_word(subject, {false, i}));
     return table_of_plane("Queries and keys of many texts in the plane", corpus_plane_->plane(),

@@ -15,12 +15,6 @@ namespace attn::app {
 
 namespace {
 
-std::vector<std::string> numbered(Index count) {
-    std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
-    return names;
-}
-
 std::span<const double> written_by(const HeadWrites& writes, Index part) {
     return part <= writes.heads ? writes.part(part) : part == writes.heads + 1 ? writes.sum : writes.whole;
 }
@@ -30,8 +24,10 @@ std::span<const double> written_by(const HeadWrites& writes, Index part) {
 Table shapes_table(const HeadSizes& sizes) {
     constexpr Index most_axes = 4;
     const std::vector<ShapedTensor> shapes = shapes_of(sizes);
-    Table table{"Shapes, one after the other", {}, {}, Matrix(std::ssize(shapes), most_axes)};
-    for (Index axis = 0; axis < most_axes; ++axis) table.columns.push_back("axis " + std::to_string(axis));
+    Table table{"Shapes, one after the other",
+                numbered_labels(most_axes, "axis "),
+                {},
+                Matrix(std::ssize(shapes), most_axes)};
     std::ranges::fill(table.values.values, NAN);
     for (const ShapedTensor& each : shapes) {
         for (Index axis = 0; axis < std::ssize(each.shape); ++axis)
@@ -73,14 +69,13 @@ Sheet HeadsLens::written_sheet(Subject& subject) const {
         .title = "Written into the residual",
         .notation = "the components with the largest sums",
         .about = query_in_words(*subject.attention(), writes_of_->row),
-        .rows = {"part", numbered(w.heads)},
-        .columns = {"component", numbered(w.d_model)},
+        .rows = {"part", numbered_labels(w.heads, "head ")},
+        .columns = {"component", numbered_labels(w.d_model)},
         .value = [&w](Index part,
                       Index component) { return written_by(w, part)[static_cast<std::size_t>(component)]; },
         .cell = [](Index part, Index component) { return heads_cells::written(part, component); },
         .is_signed = true,
         .is_tall = true};
-    for (std::string& name : sheet.rows.labels) name.insert(0, "head ");
     for (const char* name : {"bias", "sum", "attention"}) sheet.rows.labels.emplace_back(name);
     std::vector<Index>& largest = sheet.columns.wanted;
     largest.resize(w.whole.size());
