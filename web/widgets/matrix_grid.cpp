@@ -315,7 +315,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
     }
     float widest = 0;
-    if (!grid.texts.empty()) {
+    if (!has_colours(grid)) {
         Type small(Face::regular, size_small);
         for (const std::string& label : grid.column_labels) widest = std::max(widest, text_size(label).x);
     }
