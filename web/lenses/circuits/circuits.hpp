@@ -219,7 +219,8 @@ class CircuitsLens final : public Lens {
     void draw_wiring(const Drawing& drawing, Subject& subject);
     void draw_diagram(const Drawing& drawing, Subject& subject, float width);
     void draw_wire_list(const Drawing& drawing, Subject& subject, float width);
-    void draw_virtual(const Drawing& drawing, Subject& subject, float width);
+    void draw_virtual(const Drawing& drawing, Subject& subject);
+    void draw_carried(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject);
     void draw_plane_controls(Subject& subject);
     void draw_corpus_plane(const Drawing& drawing, Subject& subject);

@@ -290,6 +290,7 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject) {
                  " a positive real part; Σ λ / Σ |λ| is its copying score, " + rounded(own.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/copying_score");
+    ImGui::Dummy({0, below_text});
     ui::columns(
         "circuits/copying", least_column, present::card_gap,
         [&](float width) { draw_eigenvalues(drawing, own, false, width); },

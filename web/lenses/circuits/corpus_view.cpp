@@ -88,12 +88,10 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
         scatter.take(plane.keys);
         ImGui::InvisibleButton("corpus", {scatter.side, scatter.side});
         ui::landmark_item("circuits/corpus");
-        const ImVec2 low = scatter.at, high{low.x + scatter.side, low.y + scatter.side},
-                     mouse = ImGui::GetMousePos();
+        const ImVec2 mouse = ImGui::GetMousePos();
         const bool hovered = ImGui::IsItemHovered(), clicked = ImGui::IsItemDeactivated() && !ui::dragged();
         ImDrawList* list = ImGui::GetWindowDrawList();
         const ui::Theme& t = ui::theme();
-        list->AddRect(low, high, t.border, 4);
         Index longest = 1;
         for (const CorpusPlane::Point& each : shown.points()) longest = std::max(longest, each.token);
         const ui::ColourScale by_position = ui::sequential_scale(static_cast<float>(longest));

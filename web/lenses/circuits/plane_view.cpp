@@ -110,7 +110,6 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
 
         ImDrawList* list = ImGui::GetWindowDrawList();
         const ui::Theme& t = ui::theme();
-        list->AddRect(low, high, t.border, 4);
         const std::vector<float> weights = record->weights(head_.head, query);
         std::vector<Index> best;
         for (Index key = tokens.begin; key < tokens.end; ++key)

@@ -215,7 +215,7 @@ void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, floa
 }
 
 // The two heads of the wire, one after the other.
-void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float width) {
+void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
     const auto of = wire();
     if (!of) return;
     ui::section(
@@ -231,29 +231,35 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
                  rounded(virtual_->copying.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/virtual_score");
-    draw_eigenvalues(drawing, virtual_->copying, true, width);
+    ImGui::Dummy({0, below_text});
+    ui::columns(
+        "circuits/both", least_column, present::card_gap,
+        [&](float w) { draw_eigenvalues(drawing, virtual_->copying, true, w); },
+        [&](float w) { draw_carried(drawing, subject, w); });
+}
+
+void CircuitsLens::draw_carried(const Drawing& drawing, Subject& subject, float width) {
     if (!virtual_->outputs || virtual_->token != key() || !virtual_->outputs->done()) return;
+    const std::span<const TokenAlong> highest = virtual_->outputs->highest();
     std::vector<ui::Bar> bars;
     float most = 0;
-    for (const TokenAlong& each : virtual_->outputs->highest()) {
+    for (const TokenAlong& each : highest) {
         most = std::max(most, std::abs(each.along));
         bars.push_back({token_name(subject, each.id), each.along, fixed(static_cast<double>(each.along), 3),
                         false, false});
     }
-    present::bars(drawing,
-                  {.key = "circuits/virtual",
-                   .title = "Through both, " + token_name(subject, key()) + " raises",
-                   .value = "adds",
-                   .bars = bars,
-                   .most = most,
-                   .scale = ui::diverging_scale(most),
-                   .most_name = list_name_width,
-                   .cell =
-                       [&](Index i) {
-                           return circuits_cells::virtual_logit(
-                               virtual_->outputs->highest()[static_cast<std::size_t>(i)].id);
-                       }},
-                  width);
+    present::bars(
+        drawing,
+        {.key = "circuits/virtual",
+         .title = "Through both, " + token_name(subject, key()) + " raises",
+         .value = "adds",
+         .bars = bars,
+         .most = most,
+         .scale = ui::diverging_scale(most),
+         .most_name = list_name_width,
+         .cell =
+             [&](Index i) { return circuits_cells::virtual_logit(highest[static_cast<std::size_t>(i)].id); }},
+        width);
 }
 
 void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
@@ -307,11 +313,9 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
         ui::landmark_item("circuits/wires_told");
     });
     if (beside) ImGui::SameLine(0, present::card_gap);
-    ui::column("circuits/wire", beside ? width - left - present::card_gap : width, [&](float w) {
-        draw_wire_list(drawing, subject, w);
-        ImGui::Dummy({0, 6});
-        draw_virtual(drawing, subject, w);
-    });
+    ui::column("circuits/wire", beside ? width - left - present::card_gap : width,
+               [&](float w) { draw_wire_list(drawing, subject, w); });
+    draw_virtual(drawing, subject);
 }
 
 }  // namespace attn::app
