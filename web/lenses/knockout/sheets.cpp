@@ -74,7 +74,7 @@ Sheet KnockoutLens::row_sheet(Subject& subject) const {
             .is_tall = true};
 }
 
-// Of these queries, the weights of the head or the estimates of what cutting an edge costs.
+// The weights of the head in the rows of these queries, or the estimates of what cutting an edge costs.
 Sheet KnockoutLens::map_sheet(Subject& subject, const ShownTokens& queries, std::vector<Index> first_keys,
                               bool estimates) const {
     const Attention& attention = *subject.attention();
