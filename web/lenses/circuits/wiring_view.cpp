@@ -218,6 +218,7 @@ void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, floa
 void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
     const auto of = wire();
     if (!of) return;
+    ImGui::Dummy({0, below_text});
     ui::section(
         ("Virtual head: head " + head_name(subject, of->from) + ", then head " + head_name(subject, of->to))
             .c_str());

@@ -23,7 +23,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float places_share = 0.64f, curve_height = 150, curve_beside = 210, least_curve = 300,
+constexpr float places_share = 0.64f, curve_height = 150, curve_beside = 260, least_curve = 300,
                 said_name_width = 124;
 
 }  // namespace
