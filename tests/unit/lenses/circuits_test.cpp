@@ -259,10 +259,9 @@ TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be as
                                .wire = Wire{Composition::v, {0, 1}, {1, 2}}};
     show_circuits(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
-    CHECK_THAT(link,
-               ContainsSubstring(
-                   "circuits.part=wiring&circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&"
-                   "circuits.wire=v.0.1-1.2&circuits.query=3&circuits.key=5&circuits.output=7"));
+    CHECK_THAT(link, ContainsSubstring(
+                         "circuits.part=wiring&circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&"
+                         "circuits.wire=v.0.1-1.2&circuits.query=3&circuits.key=5&circuits.output=7"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const CircuitsState& bad :
          {CircuitsState{.query = -1}, CircuitsState{.key = -1}, CircuitsState{.distance = -1},
