@@ -81,9 +81,8 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     const { spoken } = await explorer.state();
     assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ % at temperature 1\), the likeliest .+; .+ adds most \([\d.]+\)\.$/);
     // What the first line says to try: a cell, then one of its tokens.
-    const position = tiny.ids.length - 2;
-    await press(explorer, `layers/likeliest/2/${position}`);
-    await explorer.untilState('the position', ({ query }) => query === position);
+    await press(explorer, 'layers/likeliest/2/3');
+    await explorer.untilState('the position', ({ query, pin }) => pin?.[0] === `layers.likeliest.2.${query}`);
     assert.equal(await explorer.linked('layers.at'), '2');
     await explorer.settled();
     await press(explorer, 'layers/said/2');

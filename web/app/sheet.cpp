@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "app/format.hpp"
+
 namespace attn::app {
+
+std::vector<std::string> numbered_labels(Index count, const std::string& before) {
+    std::vector<std::string> labels;
+    for (Index i = 0; i < count; ++i) labels.push_back(before + std::to_string(i));
+    return labels;
+}
+
+std::vector<std::string> labels_in(std::span<const std::string> names, Range shown) {
+    std::vector<std::string> labels;
+    for (Index i = shown.begin; i < shown.end; ++i) labels.push_back(label_at(names, i));
+    return labels;
+}
 
 Table table_of(const Sheet& sheet) {
     const SheetAxis &rows = sheet.is_tall ? sheet.columns : sheet.rows,

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct Sheet {
     bool is_tall = false;           // its columns are many: a table has them as rows
     std::optional<Index> lit_row = {}, lit_column = {};
 };
+
+// The labels of an axis: "h0", "h1" …, or some of a text's names.
+std::vector<std::string> numbered_labels(Index count, const std::string& before = "");
+std::vector<std::string> labels_in(std::span<const std::string> names, Range shown);
 
 // Returns its numbers, up to table_row_limit rows.
 Table table_of(const Sheet& sheet);

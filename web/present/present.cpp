@@ -17,7 +17,7 @@ namespace attn::present {
 namespace {
 
 constexpr float least_cell = 40, least_text_cell = 55, names_width = 92;
-constexpr Index fewest_columns = 4, most_columns = 24;
+constexpr Index fewest_columns = 4, fewest_text_columns = 2, most_columns = 24;
 
 // The columns in view, with their numbers and names.
 struct View {
@@ -45,10 +45,11 @@ struct View {
 };
 
 View view_of(const app::Sheet& sheet, float width) {
-    const float cell = sheet.is_coloured ? least_text_cell : least_cell;
+    const auto [cell, fewest] = sheet.is_coloured ? std::pair(least_text_cell, fewest_text_columns)
+                                                  : std::pair(least_cell, fewest_columns);
     const auto fitting = static_cast<Index>((width - names_width) / cell);
-    View view{{sheet.columns.size(), std::clamp(fitting, fewest_columns, most_columns),
-               sheet.columns.size() - 1, sheet.columns.wanted},
+    View view{{sheet.columns.size(), std::clamp(fitting, fewest, most_columns), sheet.columns.size() - 1,
+               sheet.columns.wanted},
               {},
               app::Matrix(),
               {}};

@@ -314,18 +314,23 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
         metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
     }
-    float widest = 0;
+    float widest = 0, widest_label = 0;
     if (!grid.texts.empty()) {
         Type small(Face::regular, size_small);
-        for (const std::string& label : grid.column_labels) widest = std::max(widest, text_size(label).x);
+        for (const std::string& label : grid.column_labels)
+            widest_label = std::max(widest_label, text_size(label).x);
     }
     Type mono(Face::mono, size_small);
     for (const std::string& text : grid.texts) widest = std::max(widest, text_size(text).x);
     if (grid.texts.empty()) widest = widest_number(grid);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
-    if (grid.coloured_texts) widest = std::min(widest, std::max(least_text, room - 5));
-    metrics.cell_width = std::clamp(widest + 9, 40.0f, 84.0f);
+    // Texts over colours may be cut, and names slant where they have no room.
+    if (grid.coloured_texts)
+        widest = std::min(widest, std::max(least_text, room - 5));
+    else
+        widest = std::max(widest, widest_label);
+    metrics.cell_width = std::clamp(std::max(widest, widest_label) + 9, 40.0f, 84.0f);
     if (room < widest + 5) {
         metrics.numbers = false;
         metrics.cell_width = std::clamp(room, 4.0f, 22.0f);

@@ -62,7 +62,7 @@ TEST_CASE("where there is no room for all tokens, those wanted come first, then 
 }
 
 TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest key of the chosen query") {
-    Screen screen;
+    Screen screen({1240, 846});
     open_long(screen, 60);
     for (const Index head : {0, 1})
         for (const Index chosen : {0, 11, 30}) {

@@ -8,6 +8,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -258,10 +259,9 @@ TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be as
                                .wire = Wire{Composition::v, {0, 1}, {1, 2}}};
     show_circuits(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
-    CHECK_THAT(link,
-               ContainsSubstring(
-                   "circuits.part=wiring&circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&"
-                   "circuits.wire=v.0.1-1.2&circuits.query=3&circuits.key=5&circuits.output=7"));
+    CHECK_THAT(link, ContainsSubstring(
+                         "circuits.part=wiring&circuits.distance=4&circuits.kinds=qv&circuits.threshold=0.25&"
+                         "circuits.wire=v.0.1-1.2&circuits.query=3&circuits.key=5&circuits.output=7"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const CircuitsState& bad :
          {CircuitsState{.query = -1}, CircuitsState{.key = -1}, CircuitsState{.distance = -1},
@@ -331,6 +331,38 @@ TEST_CASE("Circuits says in one sentence what an encoder–decoder lacks") {
         REQUIRE(lacks);
         CHECK_THAT(lacks->sentence, ContainsSubstring("encoder–decoder"));
     }
+}
+
+TEST_CASE("the tables of Circuits are what it shows, and a click on a picture pins what it names") {
+    Screen screen({1440, 2600});
+    screen.open_sentence();
+    const auto pin = [&] { return screen.visit.state().pin; };
+    show_circuits(screen);
+    check_pictures(screen);
+    CHECK(table_shown(screen, "circuits/row").row_labels.size() > 1);
+    screen.click("circuits/row/1");
+    CHECK(pin()->is(circuits_cells::map));
+    screen.settle();
+
+    show_circuits(screen, {.part = CircuitsPart::ov});
+    check_pictures(screen);
+    const CircuitsLens& lens = static_cast<CircuitsLens&>(screen.visit.lens());
+    CHECK(table_shown(screen, "circuits/copying").values.at(1, 0) == lens.copying()->of({1, 0}).score);
+    screen.click("circuits/copying/1/0");
+    CHECK(pin() == circuits_cells::copying(1, 0));
+    screen.settle();
+
+    show_circuits(screen, {.part = CircuitsPart::wiring});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "circuits/wiring").values.at(0, 0) == lens.wires().front().value);
+    screen.click("circuits/wire/1");
+    CHECK(pin()->is(circuits_cells::composition));
+
+    show_circuits(screen, {.part = CircuitsPart::plane});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "circuits/plane").values.at(2, 0) == lens.plane()->queries[2][0]);
+    screen.click("circuits/product/0");
+    CHECK(pin()->stage == Stage::scaled);
 }
 
 TEST_CASE("on a phone every part of Circuits is there, one below the other") {

@@ -1,5 +1,6 @@
 #include "lenses/heads/heads.hpp"
 
+#include <array>
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
@@ -9,6 +10,7 @@
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/support.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -290,7 +292,7 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
     check_cells(1, 5);
     CHECK(screen.shows("heads/note"));
     const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
-    REQUIRE(tables.size() == 1);
+    REQUIRE(tables.size() == 3);
     CHECK(tables[0].values.rows == 6);
     show_heads(screen, {.part = HeadsPart::latent, .rank = 5000});
     CHECK(lens.setting() == 16);
@@ -405,6 +407,45 @@ TEST_CASE("the slider of a smaller cache goes one setting at a time by the keys"
     ui::ask({.kind = ui::Ask::Kind::step, .key = "heads/rank", .steps = 1});
     screen.settle();
     CHECK(lens.setting() == 4);
+}
+
+TEST_CASE("the tables of Heads are what it shows, and a click on a picture pins what it names") {
+    Screen screen({1440, 2600});
+    screen.open_sentence();
+    const auto pin = [&] { return screen.visit.state().pin; };
+    show_heads(screen);
+    const HeadsLens& lens = heads_in(screen.visit);
+    check_pictures(screen);
+    // The batch, heads, tokens and the numbers of a head.
+    const HeadSizes& sizes = lens.sizes();
+    const std::array<double, 4> split{1, static_cast<double>(sizes.heads), static_cast<double>(sizes.queries),
+                                      static_cast<double>(sizes.head_dim)};
+    const Table shapes = table_shown(screen, "heads/shapes");
+    for (Index axis = 0; axis < 4; ++axis)
+        CHECK(shapes.values.at(static_cast<Index>(ShapeStep::split_q), axis) ==
+              split[static_cast<std::size_t>(axis)]);
+    screen.click("heads/shape/4");
+    CHECK(pin() == heads_cells::shape(4, 0));
+
+    show_heads(screen, {.part = HeadsPart::writes});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "heads/share").values.at(1, 1) == lens.writes().share(1));
+    CHECK(table_shown(screen, "heads/written").values.at(2, 1) == lens.writes().part(1)[2]);
+    screen.click("heads/share/1");
+    CHECK(pin() == heads_cells::share(1));
+
+    show_heads(screen, {.part = HeadsPart::alike});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "heads/alike").values.at(1, 0) == lens.alike(lens.order()[1], lens.order()[0]));
+    screen.click("heads/role/2");
+    CHECK(pin() == heads_cells::role(lens.order()[2]));
+
+    show_heads(screen, {.part = HeadsPart::sharing});
+    check_pictures(screen);
+    CHECK(table_shown(screen, "heads/change").values.at(1, 0) ==
+          Catch::Approx(lens.runs()->last()->changes[1]));
+    screen.click("heads/measures/2/1");
+    CHECK(pin() == heads_cells::cache(0, CacheMeasure::loss, lens.runs()->last_setting()));
 }
 
 TEST_CASE("on a phone every part of Heads is there, one below the other") {

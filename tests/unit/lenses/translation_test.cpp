@@ -5,6 +5,7 @@
 
 #include "subjects/translation_presets.hpp"
 #include "support/translator.hpp"
+#include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -106,9 +107,26 @@ TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added
                     .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(2, 0)}));
 }
 
-TEST_CASE("its tables are the three maps, the chosen one first") {
+TEST_CASE("its pictures are tables, too, and a click on a bar pins what it names") {
+    Opened opened({1440, 2600});
+    check_pictures(opened.screen);
+    const std::vector<float> row = opened.cross().record_at(5).weights(2, 1);
+    const Table lines = table_shown(opened.screen, "translation/lines"),
+                map = table_shown(opened.screen, "translation/map/cross");
+    CHECK(lines.row_labels[1] == "chat");
+    for (std::size_t key = 0; key < row.size(); ++key) {
+        CHECK(lines.values.at(1, static_cast<Index>(key)) == static_cast<double>(row[key]));
+        CHECK(map.values.at(1, static_cast<Index>(key)) == Catch::Approx(row[key]).margin(1e-6));
+    }
+    opened.screen.click("translation/heads/1");
+    CHECK(opened.state().pin == translation_cells::confidence(0, 1));
+    CHECK(opened.state().selection.head == 1);
+}
+
+TEST_CASE("its first tables are the three maps, the chosen one first") {
     Opened opened;
-    auto tables = opened.screen.frame.tables();
+    const auto read = [&] { return lens_in(opened.screen.visit).tables(subject_in(opened.screen.visit)); };
+    auto tables = read();
     REQUIRE(tables.size() == 3);
     CHECK(tables[0].title == "Weights of cross 1, head 2");
     CHECK(tables[1].title == "Weights of decoder 1, head 2");
@@ -118,7 +136,7 @@ TEST_CASE("its tables are the three maps, the chosen one first") {
     CHECK(tables[1].values.at(0, 1) == 0);  // masked
     CHECK(tables[2].values.at(0, 1) > 0);
     opened.screen.visit.perform(Select{{0, 1, {}, {}, {}}});
-    tables = opened.screen.frame.tables();
+    tables = read();
     CHECK(tables[0].title == "Weights of encoder 0, head 1");
 }
 

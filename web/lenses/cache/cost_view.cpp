@@ -131,6 +131,7 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, float wi
         set(next);
     };
     measured("cache/loss_of_bits", "The loss in fewer bits", CachePart::bits);
+    ui::next_control(ui::need::choices);
     measured("cache/loss_of_window", "The loss with fewer keys", CachePart::eviction);
 }
 

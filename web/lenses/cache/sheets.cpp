@@ -12,16 +12,6 @@
 
 namespace attn::app {
 
-namespace {
-
-std::vector<std::string> first_names(std::span<const std::string> names, Index count) {
-    std::vector<std::string> all;
-    for (Index i = 0; i < count; ++i) all.push_back(label_at(names, i));
-    return all;
-}
-
-}  // namespace
-
 Sheet CacheLens::variants_sheet(Subject& subject) const {
     const Cost all = cost(subject);
     const Index own = trace_->model()->config().kv_heads, heads = trace_->model()->config().heads,
@@ -36,6 +26,7 @@ Sheet CacheLens::variants_sheet(Subject& subject) const {
                 .columns = {.name = "kept in"},
                 .is_coloured = true,
                 .decimals = 0,
+                .is_whole = true,
                 .lit_row = std::ranges::find(offered, compared) - offered.begin(),
                 .lit_column = std::ranges::find(cache_bits, now().bits) - cache_bits.begin()};
     for (const Index bits : cache_bits) sheet.columns.labels.push_back(std::to_string(bits) + " bits");
@@ -59,20 +50,18 @@ Sheet CacheLens::variants_sheet(Subject& subject) const {
 }
 
 Sheet CacheLens::heads_sheet(Subject& subject) const {
-    const Index layers = std::ssize(trace_->layers()), heads = trace_->model()->config().heads;
     Sheet sheet{.key = "cache/heads",
                 .title = evicts() ? "Weight lost by each head" : "How far each head’s output moves",
                 .notation = evicts() ? "mean over the steps" : "‖o′ − o‖ / ‖o‖, mean over the steps",
                 .rows = {.name = "layer"},
-                .columns = {.name = "head"},
+                .columns = {"head", numbered_labels(trace_->model()->config().heads, "h")},
                 .value = [this](Index layer, Index head) { return mean_of({layer, head}); },
                 .cell = [](Index layer, Index head) { return cache_cells::head(layer, head); },
                 .most = evicts() ? 1.0f : 0.0f,
                 .is_whole = true,
                 .lit_row = head(subject).layer,
                 .lit_column = head(subject).head};
-    for (Index h = 0; h < heads; ++h) sheet.columns.labels.push_back("h" + std::to_string(h));
-    for (Index l = 0; l < layers; ++l)
+    for (Index l = 0; l < std::ssize(trace_->layers()); ++l)
         sheet.rows.labels.push_back(
             subject.attention()->numbering().name(run_cell(subject, {l, 0}, Stage::weight, 0, 0).head.layer));
     return sheet;
@@ -80,7 +69,7 @@ Sheet CacheLens::heads_sheet(Subject& subject) const {
 
 // The keys up to the chosen query.
 SheetAxis CacheLens::key_axis(Subject& subject) const {
-    return {"key", first_names(text(subject).key_names(), query(subject) + 1), keys_wanted(subject)};
+    return {"key", labels_in(text(subject).key_names(), {0, query(subject) + 1}), keys_wanted(subject)};
 }
 
 // The chosen query's row, as it is and with what is left.
@@ -134,13 +123,10 @@ Sheet CacheLens::codes_sheet(Subject& subject, bool of_keys) const {
                             : of_keys     ? "codes between the least and the largest of each column"
                                           : "codes between the least and the largest of each row’s group",
                 .about = head_name(subject),
-                .rows = {.name = "token"},
-                .columns = {.name = "channel"},
+                .rows = {"token", labels_in(text(subject).key_names(), tokens)},
+                .columns = {"channel", numbered_labels(numbers.cols)},
                 .decimals = to.bits == 16 ? 2 : 0,
                 .is_signed = to.bits == 16};
-    for (Index token = tokens.begin; token < tokens.end; ++token)
-        sheet.rows.labels.push_back(label_at(text(subject).key_names(), token));
-    for (Index c = 0; c < numbers.cols; ++c) sheet.columns.labels.push_back(std::to_string(c));
     sheet.value = [=](Index r, Index c) {
         const Index token = tokens.begin + r;
         const float number = numbers(token, c);

@@ -14,6 +14,7 @@
 #include "analysis/heads/copying.hpp"
 #include "analysis/theory/query_key_plane.hpp"
 #include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "lenses/circuits/corpus_plane.hpp"
 #include "lenses/circuits/head_circuit.hpp"
 #include "lenses/lens.hpp"
@@ -194,19 +195,32 @@ class CircuitsLens final : public Lens {
     Explained copying_score(Subject& subject, const Copying& of, const std::string& name, bool of_virtual);
     std::string end_name(Subject& subject, Circuit of, Index i) const;
 
+    // Whose row of the circuit a list is of, or whose column.
+    std::int32_t list_token(bool of_row) const {
+        return now().part == CircuitsPart::ov ? (of_row ? key() : output()) : (of_row ? query() : key());
+    }
+    std::string map_title() const;
+    Table map_table(Subject& subject);
+    std::string list_title(Subject& subject, bool of_row) const;
+    Table list_table(Subject& subject, bool of_row);
+    Sheet copying_sheet(Subject& subject) const;
+    Table wires_table(Subject& subject) const;
+    Table plane_table(Subject& subject) const;
+
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_presets(Subject& subject);
     void draw_token_controls(CircuitsState& next);
     void draw_tokens(const Drawing& drawing, Subject& subject);
-    void draw_map(const Drawing& drawing, float width);
+    void draw_map(const Drawing& drawing, Subject& subject, float width);
     void draw_list(const Drawing& drawing, Subject& subject, bool of_row, float width);
     void draw_eigenvalues(const Drawing& drawing, const Copying& copying, bool of_virtual, float width);
-    void draw_copying(const Drawing& drawing, Subject& subject, float width);
-    void draw_positions(const Drawing& drawing);
+    void draw_copying(const Drawing& drawing, Subject& subject);
+    void draw_positions(const Drawing& drawing, Subject& subject);
     void draw_wiring(const Drawing& drawing, Subject& subject);
     void draw_diagram(const Drawing& drawing, Subject& subject, float width);
     void draw_wire_list(const Drawing& drawing, Subject& subject, float width);
-    void draw_virtual(const Drawing& drawing, Subject& subject, float width);
+    void draw_virtual(const Drawing& drawing, Subject& subject);
+    void draw_carried(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject);
     void draw_plane_controls(Subject& subject);
     void draw_corpus_plane(const Drawing& drawing, Subject& subject);

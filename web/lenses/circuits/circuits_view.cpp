@@ -12,12 +12,10 @@
 #include "parts/token_field.hpp"
 #include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 #include "widgets/plot.hpp"
 #include "widgets/text_field.hpp"
 
@@ -130,7 +128,7 @@ void CircuitsLens::draw_controls(const Drawing&, Subject& subject) {
 
 // ---- QK and OV --------------------------------------------------------------------------------------------
 
-void CircuitsLens::draw_map(const Drawing& drawing, float width) {
+void CircuitsLens::draw_map(const Drawing& drawing, Subject& subject, float width) {
     HeadCircuit& shown = *circuit();
     const Circuit circuit = shown.job().circuit();
     const bool of_positions = circuit == Circuit::positions, of_ov = circuit == Circuit::ov;
@@ -172,19 +170,28 @@ void CircuitsLens::draw_map(const Drawing& drawing, float width) {
         if (static_cast<Circuit>(of) == circuit && row < map->queries() && col < map->keys())
             picture.pinned = ui::MapCell{row, col};
     }
-    const ui::MapTouch touch = view.draw(picture, width, map_height, drawing.deadline);
-    if (touch.more) drawing.visit.continue_with([&view] { return view.step(); });
-    if (touch.over) {
-        const CellRef cell = circuits_cells::map(circuit, touch.over->query, touch.over->key);
-        drawing.now.cell = cell;
-        clicks_.answer(drawing, touch, [&] {
-            present::pin(drawing, cell);
-            if (of_positions) return;
-            CircuitsState next = now();
-            (of_ov ? next.key : next.query) = static_cast<std::int32_t>(touch.over->query);
-            (of_ov ? next.output : next.key) = static_cast<std::int32_t>(touch.over->key);
-            set(next, ui::gesture());
-        });
+    {
+        const present::Card card(drawing,
+                                 {.key = "circuits/map",
+                                  .title = map_title(),
+                                  .table = [&] { return map_table(subject); },
+                                  .is_vector = false,
+                                  .is_listed = false},
+                                 width);
+        const ui::MapTouch touch = view.draw(picture, card.width(), map_height, drawing.deadline);
+        if (touch.more) drawing.visit.continue_with([&view] { return view.step(); });
+        if (touch.over) {
+            const CellRef cell = circuits_cells::map(circuit, touch.over->query, touch.over->key);
+            drawing.now.cell = cell;
+            clicks_.answer(drawing, touch, [&] {
+                present::pin(drawing, cell);
+                if (of_positions) return;
+                CircuitsState next = now();
+                (of_ov ? next.key : next.query) = static_cast<std::int32_t>(touch.over->query);
+                (of_ov ? next.output : next.key) = static_cast<std::int32_t>(touch.over->key);
+                set(next, ui::gesture());
+            });
+        }
     }
     if (ui::button("circuits/whole", of_positions ? "All positions" : "The whole vocabulary",
                    {"All positions", "The whole vocabulary"}))
@@ -199,12 +206,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, float width) {
 void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_row, float width) {
     HeadCircuit& shown = *circuit();
     const bool of_ov = now().part == CircuitsPart::ov;
-    const std::int32_t token = of_row ? (of_ov ? key() : query()) : (of_ov ? output() : key());
-    const std::string name = token_name(subject, token),
-                      title = of_ov    ? (of_row ? "Attending to " + name + " raises" : "What raises " + name)
-                              : of_row ? name + " looks for"
-                                       : "Looks for " + name;
-    ui::section(title.c_str());
+    const std::int32_t token = list_token(of_row);
     const TokenDirections* found = shown.list(of_row, token, distance());
     if (!found || !found->done()) return ui::caption("The vocabulary is being searched.");
     std::vector<std::int32_t> ids;
@@ -220,17 +222,21 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
     for (const std::int32_t id : ids) {
         const float value = shown.map(distance())->cell(of_row ? token : id, of_row ? id : token);
         most = std::max(most, std::abs(value));
-        bars.push_back({token_name(subject, id), value, fixed(static_cast<double>(value), 3),
-                        state().pin == cell_of(id), false});
+        bars.push_back({token_name(subject, id), value, fixed(static_cast<double>(value), 3), false, false});
     }
-    const auto over = ui::bar_list(of_row ? "circuits/row" : "circuits/column", title, width, bars, most,
-                                   ui::diverging_scale(most), list_name_width);
-    if (!over) return;
-    const std::int32_t id = ids[static_cast<std::size_t>(*over)];
-    drawing.now.cell = cell_of(id);
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (!ui::clicked()) return;
-    present::pin(drawing, cell_of(id));
+    const auto reply =
+        present::bars(drawing,
+                      {.key = of_row ? "circuits/row" : "circuits/column",
+                       .title = list_title(subject, of_row),
+                       .bars = bars,
+                       .most = most,
+                       .scale = ui::diverging_scale(most),
+                       .most_name = list_name_width,
+                       .cell = [&](Index i) { return cell_of(ids[static_cast<std::size_t>(i)]); },
+                       .table = [&] { return list_table(subject, of_row); }},
+                      width);
+    if (!reply.clicked) return;
+    const std::int32_t id = ids[static_cast<std::size_t>(*reply.clicked)];
     CircuitsState next = now();
     (of_ov ? (of_row ? next.output : next.key) : (of_row ? next.key : next.query)) = id;
     set(next, ui::gesture());
@@ -238,16 +244,13 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
 
 void CircuitsLens::draw_tokens(const Drawing& drawing, Subject& subject) {
     ui::columns(
-        "circuits/tokens", least_column, ui::column_gap, [&](float width) { draw_map(drawing, width); },
+        "circuits/tokens", least_column, present::card_gap,
+        [&](float width) { draw_map(drawing, subject, width); },
         [&](float width) {
             draw_list(drawing, subject, true, width);
-            ImGui::Dummy({0, 6});
             draw_list(drawing, subject, false, width);
         });
-    if (now().part == CircuitsPart::ov) {
-        ImGui::Dummy({0, 8});
-        draw_copying(drawing, subject, ImGui::GetContentRegionAvail().x);
-    }
+    if (now().part == CircuitsPart::ov) draw_copying(drawing, subject);
 }
 
 // ---- Copying ----------------------------------------------------------------------------------------------
@@ -266,14 +269,11 @@ void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copyi
                           .title = "Eigenvalues: to the right copies",
                           .x = {"real part", -reach, reach},
                           .y = {"imaginary part", -reach, reach}};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, eigenvalue_height, {&points, 1});
-    if (!reply.over) return;
-    const CellRef cell = circuits_cells::eigenvalue(of_virtual, 0, reply.over->point);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    present::chart(drawing, chart, width, eigenvalue_height, {&points, 1},
+                   [&](std::size_t, std::size_t i) { return circuits_cells::eigenvalue(of_virtual, 0, i); });
 }
 
-void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float) {
+void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject) {
     ui::section("Does it copy?");
     if (!copying()) {
         ui::caption(("The map of the whole vocabulary is being taken apart, " +
@@ -290,62 +290,24 @@ void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject, float)
                  " a positive real part; Σ λ / Σ |λ| is its copying score, " + rounded(own.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/copying_score");
+    ImGui::Dummy({0, below_text});
     ui::columns(
-        "circuits/copying", least_column, ui::column_gap,
+        "circuits/copying", least_column, present::card_gap,
         [&](float width) { draw_eigenvalues(drawing, own, false, width); },
         [&](float width) {
-            const Index layers = subject.attention()->layers(), heads = subject.attention()->heads();
-            Matrix values(layers, heads);
-            std::vector<std::string> columns, rows;
-            for (Index head = 0; head < heads; ++head) columns.push_back("h" + std::to_string(head));
-            for (Index layer = 0; layer < layers; ++layer) {
-                rows.push_back(std::to_string(layer));
-                for (Index head = 0; head < heads; ++head) {
-                    const double score = copying()->of({layer, head}).score;
-                    values.at(layer, head) = std::isnan(score) ? 0 : score;
-                }
-            }
-            ui::MatrixGrid grid;
-            grid.name = "circuits/copying";
-            grid.title = "Copying score of every head";
-            grid.notation = "Σ λ / Σ |λ|, from −1 to 1";
-            grid.values = &values;
-            grid.row_labels = rows;
-            grid.column_labels = columns;
-            grid.row_axis = "layer";
-            grid.column_axis = "head";
-            grid.is_signed = true;
-            grid.most = 1;
-            grid.lit_row = head_.layer;
-            grid.lit_column = head_.head;
-            const auto& pin = drawing.state().pin;
-            if (pin && pin->is(circuits_cells::copying) && values.holds(pin->own.at[0], pin->own.at[1]))
-                grid.pinned = ui::CellAt{pin->own.at[0], pin->own.at[1]};
-            const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-            const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-            const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-            ImGui::SetCursorScreenPos(at);
-            ImGui::Dummy({std::min(size.x, width), size.y + 8});
-            const auto cell_of = [](ui::CellAt place) {
-                return circuits_cells::copying(place.first, place.second);
-            };
-            if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-            if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-            if (!reply.clicked) return;
-            present::pin(drawing, cell_of(*reply.clicked));
-            parts::choose_head(drawing, {reply.clicked->first, reply.clicked->second});
+            if (const auto clicked = present::sheet(drawing, copying_sheet(subject), width))
+                parts::choose_head(drawing, {clicked->first, clicked->second});
         });
 }
 
 // ---- Positions --------------------------------------------------------------------------------------------
 
-void CircuitsLens::draw_positions(const Drawing& drawing) {
+void CircuitsLens::draw_positions(const Drawing& drawing, Subject& subject) {
     if (!uses_rope()) {
         ui::columns(
-            "circuits/positions", least_column, ui::column_gap,
-            [&](float width) { draw_map(drawing, width); },
+            "circuits/positions", least_column, present::card_gap,
+            [&](float width) { draw_map(drawing, subject, width); },
             [&](float) {
-                ui::section("Positions alone");
                 ui::caption(
                     "Query and key are rows of the position embedding here, through the head’s norm and its "
                     "W_Q and W_K, with no token at all. A stripe beside the diagonal is a head that looks a "
@@ -370,8 +332,9 @@ void CircuitsLens::draw_positions(const Drawing& drawing) {
         .x = {"tokens back", 0, static_cast<double>(std::ssize(*curve) - 1), false, true},
         .y = ui::fitted("score", {&scores, 1}, true),
         .marked = static_cast<double>(std::min<Index>(now().distance, std::ssize(*curve) - 1))};
-    const ui::ChartReply reply =
-        present::chart(drawing, chart, std::min(ImGui::GetContentRegionAvail().x, 760.0f), 300, {&scores, 1});
+    const auto reply =
+        present::chart(drawing, chart, std::min(ImGui::GetContentRegionAvail().x, 760.0f), 300, {&scores, 1},
+                       [](std::size_t, std::size_t i) { return circuits_cells::distance(i); });
     if (reply.held) {
         CircuitsState next = now();
         next.distance = static_cast<Index>(
@@ -381,10 +344,6 @@ void CircuitsLens::draw_positions(const Drawing& drawing) {
     ui::caption(
         "No row of positions is added here: rotary positions turn each query against each key, and a score "
         "depends on how far apart they are. Drag the line to the distance of the QK map.");
-    if (!reply.over) return;
-    const CellRef cell = circuits_cells::distance(reply.over->point);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
 }
 
 // ---- All of it --------------------------------------------------------------------------------------------
@@ -411,7 +370,7 @@ void CircuitsLens::draw(const Drawing& drawing, Subject& subject) {
         switch (now().part) {
             case CircuitsPart::qk:
             case CircuitsPart::ov: draw_tokens(drawing, subject); break;
-            case CircuitsPart::positions: draw_positions(drawing); break;
+            case CircuitsPart::positions: draw_positions(drawing, subject); break;
             case CircuitsPart::wiring: draw_wiring(drawing, subject); break;
             case CircuitsPart::plane: draw_plane(drawing, subject); break;
         }

@@ -11,7 +11,6 @@
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/explain.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/landmarks.hpp"
@@ -75,20 +74,24 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
         present::pin(drawing, cell_of({pinned.key, *point}));
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - ui::column_gap) * 0.6f) : width;
+    const float left = beside ? std::floor((width - present::card_gap) * 0.6f) : width;
     std::optional<CorpusEnd> over;
-    ui::column("circuits/corpus", left, [&](float w) {
-        Scatter scatter{ImGui::GetCursorScreenPos(), std::min(w, most_side)};
+    const auto draw_points = [&](float w) {
+        const present::Card card(drawing,
+                                 {.key = "circuits/corpus",
+                                  .title = "Queries and keys of many texts in one plane",
+                                  .table = [&] { return plane_table(subject); },
+                                  .is_listed = false},
+                                 w);
+        Scatter scatter{ImGui::GetCursorScreenPos(), std::min(card.width(), most_side)};
         scatter.take(plane.queries);
         scatter.take(plane.keys);
         ImGui::InvisibleButton("corpus", {scatter.side, scatter.side});
         ui::landmark_item("circuits/corpus");
-        const ImVec2 low = scatter.at, high{low.x + scatter.side, low.y + scatter.side},
-                     mouse = ImGui::GetMousePos();
+        const ImVec2 mouse = ImGui::GetMousePos();
         const bool hovered = ImGui::IsItemHovered(), clicked = ImGui::IsItemDeactivated() && !ui::dragged();
         ImDrawList* list = ImGui::GetWindowDrawList();
         const ui::Theme& t = ui::theme();
-        list->AddRect(low, high, t.border, 4);
         Index longest = 1;
         for (const CorpusPlane::Point& each : shown.points()) longest = std::max(longest, each.token);
         const ui::ColourScale by_position = ui::sequential_scale(static_cast<float>(longest));
@@ -126,6 +129,9 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
             ui::tooltip_at_cursor(told.c_str());
             if (clicked) present::pin(drawing, cell_of(*over));
         }
+    };
+    ui::column("circuits/corpus", left, [&](float w) {
+        draw_points(w);
         ui::caption(
             ("The plane of the first two principal components of both, which hold " +
              percent(plane.share[0]) + " and " + percent(plane.share[1]) + " of their spread; " +
@@ -135,16 +141,14 @@ void CircuitsLens::draw_corpus_plane(const Drawing& drawing, Subject& subject) {
                 .c_str());
         ui::landmark_item("circuits/corpus_told");
     });
-    if (beside) ImGui::SameLine(0, ui::column_gap);
-    ui::column("circuits/corpus_products", beside ? width - left - ui::column_gap : width, [&](float w) {
+    if (beside) ImGui::SameLine(0, present::card_gap);
+    ui::column("circuits/corpus_products", beside ? width - left - present::card_gap : width, [&](float w) {
         draw_corpus_products(drawing, subject, over && over->key == pinned.key ? *over : pinned, w);
     });
 }
 
 void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject, const CorpusEnd& of,
                                         float width) {
-    const std::string title = "True scores of the " + corpus_name(subject, of);
-    ui::section(title.c_str());
     const std::vector<Index> best = corpus_best(of);
     const std::vector<Index> near = corpus_nearest(of);
     std::vector<ui::Bar> bars;
@@ -157,8 +161,19 @@ void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject
         bars.push_back({corpus_word(subject, {!of.key, best[i]}), static_cast<float>(score),
                         fixed(score, 2) + "   " + std::to_string(rank) + ". in the plane", false, false});
     }
-    const auto over = ui::bar_list("circuits/corpus_product", title, width, bars, most,
-                                   ui::diverging_scale(most), list_name_width);
+    present::bars(drawing,
+                  {.key = "circuits/corpus_product",
+                   .title = "True scores of the " + corpus_name(subject, of),
+                   .value = "score",
+                   .bars = bars,
+                   .most = most,
+                   .scale = ui::diverging_scale(most),
+                   .most_name = list_name_width,
+                   .cell =
+                       [&](Index i) {
+                           return circuits_cells::corpus_plane(!of.key, 0, best[static_cast<std::size_t>(i)]);
+                       }},
+                  width);
     ui::caption(
         ("q · k with its scale, of any two tokens of the texts, whether or not one sees the other. The " +
          std::string(of.key ? "query" : "key") + " that is nearest in the plane is that of " +
@@ -166,11 +181,6 @@ void CircuitsLens::draw_corpus_products(const Drawing& drawing, Subject& subject
          fixed(corpus_score(of, near.front()), 2) + ".")
             .c_str());
     ui::landmark_item("circuits/corpus_nearest");
-    if (!over) return;
-    const CellRef cell = circuits_cells::corpus_plane(!of.key, 0, best[static_cast<std::size_t>(*over)]);
-    drawing.now.cell = cell;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) present::pin(drawing, cell);
 }
 
 }  // namespace attn::app

@@ -13,7 +13,6 @@
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -66,12 +65,18 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
     const auto record = attention.record(head_.layer);
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - ui::column_gap) * 0.6f) : width;
+    const float left = beside ? std::floor((width - present::card_gap) * 0.6f) : width;
     const auto at_token = [&](Index token) { return static_cast<std::size_t>(token - tokens.begin); };
     Index query = std::clamp(chosen_query(subject), tokens.begin, tokens.end - 1);
 
-    ui::column("circuits/plane", left, [&](float w) {
-        Scatter scatter{ImGui::GetCursorScreenPos(), std::min(w, most_side)};
+    const auto draw_points = [&](float w) {
+        const present::Card card(drawing,
+                                 {.key = "circuits/plane",
+                                  .title = "Queries and keys in one plane",
+                                  .table = [&] { return plane_table(subject); },
+                                  .is_listed = false},
+                                 w);
+        Scatter scatter{ImGui::GetCursorScreenPos(), std::min(card.width(), most_side)};
         scatter.take(plane.queries);
         scatter.take(plane.keys);
         ImGui::InvisibleButton("plane", {scatter.side, scatter.side});
@@ -105,7 +110,6 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
 
         ImDrawList* list = ImGui::GetWindowDrawList();
         const ui::Theme& t = ui::theme();
-        list->AddRect(low, high, t.border, 4);
         const std::vector<float> weights = record->weights(head_.head, query);
         std::vector<Index> best;
         for (Index key = tokens.begin; key < tokens.end; ++key)
@@ -168,6 +172,9 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
                 if (over) parts::choose_tokens(drawing, over, std::nullopt);
             }
         }
+    };
+    ui::column("circuits/plane", left, [&](float w) {
+        draw_points(w);
         std::string told =
             "The plane of the first two principal components of both, which hold " + percent(plane.share[0]) +
             " and " + percent(plane.share[1]) +
@@ -178,10 +185,8 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
         ui::caption(told.c_str());
         ui::landmark_item("circuits/plane_told");
     });
-    if (beside) ImGui::SameLine(0, ui::column_gap);
-    ui::column("circuits/products", beside ? width - left - ui::column_gap : width, [&](float w) {
-        const std::string title = "True scores of " + query_in_words(attention, query);
-        ui::section(title.c_str());
+    if (beside) ImGui::SameLine(0, present::card_gap);
+    ui::column("circuits/products", beside ? width - left - present::card_gap : width, [&](float w) {
         const std::vector<float> weights = record->weights(head_.head, query);
         std::vector<Index> keys;
         for (Index key = tokens.begin; key < tokens.end; ++key)
@@ -200,18 +205,25 @@ void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
                  percent(static_cast<double>(weight)) + "   " + fixed(static_cast<double>(score(key)), 2),
                  false, false});
         }
-        const auto over = ui::bar_list("circuits/product", title, w, bars, most, ui::sequential_scale(most),
-                                       list_name_width);
+        present::bars(drawing,
+                      {.key = "circuits/product",
+                       .title = "True scores of " + query_in_words(attention, query),
+                       .value = "weight",
+                       .bars = bars,
+                       .most = most,
+                       .scale = ui::sequential_scale(most),
+                       .most_name = list_name_width,
+                       .cell =
+                           [&](Index i) {
+                               return CellRef{.stage = Stage::scaled,
+                                              .row = query,
+                                              .col = keys[static_cast<std::size_t>(i)]};
+                           }},
+                      w);
         ui::caption(
             "Bars are weights; beside them is the score that softmax makes each of, q · k with its scale. "
             "The "
             "plane leaves out all other directions, so near is not always high.");
-        if (!over) return;
-        const CellRef cell{
-            .stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(*over)]};
-        drawing.now.cell = cell;
-        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ui::clicked()) present::pin(drawing, cell);
     });
 }
 

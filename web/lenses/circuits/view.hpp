@@ -11,7 +11,7 @@
 
 namespace attn::app::circuits_view {
 
-inline constexpr float least_column = 330, map_height = 560, list_name_width = 130;
+inline constexpr float least_column = 330, map_height = 560, list_name_width = 130, below_text = 4;
 
 inline constexpr float most_side = 560, plane_inset = 26;
 

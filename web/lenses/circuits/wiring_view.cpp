@@ -11,7 +11,6 @@
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
 #include "present/present.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -88,6 +87,13 @@ void CircuitsLens::choose_wire(const Drawing& drawing, const Wire& wire) {
 }
 
 void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float width) {
+    const present::Card card(drawing,
+                             {.key = "circuits/wiring",
+                              .title = "How far heads read what earlier ones write",
+                              .table = [&] { return wires_table(subject); },
+                              .is_listed = false},
+                             width);
+    width = card.width();
     const Index layers = composition_->layers(), heads = composition_->heads();
     const float height = std::clamp(layer_height * static_cast<float>(layers), least_height, 640.0f);
     const Diagram diagram{ImGui::GetCursorScreenPos(), width, height, layers, heads};
@@ -181,7 +187,6 @@ void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float 
 }
 
 void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, float width) {
-    ui::section("The strongest wires");
     std::vector<ui::Bar> bars;
     const auto shown = std::min(wires_.drawn.size(), wires_listed);
     const auto chosen = wire();
@@ -192,22 +197,28 @@ void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, floa
                         static_cast<float>(each.value), fixed(each.value, 3), chosen == each.wire, false});
     }
     const auto most = static_cast<float>(wires_.strongest);
-    const auto over = ui::bar_list("circuits/wire", "The strongest wires", width, bars, most,
-                                   ui::sequential_scale(most), list_name_width);
+    const auto wire_at = [&](Index i) { return wires_.drawn[static_cast<std::size_t>(i)].wire; };
+    const auto reply = present::bars(drawing,
+                                     {.key = "circuits/wire",
+                                      .title = "The strongest wires",
+                                      .value = "composition",
+                                      .bars = bars,
+                                      .most = most,
+                                      .scale = ui::sequential_scale(most),
+                                      .most_name = list_name_width,
+                                      .cell = [&](Index i) { return wire_cell(wire_at(i)); }},
+                                     width);
+    if (reply.clicked) choose_wire(drawing, wire_at(*reply.clicked));
     ui::caption(("At random: " + fixed(expected_composition(trace_->model()->config().d_model), 3) +
                  ", whatever the size of a head (1 / √d_model).")
                     .c_str());
-    if (!over) return;
-    const Wire& which = wires_.drawn[static_cast<std::size_t>(*over)].wire;
-    drawing.now.cell = wire_cell(which);
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) choose_wire(drawing, which);
 }
 
 // The two heads of the wire, one after the other.
-void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float width) {
+void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
     const auto of = wire();
     if (!of) return;
+    ImGui::Dummy({0, below_text});
     ui::section(
         ("Virtual head: head " + head_name(subject, of->from) + ", then head " + head_name(subject, of->to))
             .c_str());
@@ -221,25 +232,35 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject, float 
                  rounded(virtual_->copying.score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/virtual_score");
-    draw_eigenvalues(drawing, virtual_->copying, true, width);
+    ImGui::Dummy({0, below_text});
+    ui::columns(
+        "circuits/both", least_column, present::card_gap,
+        [&](float w) { draw_eigenvalues(drawing, virtual_->copying, true, w); },
+        [&](float w) { draw_carried(drawing, subject, w); });
+}
+
+void CircuitsLens::draw_carried(const Drawing& drawing, Subject& subject, float width) {
     if (!virtual_->outputs || virtual_->token != key() || !virtual_->outputs->done()) return;
-    const std::string title = "Through both, " + token_name(subject, key()) + " raises";
-    ui::section(title.c_str());
+    const std::span<const TokenAlong> highest = virtual_->outputs->highest();
     std::vector<ui::Bar> bars;
     float most = 0;
-    for (const TokenAlong& each : virtual_->outputs->highest()) {
+    for (const TokenAlong& each : highest) {
         most = std::max(most, std::abs(each.along));
         bars.push_back({token_name(subject, each.id), each.along, fixed(static_cast<double>(each.along), 3),
-                        state().pin == circuits_cells::virtual_logit(each.id), false});
+                        false, false});
     }
-    const auto over = ui::bar_list("circuits/virtual", title, width, bars, most, ui::diverging_scale(most),
-                                   list_name_width);
-    if (!over) return;
-    const CellRef cell =
-        circuits_cells::virtual_logit(virtual_->outputs->highest()[static_cast<std::size_t>(*over)].id);
-    drawing.now.cell = cell;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) present::pin(drawing, cell);
+    present::bars(
+        drawing,
+        {.key = "circuits/virtual",
+         .title = "Through both, " + token_name(subject, key()) + " raises",
+         .value = "adds",
+         .bars = bars,
+         .most = most,
+         .scale = ui::diverging_scale(most),
+         .most_name = list_name_width,
+         .cell =
+             [&](Index i) { return circuits_cells::virtual_logit(highest[static_cast<std::size_t>(i)].id); }},
+        width);
 }
 
 void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
@@ -282,7 +303,7 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 4});
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - ui::column_gap) * 0.62f) : width;
+    const float left = beside ? std::floor((width - present::card_gap) * 0.62f) : width;
     ui::column("circuits/diagram", left, [&](float w) {
         draw_diagram(drawing, subject, w);
         std::string told =
@@ -292,12 +313,10 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
         ui::caption((told + " The stream runs upwards, from the first layer to the last.").c_str());
         ui::landmark_item("circuits/wires_told");
     });
-    if (beside) ImGui::SameLine(0, ui::column_gap);
-    ui::column("circuits/wire", beside ? width - left - ui::column_gap : width, [&](float w) {
-        draw_wire_list(drawing, subject, w);
-        ImGui::Dummy({0, 6});
-        draw_virtual(drawing, subject, w);
-    });
+    if (beside) ImGui::SameLine(0, present::card_gap);
+    ui::column("circuits/wire", beside ? width - left - present::card_gap : width,
+               [&](float w) { draw_wire_list(drawing, subject, w); });
+    draw_virtual(drawing, subject);
 }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "analysis/heads/head_writes.hpp"
 #include "analysis/linalg/average_linkage.hpp"
 #include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "lenses/heads/shapes.hpp"
 #include "lenses/heads/smaller.hpp"
 #include "lenses/lens.hpp"
@@ -92,6 +94,8 @@ inline constexpr CellKind probability{"probability", {cache_axis, {"run", run_wo
 CellKinds heads_numbers();
 std::optional<CellRef> packed_heads_cell(Index row, Index col);
 
+Table shapes_table(const HeadSizes& sizes);
+
 class HeadsLens final : public Lens {
   public:
     using Lens::Lens;
@@ -152,7 +156,9 @@ class HeadsLens final : public Lens {
     void cluster();
     const Copying* copying(const HeadIndex& head) const;  // null until it is known
     Index most_setting() const;
-    std::vector<Index> tokens_shown() const;  // the likeliest of both runs
+    Index in_order(Index place) const { return order_[static_cast<std::size_t>(place)]; }
+    bool is_latent() const { return now().part == HeadsPart::latent; }  // among heads_cells::cache_words
+    bool says() const { return runs()->at(0) && runs()->last() && !std::isnan(runs()->last()->moved); }
     std::string part_name(Subject& subject, Index part) const;
     std::string setting_name(Index setting) const;
 
@@ -179,21 +185,28 @@ class HeadsLens final : public Lens {
     std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
     std::string with_setting(Index setting) const;
 
+    Sheet numbers_sheet() const;
+    Sheet written_sheet(Subject& subject) const;
+    Table shares_table(Subject& subject) const;
+    Sheet alike_sheet(Subject& subject) const;
+    Table roles_table(Subject& subject) const;
+    Sheet measures_sheet() const;
+    Sheet said_sheet(Subject& subject);
+    Table settings_table() const;
+
     void draw_controls(const Drawing& drawing, Subject& subject);
     void draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next);
     void draw_presets();
     void draw_shapes(const Drawing& drawing, float width);
+    void draw_ladder(const Drawing& drawing, float width) const;
     void draw_writes(const Drawing& drawing, Subject& subject, float width);
     void draw_shares(const Drawing& drawing, Subject& subject, float width);
-    void draw_components(const Drawing& drawing, Subject& subject, float width);
     void draw_alike(const Drawing& drawing, Subject& subject, float width);
     void draw_similarity(const Drawing& drawing, Subject& subject, float width);
     void draw_roles(const Drawing& drawing, Subject& subject, float width);
     void draw_cache(const Drawing& drawing, Subject& subject);
-    void draw_measures(const Drawing& drawing, float width);
     void draw_loss(const Drawing& drawing, float width);
     void draw_changes(const Drawing& drawing, Subject& subject, float width);
-    void draw_said(const Drawing& drawing, Subject& subject, float width);
 
     HeadSizes sizes_;
     std::shared_ptr<const Trace> trace_;

@@ -7,7 +7,6 @@
 
 #include "app/format.hpp"
 #include "lenses/heads/heads.hpp"
-#include "lenses/heads/view.hpp"
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
@@ -17,35 +16,6 @@
 #include "widgets/plot.hpp"
 
 namespace attn::app {
-
-namespace heads_view {
-
-std::optional<ui::CellAt> draw_grid(ui::MatrixGrid& grid, float width,
-                                    const std::function<CellRef(ui::CellAt)>& cell_of, const Drawing& drawing,
-                                    ui::GridMetrics* drawn) {
-    const auto& pin = drawing.state().pin;
-    for (Index r = 0; pin && r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            if (cell_of({r, c}) == pin) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (drawn) *drawn = metrics;
-    if (reply.hovered) drawing.now.cell = cell_of(*reply.hovered);
-    if (reply.heard) drawing.now.cell = cell_of(*reply.heard);
-    if (reply.clicked) present::pin(drawing, cell_of(*reply.clicked));
-    return reply.clicked;
-}
-
-void answer(const Drawing& drawing, const CellRef& cell) {
-    drawing.now.cell = cell;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (ui::clicked()) present::pin(drawing, cell);
-}
-
-}  // namespace heads_view
 
 namespace {
 
@@ -223,94 +193,73 @@ void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
 
 // ---- Shapes -----------------------------------------------------------------------------------------------
 
-void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
+void HeadsLens::draw_ladder(const Drawing& drawing, float width) const {
+    const present::Card card(drawing,
+                             {.key = "heads/shapes",
+                              .title = "Shapes, one after the other",
+                              .table = [sizes = sizes_] { return shapes_table(sizes); }},
+                             width);
     const auto shapes = shapes_of(sizes_);
-    const bool numbers_beside = width >= 3 * least_box + 2 * box_gap + ui::column_gap + numbers_width;
-    const float room = numbers_beside ? width - ui::column_gap - numbers_width : width;
-    const auto draw_ladder = [&](float w) {
-        const bool in_columns = w >= 3 * least_box + 2 * box_gap;
-        const float wide = in_columns ? std::min((w - 2 * box_gap) / 3, most_box) : std::min(w, 2 * most_box);
-        const ImVec2 corner = ImGui::GetCursorScreenPos();
-        const auto rect = [&](std::size_t i) {
-            const auto [line, column, span] =
-                in_columns ? box_places[i] : BoxPlace{static_cast<int>(i), 0, 1};
-            const ImVec2 min{corner.x + static_cast<float>(column) * (wide + box_gap),
-                             corner.y + static_cast<float>(line) * (box_height + box_gap)};
-            return std::pair(
-                min, ImVec2{min.x + static_cast<float>(span) * wide + static_cast<float>(span - 1) * box_gap,
-                            min.y + box_height});
-        };
-        ImDrawList* list = ImGui::GetWindowDrawList();
-        for (const auto& [from, to] : box_arrows) {
-            const auto [min, max] = rect(static_cast<std::size_t>(from));
-            const auto [to_min, to_max] = rect(static_cast<std::size_t>(to));
-            if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
-            // Straight down where both boxes are, else round two corners to the middle of the next.
-            const float start = (min.x + max.x) / 2,
-                        end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
-                        turn = to_min.y - box_gap / 2;
-            const ImVec2 b{end, to_min.y - 1};
-            const ImU32 colour = ui::theme().dim;
-            const std::array<ImVec2, 4> round{
-                ImVec2{start, max.y}, {start, turn}, {end, turn}, {end, b.y - 4}};
-            if (start == end)
-                list->AddLine(round.front(), round.back(), colour, 1.3f);
-            else
-                list->AddPolyline(round.data(), static_cast<int>(round.size()), colour, 0, 1.3f);
-            list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, colour);
-        }
-        const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
-        for (std::size_t i = 0; i < shapes.size(); ++i) {
-            const auto [min, max] = rect(i);
-            const CellRef cell = heads_cells::shape(i, 0);
-            const std::string key = "heads/shape/" + std::to_string(i);
-            ImGui::SetCursorScreenPos(min);
-            ImGui::PushID(key.c_str());
-            const bool pressed = ImGui::InvisibleButton("box", {max.x - min.x, max.y - min.y});
-            ImGui::PopID();
-            ui::landmark_item(key);
-            ui::semantic_item(ui::Role::button, key,
-                              std::string(shapes[i].name) + " " + written_shape(shapes[i].shape));
-            const bool over = ImGui::IsItemHovered() || ImGui::IsItemFocused();
-            if (over) drawing.now.cell = cell;
-            if (ImGui::IsItemHovered()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            if (pressed) present::pin(drawing, cell);
-            draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
-        }
-        const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);
-        ImGui::SetCursorScreenPos(corner);
-        ImGui::Dummy({w, static_cast<float>(lines) * (box_height + box_gap)});
+    const float w = card.width();
+    const bool in_columns = w >= 3 * least_box + 2 * box_gap;
+    const float wide = in_columns ? std::min((w - 2 * box_gap) / 3, most_box) : std::min(w, 2 * most_box);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const auto rect = [&](std::size_t i) {
+        const auto [line, column, span] = in_columns ? box_places[i] : BoxPlace{static_cast<int>(i), 0, 1};
+        const ImVec2 min{corner.x + static_cast<float>(column) * (wide + box_gap),
+                         corner.y + static_cast<float>(line) * (box_height + box_gap)};
+        return std::pair(
+            min, ImVec2{min.x + static_cast<float>(span) * wide + static_cast<float>(span - 1) * box_gap,
+                        min.y + box_height});
     };
-    const auto draw_numbers = [&](float w) {
-        Matrix values(std::ssize(shapes), 3);
-        ui::MatrixGrid grid;
-        std::vector<std::string> rows;
-        static const std::array<std::string, 3> columns{"numbers", "weights", "products"};
-        for (const ShapedTensor& each : shapes) {
-            const auto r = std::ssize(rows);
-            rows.emplace_back(each.brief);
-            const std::array<std::int64_t, 3> counts{count_of(each.shape), each.matrix[0] * each.matrix[1],
-                                                     each.products.empty() ? 0 : count_of(each.products)};
-            for (Index c = 0; c < 3; ++c) {
-                const std::int64_t count = counts[static_cast<std::size_t>(c)];
-                values.at(r, c) = static_cast<double>(count);
-                grid.texts.push_back(count == 0 ? "–" : with_commas(count));
-            }
-        }
-        grid.name = "heads/numbers";
-        grid.title = "How many";
-        grid.notation = "numbers, weights that make them, products";
-        grid.values = &values;
-        grid.row_labels = rows;
-        grid.column_labels = columns;
-        grid.row_axis = "tensor";
-        grid.column_axis = "of it";
-        heads_view::draw_grid(
-            grid, w, [](ui::CellAt at) { return heads_cells::shape(at.first, at.second); }, drawing);
-    };
-    ui::column("ladder", room, draw_ladder);
-    if (numbers_beside) ImGui::SameLine(0, ui::column_gap);
-    ui::column("numbers", numbers_beside ? numbers_width : width, draw_numbers);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    for (const auto& [from, to] : box_arrows) {
+        const auto [min, max] = rect(static_cast<std::size_t>(from));
+        const auto [to_min, to_max] = rect(static_cast<std::size_t>(to));
+        if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
+        // Straight down where both boxes are, else round two corners to the middle of the next.
+        const float start = (min.x + max.x) / 2,
+                    end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
+                    turn = to_min.y - box_gap / 2;
+        const ImVec2 b{end, to_min.y - 1};
+        const ImU32 colour = ui::theme().dim;
+        const std::array<ImVec2, 4> round{ImVec2{start, max.y}, {start, turn}, {end, turn}, {end, b.y - 4}};
+        if (start == end)
+            list->AddLine(round.front(), round.back(), colour, 1.3f);
+        else
+            list->AddPolyline(round.data(), static_cast<int>(round.size()), colour, 0, 1.3f);
+        list->AddTriangleFilled({b.x - 4, b.y - 5}, {b.x + 4, b.y - 5}, b, colour);
+    }
+    const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const auto [min, max] = rect(i);
+        const CellRef cell = heads_cells::shape(i, 0);
+        const std::string key = "heads/shape/" + std::to_string(i);
+        ImGui::SetCursorScreenPos(min);
+        ImGui::PushID(key.c_str());
+        const bool pressed = ImGui::InvisibleButton("box", {max.x - min.x, max.y - min.y});
+        ImGui::PopID();
+        ui::landmark_item(key);
+        ui::semantic_item(ui::Role::button, key,
+                          std::string(shapes[i].name) + " " + written_shape(shapes[i].shape));
+        const bool over = ImGui::IsItemHovered() || ImGui::IsItemFocused();
+        if (over) drawing.now.cell = cell;
+        if (ImGui::IsItemHovered()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        if (pressed) present::pin(drawing, cell);
+        draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
+    }
+    const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);
+    ImGui::SetCursorScreenPos(corner);
+    ImGui::Dummy({w, static_cast<float>(lines) * (box_height + box_gap) - box_gap});
+}
+
+void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
+    const bool beside = width >= 3 * least_box + 2 * box_gap + present::card_gap + numbers_width;
+    ui::column("ladder", beside ? width - present::card_gap - numbers_width : width,
+               [&](float w) { draw_ladder(drawing, w); });
+    if (beside) ImGui::SameLine(0, present::card_gap);
+    ui::column("numbers", beside ? numbers_width : width,
+               [&](float w) { present::sheet(drawing, numbers_sheet(), w); });
 }
 
 // ---- All of it --------------------------------------------------------------------------------------------

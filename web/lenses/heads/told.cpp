@@ -1,4 +1,4 @@
-// What lens Heads says: its sentence, its tables, its guide.
+// What lens Heads says: its sentence, its guide.
 #include <algorithm>
 #include <cmath>
 
@@ -102,97 +102,6 @@ std::string HeadsLens::cache_spoken() const {
                percent(after->mean_change()) + ".";
     return text + ", and the loss of this text goes from " + fixed(before->loss, 2) + " to " +
            fixed(after->loss, 2) + " nats a token.";
-}
-
-// ---- Tables -----------------------------------------------------------------------------------------------
-
-std::vector<Table> HeadsLens::tables(Subject& subject) {
-    update(subject);
-    std::vector<Table> all;
-    const Layers numbering = subject.attention()->numbering();
-    switch (now().part) {
-        case HeadsPart::shapes: {
-            const auto shapes = shapes_of(sizes_);
-            Table table{"Shapes", {"numbers", "weights", "products"}, {}, Matrix(std::ssize(shapes), 3)};
-            for (const ShapedTensor& each : shapes) {
-                const auto row = std::ssize(table.row_labels);
-                table.row_labels.push_back(std::string(each.name) + " " + written_shape(each.shape));
-                table.values.at(row, 0) = static_cast<double>(count_of(each.shape));
-                table.values.at(row, 1) = static_cast<double>(each.matrix[0] * each.matrix[1]);
-                table.values.at(row, 2) =
-                    each.products.empty() ? 0 : static_cast<double>(count_of(each.products));
-            }
-            all.push_back(std::move(table));
-            break;
-        }
-        case HeadsPart::writes: {
-            Table sizes{"What each head writes", {"length", "share"}, {}, Matrix(writes_->heads + 1, 2)};
-            Table numbers{"What each head writes, by component",
-                          {},
-                          {},
-                          Matrix(writes_->heads + 3, std::min(writes_->d_model, table_row_limit))};
-            for (Index c = 0; c < numbers.values.cols; ++c) numbers.columns.push_back(std::to_string(c));
-            for (Index part = 0; part < writes_->heads + 3; ++part) {
-                numbers.row_labels.push_back(part_name(subject, part));
-                const std::span<const double> of = part <= writes_->heads       ? writes_->part(part)
-                                                   : part == writes_->heads + 1 ? writes_->sum
-                                                                                : std::span(writes_->whole);
-                for (Index c = 0; c < numbers.values.cols; ++c)
-                    numbers.values.at(part, c) = of[static_cast<std::size_t>(c)];
-                if (part > writes_->heads) continue;
-                sizes.row_labels.push_back(part_name(subject, part));
-                sizes.values.at(part, 0) = writes_->norm(part);
-                sizes.values.at(part, 1) = writes_->share(part);
-            }
-            all.push_back(std::move(sizes));
-            all.push_back(std::move(numbers));
-            break;
-        }
-        case HeadsPart::alike: {
-            if (!similarity()) break;
-            const Index heads = alike_->heads();
-            Table table{now().outputs ? "How alike heads write" : "How alike heads look",
-                        {},
-                        {},
-                        Matrix(heads, heads)};
-            Table roles{"What each head was measured to do", {"score"}, {}, Matrix(heads, 1)};
-            for (Index r = 0; r < heads; ++r) {
-                const Index a = order_[static_cast<std::size_t>(r)];
-                table.columns.push_back(numbering.short_head(alike_->head(a)));
-                table.row_labels.push_back(table.columns.back());
-                for (Index c = 0; c < heads; ++c)
-                    table.values.at(r, c) = alike(a, order_[static_cast<std::size_t>(c)]);
-                const Role found = role(subject, a);
-                roles.row_labels.push_back(table.columns.back() + ": " + found.name + " " + found.on);
-                roles.values.at(r, 0) = found.score;
-            }
-            all.push_back(std::move(table));
-            all.push_back(std::move(roles));
-            break;
-        }
-        case HeadsPart::sharing:
-        case HeadsPart::latent: {
-            Table table{
-                now().part == HeadsPart::sharing ? "Sharing keys and values" : "A latent for keys and values",
-                {"numbers a token", "bytes a token", "loss", "change of attention",
-                 std::string("probability moved ") + at_temperature},
-                {"as it is"},
-                Matrix(1, cache_measure_count)};
-            std::vector<Index> shown{0};
-            for (const Index each : settings_)
-                if (runs()->at(each)) shown.push_back(each);
-            table.values = Matrix(std::ssize(shown), cache_measure_count);
-            for (std::size_t i = 0; i < shown.size(); ++i) {
-                if (i > 0) table.row_labels.push_back(setting_name(shown[i]));
-                for (Index m = 0; m < cache_measure_count; ++m)
-                    table.values.at(static_cast<Index>(i), m) =
-                        cache_value(static_cast<CacheMeasure>(m), shown[i]).value_or(NAN);
-            }
-            all.push_back(std::move(table));
-            break;
-        }
-    }
-    return all;
 }
 
 Guide HeadsLens::guide(Subject&) const {

@@ -20,7 +20,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float names_width = 120, least_cell = 40, least_map = 400, edge_name_width = 170;
+constexpr float names_width = 120, least_cell = 40, least_map = 560, edge_name_width = 170, below_text = 4;
 constexpr Index bars_shown = 14;
 
 }  // namespace
@@ -124,6 +124,7 @@ void KnockoutLens::draw_edges(const Drawing& drawing, Subject& subject, float wi
                      "gap.")
                         .c_str());
         ui::landmark_item("knockout/window");
+        ImGui::Dummy({0, below_text});
     }
     draw_strongest(drawing, subject, width);
 }

@@ -11,16 +11,6 @@
 
 namespace attn::app {
 
-namespace {
-
-std::vector<std::string> names_of(std::span<const std::string> names, Range range) {
-    std::vector<std::string> all;
-    for (Index i = range.begin; i < range.end; ++i) all.push_back(label_at(names, i));
-    return all;
-}
-
-}  // namespace
-
 Sheet KnockoutLens::head_sheet(Subject& subject, const CellKind& kind) const {
     const bool looks = &kind == &knockout_cells::max_weight, falls = &kind == &knockout_cells::head_ablation;
     const HeadIndex chosen = subject.chosen_head();
@@ -35,7 +25,7 @@ Sheet KnockoutLens::head_sheet(Subject& subject, const CellKind& kind) const {
                                     : "what heads and MLPs write, read by the logit",
                 .about = looks ? "" : target_name(subject),
                 .rows = {.name = "layer"},
-                .columns = {.name = falls || looks ? "head" : "part"},
+                .columns = {falls || looks ? "head" : "part", numbered_labels(removals()->heads(), "h")},
                 .value = [this, &kind](Index layer, Index part) { return value_at(kind(layer, part)); },
                 .cell = [&kind](Index layer, Index part) { return kind(layer, part); },
                 .is_signed = !looks,
@@ -45,8 +35,6 @@ Sheet KnockoutLens::head_sheet(Subject& subject, const CellKind& kind) const {
                 .lit_column = chosen.head};
     for (Index layer = 0; layer < removals()->attentions(); ++layer)
         sheet.rows.labels.push_back(subject.attention()->numbering().name(layer));
-    for (Index head = 0; head < removals()->heads(); ++head)
-        sheet.columns.labels.push_back("h" + std::to_string(head));
     if (!falls && !looks) sheet.columns.labels.emplace_back("MLP");
     return sheet;
 }
@@ -56,7 +44,7 @@ SheetAxis KnockoutLens::key_axis(Subject& subject, std::vector<Index> first) con
     const Attention& attention = *subject.attention();
     for (Index key = attention.one_line() ? chosen_query(subject) : attention.keys() - 1; key >= 0; --key)
         first.push_back(key);
-    return {"key", names_of(attention.key_names(), {0, attention.keys()}), std::move(first)};
+    return {"key", labels_in(attention.key_names(), {0, attention.keys()}), std::move(first)};
 }
 
 // Where the chosen query looks, above what it would cost if it did not.
@@ -86,7 +74,7 @@ Sheet KnockoutLens::row_sheet(Subject& subject) const {
             .is_tall = true};
 }
 
-// Of these queries, the weights of the head or the estimates of what cutting an edge costs.
+// The weights of the head in the rows of these queries, or the estimates of what cutting an edge costs.
 Sheet KnockoutLens::map_sheet(Subject& subject, const ShownTokens& queries, std::vector<Index> first_keys,
                               bool estimates) const {
     const Attention& attention = *subject.attention();
@@ -125,7 +113,7 @@ Sheet KnockoutLens::patch_sheet(Subject& subject) const {
                 .notation = "run with the other’s vector − run as it is",
                 .about = target_name(subject),
                 .rows = {.name = "layer"},
-                .columns = {"token", names_of(patched.query_names(), tokens)},
+                .columns = {"token", labels_in(patched.query_names(), tokens)},
                 .value =
                     [this, layers, tokens](Index r, Index c) {
                         return value_at(knockout_cells::patching(layers.begin + r, tokens.begin + c));

@@ -155,7 +155,7 @@ class LayersLens final : public Lens {
     void draw_controls(const Drawing& drawing);
     void draw_places(const Drawing& drawing, Subject& subject, float width);
     void draw_said(const Drawing& drawing, Subject& subject, float width);
-    void draw_curves(const Drawing& drawing, Subject& subject, float width);
+    void draw_curves(const Drawing& drawing, Subject& subject, bool of_token, float width, float height);
     void draw_sum(const Drawing& drawing, Subject& subject, float width);
     void draw_parts(const Drawing& drawing, Subject& subject, float width);
     void draw_heads(const Drawing& drawing, float width);

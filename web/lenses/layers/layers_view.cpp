@@ -23,7 +23,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr float places_share = 0.64f, curve_height = 150, said_name_width = 124;
+constexpr float places_share = 0.64f, curve_height = 150, curve_beside = 260, least_curve = 300,
+                said_name_width = 124;
 
 }  // namespace
 
@@ -141,51 +142,58 @@ void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width
     if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
 }
 
-void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, float width) {
+// Two of the token that is followed, or two of the stream itself.
+void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, bool of_token, float width,
+                             float height) {
     const Index last = std::ssize(reading()->places()) - 1;
-    ui::ChartCurve probability, rank, norm, cosine;
+    ui::ChartCurve first, second;
+    first.name = second.name = of_token ? vocabulary_.name(subject, token()) : "‖stream‖";
+    if (!of_token) second.name = "cosine";
     for (Index i = 0; i <= last; ++i) {
-        const Cosine& of = reading()->states()[static_cast<std::size_t>(i)].cosine;
-        const std::array values{reading()->probability(i, token()),
-                                static_cast<double>(ranks()[static_cast<std::size_t>(i)]), of.first_norm,
-                                of.value()};
-        const std::array curves{&probability, &rank, &norm, &cosine};
-        for (std::size_t c = 0; c < curves.size(); ++c) {
-            curves[c]->x.push_back(static_cast<double>(i));
-            curves[c]->y.push_back(values[c]);
-            curves[c]->notes.push_back(place_in_words(reading()->places()[static_cast<std::size_t>(i)]));
-            curves[c]->points = last < 64;
-            curves[c]->colour = ui::series_colour(c);
+        const auto at = static_cast<std::size_t>(i);
+        const Cosine& of = reading()->states()[at].cosine;
+        first.y.push_back(of_token ? reading()->probability(i, token()) : of.first_norm);
+        second.y.push_back(of_token ? static_cast<double>(ranks()[at]) : of.value());
+    }
+    for (ui::ChartCurve* curve : {&first, &second}) {
+        curve->colour = ui::series_colour((of_token ? 0u : 2u) + (curve == &second ? 1u : 0u));
+        curve->points = last < 64;
+        for (const StreamPlace& each : reading()->places()) {
+            curve->x.push_back(static_cast<double>(curve->x.size()));
+            curve->notes.push_back(place_in_words(each));
         }
     }
-    probability.name = rank.name = vocabulary_.name(subject, token());
-    norm.name = "‖stream‖";
-    cosine.name = "cosine";
     const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y, const ui::ChartCurve& curve,
-                           const CellKind& kind, Index of_token = 0) {
-        const ui::Chart chart{
-            .name = name,
-            .title = title,
-            .x = {"half of a block, 0 is the embedding", 0, static_cast<double>(last), false, true},
-            .y = std::move(y),
-            .marked = static_cast<double>(place())};
-        const auto reply =
-            present::chart(drawing, chart, width, curve_height, {&curve, 1},
-                           [&](std::size_t, std::size_t point) { return kind(point, of_token); });
-        if (reply.held)
-            read_at(static_cast<Index>(std::lround(std::clamp(*reply.held, 0.0, static_cast<double>(last)))));
+                           const CellKind& kind) {
+        return [&, name, title, y = std::move(y)](float w) {
+            const ui::Chart chart{
+                .name = name,
+                .title = title,
+                .x = {"half of a block, 0 is the embedding", 0, static_cast<double>(last), false, true},
+                .y = y,
+                .marked = static_cast<double>(place())};
+            const auto reply =
+                present::chart(drawing, chart, w, height, {&curve, 1},
+                               [&](std::size_t, std::size_t at) { return kind(at, of_token ? token() : 0); });
+            if (reply.held)
+                read_at(
+                    static_cast<Index>(std::lround(std::clamp(*reply.held, 0.0, static_cast<double>(last)))));
+        };
     };
-    const Index vocabulary = std::ssize(reading()->logits(0));
-    drawn("layers-probability", "Its probability at temperature 1",
-          {std::string("probability ") + at_temperature, 0, 1}, probability, layers_cells::probability,
-          token());
-    drawn("layers-rank", "Its rank",
-          {"rank, 1 is the likeliest", 0.8, static_cast<double>(vocabulary) * 1.2, true}, rank,
-          layers_cells::rank, token());
-    drawn("layers-norm", "Length of the stream", ui::fitted("‖x‖", {&norm, 1}, true), norm,
-          layers_cells::norm);
-    drawn("layers-cosine", "Cosine between the stream and its end", ui::fitted("cosine", {&cosine, 1}, true),
-          cosine, layers_cells::cosine);
+    if (of_token) {
+        drawn("layers-probability", "Its probability at temperature 1",
+              {std::string("probability ") + at_temperature, 0, 1}, first, layers_cells::probability)(width);
+        drawn("layers-rank", "Its rank",
+              {"rank, 1 is the likeliest", 0.8, static_cast<double>(std::ssize(reading()->logits(0))) * 1.2,
+               true},
+              second, layers_cells::rank)(width);
+        return;
+    }
+    ui::columns("stream", least_curve, present::card_gap,
+                drawn("layers-norm", "Length of the stream", ui::fitted("‖x‖", {&first, 1}, true), first,
+                      layers_cells::norm),
+                drawn("layers-cosine", "Cosine between the stream and its end",
+                      ui::fitted("cosine", {&second, 1}, true), second, layers_cells::cosine));
 }
 
 void LayersLens::draw(const Drawing& drawing, Subject& subject) {
@@ -210,8 +218,10 @@ void LayersLens::draw(const Drawing& drawing, Subject& subject) {
             draw_said(drawing, subject, w);
         });
         if (beside) ImGui::SameLine(0, present::card_gap);
-        ui::column("curves", beside ? width - left - present::card_gap : width,
-                   [&](float w) { draw_curves(drawing, subject, w); });
+        ui::column("curves", beside ? width - left - present::card_gap : width, [&](float w) {
+            draw_curves(drawing, subject, true, w, beside ? curve_beside : curve_height);
+        });
+        draw_curves(drawing, subject, false, width, curve_height);
         draw_sum(drawing, subject, width);
         draw_tokens(drawing, subject, width);
     }

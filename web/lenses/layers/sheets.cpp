@@ -16,12 +16,6 @@ namespace {
 
 constexpr Index most_positions = 16;
 
-std::vector<std::string> names_of(std::span<const std::string> names, Range range) {
-    std::vector<std::string> all;
-    for (Index i = range.begin; i < range.end; ++i) all.push_back(label_at(names, i));
-    return all;
-}
-
 }  // namespace
 
 // The row's own position, and those before it rather than those after it.
@@ -53,7 +47,7 @@ Sheet LayersLens::places_sheet(Subject& subject) {
                                               : "What it would put there, read after each half",
             .notation = std::string("coloured by its probability ") + at_temperature,
             .rows = place_axis(),
-            .columns = {"position", names_of(stream_text(subject).query_names(), shown), std::move(nearest)},
+            .columns = {"position", labels_in(stream_text(subject).query_names(), shown), std::move(nearest)},
             .value =
                 [likeliest](Index place, Index c) {
                     const Candidate* found = likeliest(place, c);
@@ -80,14 +74,12 @@ Sheet LayersLens::heads_sheet() const {
                 .title = "Heads and MLPs, layer by layer",
                 .notation = std::string("what each adds to the logit") +
                             (crosses ? "; c: heads of the cross-attention" : ""),
-                .rows = {.name = "layer"},
-                .columns = {.name = "part"},
+                .rows = {"layer", numbered_labels(layers)},
+                .columns = {"part", numbered_labels(heads, "h")},
                 .is_signed = true,
                 .is_whole = true};
-    for (Index layer = 0; layer < layers; ++layer) sheet.rows.labels.push_back(std::to_string(layer));
-    for (const char* kind : {"h", "c"})
-        for (Index head = 0; (kind[0] == 'h' || crosses) && head < heads; ++head)
-            sheet.columns.labels.push_back(kind + std::to_string(head));
+    if (crosses)
+        for (const std::string& name : numbered_labels(heads, "c")) sheet.columns.labels.push_back(name);
     const Index mlp = sheet.columns.size();
     sheet.columns.labels.emplace_back("MLP");
     std::vector<std::optional<std::size_t>> places(static_cast<std::size_t>(layers * (mlp + 1)));

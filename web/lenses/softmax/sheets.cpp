@@ -21,12 +21,6 @@ std::vector<Index> by_score(const EnergyLevels& levels) {
     return keys;
 }
 
-std::vector<std::string> numbered(Index count) {
-    std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
-    return names;
-}
-
 }  // namespace
 
 std::vector<ScoreMap> SoftmaxLens::maps_shown() const {
@@ -103,7 +97,7 @@ Sheet SoftmaxLens::outputs_sheet(Subject& subject) const {
         .title = "Outputs",
         .about = row_about(subject),
         .rows = map_axis(),
-        .columns = {"component", numbered(row_.record->d_v())},
+        .columns = {"component", numbered_labels(row_.record->d_v())},
         .value =
             [this, maps = maps_shown()](Index r, Index b) {
                 return maps_->output(maps[static_cast<std::size_t>(r)])[static_cast<std::size_t>(b)];
@@ -145,7 +139,7 @@ Sheet SoftmaxLens::heads_sheet(Subject& subject) const {
                 .title = "Effective share of keys",
                 .about = temperature_text(temperature()),
                 .rows = {.name = "layer"},
-                .columns = {"head", numbered(attention.heads())}};
+                .columns = {"head", numbered_labels(attention.heads())}};
     for (Index i = 0; i < attention.layers(); ++i) sheet.rows.labels.push_back(attention.numbering().name(i));
     sheet.value = [this](Index layer, Index head) {
         const EffectiveKeys* keys = heads_->of({layer, head});

@@ -104,13 +104,16 @@ std::vector<Table> TranslationLens::tables(Subject& subject) {
     if (!run) return tables;
     const TranslationHeads heads = translation_heads(run->run->model()->config(), subject.chosen_head());
     for (const HeadIndex head : {heads.cross, heads.decoder, heads.encoder}) {
-        const TextRun& of = run->of(head.layer);
-        tables.push_back(table_of("Weights of " + head_text(head, run->numbering(), ", "),
-                                  *of.maps({})(head.layer, head.head), of.query_names(), of.key_names(),
-                                  Stage::weight));
+        tables.push_back(map_table(*run, head));
         if (head == subject.chosen_head()) bring_forward(tables, tables.size() - 1);
     }
     return tables;
+}
+
+Table TranslationLens::map_table(TextRun& run, HeadIndex head) {
+    const TextRun& of = run.of(head.layer);
+    return table_of("Weights of " + head_text(head, run.numbering(), ", "),
+                    *of.maps({})(head.layer, head.head), of.query_names(), of.key_names(), Stage::weight);
 }
 
 std::optional<Explained> TranslationLens::explain(Subject& subject, const CellPlace& place) {

@@ -53,9 +53,11 @@ class TranslationLens final : public Lens {
 
   private:
     struct Lines;
+    static Table table_of_lines(const Lines& lines);
     friend CellKinds translation_numbers();
     static const std::array<LensNumber<TranslationLens>, 1> declared;
     std::optional<Explained> explain_confidence(Subject& subject, const LensCell& cell);
+    static Table map_table(TextRun& run, HeadIndex head);
     void draw_controls(const Drawing& drawing, Subject& subject, const TranslationHeads& heads);
     void draw_presets(Subject& subject);
     void draw_lines(const Drawing& drawing, Subject& subject, HeadIndex head, float width);

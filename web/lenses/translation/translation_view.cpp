@@ -8,7 +8,6 @@
 #include "lenses/translation/translation.hpp"
 #include "present/present.hpp"
 #include "subjects/translation_presets.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -54,6 +53,18 @@ struct TranslationLens::Lines {
         return weights[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
     }
 };
+
+Table TranslationLens::table_of_lines(const Lines& lines) {
+    const auto count = std::min(std::ssize(lines.written), table_row_limit);
+    Table table{"Weights from the words that are written to those that were read",
+                lines.read,
+                {lines.written.begin(), lines.written.begin() + count},
+                Matrix(count, std::ssize(lines.read))};
+    for (Index i = 0; i < count; ++i)
+        for (Index j = 0; j < table.values.cols; ++j)
+            table.values.at(i, j) = static_cast<double>(lines.at(i, j));
+    return table;
+}
 
 void TranslationLens::draw_presets(Subject& subject) {
     const Translating& translating = *subject.translating();
@@ -156,6 +167,13 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
         if (lines.key && *lines.key >= lines.run.keys()) lines.key.reset();
     }
 
+    const present::Card card(
+        drawing,
+        {.key = "translation/lines",
+         .title = "What is read, and what is written: " + head_text(head, whole.numbering()),
+         .table = [lines] { return table_of_lines(lines); }},
+        width);
+    width = card.width();
     // One line above the other where both fit, else two columns.
     const auto sizes = [&](const std::vector<std::string>& words) {
         std::vector<float> all;
@@ -261,7 +279,6 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
     const auto at = [&](std::size_t i) {
         return HeadIndex{first + static_cast<Index>(i) / config.heads, static_cast<Index>(i) % config.heads};
     };
-    ui::section("Which head aligns the two?");
     std::vector<ui::Bar> bars;
     std::size_t best = 0;
     for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -285,21 +302,23 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
                     " aligns best: " + percent(*translating.aligned(at(*card))) +
                     " of the words of held-out sentences.";
     }
+    const auto pointed = [&](Index i) { return at(static_cast<std::size_t>(i)); };
+    const auto reply = present::bars(
+        drawing,
+        {.key = "translation/heads",
+         .title = "Which head aligns the two?",
+         .value = "mean of each row’s strongest weight",
+         .bars = bars,
+         .cell =
+             [&](Index i) {
+                 return translation_cells::confidence(pointed(i).layer - first, pointed(i).head);
+             },
+         .tip = [&](Index i) { return head_text(pointed(i), run.numbering()) + "\nClick to look at it"; }},
+        width);
+    if (reply.over) drawing.now.head = pointed(*reply.over);
+    if (reply.clicked) parts::choose_head(drawing, pointed(*reply.clicked));
     ui::caption(told.c_str());
     ui::landmark_item("translation/best");
-    if (const auto over = ui::bar_list("translation/heads", "How sure each head of the cross-attention is",
-                                       width, bars, 1, ui::sequential_scale(1))) {
-        const HeadIndex pointed = at(static_cast<std::size_t>(*over));
-        const CellRef cell = translation_cells::confidence(pointed.layer - first, pointed.head);
-        drawing.now.cell = cell;
-        drawing.now.head = pointed;
-        ui::bar_tooltip(*over, (head_text(pointed, run.numbering()) + "\nClick to look at it").c_str());
-        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        if (ui::clicked()) {
-            parts::choose_head(drawing, pointed);
-            present::pin(drawing, cell);
-        }
-    }
 }
 
 // ---- The maps ---------------------------------------------------------------------------------------------
@@ -314,8 +333,14 @@ void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int whi
                  "Each word that was read looks at all of them."};
     const auto i = static_cast<std::size_t>(which);
     TextRun& run = subject.translating()->translation()->of(head.layer);
-    ui::section((std::string(titles[i]) + ": " + head_text(head, run.numbering())).c_str());
-    ui::caption(meanings[i]);
+    const present::Card card(drawing,
+                             {.key = names[i],
+                              .title = std::string(titles[i]) + ": " + head_text(head, run.numbering()),
+                              .notation = meanings[i],
+                              .table = [&] { return map_table(*subject.translating()->translation(), head); },
+                              .is_vector = false,
+                              .is_listed = false},
+                             width);
     const bool chosen = head == subject.chosen_head();
     const Selection s = selection_of(drawing);
     ui::MapPicture picture{.name = names[i],
@@ -339,7 +364,7 @@ void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int whi
     if (const auto& pin = state().pin;
         chosen && pin && pin->stage == Stage::weight && !pin->words && !pin->second)
         picture.pinned = ui::MapCell{pin->row, pin->col};
-    const ui::MapTouch touch = views_[i].draw(picture, width, map_height, drawing.deadline);
+    const ui::MapTouch touch = views_[i].draw(picture, card.width(), map_height, drawing.deadline);
     if (touch.more) drawing.visit.continue_with([this, i] { return views_[i].step(); });
     if (!touch.over) return;
     const CellRef cell{.stage = Stage::weight, .row = touch.over->query, .col = touch.over->key};
@@ -371,13 +396,13 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     if (subject.translating()->aligned(heads.cross)) draw_presets(subject);
     ImGui::Dummy({0, 8});
     ui::columns(
-        "translation/maps", least_map, ui::column_gap,
+        "translation/maps", least_map, present::card_gap,
         [&](float w) { draw_map(drawing, subject, 0, heads.cross, w); },
         [&](float w) { draw_map(drawing, subject, 1, heads.decoder, w); },
         [&](float w) { draw_map(drawing, subject, 2, heads.encoder, w); });
     ImGui::Dummy({0, 8});
     ui::columns(
-        "translation/below", least_map, ui::column_gap,
+        "translation/below", least_map, present::card_gap,
         [&](float w) { draw_heads(drawing, subject, heads.cross, w); },
         [&](float w) { subject.draw_beside(drawing, w); });
 }
