@@ -105,10 +105,6 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
         if (const auto chosen = ui::choice("knockout/removal", removals, static_cast<int>(now().removal)))
             next.removal = static_cast<Removal>(*chosen);
         ImGui::EndGroup();
-        if (const auto offer = subject.offer_without(subject.chosen_head())) {
-            ui::next_control(ui::need::long_button);
-            if (ui::button("knockout/off", offer->label.c_str())) visit().perform(offer->command);
-        }
     }
     if (now().part == KnockoutPart::patching) {
         static constexpr std::array<const char*, patch_sites.size()> sites{"residual", "attention", "MLP"};
@@ -160,6 +156,13 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
     if (const auto chosen = ui::choice("knockout/part", names, static_cast<int>(now().part)))
         next.part = static_cast<KnockoutPart>(*chosen);
     ImGui::EndGroup();
+    // It stands before what comes and goes while the model runs on.
+    if (const auto offer = subject.offer_without(subject.chosen_head());
+        offer && now().part == KnockoutPart::heads) {
+        ui::next_control(ui::need::choices);
+        if (ui::button("knockout/off", offer->label.c_str(), {switch_off, switch_on}))
+            visit().perform(offer->command);
+    }
     if (target_) draw_target(subject, next);
     // A link may name a token that the vocabulary lacks.
     if (!target_ && now().raise) {
