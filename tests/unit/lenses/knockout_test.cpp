@@ -458,6 +458,20 @@ TEST_CASE(
     CHECK(sentence_of(screen.visit.state()).changes.all.empty());
 }
 
+TEST_CASE("two tokens that read alike are told apart in the lists of Knock-out") {
+    Screen screen;
+    screen.open_sentence();
+    screen.page.piece = [](std::int32_t id) {
+        return id == 1 ? std::string("or") : id == 2 || id == 3 ? "·or" : "·w" + std::to_string(id);
+    };
+    Subject& subject = subject_in(screen.visit);
+    const Vocabulary vocabulary;
+    CHECK(vocabulary.names(subject, std::array{0, 1, 2, 4}) ==
+          std::vector<std::string>{"“w0”", "“or”", "“·or”", "“w4”"});
+    CHECK(vocabulary.names(subject, std::array{1, 2, 3}) ==
+          std::vector<std::string>{"“or”", "“or”, token 2", "“or”, token 3"});
+}
+
 TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture pins what it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();

@@ -49,7 +49,10 @@ void KnockoutLens::draw_presets() {
 void KnockoutLens::draw_target(Subject& subject, KnockoutState& next) {
     const LogitLoss& loss = target_->loss;
     const std::vector<std::int32_t> ids = tokens_offered(subject);
-    const auto name = [&](std::int32_t id) { return vocabulary_.name(subject, id); };
+    const std::vector<std::string> names = vocabulary_.names(subject, ids);
+    const auto name = [&](std::int32_t id) {
+        return names[static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin())];
+    };
     const auto list = [&](const char* landmark, const char* label, const std::string& shown, auto&& options) {
         ui::next_control(ui::need::many_choices);
         ImGui::BeginGroup();
