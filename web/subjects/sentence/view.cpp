@@ -147,8 +147,8 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
                     .c_str());
     ui::landmark_item("heading");
     if (!name.empty()) ui::tooltip(named->told(head).c_str());
+    draw_change_menu();                   // before the badges, which differ from head to head
     if (!compares) draw_badges(drawing);  // they describe only the first sentence
-    draw_change_menu();
     draw_changes();
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
