@@ -197,6 +197,18 @@ void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
 }
 
+// Says which subjects have what a lens needs; empty if none has now.
+std::string Frame::where_it_suits(const LensEntry& lens) const {
+    std::vector<std::string> names;
+    for (const SubjectEntry& entry : subject_list())
+        if (lens_in(visit_, lens.key).suits(static_cast<Subject&>(visit_.subject(entry.key))))
+            names.emplace_back(entry.name);
+    if (names.empty()) return "";
+    std::string text = "There is nothing for this lens here; there is in " + names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 < names.size() ? ", " : " and ") + names[i];
+    return text + ".";
+}
+
 bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
     Subject& subject = subject_in(visit_);
@@ -209,9 +221,10 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
     // A tooltip would cover other lenses or the head of the one that is open.
-    ui::describe((lens.meaning + (missing ? "\n\n" + missing->sentence : "")).c_str());
+    const std::string why = missing ? missing->sentence : faint ? where_it_suits(lens) : "";
+    ui::describe((lens.meaning + (why.empty() ? "" : "\n\n" + why)).c_str());
     if (ImGui::IsItemHovered())
-        hovered_lens_ = std::string(lens.name) + ": " + (missing ? missing->sentence : lens.meaning);
+        hovered_lens_ = std::string(lens.name) + ": " + (why.empty() ? lens.meaning : why);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
                                                   {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);

@@ -57,6 +57,7 @@ class Frame {
     void draw_rail(int columns = 1);
     void draw_lens_menu(float width);
     void draw_guide_button();
+    std::string where_it_suits(const LensEntry& lens) const;
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);
