@@ -46,6 +46,19 @@ bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint
     return pressed;
 }
 
+// Leaves out the last parts of a status until there is room for the others.
+std::string parts_within(std::string status, float room) {
+    constexpr std::string_view gap = "   ", dot = " · ";
+    while (ui::text_size(status).x > room) {
+        const std::size_t gap_at = status.rfind(gap), dot_at = status.rfind(dot);
+        if (gap_at == std::string::npos && dot_at == std::string::npos) break;
+        status.resize(gap_at == std::string::npos   ? dot_at
+                      : dot_at == std::string::npos ? gap_at
+                                                    : std::max(gap_at, dot_at));
+    }
+    return status;
+}
+
 std::string kernels_in_use() {
     const int threads = thread_count();
     return std::string(default_kernels().name) + ", " + std::to_string(threads) +
@@ -370,9 +383,14 @@ void Frame::draw_status(float width) {
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110,
-                         hovers ? ui::theme().text : ui::theme().dim, text);
+    // On a phone the memory gives way to what is looked at, and nothing is cut in the middle.
+    const bool narrow = ui::narrow_window(), beside = !narrow || ui::text_size(text).x <= width - 110;
+    const float room = beside ? width - 110 : width - 14;
+    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, room,
+                         hovers ? ui::theme().text : ui::theme().dim,
+                         narrow && !hovers ? parts_within(text, room) : text);
     ui::semantic_text(text, at, {at.x + width, at.y + status_height});
+    if (!beside) return;
     const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
                   ui::theme().dim, memory);
