@@ -129,6 +129,21 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
     });
 }
 
+test('of two boxes each says which it is', { fragment: '' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    const names = () => explorer.page.$$eval('.sentence:not([hidden])', (all) => all.map((each) => /** @type {HTMLElement} */ (each).dataset.name ?? ''));
+    await explorer.settled();
+    assert.deepEqual(await names(), ['']);
+    await explorer.page.evaluate(() => { location.hash += '&lens=compare&with=The%20animal%20did%20not%20cross.'; });
+    await explorer.until('two names', names, (now) => now.join() === 'first,second');
+    await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=translator&lens=translation&text=the%20cat%20sat'; });
+    await explorer.until('what each is', names, (now) => now.join() === 'read,written');
+    await explorer.page.evaluate(() => { location.hash = 'v=1&lens=worked'; });
+    await explorer.until('no box', names, (now) => now.length === 0);
+});
+
 test('the guide of a lens opens on a phone, in words for fingers, and has its element', { context: phone }, async (explorer) => {
     await explorer.settled();
     await explorer.tap('guide');
