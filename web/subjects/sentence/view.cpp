@@ -230,13 +230,15 @@ void SentenceSubject::draw_other_sentences() {
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {
-    for (const Pair& pair : writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
+    const bool settings = ui::settings();
+    for (const Pair& pair :
+         !settings || writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
         ui::next_control(ui::text_size(pair.name).x + 20);
         if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
             compare(pair);
     }
     ui::next_control(ui::need::long_button);
-    if (now().compared && now().compared->of_text()) {
+    if (settings && now().compared && now().compared->of_text()) {
         if (ui::button("compare/models", "Another model")) visit().perform(Compare{Comparison{.model = ""}});
         ui::tooltip("The same sentence in two models that have one tokenizer");
         ui::next_control(ui::need::long_button);
