@@ -108,6 +108,20 @@ void DoubleRun::plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, I
          });
 }
 
+void DoubleRun::plan_changes(const Stack& stack, Index attention, Site site, DoubleRows& rows, Index heads) {
+    for (const Intervention& each : stack.run->interventions()) {
+        if (!is_at(each, model_.network(), attention, site)) continue;
+        plan(rows.rows, static_cast<double>(10 * rows.cols), [&edit = each.edit, &rows, heads](Range tokens) {
+            const Index width = rows.cols / heads;
+            for (Index t = tokens.begin; t < tokens.end; ++t)
+                for (Index column = 0; column < rows.cols; ++column) {
+                    double& x = rows.row(t)[column];
+                    x = changed(edit, x, column / width, t, column % width).value_or(x);
+                }
+        });
+    }
+}
+
 // ---- The halves of a block --------------------------------------------------------------------------------
 
 RowChain DoubleRun::chain(Index attention, const Half& half, Index head, Index query) const {
@@ -118,6 +132,7 @@ RowChain DoubleRun::chain(Index attention, const Half& half, Index head, Index q
     ScoreRow row;
     row.scale = record.scale();
     row.softcap = spec.softcap;
+    row.edits = spec.edits;
     row.head = head;
     row.query = query;
     row.allowed.resize(static_cast<std::size_t>(record.keys()));
@@ -172,6 +187,9 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
             plan_rope(*rotary, half.k, config.kv_heads, n);
         }
     }
+    plan_changes(stack, attention, Site::q, half.q, config.heads);
+    plan_changes(stack, attention, Site::k, half.k, config.kv_heads);
+    plan_changes(stack, attention, Site::v, half.v, config.kv_heads);
     plan(n, static_cast<double>(4 * q_width * keys + 20 * config.heads * keys),
          [this, attention, &half, width](Range queries) {
              const Record& record = run_->attention(attention).record();
@@ -187,7 +205,9 @@ void DoubleRun::plan_half(Stack& stack, Index attention, Half& half, DoubleRows&
                      }
                  }
          });
+    plan_changes(stack, attention, Site::head_output, half.output, config.heads);
     plan_linear(at.half.attention_out, half.output, half.attended);
+    plan_changes(stack, attention, Site::attention_output, half.attended);
     plan_left(after_attention(at.half), half.resid_pre, half.attended, half.between, left);
 }
 
@@ -234,7 +254,7 @@ void DoubleRun::plan_experts(Stack& stack, Index l) {
          });
 }
 
-void DoubleRun::plan_mlp(Stack& stack, Index l, DoubleRows& left) {
+void DoubleRun::plan_mlp(Stack& stack, Index l, Index attention, DoubleRows& left) {
     const Block& block = stack.run->network().blocks[static_cast<std::size_t>(l)];
     Layer& layer = stack.layers[static_cast<std::size_t>(l)];
     const Index n = stack.run->tokens(), d = model_.config().d_model;
@@ -263,6 +283,7 @@ void DoubleRun::plan_mlp(Stack& stack, Index l, DoubleRows& left) {
             });
         plan_linear(block.mlp.down, layer.hidden, layer.mlp_output);
     }
+    plan_changes(stack, attention, Site::mlp_output, layer.mlp_output);
     plan_left(after_mlp(block), layer.middle, layer.mlp_output, layer.mlp_between, left);
 }
 

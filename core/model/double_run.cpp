@@ -17,7 +17,6 @@ constexpr Index most_doubles = 16'000'000;  // 128 MB
 }  // namespace
 
 bool DoubleRun::repeats(const Trace& run) {
-    if (!run.interventions().empty() || run.mask()) return false;
     if (run.encoder() && !repeats(*run.encoder())) return false;
     const Index encoded = run.encoder() ? run.encoder()->tokens() : 0;
     const auto tokens = static_cast<double>(run.tokens() + encoded);
@@ -147,9 +146,15 @@ void DoubleRun::plan_stack(Stack& stack) {
     plan_embedding(stack, residual_of(0));
     for (Index l = 0; l < count; ++l) {
         Layer& layer = stack.layers[static_cast<std::size_t>(l)];
+        plan_changes(stack, first + l, Site::resid_pre, layer.resid_pre);
         plan_half(stack, first + l, layer, layer.cross ? layer.cross->resid_pre : layer.middle);
-        if (layer.cross) plan_half(stack, first + count + l, *layer.cross, layer.middle);
-        plan_mlp(stack, l, residual_of(l + 1));
+        if (layer.cross) {
+            plan_changes(stack, first + count + l, Site::resid_pre, layer.cross->resid_pre);
+            plan_half(stack, first + count + l, *layer.cross, layer.middle);
+        }
+        plan_changes(stack, first + l, Site::resid_mid, layer.middle);
+        plan_mlp(stack, l, first + l, residual_of(l + 1));
+        plan_changes(stack, first + l, Site::resid_post, residual_of(l + 1));
     }
     plan_head(stack);
 }

@@ -1,5 +1,6 @@
 // A run of a model once more, in double precision: what its numbers are without the roundings of f32. The
-// weights are those of the files, and every step is the plain loop over them.
+// weights are those of the files, and every step is the plain loop over them. It has the run's mask and
+// interventions; what these take from other runs or from means are the f32 numbers that the run took.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 #include "attention/explain.hpp"
 #include "attention/stage.hpp"
 #include "model/double_loops.hpp"
+#include "model/intervention.hpp"
 #include "model/trace.hpp"
 
 namespace attn {
@@ -19,8 +21,7 @@ struct SublayerNorms;
 
 class DoubleRun {
   public:
-    // Whether a run can be repeated so: nobody has changed it or its mask, and it is short enough for its
-    // model's size.
+    // Whether a run can be repeated so: it is short enough for its model's size.
     static bool repeats(const Trace& run);
     explicit DoubleRun(std::shared_ptr<const Trace> run);
     DoubleRun(const DoubleRun&) = delete;
@@ -63,7 +64,7 @@ class DoubleRun {
     void plan_stack(Stack& stack);
     void plan_embedding(Stack& stack, DoubleRows& residual);
     void plan_half(Stack& stack, Index attention, Half& half, DoubleRows& left);
-    void plan_mlp(Stack& stack, Index layer, DoubleRows& left);
+    void plan_mlp(Stack& stack, Index layer, Index attention, DoubleRows& left);
     void plan_experts(Stack& stack, Index layer);
     void plan_head(Stack& stack);
     void plan_linear(const LinearView& linear, const DoubleRows& x, DoubleRows& y, Index first = 0);
@@ -72,6 +73,7 @@ class DoubleRun {
     void plan_left(const SublayerNorms& norms, const DoubleRows& residual, const DoubleRows& output,
                    DoubleRows& between, DoubleRows& left);
     void plan_rope(const Rotary& rotary, DoubleRows& rows, Index heads, Index tokens);
+    void plan_changes(const Stack& stack, Index attention, Site site, DoubleRows& rows, Index heads = 1);
 
     struct Found {
         const Stack* stack;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pinName } from './lib/explorer.mjs';
 import { tiny, tokenizer, variation } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
-import { test } from './lib/suite.mjs';
+import { phone, test } from './lib/suite.mjs';
 
 const bound = 1e-4;  // attention of an f32 run against float64
 const words = tiny.text.split(' ');
@@ -123,6 +123,26 @@ test('the weights are there as a table, with the words for its sides', async (ex
     near(rows, tiny.attention[0][0], bound, 'the table');
     assert.deepEqual(await explorer.page.$$eval('#table-view tbody th', (all) => all.map((th) => th.textContent)), words);
 });
+
+for (const viewport of [{ width: 1440, height: 900 }, phone.viewport]) {
+    test(`the choices above the table stay where they are, whatever it shows, in ${viewport.width} points`, { context: { viewport } }, async (explorer) => {
+        const { page } = explorer;
+        await page.click('#table');
+        const places = () => page.$$eval('#table-choice, #table-form, #table-close', (all) => all.map((each) => {
+            const { x, y, width } = each.getBoundingClientRect();
+            return [x, y, width];
+        }));
+        const before = await places();
+        for (const form of ['markdown', 'shades', 'cells']) {
+            await page.selectOption('#table-form', form);
+            assert.deepEqual(await places(), before, form);
+        }
+        for (let index = 0; index < await page.$$eval('#table-choice option', (all) => all.length); ++index) {
+            await page.selectOption('#table-choice', { index });
+            assert.deepEqual(await places(), before, `matrix ${index}`);
+        }
+    });
+}
 
 test('the table is written as cells, in Markdown and as a map in shades, and copied as it is shown',
     { context: { permissions: ['clipboard-read', 'clipboard-write'] } },

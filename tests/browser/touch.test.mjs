@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { phone, skip, test } from './lib/suite.mjs';
+import { npy, written } from './lib/tensors.mjs';
 
 const starts = 30;
 
@@ -128,6 +129,59 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
         assert.deepEqual(found, {});
     });
 }
+
+/** The ways to a picture on a phone that do not begin with the first sentence. */
+const pictures = {
+    async 'two sentences'(explorer) {
+        await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=storyteller&lens=compare&text=The%20animal%20slept.&with=The%20animal%20did%20not%20cross.'; });
+        await explorer.until('the second', () => explorer.rect('compare/second/0'));
+    },
+    async 'two languages'(explorer) {
+        await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=translator&lens=translation&text=the%20cat%20sat'; });
+        await explorer.until('the words', () => explorer.rect('translation/read/0'));
+    },
+    async 'tensors of one\'s own'(explorer) {
+        const vectors = (seed) => npy([2, 2, 9, 4], Array.from({ length: 144 }, (_, i) => Math.sin(seed + 7 * i)));
+        await explorer.drop(...written({ 'q.npy': vectors(1), 'k.npy': vectors(2) }));
+        await explorer.until('the flow', () => explorer.rect('token/0'));
+    },
+    async 'a training'(explorer) {
+        await explorer.page.evaluate(() => { location.hash = 'v=1&subject=training&lens=curves&train=induction,steps:20'; });
+        await explorer.enter('button', 'Train');
+        await explorer.until('the curves', () => explorer.rect('plot/loss'));
+    },
+};
+for (const [what, open] of Object.entries(pictures)) {
+    test(`on a phone the picture of ${what} begins in the upper half`, { context: phone, fragment: '' }, async (explorer) => {
+        if (bundled.absent) {
+            skip(bundled.absent);
+        }
+        await explorer.settled();
+        await open(explorer);
+        await explorer.until('rest', () => explorer.ask('busy'), (busy) => !busy);
+        await explorer.settled();
+        const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|plot\/)/.test(name));
+        const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
+        assert.ok(landmarks.length > 0);
+        const first = bar + Math.min(...landmarks.map(([, [, top]]) => top));
+        assert.ok(first > 100 && first <= 420, `${first}`);
+    });
+}
+
+test('of two boxes each says which it is', { fragment: '' }, async (explorer) => {
+    if (bundled.absent) {
+        skip(bundled.absent);
+    }
+    const names = () => explorer.page.$$eval('.sentence:not([hidden])', (all) => all.map((each) => /** @type {HTMLElement} */ (each).dataset.name ?? ''));
+    await explorer.settled();
+    assert.deepEqual(await names(), ['']);
+    await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=storyteller&lens=compare&text=The%20animal%20slept.&with=The%20animal%20did%20not%20cross.'; });
+    await explorer.until('two names', names, (now) => now.join() === 'first,second');
+    await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=translator&lens=translation&text=the%20cat%20sat'; });
+    await explorer.until('what each is', names, (now) => now.join() === 'read,written');
+    await explorer.page.evaluate(() => { location.hash = 'v=1&lens=worked'; });
+    await explorer.until('no box', names, (now) => now.length === 0);
+});
 
 test('the guide of a lens opens on a phone, in words for fingers, and has its element', { context: phone }, async (explorer) => {
     await explorer.settled();

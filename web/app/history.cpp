@@ -82,8 +82,18 @@ bool History::redo() {
     return true;
 }
 
+// What the step from here to that State changes, if it was taken before.
+const std::string* History::step_to(const State& state) const {
+    const State* after = &present_;
+    for (auto step = past_.rbegin(); step != past_.rend(); after = &(step++)->state)
+        if ((step->state == state && *after == present_) || (step->state == present_ && *after == state))
+            return &step->edit;
+    return nullptr;
+}
+
 void History::replace(State state, std::string edit) {
     if (state == present_) return;
+    if (const std::string* taken = step_to(state)) edit = *taken;
     remember();
     edit_ = past_.back().edit = std::move(edit);
     present_ = std::move(state);

@@ -25,7 +25,8 @@ class History {
     Status settle(const Command& command);
     bool undo();
     bool redo();
-    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too. `edit` describes it.
+    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too. `edit` describes
+    // it, unless it is a step that was taken before, in either direction.
     void replace(State state, std::string edit);
     // Replaces the present State without adding an undo step.
     void correct(State state) { present_ = before_ = std::move(state); }
@@ -44,6 +45,7 @@ class History {
     enum class Kind { head, word, cell };
     void push(State state, std::string edit);
     void remember();
+    const std::string* step_to(const State& state) const;
     void choose(State next, std::string edit, std::uint64_t gesture);
     void walk(std::vector<Step>& from, std::vector<Step>& to);
 

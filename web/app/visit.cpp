@@ -158,10 +158,30 @@ void Visit::start(const std::string& fragment) {
     page_.set_history(history_.can_undo(), history_.can_redo());
 }
 
+namespace {
+
+// Names the one thing in which a State differs from the one before.
+std::string difference(const State& before, const State& next) {
+    State changed = before;
+    std::string told = "opened a link";
+    if (next.pin != before.pin) told = Pin{next.pin}.describe(before);
+    if (next.selection != before.selection) told = Select{next.selection}.describe(before);
+    if (next.lens != before.lens) told = OpenLens{next.lens}.describe(before);
+    changed.pin = next.pin;
+    changed.selection = next.selection;
+    changed.lens = next.lens;
+    if (next.subject != before.subject) return OpenSubject{next.subject}.describe(before);
+    return changed == next ? told : "opened a link";
+}
+
+}  // namespace
+
 void Visit::open_fragment(const std::string& fragment) {
     const State before = state();
     given_ = {};
-    history_.replace(read_fragment(fragment), "opened a link");
+    State next = read_fragment(fragment);
+    const std::string edit = difference(before, next);
+    history_.replace(std::move(next), edit);
     for_all([&](Resident& each) { each.follow(before, Change::replaced); });
     subject().fit_selection();
     show_boxes(true);

@@ -47,6 +47,19 @@ bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint
     return pressed;
 }
 
+// Leaves out the last parts of a status until there is room for the others.
+std::string parts_within(std::string status, float room) {
+    constexpr std::string_view gap = "   ", dot = " · ";
+    while (ui::text_size(status).x > room) {
+        const std::size_t gap_at = status.rfind(gap), dot_at = status.rfind(dot);
+        if (gap_at == std::string::npos && dot_at == std::string::npos) break;
+        status.resize(gap_at == std::string::npos   ? dot_at
+                      : dot_at == std::string::npos ? gap_at
+                                                    : std::max(gap_at, dot_at));
+    }
+    return status;
+}
+
 std::string kernels_in_use() {
     const int threads = thread_count();
     return std::string(default_kernels().name) + ", " + std::to_string(threads) +
@@ -198,6 +211,18 @@ void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
 }
 
+// Says which subjects have what a lens needs; empty if none has now.
+std::string Frame::where_it_suits(const LensEntry& lens) const {
+    std::vector<std::string> names;
+    for (const SubjectEntry& entry : subject_list())
+        if (lens_in(visit_, lens.key).suits(static_cast<Subject&>(visit_.subject(entry.key))))
+            names.emplace_back(entry.name);
+    if (names.empty()) return "";
+    std::string text = "There is nothing for this lens here; there is in " + names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 < names.size() ? ", " : " and ") + names[i];
+    return text + ".";
+}
+
 bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
     Subject& subject = subject_in(visit_);
@@ -210,9 +235,10 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
     // A tooltip would cover other lenses or the head of the one that is open.
-    ui::describe((lens.meaning + (missing ? "\n\n" + missing->sentence : "")).c_str());
+    const std::string why = missing ? missing->sentence : faint ? where_it_suits(lens) : "";
+    ui::describe((lens.meaning + (why.empty() ? "" : "\n\n" + why)).c_str());
     if (ImGui::IsItemHovered())
-        hovered_lens_ = std::string(lens.name) + ": " + (missing ? missing->sentence : lens.meaning);
+        hovered_lens_ = std::string(lens.name) + ": " + (why.empty() ? lens.meaning : why);
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
                                                   {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);
@@ -394,9 +420,14 @@ void Frame::draw_status(float width) {
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, width - 110,
-                         hovers ? ui::theme().text : ui::theme().dim, text);
+    // On a phone the memory gives way to what is looked at, and nothing is cut in the middle.
+    const bool narrow = ui::narrow_window(), beside = !narrow || ui::text_size(text).x <= width - 110;
+    const float room = beside ? width - 110 : width - 14;
+    ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, room,
+                         hovers ? ui::theme().text : ui::theme().dim,
+                         narrow && !hovers ? parts_within(text, room) : text);
     ui::semantic_text(text, at, {at.x + width, at.y + status_height});
+    if (!beside) return;
     const std::string memory = fixed(static_cast<double>(heap_bytes_) / 1e6, 1) + " MB";
     ui::draw_text(ImGui::GetWindowDrawList(), {at.x + width - 16 - ui::text_size(memory).x, at.y},
                   ui::theme().dim, memory);

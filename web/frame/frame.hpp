@@ -67,6 +67,7 @@ class Frame {
     void draw_lens_menu(float width);
     void draw_guide_button();
     bool draw_group(LensGroup group, bool folds);
+    std::string where_it_suits(const LensEntry& lens) const;
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);

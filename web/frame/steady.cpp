@@ -11,11 +11,25 @@ namespace {
 
 constexpr float tremble = 8;  // points; a hand that moves farther has let go
 
+// How much has to follow the content for its panel to be scrolled so far.
+float missing_below(float scroll) {
+    constexpr float more = 40;  // than the panel has below its content
+    const float missing = scroll + ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
+    return scroll > 0 && missing > 0 ? missing + more : 0;
+}
+
 }  // namespace
 
 void Steady::keep() {
+    const float scroll = follow();
+    // Content may be short for a while, as where a model runs again. Later the room for it only becomes less.
+    room_ = pressed_ ? missing_below(scroll) : std::min(room_, missing_below(scroll));
+    if (room_ > 0) ImGui::Dummy({0, room_});
+}
+
+float Steady::follow() {
     const ImGuiIO& io = ImGui::GetIO();
-    const float top = ImGui::GetWindowPos().y - ImGui::GetScrollY();
+    const float scroll = ImGui::GetScrollY(), top = ImGui::GetWindowPos().y - scroll;
     if (pressed_ && (io.MouseWheel != 0 || std::hypot(io.MousePos.x - pressed_->pointer.x,
                                                       io.MousePos.y - pressed_->pointer.y) > tremble))
         pressed_.reset();
@@ -25,15 +39,17 @@ void Steady::keep() {
         pressed_.reset();
         const auto node = std::ranges::find(ui::semantics(), ui::node_under_press(), &ui::Node::key);
         if (node != ui::semantics().end()) pressed_ = Pressed{node->key, node->min.y - top, io.MousePos};
-        return;
+        return scroll;
     }
-    if (!pressed_) return;
+    if (!pressed_) return scroll;
     const auto node = std::ranges::find(ui::semantics(), pressed_->key, &ui::Node::key);
-    if (node == ui::semantics().end()) return;
+    if (node == ui::semantics().end()) return scroll;
     const float moved = node->min.y - top - pressed_->at;
-    if (std::abs(moved) < 1) return;
+    if (std::abs(moved) < 1) return scroll;
     pressed_->at += moved;
-    ImGui::SetScrollY(std::max(ImGui::GetScrollY() + moved, 0.0f));
+    const float to = std::max(scroll + moved, 0.0f);
+    ImGui::SetScrollY(to);
+    return to;
 }
 
 }  // namespace attn::app

@@ -18,7 +18,10 @@ class Steady {
         float at = 0;     // points below the top of the content
         ImVec2 pointer;
     };
+    float follow();  // where the panel is to be scrolled to
+
     std::optional<Pressed> pressed_;
+    float room_ = 0;  // below the content
 };
 
 }  // namespace attn::app

@@ -110,7 +110,9 @@ void FlowPart::draw_heads(const Frame& frame) {
     if (frame.heads.size() > 1 || !frame.choice.heads.empty())
         for (std::size_t i = 0; i < frame.heads.size(); ++i)
             head_chip(frame, frame.heads[i], frame.colours[i], frame.keeps(frame.heads[i]));
-    if (frame.keeps(frame.chosen()) || frame.attention.layers() * frame.attention.heads() < 2) return;
+    if (!ui::settings() || frame.keeps(frame.chosen()) ||
+        frame.attention.layers() * frame.attention.heads() < 2)
+        return;
     ui::next_control(ui::need::button);
     const bool full = frame.heads.size() >= flow_heads_limit;
     if (ui::button("flow/keep", "Keep head", !full)) {
@@ -184,10 +186,13 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
         frame.choose(flow);
     }
     draw_heads(frame);
-    ui::next_control(ui::need::icon);
-    picture_wanted_ |=
-        save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
-    if (view_.zooms()) {
+    const bool settings = ui::settings();
+    if (settings) {
+        ui::next_control(ui::need::icon);
+        picture_wanted_ |=
+            save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
+    }
+    if (settings && view_.zooms()) {
         const float at = ImGui::GetWindowPos().x + right - 56;
         if (ImGui::GetItemRectMax().x + 8 <= at) ImGui::SameLine();
         ImGui::SetCursorPosX(right - 56);

@@ -61,6 +61,12 @@ const soon = queueMicrotask;
 /** @param {Parts} parts */
 export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
     const [box] = boxes, [tokens] = all;
+    /** With a second box below it, each says which it is. A box that a model goes on with has what was written. */
+    const name = () => {
+        const several = boxes.slice(1).some((each) => each.shown);
+        const second = boxes.some((each, which) => which > 0 && each.shown && !all[which].continued);
+        boxes.forEach((each, which) => each.name(!several ? '' : all[which].continued ? 'written' : which > 0 ? 'second' : second ? 'first' : 'read'));
+    };
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
     let given = [];  // files on their way to being opened
@@ -102,11 +108,13 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         setLowerBox(which, text, placeholder, continued) {
             boxes[which].set(text, true, placeholder);
             all[which].continued = continued;
+            name();
             soon(() => all[which].hand(boxes[which].text));
         },
         hideLowerBox(which) {
             boxes[which].hide();
             all[which].forget();
+            name();
         },
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),

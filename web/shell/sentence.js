@@ -41,6 +41,23 @@ export class SentenceBox {
         return this.#box.value;
     }
 
+    get shown() {
+        return !this.#root.hidden;
+    }
+
+    /**
+     * Which of several boxes it is, in a word that stands before its text; empty where it is alone.
+     *
+     * @param {string} word
+     */
+    name(word) {
+        if (word) {
+            this.#root.dataset.name = word;
+        } else {
+            delete this.#root.dataset.name;
+        }
+    }
+
     #soon() {
         clearTimeout(this.#timer);
         this.#timer = setTimeout(() => this.settle(), patience);

@@ -42,6 +42,9 @@ struct Offer {
     bool at_once = false;
 };
 
+// The labels of the step that runs a model on without a head, and of the one that takes that back.
+inline constexpr const char *switch_off = "Switch this head off", *switch_on = "Switch it on again";
+
 // What the page has a part in, so that it is no command: the State changes when the page answers.
 struct Request {
     std::string label;
@@ -109,7 +112,7 @@ class Subject : public Resident {
     virtual bool may_compare() const { return false; }
     // Returns the step that gives it a second; nothing if that is impossible now.
     virtual std::optional<Offer> offer_second() const { return std::nullopt; }
-    // Returns the step that runs its model on without a head; nothing if it cannot be changed.
+    // Returns the step that runs its model on without a head, or with it again; nothing if it cannot be changed.
     virtual std::optional<Offer> offer_without(const HeadIndex&) const { return std::nullopt; }
     // Returns the command that has a model read a text and, beside it, a second: the model that comes with the page
     // or, where there is none, the one that is open. Nothing if subjects of this kind read none, or if there is no such

@@ -34,6 +34,21 @@ std::string Vocabulary::name(Subject& subject, std::int32_t id) const {
     return written.empty() ? "token " + std::to_string(id) : curly_quoted(bare(written));
 }
 
+std::vector<std::string> Vocabulary::names(Subject& subject, std::span<const std::int32_t> ids) const {
+    std::vector<std::string> names, told;
+    for (const std::int32_t id : ids) names.push_back(name(subject, id));
+    const auto told_apart = [&](const std::vector<std::string>& by, std::size_t i) {
+        return std::ranges::count(by, by[i]) == 1;
+    };
+    std::vector<std::string> written;
+    for (const std::int32_t id : ids) written.push_back(curly_quoted(text(subject, id)));
+    for (std::size_t i = 0; i < names.size(); ++i)
+        told.push_back(told_apart(names, i)     ? names[i]
+                       : told_apart(written, i) ? written[i]
+                                                : names[i] + ", token " + std::to_string(ids[i]));
+    return told;
+}
+
 std::string Vocabulary::bare(const std::string& text) {
     const std::vector<Word> words = words_of(std::array{text});
     return words.empty() || words.front().name.empty() ? text : words.front().name;

@@ -28,6 +28,8 @@ class Vocabulary {
     std::string text(Subject& subject, std::int32_t id) const;
     // The same within a sentence: “It”, or "token 7".
     std::string name(Subject& subject, std::int32_t id) const;
+    // The same of several: where two would read alike, as written with the marks of a space, or by number.
+    std::vector<std::string> names(Subject& subject, std::span<const std::int32_t> ids) const;
     // Without the marks of a space, as people type it.
     static std::string bare(const std::string& text);
 

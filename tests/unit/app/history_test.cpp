@@ -175,6 +175,23 @@ TEST_CASE("a link is a step, and only so many steps are kept") {
     CHECK(steps == 200);
 }
 
+TEST_CASE("Back and Forward are called by the steps that they take again") {
+    History h(default_state());
+    REQUIRE(h.perform(cell(0.6), 0));
+    const State between = h.present();
+    REQUIRE(h.perform(SetTemperature{2}, 0));
+    const State last = h.present();
+    for (const auto& [to, edit] :
+         std::vector<std::pair<State, std::string>>{{between, "temperature 2"},
+                                                    {default_state(), "X[cat, 1] 0.5 → 0.6"},
+                                                    {between, "X[cat, 1] 0.5 → 0.6"},
+                                                    {last, "temperature 2"},
+                                                    {default_state(), "opened a link"}}) {
+        h.replace(to, "opened a link");
+        CHECK(h.last_edit() == edit);
+    }
+}
+
 TEST_CASE("steps share the parts of the State that they did not change") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 0));

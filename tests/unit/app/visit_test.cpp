@@ -366,6 +366,21 @@ TEST_CASE("a visit surveys the heads of its run, the chosen one first, and shows
           "induction, distance, itself or spread, or two of them; the default is used.");
 }
 
+TEST_CASE("a link that changes one thing is called by it") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("v=1");
+    const auto undone = [&](const std::string& fragment) {
+        visit.open_fragment(fragment);
+        visit.undo();
+        return visit.last_edit();
+    };
+    CHECK(undone("v=1&lens=masks") == "undone: lens Masks");
+    CHECK(undone("v=1&subject=training") == "undone: opened Training");
+    CHECK(undone("v=1&pin=weight.1.1") == "undone: choice of a cell");
+    CHECK(undone("v=1&ex=causal-row") == "undone: opened a link");
+}
+
 TEST_CASE("every change that a person makes is a place of Back; a gesture is one") {
     FakePage page;
     Visit visit(page);

@@ -63,6 +63,16 @@ TEST_CASE("lenses that finished weights cannot serve are grey in the rail and sa
     CHECK_FALSE(greyed("lens/masks"));
 }
 
+TEST_CASE("a lens that has nothing to look at in a subject says in which there is something") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{tensors_subject});
+    screen.settle();
+    CHECK(greyed("lens/compare"));
+    CHECK(reason_at("lens/compare")
+              .ends_with("There is nothing for this lens here; there is in Example, Sentence and Training."));
+    CHECK(reason_at("lens/curves").ends_with("There is nothing for this lens here; there is in Training."));
+}
+
 TEST_CASE("with queries and keys, the same lenses are not grey") {
     Screen screen;
     screen.visit.perform(OpenSubject{tensors_subject});

@@ -24,7 +24,7 @@ TEST_CASE("what was pressed stays under the pointer while the content above it g
     Screen screen;
     screen.draw();
     Steady steady;
-    float above = 300;
+    float above = 300, below = 900;
     const auto draw = [&](int frames) {
         for (; frames > 0; --frames) {
             ui::clear_landmarks();
@@ -35,7 +35,7 @@ TEST_CASE("what was pressed stays under the pointer while the content above it g
             ImGui::Begin("a panel", nullptr, ImGuiWindowFlags_NoTitleBar);
             ImGui::Dummy({100, above});
             ui::button("play", "Play");
-            ImGui::Dummy({100, 900});
+            ImGui::Dummy({100, below});
             steady.keep();
             ImGui::End();
             ImGui::Render();
@@ -55,6 +55,15 @@ TEST_CASE("what was pressed stays under the pointer while the content above it g
         draw(3);
         CHECK(std::abs(rect("play").top - before) < 1.5f);
     }
+    // While there is little below it, too.
+    above = 390, below = 20;
+    draw(3);
+    CHECK(std::abs(rect("play").top - before) < 1.5f);
+    below = 900;
+    draw(3);
+    CHECK(std::abs(rect("play").top - before) < 1.5f);
+    above = 310;
+    draw(3);
     ImGui::GetIO().AddMousePosEvent(at.x + 40, at.y + 40);
     draw(2);
     above = 350;

@@ -438,6 +438,40 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     CHECK(sentence_of(screen.visit.state()).compared->text == knockout_presets[0].twin);
 }
 
+TEST_CASE(
+    "the button that switches a head off stays under the pointer, and so does the one that switches it on") {
+    Screen screen;
+    screen.open_sentence();
+    show_knockout(screen);
+    screen.visit.perform(Select{{1, 2, {}, {}, {}}});
+    screen.settle();
+    const Rect before = rect("knockout/off");
+    for (int times = 0; times < 2; ++times) {
+        screen.click("knockout/off");
+        for (int i = 0; i < 200 && (screen.visit.work(1) || screen.visit.busy()); ++i) screen.draw();
+        screen.draw(2);
+        const Rect now = rect("knockout/off");
+        CHECK(now.left == before.left);
+        CHECK(now.right == before.right);
+        CHECK(std::abs(now.top - before.top) < 1.5f);
+    }
+    CHECK(sentence_of(screen.visit.state()).changes.all.empty());
+}
+
+TEST_CASE("two tokens that read alike are told apart in the lists of Knock-out") {
+    Screen screen;
+    screen.open_sentence();
+    screen.page.piece = [](std::int32_t id) {
+        return id == 1 ? std::string("or") : id == 2 || id == 3 ? "·or" : "·w" + std::to_string(id);
+    };
+    Subject& subject = subject_in(screen.visit);
+    const Vocabulary vocabulary;
+    CHECK(vocabulary.names(subject, std::array{0, 1, 2, 4}) ==
+          std::vector<std::string>{"“w0”", "“or”", "“·or”", "“w4”"});
+    CHECK(vocabulary.names(subject, std::array{1, 2, 3}) ==
+          std::vector<std::string>{"“or”", "“or”, token 2", "“or”, token 3"});
+}
+
 TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture pins what it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();

@@ -133,6 +133,22 @@ TEST_CASE("the mask is chosen, typed, put together and painted") {
     CHECK(tried(screen).mask == ((Mask::padding(4) | Mask::strided(4)) & !Mask::cells(cell)));
 }
 
+TEST_CASE("a preset is chosen without moving the controls of size, whatever terms it has") {
+    Screen screen;
+    screen.open_sentence(6);
+    open(screen);
+    const Rect size = rect("masks/size/any n");
+    for (const MaskPreset& preset : mask_presets()) {
+        const std::string landmark = std::string("masks/preset/") + preset.name;
+        INFO(landmark);
+        const Rect before = rect(landmark);
+        screen.click(landmark);
+        screen.settle();
+        CHECK(rect(landmark).top == before.top);
+        CHECK(rect("masks/size/any n").top == size.top);
+    }
+}
+
 TEST_CASE("terms in brackets are changed, added and dissolved by their chips") {
     Screen screen;
     screen.open_sentence(6);

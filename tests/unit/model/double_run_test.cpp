@@ -163,16 +163,57 @@ TEST_CASE("the double run of every family is its run without f32's roundings", "
     }
 }
 
-TEST_CASE("a run that somebody changed, and one that is too long, is not repeated in double", "[model]") {
-    const auto model = small_model(small_families.front());
-    const auto trace = run_text(model, {1, 2, 3, 4});
-    REQUIRE(trace);
-    auto changed = ForwardPass::start_with(
-        {head_output({0, 0}, 1, std::vector<float>(static_cast<std::size_t>(model->config().head_dim)))},
-        *trace);
-    REQUIRE(changed);
-    CHECK_FALSE(DoubleRun::repeats(**changed->finish()));
-    auto masked = ForwardPass::start_under(Mask::everything(), model, {1, 2, 3, 4});
-    REQUIRE(masked);
-    CHECK_FALSE(DoubleRun::repeats(**masked->finish()));
+TEST_CASE("the double run has the mask and the interventions of its run, at every site of every family",
+          "[model]") {
+    constexpr std::array sites{Site::resid_pre, Site::q,           Site::k,
+                               Site::v,         Site::score,       Site::mask,
+                               Site::weight,    Site::head_output, Site::attention_output,
+                               Site::resid_mid, Site::mlp_output,  Site::resid_post};
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto model = small_model(family);
+        const auto trace = run_text(model, {3, 1, 4, 1, 5, 9, 2, 6});
+        REQUIRE(trace);
+        for (Index attention = 0; attention < (*trace)->attentions(); ++attention)
+            for (const Site site : sites) {
+                CAPTURE(attention, info(site).key);
+                Intervention each{.attention = attention,
+                                  .site = site,
+                                  .edit = {.rows = {3, 4}, .columns = {1, 2}, .operation = Operation::scale}};
+                each.edit.values = {-2};
+                if (site == Site::mask) each.edit = {.rows = {3, 4}, .columns = {1, 2}};
+                auto forward = ForwardPass::start_with({each}, *trace);
+                REQUIRE(forward);
+                const auto changed = forward->finish();
+                REQUIRE(changed);
+                DoubleRun run(*changed);
+                finish(run);
+                const auto rows = (*changed)->final_residual().matrix();
+                const auto before = (*trace)->final_residual().matrix();
+                double most = 0, moved = 0;
+                for (Index row = 0; row < rows.rows; ++row)
+                    for (Index col = 0; col < rows.cols; ++col) {
+                        const double shown = static_cast<double>(rows(row, col));
+                        const auto exact =
+                            run.value((*trace)->attentions() - 1, Stage::final_residual, 0, row, col);
+                        REQUIRE(exact);
+                        most = std::max(most, std::abs(*exact - shown) / (1 + std::abs(shown)));
+                        moved = std::max(moved, std::abs(shown - static_cast<double>(before(row, col))));
+                    }
+                CHECK(most < 5e-5);
+                CHECK(moved > 1e-4);
+            }
+        if (!model->network().encoder) {
+            auto forward = ForwardPass::start_under(Mask::everything(), model, {3, 1, 4, 1, 5, 9, 2, 6});
+            REQUIRE(forward);
+            const auto masked = forward->finish();
+            REQUIRE(masked);
+            DoubleRun run(*masked);
+            finish(run);
+            compare(run, 0, {"final_residual", Stage::final_residual}, (*masked)->final_residual(),
+                    [](double exact, double f32) {
+                        CHECK(std::abs(exact - f32) < 2e-5 * (1 + std::abs(exact)));
+                    });
+        }
+    }
 }

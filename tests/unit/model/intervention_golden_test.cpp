@@ -1,5 +1,6 @@
 // Compares runs under interventions with PyTorch in float64 and forward hooks: tests/golden/interventions/generate.py.
 #include "io/npz.hpp"
+#include "model/double_run.hpp"
 #include "model/forward.hpp"
 #include "models.hpp"
 #include "support/npz.hpp"
@@ -72,5 +73,24 @@ TEST_CASE("every operation of every site is what a hook in PyTorch makes of the 
         const Record& record = (*run)->attention(each["attention"].get<Index>()).record();
         const Tensor got_weights = weights_of(record);
         CHECK(deviation(got_weights.values(), part(weights, i)) < 2e-6);
+        // The run in double is PyTorch's, which was rounded to f32 once; means and patches are numbers of f32
+        // runs.
+        REQUIRE(DoubleRun::repeats(**run));
+        DoubleRun exact(*run);
+        while (exact.step()) continue;
+        const auto& edit = (*run)->interventions().front().edit;
+        const bool from_f32 = edit.operation >= Operation::mean;
+        const std::span<const float> expected = part(logits, i);
+        double off = 0;
+        for (std::size_t at = 0; at < expected.size(); ++at) {
+            const auto width = expected.size() / 3;
+            const double expects = static_cast<double>(expected[at]);
+            const auto value =
+                exact.value(0, Stage::logit, 0, trace->tokens() - 3 + static_cast<Index>(at / width),
+                            static_cast<Index>(at % width));
+            REQUIRE(value);
+            off = std::max(off, std::abs(*value - expects) / (from_f32 ? 1 : std::abs(expects) + 1e-30));
+        }
+        CHECK(off <= (from_f32 ? 1e-5 : 0x1p-24 * (1 + 1e-6)));
     }
 }

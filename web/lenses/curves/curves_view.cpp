@@ -15,8 +15,8 @@ namespace attn::app {
 namespace {
 
 constexpr float plot_height = 128, left_share = 0.52f, gap = 24;
-constexpr float head_gap = 10, label_height = 20, button_height = 30, least_map_side = 64,
-                most_map_side = 190;
+constexpr float head_gap = 10, label_line = 15, label_height = 2 * label_line + 5, button_height = 30,
+                least_map_side = 64, most_map_side = 190;
 
 ui::Curve loss_curve(const TrainingRun& run, bool compared) {
     ui::Curve curve;
@@ -231,10 +231,9 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                 {
                     ui::Type small(ui::Face::regular, ui::size_small);
                     ui::draw_text_within(list, {at.x + 12, y}, side - 12,
-                                         out ? ui::theme().dim : ui::theme().text,
-                                         out            ? name + " left out"
-                                         : does.empty() ? "head " + name
-                                                        : name + " " + does);
+                                         out ? ui::theme().dim : ui::theme().text, "head " + name);
+                    ui::draw_text_within(list, {at.x, y + label_line}, side, ui::theme().dim,
+                                         out ? "left out" : does);
                 }
                 render::Heatmap map;
                 map.key = {&maps_, maps_.serial() * 64 + place};

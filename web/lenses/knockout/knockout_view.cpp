@@ -49,7 +49,10 @@ void KnockoutLens::draw_presets() {
 void KnockoutLens::draw_target(Subject& subject, KnockoutState& next) {
     const LogitLoss& loss = target_->loss;
     const std::vector<std::int32_t> ids = tokens_offered(subject);
-    const auto name = [&](std::int32_t id) { return vocabulary_.name(subject, id); };
+    const std::vector<std::string> names = vocabulary_.names(subject, ids);
+    const auto name = [&](std::int32_t id) {
+        return names[static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin())];
+    };
     const auto list = [&](const char* landmark, const char* label, const std::string& shown, auto&& options) {
         ui::next_control(ui::need::many_choices);
         ImGui::BeginGroup();
@@ -105,10 +108,6 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
         if (const auto chosen = ui::choice("knockout/removal", removals, static_cast<int>(now().removal)))
             next.removal = static_cast<Removal>(*chosen);
         ImGui::EndGroup();
-        if (const auto offer = subject.offer_without(subject.chosen_head())) {
-            ui::next_control(ui::need::long_button);
-            if (ui::button("knockout/off", offer->label.c_str())) visit().perform(offer->command);
-        }
     }
     if (now().part == KnockoutPart::patching) {
         static constexpr std::array<const char*, patch_sites.size()> sites{"residual", "attention", "MLP"};
@@ -160,6 +159,13 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
     if (const auto chosen = ui::choice("knockout/part", names, static_cast<int>(now().part)))
         next.part = static_cast<KnockoutPart>(*chosen);
     ImGui::EndGroup();
+    // It stands before what comes and goes while the model runs on.
+    if (const auto offer = subject.offer_without(subject.chosen_head());
+        offer && now().part == KnockoutPart::heads) {
+        ui::next_control(ui::need::choices);
+        if (ui::button("knockout/off", offer->label.c_str(), {switch_off, switch_on}))
+            visit().perform(offer->command);
+    }
     if (target_) draw_target(subject, next);
     // A link may name a token that the vocabulary lacks.
     if (!target_ && now().raise) {

@@ -124,9 +124,9 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
         "see which term hides it.");
     if (ui::settings()) {
         draw_presets();
+        draw_settings(subject);  // above the terms, of which every preset has another number
         draw_text();
         draw_terms();
-        draw_settings(subject);
     }
     look(subject);
     ImGui::Dummy({0, 6});

@@ -383,7 +383,7 @@ void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
     if (!run || run->logits.size() == 0) return;
     const TranslationHeads heads = translation_heads(run->run->model()->config(), subject.chosen_head());
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
-    ui::caption(
+    ui::hint(
         narrow
             ? "Click a word of either line to see its arcs. Press Play to watch the second line being "
               "written."

@@ -92,8 +92,8 @@ std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const
         .site = Site::head_output, .layer = head.layer, .head = head.head, .operation = Operation::zero};
     const std::vector<RunChange>& all = now().changes.all;
     if (const auto done = std::ranges::find(all, off); done != all.end())
-        return Offer{"Switch it on again", DropChange{static_cast<std::size_t>(done - all.begin())}};
-    return Offer{"Switch this head off", ChangeRun{off}};
+        return Offer{switch_on, DropChange{static_cast<std::size_t>(done - all.begin())}};
+    return Offer{switch_off, ChangeRun{off}};
 }
 
 Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query,

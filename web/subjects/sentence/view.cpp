@@ -147,8 +147,8 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
                     .c_str());
     ui::landmark_item("heading");
     if (!name.empty()) ui::tooltip(named->told(head).c_str());
+    draw_change_menu();                   // before the badges, which differ from head to head
     if (!compares) draw_badges(drawing);  // they describe only the first sentence
-    draw_change_menu();
     draw_changes();
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
@@ -230,13 +230,15 @@ void SentenceSubject::draw_other_sentences() {
 }
 
 void SentenceSubject::draw_comparison(const Drawing&) {
-    for (const Pair& pair : writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
+    const bool settings = ui::settings();
+    for (const Pair& pair :
+         !settings || writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
         ui::next_control(ui::text_size(pair.name).x + 20);
         if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
             compare(pair);
     }
     ui::next_control(ui::need::long_button);
-    if (now().compared && now().compared->of_text()) {
+    if (settings && now().compared && now().compared->of_text()) {
         if (ui::button("compare/models", "Another model")) visit().perform(Compare{Comparison{.model = ""}});
         ui::tooltip("The same sentence in two models that have one tokenizer");
         ui::next_control(ui::need::long_button);

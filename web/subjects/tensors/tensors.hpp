@@ -69,7 +69,7 @@ class TensorsSubject final : public Subject {
     void name_open_files(State& state, bool say) const;
     // These are defined in view.cpp and ask_view.cpp.
     void draw_heading();
-    void draw_actions();
+    void draw_actions(bool settings);
     void draw_work();
     void draw_rule();
     void draw_head_choice();

@@ -51,12 +51,13 @@ bool TensorsSubject::draw_controls(const Drawing&, bool brief) {
         return false;
     }
     draw_heading();
+    const bool settings = ui::settings();
     if (!brief) {
-        draw_actions();
+        draw_actions(settings);
         if (!open()) return false;  // it has just been closed
-        if (!open()->finished()) draw_rule();
+        if (settings && !open()->finished()) draw_rule();
     }
-    if (open()->layers() * open()->heads() > 1) draw_head_choice();
+    if (settings && open()->layers() * open()->heads() > 1) draw_head_choice();
     ImGui::Dummy({0, 4});
     return true;
 }
@@ -67,17 +68,21 @@ void TensorsSubject::draw_heading() {
     ui::caption(open()->summary().c_str());
 }
 
-void TensorsSubject::draw_actions() {
+void TensorsSubject::draw_actions(bool settings) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
-    if (ui::button("tensors/choose", "Open others…")) visit().page().choose_tensors();
-    ui::next_control(ui::need::button);
-    if (!open()->answers().empty()) {
-        if (ui::button("tensors/again", "Ask again", !own_.opening())) own_.ask_again();
-        ui::tooltip("Ask about these files again");
+    bool closed = false;
+    if (settings) {
+        if (ui::button("tensors/choose", "Open others…")) visit().page().choose_tensors();
         ui::next_control(ui::need::button);
+        if (!open()->answers().empty()) {
+            if (ui::button("tensors/again", "Ask again", !own_.opening())) own_.ask_again();
+            ui::tooltip("Ask about these files again");
+            ui::next_control(ui::need::button);
+        }
+        closed = ui::button("tensors/close", "Close");
+        ui::tooltip("Close these files and free their memory");
+        ui::next_control(ui::need::many_choices);
     }
-    const bool closed = ui::button("tensors/close", "Close");
-    ui::tooltip("Close these files and free their memory");
     draw_work();
     ImGui::PopStyleVar();
     ImGui::Dummy({0, 4});
@@ -88,7 +93,6 @@ void TensorsSubject::draw_actions() {
 void TensorsSubject::draw_work() {
     TensorSet& set = *own_.open();
     if (set.done()) return;
-    ui::next_control(ui::need::many_choices);
     group([&] {
         ImGui::AlignTextToFramePadding();
         const int percent = static_cast<int>(set.progress() * 100);

@@ -9,12 +9,13 @@
 namespace attn::app {
 
 bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
-    if (!brief) {
+    const bool narrow = ui::narrow_window(), settings = !brief && ui::settings();
+    if (settings) {
         draw_presets();
         ImGui::Dummy({0, 4});
-        if (ui::settings()) draw_settings();
+        draw_settings();
     }
-    ImGui::Dummy({0, 4});
+    if (!narrow) ImGui::Dummy({0, 4});
     const TrainingRun* run = runs_.shown();
     draw_transport(run);
     if (const std::string fork = changes_told(now().plan); !fork.empty()) {
@@ -22,12 +23,14 @@ bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
         ui::landmark_item("training/fork");
     }
     if (!run) {
+        // What can be trained stands below the button that trains it, which is then followed by the picture.
+        if (!brief && !settings) draw_presets();
         const Status text = check_text(now().plan);
         ui::caption(text ? "Press Train to train this network in your browser."
                          : text.error().message.c_str());
         return false;
     }
-    ImGui::Dummy({0, 6});
+    if (!narrow) ImGui::Dummy({0, 6});
     return true;
 }
 
@@ -82,7 +85,7 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
     if (ui::button("training/newest", "Newest", behind ? ok() : Error{"There is no newer step to show."}))
         visit().perform(ShowTrainingStep{now().running ? std::nullopt : std::optional(taken)});
     ui::next_control(ui::need::many_choices);
-    ImGui::AlignTextToFramePadding();
+    if (!ui::narrow_window()) ImGui::AlignTextToFramePadding();  // on a phone it has a line of its own
     std::string told = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
     if (behind)
         told += "   step " + std::to_string(*now().step) + " is shown";
