@@ -123,14 +123,6 @@ std::optional<PlotReply::Mark> mark_under(const Frame& frame, const std::vector<
 
 }  // namespace
 
-ImU32 series_colour(std::size_t i) {
-    static constexpr std::array<ImU32, 8> light{IM_COL32(0, 114, 178, 255),   IM_COL32(213, 94, 0, 255),
-                                                IM_COL32(0, 158, 115, 255),   IM_COL32(204, 121, 167, 255),
-                                                IM_COL32(86, 180, 233, 255),  IM_COL32(230, 159, 0, 255),
-                                                IM_COL32(120, 120, 120, 255), IM_COL32(120, 94, 240, 255)};
-    return light[i % light.size()];
-}
-
 PlotReply plot(const Plot& plot, float width, float height, const std::vector<Curve>& curves) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();

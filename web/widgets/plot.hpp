@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "widgets/theme.hpp"
+#include "widgets/chart.hpp"
 
 namespace attn::ui {
 
@@ -39,9 +39,5 @@ struct PlotReply {
 
 // Draws at the cursor and advances it.
 PlotReply plot(const Plot& plot, float width, float height, const std::vector<Curve>& curves);
-
-// Returns one of eight colours that can be told apart in both themes, even by colour-blind people (Okabe &
-// Ito 2008).
-ImU32 series_colour(std::size_t i);
 
 }  // namespace attn::ui
