@@ -79,9 +79,9 @@ async function table(explorer, title) {
 async function agrees(explorer, scores, scales) {
     const weights = scales.map((scale) => softmax(scores, scale));
     near((await table(explorer, 'Weights')).rows, transpose(weights), 2e-5, 'weights');
-    const { rows } = await table(explorer, 'Row');
-    near(rows, transpose(weights.map(measured)), 2e-5, 'what is measured');
-    return rows;
+    const { rows } = await table(explorer, 'Saturation');
+    near(rows, weights.map(measured), 2e-5, 'what is measured');
+    return transpose(rows);
 }
 const seededScales = (d) => [1, 1 / Math.sqrt(d), 1 / d, 0.25];
 const complete = (explorer) => explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
@@ -97,7 +97,7 @@ test('d_k is dragged up: without a scale, softmax ends up on one key', { fragmen
 
     // The curves at 1,024, from the rows of all 32 seeds.
     await complete(explorer);
-    const over = await table(explorer, 'entropy over d_k');
+    const over = await table(explorer, 'Entropy (entropy, nats)');
     const seeds = Array.from({ length: 32 }, (_, i) => seededScores(1 + i, 8, 1024));
     const means = seededScales(1024).map((scale) => sum(seeds.map((scores) => measured(softmax(scores, scale))[0])) / 32);
     near(over.rows[19], means, 2e-6, 'the mean entropy at d_k = 1,024');
@@ -114,7 +114,7 @@ test('d_k is dragged up: without a scale, softmax ends up on one key', { fragmen
 });
 
 test('the histogram counts the seeded pairs beside the exact density', { fragment: 'v=1&subject=worked&lens=scale&scale.d=4' }, async (explorer) => {
-    const { rows } = await table(explorer, 'q · k, pairs');
+    const { rows } = await table(explorer, 'q · k of 2,048 pairs (pairs in a bin)');
     const bins = 41, reach = 8, pairs = 2048, counts = new Array(bins).fill(0);
     for (let pair = 0; pair < pairs; ++pair) {
         const random = new Random(mixed(1, pair));
@@ -124,12 +124,12 @@ test('the histogram counts the seeded pairs beside the exact density', { fragmen
         }
         ++counts[Math.min(Math.max(Math.floor((score / reach + 1) / 2 * bins), 0), bins - 1)];
     }
-    assert.deepEqual(rows.map(([, counted]) => counted), counts);
+    assert.deepEqual(rows.map(([counted]) => counted), counts);
     // For d = 4 the density is (1 + |x|) e^(−|x|) / 4.
     const below = (x) => 0.5 + Math.sign(x) * (2 - (2 + Math.abs(x)) * Math.exp(-Math.abs(x))) / 4;
     const edge = (bin) => (bin === 0 ? -Infinity : bin === bins ? Infinity : reach * (2 * bin / bins - 1));
     const share = (bin) => (Number.isFinite(edge(bin)) ? below(edge(bin)) : edge(bin) > 0 ? 1 : 0);
-    near(rows.map(([, , exact]) => exact), counts.map((_, bin) => pairs * (share(bin + 1) - share(bin))), 1e-6, 'expected pairs');
+    near(rows.map(([, exact]) => exact), counts.map((_, bin) => pairs * (share(bin + 1) - share(bin))), 1e-6, 'expected pairs');
 
     await explorer.hover('chart/products');
     await explorer.page.mouse.down();
@@ -149,7 +149,7 @@ test('a tutorial\'s rows, by keyboard alone, and what is printed there', { fragm
     const [, largest] = await agrees(explorer, [2, 0.5, 0.5, 0.5], seededScales(64));
     near([largest[0]], [0.599021], 5e-7, 'the tutorial\'s row');
 
-    const first = page.getByRole('option', { name: /^key 0 0\.5990/ });
+    const first = page.getByRole('grid', { name: 'Weights' }).getByRole('gridcell', { name: '0.60' }).first();
     await first.focus();
     await explorer.settled();
     await page.getByRole('heading', { name: 'Weight of "key 0", no scale' }).waitFor();
@@ -190,10 +190,11 @@ test('a head of one\'s own tensors: its rows with the scale left out and doubled
         assert.ok(gradient[1] < gradient[0], 'without its scale, less of a gradient passes');
 
         await complete(explorer);
-        const { rows } = await table(explorer, 'Variance over components');
+        const own = await table(explorer, 'Variance of each component’s product (variance of q_a k_a)');
+        const grown = await table(explorer, 'Variance over the first components (variance of q · k)');
         const pairs = q.flatMap((row) => k.map((key) => row.map((x, a) => x * key[a])));
-        near(rows.map(([own]) => own), pairs[0].map((_, a) => variance(pairs.map((each) => each[a]))), 1e-3, 'each component');
-        near(rows.map(([, grown]) => grown), pairs[0].map((_, a) => variance(pairs.map((each) => sum(each.slice(0, a + 1))))), 1e-3, 'the sum');
+        near(own.rows.map(([each]) => each), pairs[0].map((_, a) => variance(pairs.map((each) => each[a]))), 1e-3, 'each component');
+        near(grown.rows.map(([first]) => first), pairs[0].map((_, a) => variance(pairs.map((each) => sum(each.slice(0, a + 1))))), 1e-3, 'the sum');
 
         // A score explains itself down to q and k.
         await explorer.click('scale/row/1/0');

@@ -68,7 +68,7 @@ test('each step updates maximum, sum and output; after the last one they are the
 });
 
 test('a number explains itself, and its operands lead on and back', { fragment: 'v=1&lens=tiles&tiles.tile=1' }, async (explorer) => {
-    await explorer.hover('tiles/sum/1/2');
+    await explorer.hover('tiles/running/1/5');
     await explorer.untilState('the inspector to show it', ({ shown }) => shown?.join() === 'tiles.running.sum.1');
     const { operands, f64 } = await number(explorer, 'sum', 1);
     near([operands.reduce((sum, [, , product]) => sum + product, 0)], [f64], 1e-15, 'the sum of its operands');
@@ -162,10 +162,10 @@ test('the keyboard alone reaches and uses all of it', { fragment: 'v=1&lens=tile
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await untilTile(explorer, 1);
-    const sums = page.getByRole('grid', { name: 'Sum l' });
-    await sums.getByRole('gridcell').first().focus();
+    const running = page.getByRole('grid', { name: 'Running numbers' });
+    await running.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowDown');
-    await explorer.untilState('the inspector to explain it', ({ shown }) => shown?.join() === 'tiles.running.sum_before.1');
+    await explorer.untilState('the inspector to explain it', ({ shown }) => shown?.join() === 'tiles.running.max_before.1');
     await press('button', 'Play');
     await untilTile(explorer, 2);
 });

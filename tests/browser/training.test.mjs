@@ -23,7 +23,7 @@ test('a run begins, pauses, goes on, and can be gone back through', { fragment: 
     const next = await taken(explorer, paused.taken + 1);
     assert.equal(next.taken, paused.taken + 1);
 
-    const { left, right, y } = await explorer.rect('plot/loss');
+    const { left, right, y } = await explorer.rect('chart/loss');
     await explorer.page.mouse.click(left + (right - left) * 0.001, y);
     const back = await explorer.until('an earlier step', () => explorer.training(), (run) => run.shown < run.taken);
     assert.equal(back.taken, next.taken);
@@ -216,6 +216,7 @@ test('a learning rate of 0 in a link is refused, one of 1e9 breaks the run and w
         await explorer.settled();
         const run = await explorer.training();
         assert.ok(run.taken >= 8 && run.shown === run.taken, JSON.stringify(run));
+        await explorer.dismiss();
         await explorer.click('training/slower');
         await explorer.until('a slower branch', () => explorer.linked('train'), (plan) => /,rate:333333333\.\d+$/.test(plan));
     });

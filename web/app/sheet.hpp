@@ -18,6 +18,7 @@ struct SheetAxis {
     std::vector<std::string> labels = {};  // of all its rows or columns
     // Which to show where a picture has no room for all, the most important first; none: the first ones.
     std::vector<Index> wanted = {};
+    Index first = 0;  // what landmarks call the first one
 
     Index size() const { return std::ssize(labels); }
 };
@@ -32,6 +33,8 @@ struct Sheet {
     // Which number stands there; none: one without an explanation.
     std::function<std::optional<CellRef>(Index row, Index column)> cell = {};
     std::function<std::string(Index row, Index column)> text = {};  // written in its place where units differ
+    std::function<double(Index row, Index column)> before =
+        {};                    // where it differs, the cell is marked as changed
     bool is_coloured = false;  // its texts stand over the colours of the values, cut where they are long
     std::function<bool(Index row, Index column)> allowed = {};  // false: masked
     int decimals = 2;

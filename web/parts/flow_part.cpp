@@ -9,9 +9,9 @@
 #include "parts/save_menu.hpp"
 #include "present/present.hpp"
 #include "render/flow.hpp"
+#include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/scroll.hpp"
 #include "widgets/semantics.hpp"
 

@@ -95,7 +95,7 @@ void draw_thumbnails(const HeadsView& view, const Grid& grid, Range slots) {
         pictures.push_back(picture);
         slot = end;
     }
-    render::draw(list, pictures);
+    ui::draw_heatmaps(list, pictures);
 }
 
 ImU32 ink(bool chosen, bool lit) {

@@ -16,14 +16,14 @@ namespace attn::present {
 
 namespace {
 
-constexpr float least_cell = 40, least_text_cell = 55, names_width = 92;
+constexpr float least_cell = 40, a_decimal = 7.5f, least_text_cell = 55, names_width = 92;
 constexpr Index fewest_columns = 4, fewest_text_columns = 2, most_columns = 24;
 
 // The columns in view, with their numbers and names.
 struct View {
     app::ShownTokens columns;
     std::vector<std::string> labels;
-    app::Matrix values;
+    app::Matrix values, before;
     std::vector<std::string> texts;
 
     bool is_missing(Index row, Index column) const {
@@ -44,13 +44,15 @@ struct View {
     }
 };
 
-View view_of(const app::Sheet& sheet, float width) {
+View view_of(const app::Sheet& sheet, float width, Index most = most_columns) {
+    const float number = least_cell + a_decimal * static_cast<float>(std::max(sheet.decimals - 2, 0));
     const auto [cell, fewest] = sheet.is_coloured ? std::pair(least_text_cell, fewest_text_columns)
-                                                  : std::pair(least_cell, fewest_columns);
+                                                  : std::pair(number, fewest_columns);
     const auto fitting = static_cast<Index>((width - names_width) / cell);
-    View view{{sheet.columns.size(), std::clamp(fitting, fewest, most_columns), sheet.columns.size() - 1,
-               sheet.columns.wanted},
+    View view{{sheet.columns.size(), std::min(std::clamp(fitting, fewest, most_columns), most),
+               sheet.columns.size() - 1, sheet.columns.wanted},
               {},
+              app::Matrix(),
               app::Matrix(),
               {}};
     if (sheet.is_whole)
@@ -59,12 +61,30 @@ View view_of(const app::Sheet& sheet, float width) {
         view.columns = {sheet.columns.size(), Range{0, view.columns.size()}};
     view.labels = view.columns.labels(sheet.columns.labels);
     view.values = app::Matrix(sheet.rows.size(), view.columns.size());
+    if (sheet.before) view.before = view.values;
     for (Index r = 0; r < view.values.rows; ++r)
         for (Index c = 0; c < view.values.cols; ++c) {
             view.values.at(r, c) = sheet.value(r, view.columns[c]);
+            if (sheet.before) view.before.at(r, c) = sheet.before(r, view.columns[c]);
             if (sheet.text) view.texts.push_back(sheet.text(r, view.columns[c]));
         }
     if (sheet.is_scaled_by_row) view.scale_rows(sheet.decimals);
+    return view;
+}
+
+// Words without colours say nothing where they have no room, so fewer columns stand there.
+View readable_view(const app::Sheet& sheet, float width) {
+    View view = view_of(sheet, width);
+    const auto has_room = [&] {
+        ui::MatrixGrid grid;
+        grid.values = &view.values;
+        grid.texts = view.texts;
+        grid.row_labels = sheet.rows.labels;
+        grid.row_axis = sheet.rows.name;
+        return ui::grid_metrics(grid, width).numbers;
+    };
+    if (sheet.text && !sheet.is_coloured && !sheet.is_whole)
+        while (view.columns.size() > 1 && !has_room()) view = view_of(sheet, width, view.columns.size() - 1);
     return view;
 }
 
@@ -122,22 +142,28 @@ app::Table table_of_curves(const ui::Chart& chart, const std::vector<ui::ChartCu
     return table;
 }
 
-// Curves without a name are lines drawn for the eye, such as a limit. An upright one marks a place. Of the others it takes
-// copies, as many points as a table has.
+// Curves without a name are lines drawn for the eye, such as a limit. An upright one marks a place. The others
+// are copied, a long one at points that are evenly chosen.
 std::function<app::Table()> table_of(const ui::Chart& chart, std::span<const ui::ChartCurve> curves) {
     const bool is_plane = std::ranges::any_of(curves, &ui::ChartCurve::apart);
     std::vector<ui::ChartCurve> kept;
     for (const ui::ChartCurve& curve : curves) {
-        if (curve.name.empty() || curve.x.size() != curve.y.size() || curve.apart != is_plane) continue;
-        const auto beginning = [](const auto& all) {
-            return std::remove_cvref_t<decltype(all)>(
-                all.begin(), all.begin() + std::min(std::ssize(all), app::table_row_limit));
+        const bool is_upright = !curve.apart && curve.x.size() > 1 && curve.x.front() == curve.x.back();
+        if (curve.name.empty() || is_upright || curve.x.size() != curve.y.size() || curve.apart != is_plane)
+            continue;
+        const auto evenly = [](const auto& all) {
+            const Index count = std::ssize(all), taken = std::min(count, app::table_row_limit);
+            std::remove_cvref_t<decltype(all)> some;
+            for (Index i = 0; i < taken; ++i)
+                some.push_back(
+                    all[static_cast<std::size_t>(taken < count ? i * (count - 1) / (taken - 1) : i)]);
+            return some;
         };
         kept.push_back({.name = curve.name,
-                        .x = beginning(curve.x),
-                        .y = beginning(curve.y),
+                        .x = evenly(curve.x),
+                        .y = evenly(curve.y),
                         .bars = curve.bars,
-                        .notes = beginning(curve.notes)});
+                        .notes = evenly(curve.notes)});
     }
     if (kept.empty()) return {};
     return [chart, is_plane, kept = std::move(kept)] {
@@ -161,8 +187,8 @@ void pin(const app::Drawing& drawing, const app::CellRef& cell) {
 }
 
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
-                           const Beside& beside) {
-    View view = view_of(sheet, Card::width_within(width) - beside.width);
+                           const Beside& beside, const std::function<void(Index row)>& choose_row) {
+    View view = readable_view(sheet, Card::width_within(width) - beside.width);
     const Card card(drawing,
                     {.key = sheet.key,
                      .title = sheet.title,
@@ -172,9 +198,11 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
                     width);
     ui::MatrixGrid grid;
     grid.name = sheet.key;
+    grid.first = {sheet.rows.first, view.columns.are_all() ? sheet.columns.first : 0};
     grid.title = sheet.title;
     grid.headed = false;
     grid.values = &view.values;
+    if (sheet.before) grid.before = &view.before;
     grid.texts = view.texts;
     grid.row_labels = sheet.rows.labels;
     grid.column_labels = view.labels;
@@ -198,7 +226,9 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     if (sheet.lit_column && view.columns.holds(*sheet.lit_column))
         grid.lit_column = view.columns.place(*sheet.lit_column);
     const auto place_of = [&](ui::CellAt at) { return Place{at.first, view.columns[at.second]}; };
-    const auto cell_of = [&](ui::CellAt at) { return sheet.cell(at.first, view.columns[at.second]); };
+    const auto cell_of = [&](ui::CellAt at) {
+        return sheet.cell ? sheet.cell(at.first, view.columns[at.second]) : std::nullopt;
+    };
     const auto& pinned = drawing.state().pin;
     for (Index r = 0; pinned && r < view.values.rows; ++r)
         for (Index c = 0; c < view.values.cols; ++c)
@@ -224,6 +254,7 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     ImGui::Dummy({std::min(size.x, room), size.y});
     for (const auto& place : {reply.hovered, reply.heard})
         if (const auto cell = place ? cell_of(*place) : std::nullopt) drawing.now.cell = *cell;
+    if (choose_row && reply.row_label) choose_row(*reply.row_label);
     if (!reply.clicked) return std::nullopt;
     if (const auto cell = cell_of(*reply.clicked)) pin(drawing, *cell);
     return place_of(*reply.clicked);

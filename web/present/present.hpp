@@ -28,10 +28,11 @@ struct Beside {
     std::function<void(std::span<const ImVec2> ends)> draw = {};
 };
 
-// Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows those that the
-// sheet wants. Returns the cell that was clicked; it is pinned by then.
+// Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows
+// those that the sheet wants. Returns the cell that was clicked; if its number has an explanation, it is pinned
+// by then. A click on the name of a row calls choose_row(row).
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
-                           const Beside& beside = {});
+                           const Beside& beside = {}, const std::function<void(Index row)>& choose_row = {});
 
 // Which number a point shows; none: one without an explanation.
 using PointCell = std::function<std::optional<app::CellRef>(std::size_t curve, std::size_t point)>;
@@ -43,7 +44,7 @@ struct Bars {
     std::string key, title;
     std::string notation = {};
     std::string value = {};  // what they show, for the table: "weight"
-    std::vector<ui::Bar> bars;
+    std::vector<ui::Bar> bars = {};
     float most = 1;  // what the longest bar stands for
     ui::ColourScale scale = ui::sequential_scale(1);
     float most_name = 72;

@@ -189,7 +189,7 @@ std::string number_text(const ChartAxis& y, double value) {
 }
 
 std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
-    std::string text = curve.name + "\n" + chart.x.title + ": " +
+    std::string text = (curve.name.empty() ? "" : curve.name + "\n") + chart.x.title + ": " +
                        app::shortest(static_cast<float>(curve.x[i])) + "\n" + chart.y.title + ": " +
                        number_text(chart.y, curve.y[i]);
     if (!curve.band_low.empty())
@@ -301,6 +301,14 @@ std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& leg
 }
 
 }  // namespace
+
+ImU32 series_colour(std::size_t i) {
+    static constexpr std::array<ImU32, 8> light{IM_COL32(0, 114, 178, 255),   IM_COL32(213, 94, 0, 255),
+                                                IM_COL32(0, 158, 115, 255),   IM_COL32(204, 121, 167, 255),
+                                                IM_COL32(86, 180, 233, 255),  IM_COL32(230, 159, 0, 255),
+                                                IM_COL32(120, 120, 120, 255), IM_COL32(120, 94, 240, 255)};
+    return light[i % light.size()];
+}
 
 std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
     std::vector<double> ticks;

@@ -51,6 +51,10 @@ struct ChartReply {
 // Draws at the cursor and advances it.
 ChartReply chart(const Chart& chart, float width, float height, std::span<const ChartCurve> curves);
 
+// Returns one of eight colours that can be told apart in both themes, even by colour-blind people (Okabe &
+// Ito 2008).
+ImU32 series_colour(std::size_t i);
+
 // Returns round numbers on an axis, about as many as wanted, ascending: of a logarithmic one powers of ten, and 2 and 5
 // times these where there are few.
 std::vector<double> axis_ticks(const ChartAxis& axis, int wanted);

@@ -6,6 +6,7 @@
 
 #include "app/format.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/vector_picture.hpp"
 
 namespace attn::ui {
 
@@ -30,7 +31,39 @@ const render::Palette& palette(bool diverging_map) {
     return built.palette;
 }
 
+// Neighbours in a row that have the same colour are one rectangle.
+void draw_rectangles(ImDrawList* list, const render::Heatmap& map) {
+    const auto colour = [&](Index row, Index col) -> ImU32 {
+        const float value = map.values[row * map.cols + col];
+        if (std::isnan(value)) return map.nan;
+        if (std::isinf(value)) return value < 0 ? map.masked : 0;
+        const float last = static_cast<float>(map.palette->colours.size() - 1);
+        return map.palette->colours[static_cast<std::size_t>(std::lround(last * map.scale.coloured(value)))];
+    };
+    const Index together = map.tile_columns > 0 ? map.tile_columns : map.cols;
+    const float gap = map.gaps ? 1.0f : 0.0f;
+    list->PushClipRect(map.min, map.max, true);
+    for (Index row = 0; row < map.rows; ++row)
+        for (Index col = 0; col < map.cols;) {
+            const Index first = col++, tile = first / together;
+            const ImU32 fill = colour(row, first);
+            while (gap == 0 && col < map.cols && col / together == tile && colour(row, col) == fill) ++col;
+            const ImVec2 min{map.origin.x + static_cast<float>(tile) * map.tile_pitch +
+                                 static_cast<float>(first - tile * together) * map.cell.x,
+                             map.origin.y + static_cast<float>(row) * map.cell.y};
+            list->AddRectFilled(
+                min, {min.x + static_cast<float>(col - first) * map.cell.x - gap, min.y + map.cell.y - gap},
+                fill);
+        }
+    list->PopClipRect();
+}
+
 }  // namespace
+
+void draw_heatmaps(ImDrawList* list, std::span<const render::Heatmap> heatmaps) {
+    if (!VectorPicture::of(list)) return render::draw(list, heatmaps);
+    for (const render::Heatmap& map : heatmaps) draw_rectangles(list, map);
+}
 
 ImU32 ColourScale::colour(float value) const {
     if (std::isnan(value)) return not_a_number;

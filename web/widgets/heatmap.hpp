@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "render/heatmap.hpp"
@@ -19,6 +20,9 @@ ColourScale diverging_scale(float extent);
 
 // Sets what the pass needs to know about colours.
 void use_scale(render::Heatmap& heatmap, const ColourScale& scale);
+
+// Draws them by the pass, or as rectangles where a VectorPicture follows the list.
+void draw_heatmaps(ImDrawList* list, std::span<const render::Heatmap> heatmaps);
 
 inline constexpr float colour_bar_height = 34;
 // Draws the bar with its title between the two ends, and marks the value that is hovered over.

@@ -299,7 +299,7 @@ void MapView::draw_cells(const Plot& plot, const MapPicture& picture, const Colo
             add(tiles_, maps, drawing, at);
         }
     for (render::Heatmap& map : maps) use_scale(map, scale);
-    render::draw(ImGui::GetWindowDrawList(), maps);
+    draw_heatmaps(ImGui::GetWindowDrawList(), maps);
     if (picture.painted.empty()) return;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->PushClipRect(plot.min, plot.max(), true);

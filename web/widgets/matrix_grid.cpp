@@ -326,10 +326,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
     // Texts over colours may be cut, and names slant where they have no room.
-    if (grid.coloured_texts)
-        widest = std::min(widest, std::max(least_text, room - 5));
-    else
-        widest = std::max(widest, widest_label);
+    if (grid.coloured_texts) widest = std::min(widest, std::max(least_text, room - 5));
     metrics.cell_width = std::clamp(std::max(widest, widest_label) + 9, 40.0f, 84.0f);
     if (room < widest + 5) {
         metrics.numbers = false;

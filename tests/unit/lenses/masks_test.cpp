@@ -453,3 +453,27 @@ TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
     CHECK(tried(screen).size >= 1024);
     CHECK(masks_in(screen).counting().counts().skipped > 0);
 }
+
+TEST_CASE("the pictures of Masks have tables of what they show, and a click pins the number that it is on") {
+    Screen screen({1440, 2200});
+    screen.open_sentence(6);
+    open(screen, {.mask = Mask::causal(), .runs = true});
+    const Table mask = table_of(screen, "Mask causal(0)"), counts = table_of(screen, "What it leaves"),
+                rows = table_of(screen, "No query is without a key"),
+                before = table_of(screen, "Next token, as it is"),
+                lost = table_of(screen, "What each query loses");
+    CHECK(mask.values.at(4, 1) == 1);
+    CHECK(counts.values.at(0, 0) == Catch::Approx(21.0 / 36));
+    CHECK(rows.row_labels.back() == "sink");
+    CHECK(rows.values.at(0, 3) == masks_in(screen).empty_example().rows[3].weights[0]);
+    CHECK(before.values.at(0, 0) ==
+          Catch::Approx(masks_in(screen).masked_run().chances_before()[static_cast<std::size_t>(
+              masks_in(screen).masked_run().tokens()[0])]));
+    CHECK(lost.values.at(2, 0) == masks_in(screen).lost_of_all()->lost()[2]);
+    screen.click("masks/counts/1");
+    CHECK(screen.visit.state().pin == masks_cells::share(MaskNumber::skipped));
+    screen.click("masks/after/1");
+    CHECK(screen.visit.state().pin == masks_cells::probability(masks_in(screen).masked_run().tokens()[1]));
+    screen.click("masks/map/3/2");
+    CHECK(screen.visit.state().pin == masks_cells::mask(3, 2));
+}

@@ -367,8 +367,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it where too many 
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
     screen.settle();
     CHECK(memory_says(screen.visit).ends_with("so the pattern is recovered."));
-    const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));
-    const Matrix& energies = tables[1].values;
+    const Matrix energies = table_of(screen, "Energy, flip by flip").values;
     for (Index flip = 1; flip < energies.rows; ++flip) CHECK(energies.at(flip, 0) < energies.at(flip - 1, 0));
     // At the least load, two patterns are stored, so that there are two cues.
     CHECK(std::ranges::any_of(ui::semantics(), [](const ui::Node& node) {
@@ -378,10 +377,11 @@ TEST_CASE("the classical network recovers a pattern, or loses it where too many 
     screen.settle();
     CHECK(memory_says(screen.visit).ends_with("so the pattern is lost."));
     // A bit at rest agrees with its field.
+    const Matrix rest = table_of(screen, "At rest").values;
     for (Index i = 0; i < 100; ++i) {
         const auto field = told_of_memory(screen.visit, memory_cells::local_field(i));
         REQUIRE(field);
-        CHECK(field->f64 * lens_in(screen.visit).tables(subject_in(screen.visit))[0].values.at(i, 2) >= 0);
+        CHECK(field->f64 * rest.at(i / 10, i % 10) >= 0);
     }
 }
 
@@ -402,4 +402,35 @@ TEST_CASE("a row of 16,384 keys is followed in slices of a few milliseconds") {
     for (int i = 0; i < 40; ++i) CHECK(basins.step());
     CHECK(basins.side() == Basins::coarsest);
     CHECK(basins.version() > 1);
+}
+
+TEST_CASE("the pictures of Memory have tables of what they show, and a click pins the number that it is on") {
+    Screen screen({1440, 2600});
+    screen.open_sentence(6);
+    open_memory(screen);
+    const auto& lens = static_cast<MemoryLens&>(screen.visit.lens());
+    const Table weights = table_of(screen, "Weights of each step"), states = table_of(screen, "The state ξ"),
+                places = table_of(screen, "Places in the plane");
+    const auto& points = lens.path()->points();
+    CHECK(weights.values.at(2, 0) == points[1].weights[2]);
+    CHECK(states.values.at(1, 3) == points[1].state[3]);
+    CHECK(places.values.at(0, 0) == lens.plane()->place_of(points[0].state)[0]);
+    CHECK(table_of(screen, "Energy, step by step").values.at(0, 0) == points[0].energy);
+    CHECK(table_of(screen, "How far this head’s queries move").values.rows == 6);
+    const std::pair<const char*, CellRef> clicks[]{{"memory/path/1/2", memory_cells::effective_keys(1)},
+                                                   {"memory/weight/0/2", memory_cells::weight(1, 2)},
+                                                   {"memory/state/1/3", memory_cells::state(1, 3)}};
+    for (const auto& [landmark, cell] : clicks) {
+        screen.click(landmark);
+        CHECK(screen.visit.state().pin == cell);
+    }
+    screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
+    screen.settle();
+    CHECK(table_of(screen, "Stored, pattern 0").values.cols == 10);
+    CHECK(table_of(screen, "Share recovered").columns.front() == "classical");
+    screen.click("memory/rest/1/2");
+    CHECK(screen.visit.state().pin == memory_cells::local_field(12));
+    // The others have no number of their own.
+    screen.click("memory/cue/1/3");
+    CHECK(screen.visit.state().pin == memory_cells::local_field(12));
 }

@@ -528,3 +528,38 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
         CHECK(content.key_position(0) == 0);
     }
 }
+
+TEST_CASE("the pictures of Order have tables of what they show, and a click pins the number that it is on") {
+    Screen screen({1440, 3000});
+    screen.open_sentence(5);
+    open_order(screen);
+    change(screen, [](OrderState& o) { o.order = {1, 0, 2, 3, 4}; });
+    const OrderLens::Runs& runs = *order_in(screen.visit).runs(PositionScheme::none);
+    const Table tokens = table_of(screen, "Tokens in this order"),
+                after = table_of(screen, "Outputs in this order"),
+                scores = table_of(screen, "Scores in this order"),
+                dials = table_of(screen, "What each pair adds");
+    CHECK(tokens.row_labels == std::vector<std::string>{"word1", "word0", "word2", "word3", "word4"});
+    CHECK(tokens.values.at(1, 0) == 0);
+    CHECK(tokens.values.at(1, 1) == 1);
+    // The outputs of token 0, which stands at place 1.
+    CHECK(after.values.at(0, 2) == runs.after.outputs[static_cast<std::size_t>(after.values.cols + 2)]);
+    CHECK(scores.row_labels == tokens.row_labels);
+    CHECK(scores.values.at(1, 3) == runs.after.scores[5 + 3]);
+    CHECK(dials.values.at(0, 4) == Catch::Approx(f64(screen.visit, order_cells::rotary_pair(0))));
+    CHECK(table_of(screen, "How far each output").values.at(0, 0) ==
+          static_cast<double>(static_cast<float>(runs.carried.f32[0])));
+    table_of(screen, "Score over distance");
+    table_of(screen, "Outputs before");
+    table_of(screen, "Wavelength of each pair");
+    const std::pair<const char*, CellRef> clicks[]{
+        {"order/after/1/2", order_cells::output(TokenOrder::permuted, 1, 2)},
+        {"order/scheme-numbers/2/0", order_cells::largest_output_change(PositionScheme::sinusoidal)},
+        {"order/score/3/1", order_cells::score(3, 1)},
+        {"order/off/4", order_cells::output_change(4)},
+        {"order/dial/1", order_cells::rotary_pair(1)}};
+    for (const auto& [landmark, cell] : clicks) {
+        screen.click(landmark);
+        CHECK(screen.visit.state().pin == cell);
+    }
+}

@@ -1,6 +1,9 @@
 // Cells of a lens's own, and what it says of them.
 #pragma once
 
+#include <catch_amalgamated.hpp>
+#include <cmath>
+
 #include "lenses/lens.hpp"
 #include "unit/frame/screen.hpp"
 
@@ -15,6 +18,18 @@ inline std::optional<app::Explained> why(const app::Visit& visit, const app::Cel
 }
 inline std::string spoken(const app::Visit& visit) {
     return app::lens_in(visit).spoken(app::subject_in(visit));
+}
+
+// The table on screen whose title begins so; its numbers are finite.
+inline app::Table table_of(Screen& screen, std::string_view title) {
+    INFO(title);
+    const std::vector<app::Table> all = screen.frame.tables();
+    const auto found =
+        std::ranges::find_if(all, [&](const app::Table& each) { return each.title.starts_with(title); });
+    REQUIRE(found != all.end());
+    CHECK(found->values.rows > 0);
+    CHECK(std::ranges::all_of(found->values.values, [](double value) { return std::isfinite(value); }));
+    return *found;
 }
 
 // Turns the wheel until the landmark is in view.

@@ -5,6 +5,7 @@
 #include "lenses/curves/curves.hpp"
 #include "lenses/ladder/ladder.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -100,35 +101,45 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
     CHECK(first(screen).row_labels.back() == "end");
 }
 
-TEST_CASE("the curves' table has a row for each measured step, and the chosen head's map comes after it") {
+TEST_CASE("each curve of a head is a table of the measured steps, and a click pins the point that it is on") {
     Screen screen;
     screen.train_some(4);
     screen.visit.perform(OpenLens{"curves"});
     screen.visit.perform(Select{{1, 0, {}, {}, {}}});
     screen.settle();
     const TrainingRun& run = *runs_in(screen.visit).shown();
-    const Table curves = first(screen);
-    CHECK(curves.title == "Loss and heads, by step");
-    REQUIRE(curves.values.rows == std::ssize(run.points()));
-    CHECK(curves.columns[0] == "loss");
-    CHECK(curves.columns[7] == "1.0 induction on one random repeat");
-    const TrainingPoint& last = run.points().back();
-    const Index row = curves.values.rows - 1;
-    CHECK(curves.row_labels.back() == "step " + std::to_string(last.step));
-    CHECK(curves.values.at(row, 0) ==
-          static_cast<double>(run.losses()[static_cast<std::size_t>(last.step - 1)]));
-    CHECK(curves.values.at(row, 7) == last.heads[2].induction);
-    CHECK(std::isnan(curves.values.at(0, 0)));
+    const Table induction = table_of(screen, "Induction, by head"), loss = table_of(screen, "Loss");
+    REQUIRE(induction.values.rows == std::ssize(run.points()));
+    CHECK(induction.columns == std::vector<std::string>{"0.0", "0.1", "1.0", "1.1"});
+    CHECK(induction.values.at(induction.values.rows - 1, 2) == run.points().back().heads[2].induction);
+    REQUIRE(loss.values.rows == std::ssize(run.losses()));
+    CHECK(loss.values.at(2, 0) == static_cast<double>(run.losses()[2]));
+    table_of(screen, "Previous token, by head");
+    table_of(screen, "Entropy, by head");
+    const Rect chart = rect("chart/loss");
+    const auto steps = static_cast<float>(screen.visit.state().of<TrainingState>().plan.steps);
+    const float height = static_cast<float>(std::ceil(*std::ranges::max_element(run.losses())));
+    ImGui::GetIO().AddMousePosEvent(chart.left + (chart.right - chart.left) * 4 / steps,
+                                    chart.bottom - (chart.bottom - chart.top) * run.losses()[3] / height);
+    screen.draw(2);
+    ImGui::GetIO().AddMouseButtonEvent(0, true);
+    screen.draw(2);
+    ImGui::GetIO().AddMouseButtonEvent(0, false);
+    screen.draw(2);
+    const auto& pin = screen.visit.state().pin;
+    REQUIRE(pin);
+    CHECK(pin->stage == Stage::loss);
+    screen.visit.perform(ShowTrainingStep{4});
+    screen.settle();
 
     const auto maps = screen.frame.tables();
-    REQUIRE(maps.size() == 2);
-    CHECK(maps[1].title == "Weights at step 4, layer 1, head 0");
+    CHECK(maps[0].title == "Weights at step 4, layer 1, head 0");
     const auto* probe = static_cast<const TextRun*>(subject_in(screen.visit).attention());
-    CHECK(maps[1].values.at(5, 3) == static_cast<double>(probe->record_at(1).cell(Stage::weight, 0, 5, 3)));
-    CHECK(maps[1].row_labels == run.data().probe_pieces);
+    CHECK(maps[0].values.at(5, 3) == static_cast<double>(probe->record_at(1).cell(Stage::weight, 0, 5, 3)));
+    CHECK(maps[0].row_labels == run.data().probe_pieces);
     screen.visit.perform(SetTrainingMaps{TrainingMaps::gradient});
-    CHECK(screen.frame.tables()[1].title == "Gradient of the loss by the weights at step 4, layer 1, head 0");
-    CHECK(screen.frame.tables()[1].values.at(5, 3) != maps[1].values.at(5, 3));
+    CHECK(screen.frame.tables()[0].title == "Gradient of the loss by the weights at step 4, layer 1, head 0");
+    CHECK(screen.frame.tables()[0].values.at(5, 3) != maps[0].values.at(5, 3));
 }
 
 TEST_CASE("there is no table while there is nothing to show") {

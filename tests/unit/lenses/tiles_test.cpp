@@ -12,6 +12,7 @@
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -182,9 +183,9 @@ TEST_CASE("the sentence is about the row that a tile changes most, or the chosen
 }
 
 TEST_CASE("one follows a tile's number to the values, and comes back to it") {
-    Screen screen;
+    Screen screen({1440, 1600});
     open_tiles(screen, worked_subject);
-    screen.click("tiles/sum/1/2");
+    screen.click("tiles/running/1/5");
     CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::sum, 1));
     screen.click("inspector/operand/0/right");
     CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::factor, 1));
@@ -238,13 +239,17 @@ TEST_CASE("each tile size that is offered is one undoable command, and is in the
     screen.visit.perform(SetTile{2});
     screen.settle();
     const auto tables = screen.frame.tables();
-    REQUIRE(tables.size() == 6);
-    CHECK(tables[0].title == "Running numbers after tile 3");
-    CHECK(tables[0].row_labels == std::vector<std::string>{"cat", "sat", "mat"});
-    CHECK(tables[0].values.cols == 6);
+    REQUIRE(tables.size() == 9);
+    CHECK(tables[2].title == "Running numbers, after tile 3");
+    CHECK(tables[2].row_labels == std::vector<std::string>{"cat", "sat", "mat"});
+    CHECK(tables[2].values.cols == 6);
+    const Table result = table_of(screen, "O / l"),
+                in_naive_order = table_of(screen, "Output in the naive order");
     for (Index row = 0; row < 3; ++row)
         for (Index b = 0; b < 4; ++b)
-            CHECK(tables[4].values.at(row, b) == Catch::Approx(tables[5].values.at(row, b)).margin(1e-6));
+            CHECK(result.values.at(row, b) == Catch::Approx(in_naive_order.values.at(row, b)).margin(1e-6));
+    CHECK(table_of(screen, "Tiles").values.values == std::vector<double>{3, 3, 2});
+    CHECK(table_of(screen, "Bytes moved").values.at(0, 0) == table_of(screen, "Bytes moved").values.at(1, 0));
     const TileSize own = default_kernels().attention_tile;
     screen.click("tiles/preset/the kernel’s own, " + std::to_string(own.queries) + " × " +
                  std::to_string(own.keys));
@@ -277,7 +282,7 @@ TEST_CASE("Tiles work on a network in training and on tensors, and not on mere w
     screen.click("tiles/rows/less");
     CHECK(shown(screen).rows.begin == 0);
     drop(screen, {{"q.npy", normal_npy(q, 1)}, {"k.npy", normal_npy(q, 2)}});
-    CHECK(screen.shows("tiles/sum/0/2"));
+    CHECK(screen.shows("tiles/running/0/5"));
     CHECK_FALSE(screen.shows("tiles/output/0/0"));
     drop(screen, {{"attention.npy", weights_npy({2, 5, 5})}});
     CHECK(screen.shows("missing"));
@@ -298,7 +303,7 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
     for (Index tile = 0; tile < 9; ++tile) {
         screen.visit.perform(SetTile{tile});
         screen.settle();
-        CHECK(screen.shows("tiles/sum/" + std::to_string(tile / 3 * 2) + "/2"));
+        CHECK(screen.shows("tiles/running/" + std::to_string(tile / 3 * 2) + "/5"));
     }
     screen.visit.perform(SetTile{5});
     screen.visit.perform(Select{{0, 0, 2, {}, {}}});
@@ -364,4 +369,28 @@ TEST_CASE("the tiles that the lens opens with move fewer bytes than the naive or
     screen.click("tiles/forward");
     CHECK(screen.visit.state().of<TilesState>().size == now.grid.size);
     CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<TilesState>().size == TileSize{2, 2});
+}
+
+TEST_CASE(
+    "a click in a matrix of a tile pins the number that it is on, and one on a query’s name chooses it") {
+    Screen screen({1440, 2200});
+    screen.open_sentence(6);
+    open_tiles(screen, sentence_subject);
+    const std::pair<const char*, CellRef> clicks[]{
+        {"tiles/weights/1/0", tiles_cells::weight(1, 0)},
+        {"tiles/running/1/2", tiles_cells::running(RunningNumber::factor, 1)},
+        {"tiles/output/1/3", tiles_cells::output(TileOutput::after, 1, 3)},
+        {"tiles/difference/1/3", tiles_cells::output(TileOutput::difference, 1, 3)}};
+    for (const auto& [landmark, cell] : clicks) {
+        screen.click(landmark);
+        CHECK(screen.visit.state().pin == cell);
+    }
+    const Rect cell = rect("tiles/output/1/0");
+    ImGui::GetIO().AddMousePosEvent(cell.left - 12, (cell.top + cell.bottom) / 2);
+    screen.draw(2);
+    ImGui::GetIO().AddMouseButtonEvent(0, true);
+    screen.draw(2);
+    ImGui::GetIO().AddMouseButtonEvent(0, false);
+    screen.draw(2);
+    CHECK(screen.visit.state().selection.query == 1);
 }

@@ -14,7 +14,6 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
@@ -151,7 +150,6 @@ void CacheLens::draw_kept(const Drawing& drawing, Subject& subject, float width)
                              {.key = "cache/map",
                               .title = "What " + head_name(subject) + " still sees",
                               .table = [&] { return kept_table(subject); },
-                              .is_vector = false,
                               .is_listed = false},
                              width);
     const ui::MapTouch touch = view_.draw(picture, card.width(), map_height, drawing.deadline);

@@ -17,7 +17,6 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::app {

@@ -7,7 +7,7 @@
 
 #include "analysis/theory/query_key_plane.hpp"
 #include "app/state.hpp"
-#include "widgets/plot.hpp"
+#include "widgets/chart.hpp"
 
 namespace attn::app::circuits_view {
 

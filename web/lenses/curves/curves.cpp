@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "app/format.hpp"
 
@@ -60,60 +59,28 @@ std::optional<Missing> CurvesLens::missing(Subject& subject) const {
     return Missing{"Curves follow a network while it learns; nothing learns here."};
 }
 
-namespace {
-
-// The loss, and three numbers of each head, at the steps where the heads were measured. No step has led to step 0, so
-// there is no loss.
-Table curve_table(const TrainingRun& run, const TrainingRun* compared) {
-    Table table{"Loss and heads, by step", {"loss"}, {}, {}};
-    if (compared) table.columns.push_back("loss, compared");
-    const Index heads = run.plan().heads, count = run.plan().layers * heads;
-    for (Index head = 0; head < count; ++head)
-        for (const char* name : {"induction on one random repeat", "previous token on the sequence shown",
-                                 "entropy on the sequence shown"})
-            table.columns.push_back(std::to_string(head / heads) + "." + std::to_string(head % heads) + " " +
-                                    name);
-    std::vector<double> numbers;
-    for (const TrainingPoint& point : run.points()) {
-        table.row_labels.push_back("step " + std::to_string(point.step));
-        for (const TrainingRun* each : {&run, compared}) {
-            if (!each) continue;
-            const auto step = static_cast<std::size_t>(point.step);
-            numbers.push_back(step > 0 && step <= each->losses().size()
-                                  ? static_cast<double>(each->losses()[step - 1])
-                                  : std::numeric_limits<double>::quiet_NaN());
-        }
-        for (const HeadPoint& head : point.heads)
-            numbers.insert(numbers.end(), {head.induction, head.previous_token, head.entropy});
-    }
-    table.values = Matrix(std::ssize(table.row_labels), std::ssize(table.columns), std::move(numbers));
-    return table;
-}
-
-}  // namespace
-
-// The curves are in focus; the chosen head's map at the step that is shown comes after them.
-std::vector<Table> CurvesLens::tables(Subject& subject) {
-    std::vector<Table> tables;
-    const TrainingRun* run = subject.runs()->shown();
-    if (!run) return tables;
-    if (!run->points().empty()) tables.push_back(curve_table(*run, subject.runs()->compared()));
-    const TrainingView* view = subject.runs()->shown_view(*subject.course());
+Table CurvesLens::map_table(const TrainingRun& run, const TrainingView& view) const {
     const Selection& s = state().selection;
-    if (!view || s.layer >= run->plan().layers || s.head >= run->plan().heads) return tables;
-    maps_.update(*run, *view, state().of<CurvesState>().maps);
     const bool weights = maps_.shown() == TrainingMaps::weights;
-    const float* cells = maps_.of(static_cast<std::size_t>(s.layer * run->plan().heads + s.head));
-    const Index n = view->probe->tokens();
+    const float* cells = maps_.of(static_cast<std::size_t>(s.layer * run.plan().heads + s.head));
+    const Index n = view.probe->tokens();
     Table map{std::string(weights ? "Weights" : "Gradient of the loss by the weights") + " at step " +
-                  std::to_string(view->step) + ", layer " + std::to_string(s.layer) + ", head " +
+                  std::to_string(view.step) + ", layer " + std::to_string(s.layer) + ", head " +
                   std::to_string(s.head),
-              run->data().probe_pieces, run->data().probe_pieces, Matrix(n, n)};
+              run.data().probe_pieces, run.data().probe_pieces, Matrix(n, n)};
     std::transform(cells, cells + n * n, map.values.values.begin(), [&](float cell) {
         return weights && cell == masked_cell ? 0.0 : static_cast<double>(cell);
     });
-    tables.push_back(std::move(map));
-    return tables;
+    return map;
+}
+
+std::vector<Table> CurvesLens::tables(Subject& subject) {
+    const TrainingRun* run = subject.runs()->shown();
+    const TrainingView* view = run ? subject.runs()->shown_view(*subject.course()) : nullptr;
+    const Selection& s = state().selection;
+    if (!view || s.layer >= run->plan().layers || s.head >= run->plan().heads) return {};
+    maps_.update(*run, *view, state().of<CurvesState>().maps);
+    return {map_table(*run, *view)};
 }
 
 std::string CurvesLens::spoken(Subject& subject) {

@@ -11,8 +11,8 @@
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
 #include "subjects/explain_measured.hpp"
+#include "widgets/chart.hpp"
 #include "widgets/heatmap.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
@@ -30,7 +30,7 @@ using SetTrainingMaps = Set<CurvesState>;
 
 LinkRows curves_links();
 
-// The scores of a head that have a curve. A mark's cell, Stage::curve, has the step as its row and
+// The scores of a head that have a curve. A point's cell, Stage::curve, has the step as its row and
 // score · heads + head as its column.
 enum class CurveScore { induction, previous_token, entropy };
 
@@ -71,8 +71,8 @@ class CurvesLens final : public Lens {
     }
 
   private:
-    void draw_plots(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
-                    const TrainingRun* compared, std::int64_t shown, float width);
+    void draw_curves(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
+                     const TrainingRun* compared, std::int64_t shown, float width);
     // Draws a button that forks the run; `plan` is the run's own, without its text.
     void draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
                    const ForkTraining& fork);
@@ -82,8 +82,9 @@ class CurvesLens final : public Lens {
     std::optional<Explained> explain_curve(Subject& subject, const TrainingRun& run, const CellRef& cell);
     std::optional<Explained> explain_induction(const TrainingRun& run, const TrainingView& view,
                                                HeadIndex head);
-    void draw_choice(const TrainingView& view);
+    void draw_choice();
     void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
+    Table map_table(const TrainingRun& run, const TrainingView& view) const;  // of the chosen head
     void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
 
     StepMaps maps_;

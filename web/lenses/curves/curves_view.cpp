@@ -14,34 +14,33 @@ namespace attn::app {
 
 namespace {
 
-constexpr float plot_height = 128, left_share = 0.52f, gap = 24;
+constexpr float curve_height = 176, left_share = 0.52f;
 constexpr float head_gap = 10, label_line = 15, label_height = 2 * label_line + 5, button_height = 30,
                 least_map_side = 64, most_map_side = 190;
 
-ui::Curve loss_curve(const TrainingRun& run, bool compared) {
-    ui::Curve curve;
-    curve.name = compared ? "compared" : "loss";
-    curve.dashed = compared;
-    curve.colour = ui::series_colour(compared ? 1 : 0);
-    for (std::size_t i = 0; i < run.losses().size(); ++i) {
-        curve.steps.push_back(static_cast<std::int64_t>(i + 1));
-        curve.values.push_back(run.losses()[i]);
+ui::ChartCurve loss_curve(const TrainingRun& run, bool compared) {
+    ui::ChartCurve curve{.name = compared ? "compared" : "loss",
+                         .colour = ui::series_colour(compared ? 1 : 0),
+                         .dashed = compared};
+    for (const float loss : run.losses()) {
+        curve.x.push_back(static_cast<double>(curve.x.size() + 1));
+        curve.y.push_back(static_cast<double>(loss));
     }
     return curve;
 }
 
 // Returns one curve per head.
-std::vector<ui::Curve> head_curves(const TrainingRun& run, double HeadPoint::* score, bool compared) {
-    std::vector<ui::Curve> curves(static_cast<std::size_t>(run.plan().layers * run.plan().heads));
+std::vector<ui::ChartCurve> head_curves(const TrainingRun& run, double HeadPoint::* score, bool compared) {
+    std::vector<ui::ChartCurve> curves(static_cast<std::size_t>(run.plan().layers * run.plan().heads));
     for (std::size_t head = 0; head < curves.size(); ++head) {
-        ui::Curve& curve = curves[head];
+        ui::ChartCurve& curve = curves[head];
         const auto heads = static_cast<std::size_t>(run.plan().heads);
         curve.colour = ui::series_colour(head);
         curve.dashed = compared;
         if (!compared) curve.name = std::to_string(head / heads) + "." + std::to_string(head % heads);
         for (const TrainingPoint& point : run.points()) {
-            curve.steps.push_back(point.step);
-            curve.values.push_back(static_cast<float>(point.heads[head].*score));
+            curve.x.push_back(static_cast<double>(point.step));
+            curve.y.push_back(point.heads[head].*score);
         }
     }
     return curves;
@@ -71,58 +70,60 @@ std::string gradient_words(double gradient) {
 
 }  // namespace
 
-void CurvesLens::draw_plots(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
-                            const TrainingRun* compared, std::int64_t shown, float width) {
-    // The curves of the run itself explain their marks; those of the compared one follow them.
-    const auto drawn = [&](const char* name, const char* title, float high, std::vector<ui::Curve> lines,
-                           Index curves, const CellRef& first, const char* format = "%.2f") {
-        const ui::Plot plot{.name = name,
-                            .title = title,
-                            .steps = course.plan.steps,
-                            .high = high,
-                            .format = format,
-                            .marked = shown};
-        const ui::PlotReply reply = ui::plot(plot, width, plot_height, lines);
-        if (reply.held) visit().perform(ShowTrainingStep{std::min(*reply.held, run.steps_taken())});
-        const Index own = std::ssize(lines) - curves;  // where the run's own curves begin
-        const Index begin = first.stage == Stage::loss ? own : 0;
-        if (!reply.over || reply.over->curve < begin || reply.over->curve >= begin + curves) return;
-        CellRef mark = first;
-        mark.row = static_cast<Index>(reply.over->step);
-        mark.col += reply.over->curve - begin;
-        drawing.now.cell = mark;
-        if (ui::clicked()) present::pin(drawing, mark);
+void CurvesLens::draw_curves(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
+                             const TrainingRun* compared, std::int64_t shown, float width) {
+    // The run's own curves come first and explain their points.
+    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y,
+                           const std::vector<ui::ChartCurve>& curves, std::size_t own, const CellRef& first) {
+        const ui::Chart chart{.name = name,
+                              .title = title,
+                              .x = {"step", 0, static_cast<double>(course.plan.steps), false, true},
+                              .y = std::move(y),
+                              .marked = static_cast<double>(shown)};
+        const ui::ChartReply reply =
+            present::chart(drawing, chart, width, curve_height, curves,
+                           [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
+                               if (curve >= own) return std::nullopt;
+                               return CellRef{.stage = first.stage,
+                                              .row = static_cast<Index>(curves[curve].x[point]),
+                                              .col = first.col + static_cast<Index>(curve)};
+                           });
+        if (reply.held)
+            visit().perform(
+                ShowTrainingStep{std::min<std::int64_t>(std::llround(*reply.held), run.steps_taken())});
     };
-    std::vector<ui::Curve> losses;
+    std::vector<ui::ChartCurve> losses{loss_curve(run, false)};
     if (compared) losses.push_back(loss_curve(*compared, true));
-    losses.push_back(loss_curve(run, false));
-    float most = 0.1f;
-    for (const float loss : run.losses()) most = std::max(most, loss);
-    drawn("loss", "Loss in nats, the mean over each step’s targets", std::ceil(most * 10) / 10,
-          std::move(losses), 1, {.stage = Stage::loss}, "%.3f");
+    const auto up_to = [](std::string title, const std::vector<ui::ChartCurve>& curves, double steps_of_one) {
+        double most = 0.1;
+        for (const ui::ChartCurve& curve : curves)
+            for (const double value : curve.y) most = std::max(most, value);
+        return ui::ChartAxis{std::move(title), 0, std::ceil(most * steps_of_one) / steps_of_one};
+    };
+    drawn("loss", "Loss", up_to("nats, mean over each step’s targets", {losses.front()}, 1), losses, 1,
+          {.stage = Stage::loss});
 
     const auto both = [&](double HeadPoint::* score) {
-        std::vector<ui::Curve> lines = head_curves(run, score, false);
+        std::vector<ui::ChartCurve> curves = head_curves(run, score, false);
         if (compared && compared->plan().heads == run.plan().heads &&
             compared->plan().layers == run.plan().layers)
-            std::ranges::move(head_curves(*compared, score, true), std::back_inserter(lines));
-        return lines;
+            std::ranges::move(head_curves(*compared, score, true), std::back_inserter(curves));
+        return curves;
     };
     const Index heads = run.plan().layers * run.plan().heads;
-    const auto marks = [&](CurveScore score) {
-        return CellRef{.stage = Stage::curve, .col = static_cast<Index>(score) * heads};
+    const auto of_heads = [&](const char* name, const char* title, ui::ChartAxis y,
+                              const std::vector<ui::ChartCurve>& curves, CurveScore score) {
+        drawn(name, title, std::move(y), curves, static_cast<std::size_t>(heads),
+              {.stage = Stage::curve, .col = static_cast<Index>(score) * heads});
     };
     if (!run.data().repeated.empty())
-        drawn("induction", "Induction on one random repeat, by head", 1, both(&HeadPoint::induction), heads,
-              marks(CurveScore::induction));
-    drawn("previous", "Previous token on the sequence shown, by head", 1, both(&HeadPoint::previous_token),
-          heads, marks(CurveScore::previous_token));
-    std::vector<ui::Curve> entropies = both(&HeadPoint::entropy);
-    float largest = 0.1f;
-    for (const ui::Curve& curve : entropies)
-        for (const float value : curve.values) largest = std::max(largest, value);
-    drawn("entropy", "Entropy in nats on the sequence shown, by head", std::ceil(largest * 2) / 2,
-          std::move(entropies), heads, marks(CurveScore::entropy));
+        of_heads("induction", "Induction, by head", {"induction, on one random repeat"},
+                 both(&HeadPoint::induction), CurveScore::induction);
+    of_heads("previous", "Previous token, by head", {"weight, on the sequence shown"},
+             both(&HeadPoint::previous_token), CurveScore::previous_token);
+    const std::vector<ui::ChartCurve> entropies = both(&HeadPoint::entropy);
+    of_heads("entropy", "Entropy, by head", up_to("nats, on the sequence shown", entropies, 2), entropies,
+             CurveScore::entropy);
 }
 
 void CurvesLens::draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
@@ -171,16 +172,8 @@ void CurvesLens::tell(const TrainingRun& run, const float* values, Index query, 
 }
 
 // Draws what is shown and the control to choose it.
-void CurvesLens::draw_choice(const TrainingView& view) {
+void CurvesLens::draw_choice() {
     const TrainingMaps shown = maps_.shown();
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_body);
-        const std::string title = "Attention at step " + std::to_string(view.step);
-        ImGui::AlignTextToFramePadding();
-        ui::text_item(title);
-        ui::semantic_text(ui::Role::heading, title);
-    }
-    ui::next_control(ui::menu_width);
     static constexpr std::array names{"weights", "gradient"};
     if (const auto chosen = ui::choice("training/stage", names, static_cast<int>(shown)))
         visit().perform(SetTrainingMaps{static_cast<TrainingMaps>(*chosen)});
@@ -203,7 +196,14 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
     const Index layers = std::ssize(view.probe->layers()), heads = view.probe->layers()[0].attention.heads(),
                 n = view.probe->tokens();
     const TrainingValues& values = plan.values_at(view.step);
-    draw_choice(view);
+    draw_choice();
+    const present::Card card(drawing,
+                             {.key = "training/maps",
+                              .title = "Attention at step " + std::to_string(view.step),
+                              .table = [&] { return map_table(run, view); },
+                              .is_listed = false},
+                             width);
+    width = card.width();
 
     const Index columns =
         std::clamp<Index>(static_cast<Index>((width + head_gap) / (least_map_side + head_gap)), 1, heads);
@@ -268,7 +268,7 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                 ui::rename_node((out ? "Put back head " : "Leave out head ") + name);
                 ImGui::PopID();
             }
-    render::draw(ImGui::GetWindowDrawList(), drawn);
+    ui::draw_heatmaps(ImGui::GetWindowDrawList(), drawn);
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, y - corner.y});
 }
@@ -286,14 +286,13 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     const float left = beside ? std::floor(width * left_share) : width;
     ImGui::Dummy({0, 6});
     ImGui::BeginGroup();
-    draw_plots(drawing, course, *run, runs.compared(), shown, left);
+    draw_curves(drawing, course, *run, runs.compared(), shown, left);
     ImGui::EndGroup();
-    if (beside) ImGui::SameLine(0, gap);
+    if (beside) ImGui::SameLine(0, present::card_gap);
     ImGui::BeginGroup();
     if (const TrainingView* view = runs.shown_view(course)) {
-        const float room = beside ? width - left - gap : width;
+        const float room = beside ? width - left - present::card_gap : width;
         draw_maps(drawing, *run, plan, *view, subject.named_heads(), room);
-        ImGui::Dummy({0, 6});
         subject.draw_beside(drawing, room);
     }
     ImGui::Dummy({0, 6});

@@ -15,7 +15,6 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 

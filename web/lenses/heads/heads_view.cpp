@@ -10,10 +10,10 @@
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
+#include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 

@@ -13,7 +13,6 @@
 #include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/page_field.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {

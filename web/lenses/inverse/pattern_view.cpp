@@ -11,7 +11,6 @@
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 

@@ -18,7 +18,6 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {

@@ -223,11 +223,11 @@ const MasksLens::EmptyExample& MasksLens::empty_example() {
     const auto last = std::find(example.allowed.rbegin(), example.allowed.rend(), 1);
     const std::vector<double>& weights = example.rows[static_cast<std::size_t>(EmptyRow::zeros)].weights;
     const auto strongest = std::ranges::max_element(weights);
-    const std::array wanted{example.chosen, strongest != weights.end() && *strongest > 0
-                                                ? strongest - weights.begin()
-                                                : Index{-1}};
-    example.shown = {looked_->keys, empty_decimals() == 2 ? 8 : 4, (example.allowed.rend() - last) - 1,
-                     wanted};
+    constexpr Index nearest = 8;
+    const Index newest = (example.allowed.rend() - last) - 1;
+    example.wanted = {example.chosen,
+                      strongest != weights.end() && *strongest > 0 ? strongest - weights.begin() : Index{-1}};
+    for (Index key = newest; key > newest - nearest; --key) example.wanted.push_back(key);
     return empty_.emplace(std::move(example));
 }
 
@@ -246,31 +246,6 @@ std::string MasksLens::spoken(Subject& subject) {
     if (without == 0) return text + ", and every query has a key.";
     return text + ", and " + with_commas(without) +
            (without == 1 ? " query has no key." : " queries have no key.");
-}
-
-std::vector<Table> MasksLens::tables(Subject& subject) {
-    look(subject);
-    std::vector<Table> tables{table_of("Mask " + looked_->mask.text().substr(0, 60), *map_, query_names_,
-                                       key_names_, Stage::weight)};
-    Table lost{"Weight on hidden keys", {}, {}, {}};
-    std::vector<const RowLosses*> columns;
-    const auto add = [&](const std::optional<RowLosses>& losses, const char* name) {
-        if (!losses || !losses->done()) return;
-        columns.push_back(&*losses);
-        lost.columns.emplace_back(name);
-    };
-    add(lost_of_all_, "without any mask");
-    add(lost_of_own_, "as it is");
-    if (columns.empty()) return tables;
-    lost.values = Matrix(std::min(looked_->queries, table_row_limit), std::ssize(columns));
-    for (Index query = 0; query < lost.values.rows; ++query) {
-        lost.row_labels.push_back(label_at(query_names_, query));
-        for (Index c = 0; c < lost.values.cols; ++c)
-            lost.values.at(query, c) =
-                columns[static_cast<std::size_t>(c)]->lost()[static_cast<std::size_t>(query)];
-    }
-    tables.push_back(std::move(lost));
-    return tables;
 }
 
 Guide MasksLens::guide(Subject&) const {

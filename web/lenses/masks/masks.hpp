@@ -13,7 +13,7 @@
 #include "analysis/theory/mask_counts.hpp"
 #include "analysis/theory/row_losses.hpp"
 #include "app/fields.hpp"
-#include "app/shown_tokens.hpp"
+#include "app/sheet.hpp"
 #include "attention/mask_program.hpp"
 #include "attention/mask_terms.hpp"
 #include "lenses/lens.hpp"
@@ -112,14 +112,12 @@ class MasksLens final : public Lens {
     struct EmptyExample {
         Index query = 0, chosen = -1;  // the chosen key, if there is one
         bool without_key = false;
-        ShownTokens shown;  // keys: the chosen, the strongest, and the last ones that it sees
+        std::vector<Index> wanted;  // keys: the chosen, the strongest, and the last ones that it sees
         std::vector<double> scores;
         std::vector<std::uint8_t> allowed;
         std::array<RowWeights<double>, empty_row_count> rows;  // under each convention
     };
     const EmptyExample& empty_example();
-    // As many as an equal share of all keys takes.
-    int empty_decimals() const { return looked_->keys <= 100 ? 2 : 5; }
     // The scores of a query of the head before any mask, scaled, capped and with their bias; zeros where the mask is not
     // of the subject's size or there are no vectors.
     std::vector<double> scores_of(Index query) const;
@@ -148,9 +146,10 @@ class MasksLens final : public Lens {
     void draw_counts(const Drawing& drawing, float width);
     void draw_empty_rows(const Drawing& drawing, float width);
     void draw_losses(const Drawing& drawing, float width);
-    void draw_model(const Drawing& drawing, Subject& subject, float width);
+    void draw_model(const Drawing& drawing, Subject& subject);
     void paint(const ui::MapTouch& touch);
-    void point(const Drawing& drawing, const CellRef& cell, bool clicked);
+    Table map_table() const;
+    Sheet empty_sheet();
 
     friend CellKinds masks_numbers();
     static const std::array<LensNumber<MasksLens>, 6> declared;

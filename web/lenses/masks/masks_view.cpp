@@ -7,6 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/masks/masks.hpp"
+#include "present/card.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -136,18 +137,17 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
         draw_counts(drawing, width);
         draw_empty_rows(drawing, width);
     } else {
-        const float left = std::floor((width - ui::column_gap) * 0.52f),
-                    right = width - ui::column_gap - left;
+        const float left = std::floor((width - present::card_gap) * 0.52f),
+                    right = width - present::card_gap - left;
         ui::column("mask", left, [&](float wide) { draw_map(drawing, wide); });
-        ImGui::SameLine(0, ui::column_gap);
+        ImGui::SameLine(0, present::card_gap);
         ui::column("counts", right, [&](float wide) {
             draw_counts(drawing, wide);
-            ImGui::Dummy({0, 8});
             draw_empty_rows(drawing, wide);
         });
     }
     draw_losses(drawing, width);
-    if (now().runs && subject.attention()->trace()) draw_model(drawing, subject, width);
+    if (now().runs && subject.attention()->trace()) draw_model(drawing, subject);
     if (step_wanted())
         drawing.visit.continue_with([this, begun = looked_] { return looked_ == begun && step(); });
 }

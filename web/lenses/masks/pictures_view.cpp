@@ -11,19 +11,16 @@
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/reading.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float map_height = 460, chart_height = 230, most_chart_width = 720, bar_name_width = 120;
+constexpr float map_height = 460, chart_height = 230, bar_name_width = 120;
 constexpr Index points_shown = 512;
 
 // "1.23 million": a large count in few letters.
@@ -35,11 +32,6 @@ std::string in_short(std::int64_t n) {
 }
 
 }  // namespace
-
-void MasksLens::point(const Drawing& drawing, const CellRef& cell, bool clicked) {
-    drawing.now.cell = cell;
-    if (clicked) present::pin(drawing, cell);
-}
 
 void MasksLens::draw_map(const Drawing& drawing, float width) {
     ui::MapPicture picture{
@@ -69,7 +61,15 @@ void MasksLens::draw_map(const Drawing& drawing, float width) {
     }
     picture.pointed = cell_of(drawing.pointed.cell);
     picture.pinned = cell_of(drawing.state().pin);
-    const ui::MapTouch touch = view_.draw(picture, width, map_height, drawing.deadline);
+    const ui::MapTouch touch = [&] {
+        const present::Card card(drawing,
+                                 {.key = "masks/map",
+                                  .title = "Mask",
+                                  .table = [this] { return map_table(); },
+                                  .is_listed = false},
+                                 width);
+        return view_.draw(picture, card.width(), map_height, drawing.deadline);
+    }();
     if (touch.more) drawing.visit.continue_with([this] { return view_.step(); });
     if (view_.painting) {
         const Index side = view_.brush_side();
@@ -122,18 +122,6 @@ void MasksLens::paint(const ui::MapTouch& touch) {
 
 void MasksLens::draw_counts(const Drawing& drawing, float width) {
     const MaskCounts& counts = counting_->counts();
-    ui::section("What it leaves", true);
-    ImGui::SameLine(0, 18);
-    const bool racing = race_ && !race_->done();
-    const Status possible = racing ? Status(Error{"It is being measured."})
-                            : looked_->mask.is_everything()
-                                ? Error{"This compares a mask with none, and there is no mask here."}
-                                : ok();
-    if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time",
-                   {"Measuring", "Measure the time"}, possible))
-        start_race();
-    if (possible)
-        ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
     const auto share = [](std::int64_t part, std::int64_t of) {
         return of ? static_cast<double>(part) / static_cast<double>(of) : 0.0;
     };
@@ -154,54 +142,32 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
                                     race_->whole_ms() < 100 * race_->passes() ? 2 : 0) +
                             " ms"});
     if (!counting_->done()) return ui::caption("Counting.");
-    const auto over = ui::bar_list("masks/counts", "What it leaves", width, bars, 1, ui::sequential_scale(1),
-                                   bar_name_width);
-    if (over) point(drawing, masks_cells::share(*over), ui::clicked());
+    present::bars(drawing,
+                  {.key = "masks/counts",
+                   .title = "What it leaves",
+                   .value = "share",
+                   .bars = std::move(bars),
+                   .most_name = bar_name_width,
+                   .cell = [](Index bar) { return masks_cells::share(bar); }},
+                  width);
     ui::landmark_item("masks/counted");
+    const bool racing = race_ && !race_->done();
+    const Status possible = racing ? Status(Error{"It is being measured."})
+                            : looked_->mask.is_everything()
+                                ? Error{"This compares a mask with none, and there is no mask here."}
+                                : ok();
+    if (ui::button("masks/measure", racing ? "Measuring" : "Measure the time",
+                   {"Measuring", "Measure the time"}, possible))
+        start_race();
+    if (possible)
+        ui::tooltip("Runs the kernel under this mask and without a mask, in turn, on seeded vectors");
 }
 
 void MasksLens::draw_empty_rows(const Drawing& drawing, float width) {
     if (!counting_->done() || looked_->queries == 0 || looked_->keys == 0) return;
-    const EmptyExample& example = empty_example();
-    const std::string name = query_name(example.query);
-    const Index shown = example.shown.size();
-    Matrix weights(empty_row_count, shown + 1);
-    for (int i = 0; i < empty_row_count; ++i) {
-        const RowWeights<double>& row = example.rows[static_cast<std::size_t>(i)];
-        for (Index key = 0; key < shown; ++key)
-            weights.at(i, key) = row.weights[static_cast<std::size_t>(example.shown[key])];
-        weights.at(i, shown) = row.sink;
-    }
-    static const std::vector<std::string> conventions{"zeros", "uniform", "NaN", "sink"};
-    std::vector<std::string> keys = example.shown.labels(key_names_);
-    keys.emplace_back("sink");
-    ui::MatrixGrid grid;
-    grid.name = "masks/empty";
-    grid.title = example.without_key ? "A query without a key" : "No query is without a key";
-    grid.notation =
-        "Weights of " + name + (example.shown.are_all() ? "" : " on some keys") + ", by four conventions";
-    grid.values = &weights;
-    grid.decimals = empty_decimals();
-    grid.row_labels = conventions;
-    grid.column_labels = keys;
-    grid.row_axis = "convention";
-    grid.column_axis = "key";
-    const auto cell_of = [&](ui::CellAt at) {
-        return at.second == shown ? masks_cells::sink(at.first, example.query)
-                                  : masks_cells::empty_row(at.first, example.query, example.shown[at.second]);
-    };
-    for (Index r = 0; r < weights.rows; ++r)
-        for (Index c = 0; c < weights.cols; ++c)
-            if (drawing.state().pin == cell_of({r, c})) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos({at.x, at.y + size.y});
-    ImGui::Dummy({0, 0});
-    if (reply.hovered) point(drawing, cell_of(*reply.hovered), false);
-    if (reply.clicked) point(drawing, cell_of(*reply.clicked), true);
+    present::sheet(drawing, empty_sheet(), width);
     const Index without = counting_->counts().rows_without_key();
-    ui::caption(example.without_key
+    ui::caption(empty_example().without_key
                     ? ((without == 1 ? "One query" : with_commas(without) + " queries") +
                        " may look at nothing. What becomes of that is a convention, and models differ.")
                           .c_str()
@@ -237,7 +203,6 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     add(lost_of_all_, "of the weights without any mask", LostOf::all);
     add(lost_of_own_, "of this head as it is", LostOf::own);
     if (curves.empty()) return ui::caption("Adding up what each query loses.");
-    ImGui::Dummy({0, 6});
     const auto last = static_cast<double>(std::max<Index>(looked_->queries - 1, 1));
     ui::Chart chart{.name = "masks/lost",
                     .title = "What each query loses",
@@ -249,8 +214,13 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
         chart.y = all;
     if (const auto query = selection_of(drawing).query; query && *query < looked_->queries)
         chart.marked = static_cast<double>(*query);
-    const ui::ChartReply reply =
-        present::chart(drawing, chart, std::min(width, most_chart_width), chart_height, curves);
+    const auto query_of = [&](std::size_t curve, std::size_t point) {
+        return static_cast<Index>(curves[curve].x[point]);
+    };
+    const ui::ChartReply reply = present::chart(
+        drawing, chart, width, chart_height, curves, [&](std::size_t curve, std::size_t point) {
+            return masks_cells::hidden_weight(drawn[curve], query_of(curve, point));
+        });
     const std::vector<double>& own = lost_of_own_->lost();
     if (const auto odd = std::ranges::count_if(own, [](double lost) { return std::isnan(lost); });
         odd > 0 && lost_of_own_->done())
@@ -260,19 +230,13 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     if (reply.held)
         parts::choose_tokens(drawing, std::clamp<Index>(std::lround(*reply.held), 0, looked_->queries - 1),
                              selection_of(drawing).key);
-    if (!reply.over) return;
-    const auto at = static_cast<Index>(curves[reply.over->curve].x[reply.over->point]);
-    point(drawing, masks_cells::hidden_weight(drawn[reply.over->curve], at), reply.clicked);
-    drawing.point(at, std::nullopt);
+    if (reply.over) drawing.point(query_of(reply.over->curve, reply.over->point), std::nullopt);
 }
 
-void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width) {
-    ImGui::Dummy({0, 6});
+void MasksLens::draw_model(const Drawing& drawing, Subject& subject) {
     const Attention& attention = *subject.attention();
     const bool next = attention.trace()->model()->network().causal;
-    ui::section(
-        ((next ? "Next token" : "Prediction " + prediction_in_words(attention)) + ", " + at_temperature)
-            .c_str());
+    const std::string what = next ? "Next token" : "Prediction " + prediction_in_words(attention);
     if (const Status run = masked_run_.follow(*subject.attention(), looked_->mask); !run)
         return ui::caption((capitalised(run.error().message) + ".").c_str());
     if (!masked_run_.done()) return ui::caption("The model runs under this mask.");
@@ -287,29 +251,29 @@ void MasksLens::draw_model(const Drawing& drawing, Subject& subject, float width
                     .c_str());
     ui::landmark_item("masks/moved");
     const std::vector<std::string> names = subject.token_texts(masked_run_.tokens());
-    const auto list = [&](const char* name, const char* title, const std::vector<double>& shares,
-                          float wide) {
-        std::vector<ui::Bar> bars;
-        float most = 0;
-        for (std::size_t i = 0; i < masked_run_.tokens().size(); ++i) {
-            const double share = shares[static_cast<std::size_t>(masked_run_.tokens()[i])];
-            most = std::max(most, static_cast<float>(share));
-            bars.push_back({i < names.size() ? names[i] : "", static_cast<float>(share), fixed(share, 4)});
-        }
-        ui::caption(title);
-        const auto over = ui::bar_list(name, title, wide, bars, most, ui::sequential_scale(1));
-        if (over)
-            point(drawing, masks_cells::probability(masked_run_.tokens()[static_cast<std::size_t>(*over)]),
-                  ui::clicked());
+    const auto list = [&](const char* key, const char* how, const std::vector<double>& shares) {
+        return [&, key, how](float wide) {
+            present::Bars list{
+                .key = key,
+                .title = what + ", " + how,
+                .notation = at_temperature,
+                .value = "probability",
+                .most = 0,
+                .cell = [this](Index i) {
+                    return masks_cells::probability(masked_run_.tokens()[static_cast<std::size_t>(i)]);
+                }};
+            for (std::size_t i = 0; i < masked_run_.tokens().size(); ++i) {
+                const double share = shares[static_cast<std::size_t>(masked_run_.tokens()[i])];
+                list.most = std::max(list.most, static_cast<float>(share));
+                list.bars.push_back(
+                    {i < names.size() ? names[i] : "", static_cast<float>(share), fixed(share, 4)});
+            }
+            present::bars(drawing, list, wide);
+        };
     };
-    const bool two = width >= ui::two_columns;
-    const float each = two ? (width - ui::column_gap) / 2 : width;
-    ui::column("before", each,
-               [&](float wide) { list("masks/before", "as it is", masked_run_.chances_before(), wide); });
-    if (two) ImGui::SameLine(0, ui::column_gap);
-    ui::column("after", each, [&](float wide) {
-        list("masks/after", "under this mask", masked_run_.chances_after(), wide);
-    });
+    ui::columns("masks/model", (ui::two_columns - present::card_gap) / 2, present::card_gap,
+                list("masks/before", "as it is", masked_run_.chances_before()),
+                list("masks/after", "under this mask", masked_run_.chances_after()));
 }
 
 }  // namespace attn::app

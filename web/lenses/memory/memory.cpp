@@ -278,7 +278,7 @@ std::vector<Index> MemoryLens::steps_shown() const {
     return steps;
 }
 
-std::vector<Index> MemoryLens::keys_shown(Index most) {
+std::vector<Index> MemoryLens::heaviest_keys(Index most) {
     // Of 16,384 keys this takes milliseconds, so it is done once for each step of the path, and not in every frame.
     if (ranked_.path != paths_made_ || ranked_.looks != path_->looked_at()) {
         std::vector<double> largest(static_cast<std::size_t>(patterns_->count()), 0);
@@ -300,7 +300,6 @@ std::vector<Index> MemoryLens::keys_shown(Index most) {
     if (const Index j = chosen - patterns_->keys.begin();
         chosen != patterns_->keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
         shown.back() = j;
-    std::ranges::sort(shown);
     return shown;
 }
 
@@ -390,102 +389,6 @@ Guide MemoryLens::guide(Subject&) const {
         "goes "
         "on until nothing moves.\n\n"
         "A small β blends the keys, a large one picks one of them."};
-}
-
-// ---- Tables -----------------------------------------------------------------------------------------------
-
-namespace {
-
-Table table_of(std::string title, std::vector<std::string> rows, std::vector<std::string> columns,
-               auto value) {
-    Table table{std::move(title), std::move(columns), std::move(rows), {}};
-    table.values = Matrix(std::ssize(table.row_labels), std::ssize(table.columns));
-    for (Index r = 0; r < table.values.rows; ++r)
-        for (Index c = 0; c < table.values.cols; ++c) table.values.at(r, c) = value(r, c);
-    return table;
-}
-
-std::vector<std::string> numbered(const char* what, Index count) {
-    std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(what + std::to_string(i));
-    return names;
-}
-
-}  // namespace
-
-std::vector<Table> MemoryLens::tables(Subject& subject) {
-    update(subject);
-    if (now().network == MemoryNetwork::classical) return classical_tables();
-    return modern_tables(subject);
-}
-
-std::vector<Table> MemoryLens::modern_tables(Subject& subject) const {
-    if (!path_ || !path_->done()) return {};
-    const Attention& attention = *subject.attention();
-    const auto& points = path_->points();
-    const std::vector<Index> steps = steps_shown();
-    const auto point = [&](Index i) -> const Retrieval::Point& {
-        return points[static_cast<std::size_t>(steps[static_cast<std::size_t>(i)])];
-    };
-    std::vector<std::string> names, keys;
-    for (const Index t : steps) names.push_back("step " + std::to_string(t));
-    for (Index j = 0; j < std::min(patterns_->count(), table_row_limit); ++j)
-        keys.push_back(label_at(attention.key_names(), patterns_->keys[static_cast<std::size_t>(j)]));
-    const std::string at = ", " + query_name(subject) + ", " + beta_text(*beta_);
-    std::vector<Table> all;
-    if (steps.size() > 1)
-        all.push_back(table_of("Weights" + at, keys, {names.begin() + 1, names.end()}, [&](Index r, Index c) {
-            return point(c + 1).weights[static_cast<std::size_t>(r)];
-        }));
-    const Index last = std::min(path_->steps() + 1, table_row_limit);
-    all.push_back(table_of("Path" + at, numbered("step ", last), {"energy", "moved", "effective keys"},
-                           [&](Index r, Index c) {
-                               const Retrieval::Point& each = points[static_cast<std::size_t>(r)];
-                               if (r == 0 && c > 0) return std::numeric_limits<double>::quiet_NaN();
-                               return c == 0 ? each.energy : c == 1 ? each.moved : each.effective;
-                           }));
-    all.push_back(table_of("ξ" + at, names, numbered("", patterns_->components),
-                           [&](Index r, Index c) { return point(r).state[static_cast<std::size_t>(c)]; }));
-    if (moves_ && !moves_->rows().empty()) {
-        std::vector<std::string> queries;
-        const auto& rows = moves_->rows();
-        for (std::size_t i = 0; i < rows.size() && std::ssize(queries) < table_row_limit; ++i)
-            queries.push_back(label_at(attention.query_names(), rows[i].query));
-        all.push_back(table_of("Distance from q, " + beta_text(*beta_), queries,
-                               {"one step", "all steps", "effective keys"}, [&](Index r, Index c) {
-                                   const QueryMoves::Row& row = rows[static_cast<std::size_t>(r)];
-                                   return c == 0 ? row.first : c == 1 ? row.all : row.effective;
-                               }));
-    }
-    return all;
-}
-
-std::vector<Table> MemoryLens::classical_tables() const {
-    if (!recall_ || !recall_->done()) return {};
-    const Bits pattern = bits_->pattern(stored());
-    std::vector<Table> all;
-    all.push_back(
-        table_of("Bits", numbered("bit ", std::min(bits_->bits(), table_row_limit)), {"stored", "cue", "end"},
-                 [&](Index r, Index c) {
-                     const auto i = static_cast<std::size_t>(r);
-                     return static_cast<double>(c == 0 ? pattern[i] : c == 1 ? cue_[i] : recall_->state()[i]);
-                 }));
-    const auto& energies = recall_->energies();
-    all.push_back(table_of("Energy", numbered("flip ", std::min(std::ssize(energies), table_row_limit)),
-                           {"E"}, [&](Index r, Index) {
-                               return static_cast<double>(energies[static_cast<std::size_t>(r)]) /
-                                      static_cast<double>(2 * bits_->bits());
-                           }));
-    if (!capacity_ || capacity_->seeds_done() == 0) return all;
-    std::vector<std::string> loads;
-    for (Index i = 0; i < CapacityTrials::loads; ++i)
-        loads.push_back("load " + fixed(CapacityTrials::load(i), 2));
-    const std::array means{capacity_->means(CapacityTrials::Network::classical),
-                           capacity_->means(CapacityTrials::Network::modern)};
-    all.push_back(table_of(
-        "Share of patterns recovered", loads, {"classical", "modern"},
-        [&](Index r, Index c) { return means[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)]; }));
-    return all;
 }
 
 }  // namespace attn::app

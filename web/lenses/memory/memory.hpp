@@ -12,6 +12,7 @@
 #include "analysis/theory/binary_memory.hpp"
 #include "analysis/theory/pattern_plane.hpp"
 #include "analysis/theory/query_moves.hpp"
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/memory/state.hpp"
 #include "subjects/chosen_row.hpp"
@@ -36,6 +37,8 @@ inline constexpr CellKind capacity{"capacity", {CellAxis{"network", network_word
 }  // namespace memory_cells
 CellKinds memory_numbers();
 std::optional<CellRef> packed_memory_cell(Index row, Index col);
+
+double four_digits(double value);  // rounds what is dragged
 
 class MemoryLens final : public Lens {
   public:
@@ -103,11 +106,15 @@ class MemoryLens final : public Lens {
     std::string key_name(Subject& subject, Index key) const;
     // The steps in the grids: the first ones and the last.
     std::vector<Index> steps_shown() const;
-    std::vector<Index> keys_shown(Index most);  // the chosen one and those that ever weigh most
+    std::vector<Index> heaviest_keys(Index most);  // those that ever weigh most, and the chosen one
     // The largest difference of the first step's weights from the head's own; nothing from another start or at another β.
     std::optional<double> off_attention();
-    std::vector<Table> modern_tables(Subject& subject) const;
-    std::vector<Table> classical_tables() const;
+    Sheet path_sheet(Subject& subject) const;
+    Sheet weights_sheet(Subject& subject);  // of the steps after the start
+    Sheet states_sheet(Subject& subject) const;
+    std::array<Sheet, 3> bits_sheets() const;  // the stored pattern, its cue, and where that is by now
+    Table plane_table(Subject& subject) const;
+    std::string path_about(Subject& subject) const;
     CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
     Index stored() const;  // the pattern of the cue, as far as there is one
     // Wrong bits at first and in the end.
@@ -136,11 +143,9 @@ class MemoryLens final : public Lens {
     void draw_legend(Subject& subject, float width) const;
     void draw_path(const Drawing& drawing, Subject& subject, float width);
     void draw_end(Subject& subject);
-    void draw_weights(const Drawing& drawing, Subject& subject, float width);
-    void draw_states(const Drawing& drawing, float width);
     void draw_moves(const Drawing& drawing, Subject& subject, float width);
-    void draw_classical(const Drawing& drawing, Subject& subject, float width);
-    void draw_bits(const Drawing& drawing, float width);
+    void draw_classical(const Drawing& drawing, Subject& subject);
+    void draw_bits(const Drawing& drawing);
     void draw_flips(const Drawing& drawing, float width);
     void draw_capacity(const Drawing& drawing, float width);
 

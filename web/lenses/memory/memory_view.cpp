@@ -7,7 +7,6 @@
 
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
-#include "lenses/memory/view.hpp"
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/explain.hpp"
@@ -15,67 +14,21 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float left_share = 0.5f, energy_height = 236, moves_height = 230, gap_below = 10;
-constexpr float least_cell = 42, names_width = 60;
-constexpr Index fewest_columns = 4, most_columns = 20;
-
-Index fitting_columns(float width) {
-    return std::clamp(static_cast<Index>((width - names_width) / least_cell), fewest_columns, most_columns);
-}
+constexpr float left_share = 0.5f, energy_height = 236, moves_height = 230;
 
 }  // namespace
-
-namespace memory_view {
 
 double four_digits(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.4g", value);
     return std::strtod(text, nullptr);
 }
-
-void answer(const Drawing& drawing, const ui::ChartReply& reply, std::optional<CellRef> cell) {
-    if (!cell) return;
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, *cell);
-}
-
-void draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, const ui::GridMetrics& metrics, ImVec2 at,
-               const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of) {
-    if (const auto& pin = drawing.state().pin)
-        for (Index r = 0; r < grid.values->rows && !grid.pinned; ++r)
-            for (Index c = 0; c < grid.values->cols; ++c)
-                if (cell_of({r, c}) == *pin) grid.pinned = {r, c};
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    if (reply.hovered)
-        if (const auto cell = cell_of(*reply.hovered)) drawing.now.cell = *cell;
-    if (reply.clicked)
-        if (const auto cell = cell_of(*reply.clicked)) present::pin(drawing, *cell);
-}
-
-}  // namespace memory_view
-
-using namespace memory_view;
-
-namespace {
-
-void draw_below(const Drawing& drawing, ui::MatrixGrid& grid, float width,
-                const std::function<std::optional<CellRef>(ui::CellAt)>& cell_of) {
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    draw_grid(drawing, grid, metrics, at, cell_of);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-}
-
-}  // namespace
 
 void MemoryLens::set(MemoryState wanted) const {
     if (wanted != now()) visit().perform(SetMemory{wanted}, ui::gesture());
@@ -191,102 +144,10 @@ void MemoryLens::draw_path(const Drawing& drawing, Subject& subject, float width
         .title = "Energy, step by step",
         .x = {"step", 0, static_cast<double>(std::max<Index>(path_->steps(), 1)), false, true},
         .y = ui::fitted("energy, in units of q · k", curves, false)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, energy_height, curves);
-    answer(drawing, reply,
-           reply.over ? std::optional(memory_cells::energy(reply.over->point)) : std::nullopt);
-
-    static const std::vector<std::string> columns{"energy", "moved by", "keys, e^S"};
-    const std::vector<Index> steps = steps_shown();
-    Matrix values(std::ssize(steps), std::ssize(columns));
-    ui::MatrixGrid grid;
-    std::vector<std::string> rows;
-    for (Index r = 0; r < values.rows; ++r) {
-        const Index t = steps[static_cast<std::size_t>(r)];
-        const Retrieval::Point& point = path_->points()[static_cast<std::size_t>(t)];
-        rows.push_back(std::to_string(t));
-        const std::array each{point.energy, point.moved, point.effective};
-        for (Index c = 0; c < values.cols; ++c) {
-            values.at(r, c) = each[static_cast<std::size_t>(c)];
-            const bool there = (c == 0 && t < path_->looked_at()) || (c > 0 && t > 0);
-            grid.texts.push_back(there ? fixed(values.at(r, c), 4) : "–");
-        }
-    }
-    grid.name = "memory/path";
-    grid.title = "The path";
-    grid.values = &values;
-    grid.row_labels = rows;
-    grid.column_labels = columns;
-    grid.row_axis = "step";
-    grid.column_axis = "number";
-    draw_below(drawing, grid, width, [&](ui::CellAt at) -> std::optional<CellRef> {
-        const Index t = steps[static_cast<std::size_t>(at.first)];
-        if (at.second > 0 && t == 0) return std::nullopt;
-        return at.second == 0   ? memory_cells::energy(t)
-               : at.second == 1 ? memory_cells::update_norm(t)
-                                : memory_cells::effective_keys(t);
-    });
+    present::chart(drawing, chart, width, energy_height, curves,
+                   [](std::size_t, std::size_t step) { return memory_cells::energy(step); });
+    present::sheet(drawing, path_sheet(subject), width);
     draw_end(subject);
-}
-
-void MemoryLens::draw_weights(const Drawing& drawing, Subject& subject, float width) {
-    std::vector<Index> steps = steps_shown();
-    steps.erase(steps.begin());
-    if (steps.empty()) return ui::caption("The start is a fixed point already, so there is no step to show.");
-    const std::vector<Index> keys = keys_shown(fitting_columns(width));
-    Matrix values(std::ssize(steps), std::ssize(keys));
-    std::vector<std::string> rows, columns;
-    for (const Index t : steps) rows.push_back(std::to_string(t));
-    for (const Index j : keys)
-        columns.push_back(
-            label_at(subject.attention()->key_names(), patterns_->keys[static_cast<std::size_t>(j)]));
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c)
-            values.at(r, c) = path_->points()[static_cast<std::size_t>(steps[static_cast<std::size_t>(r)])]
-                                  .weights[static_cast<std::size_t>(keys[static_cast<std::size_t>(c)])];
-    ui::MatrixGrid grid;
-    grid.name = "memory/weight";
-    grid.title = "Weights of each step";
-    grid.notation = values.cols < patterns_->count()
-                        ? "softmax(β K ξ), the chosen key and the largest, " + std::to_string(values.cols) +
-                              " of " + with_commas(patterns_->count()) + " keys"
-                        : "softmax(β K ξ)";
-    grid.values = &values;
-    grid.row_labels = rows;
-    grid.column_labels = columns;
-    grid.row_axis = "step";
-    grid.column_axis = "key";
-    const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-        const Index j = keys[static_cast<std::size_t>(at.second)];
-        return memory_cells::weight(steps[static_cast<std::size_t>(at.first)],
-                                    patterns_->keys[static_cast<std::size_t>(j)]);
-    };
-    draw_below(drawing, grid, width, cell_of);
-    if (const auto& cell = drawing.now.cell; cell && cell->is(memory_cells::weight))
-        drawing.point(row_.query, cell->own.at[1]);
-}
-
-void MemoryLens::draw_states(const Drawing& drawing, float width) {
-    const std::vector<Index> steps = steps_shown();
-    const Index d = patterns_->components, shown = std::min(d, fitting_columns(width));
-    Matrix values(std::ssize(steps), shown);
-    std::vector<std::string> rows;
-    for (const Index t : steps) rows.push_back(std::to_string(t));
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < shown; ++c)
-            values.at(r, c) = path_->points()[static_cast<std::size_t>(steps[static_cast<std::size_t>(r)])]
-                                  .state[static_cast<std::size_t>(c)];
-    ui::MatrixGrid grid;
-    grid.name = "memory/state";
-    grid.title = "The state ξ";
-    grid.notation = shown < d ? "the first " + std::to_string(shown) + " of " + many(d, "component") : "";
-    grid.values = &values;
-    grid.row_labels = rows;
-    grid.row_axis = "step";
-    grid.column_axis = "component";
-    grid.is_signed = true;
-    draw_below(drawing, grid, width, [&](ui::CellAt at) -> std::optional<CellRef> {
-        return memory_cells::state(steps[static_cast<std::size_t>(at.first)], at.second);
-    });
 }
 
 void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float width) {
@@ -313,13 +174,13 @@ void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float widt
                           .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
                           .y = ui::fitted("distance from q", curves, true),
                           .marked = static_cast<double>(row_.query)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, moves_height, curves);
+    const ui::ChartReply reply = present::chart(
+        drawing, chart, width, moves_height, curves, [this](std::size_t curve, std::size_t point) {
+            return memory_cells::distance(curve, moves_->rows()[point].query);
+        });
     if (reply.held)
         if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
             parts::choose_tokens(drawing, query, selection_of(drawing).key);
-    if (reply.over)
-        answer(drawing, reply,
-               memory_cells::distance(reply.over->curve, moves_->rows()[reply.over->point].query));
     std::string text;
     if (moves_->count() < attention.queries())
         text = "Over " + std::to_string(moves_->count()) + " of " + many(attention.queries(), "query row") +
@@ -335,16 +196,20 @@ void MemoryLens::draw_modern(const Drawing& drawing, Subject& subject, float wid
         if (refused_.empty() || !moves_) return;
     } else {
         const bool beside = width >= ui::two_columns;
-        const float left = beside ? std::floor((width - ui::column_gap) * left_share) : width;
+        const float left = beside ? std::floor((width - present::card_gap) * left_share) : width;
         ui::column("plane", left, [&](float w) { draw_plane(drawing, subject, w); });
         update(subject);
         if (path_ && path_->looked_at() > 0) {
-            if (beside) ImGui::SameLine(0, ui::column_gap);
-            ui::column("path", beside ? width - left - ui::column_gap : width,
+            if (beside) ImGui::SameLine(0, present::card_gap);
+            ui::column("path", beside ? width - left - present::card_gap : width,
                        [&](float w) { draw_path(drawing, subject, w); });
-            ImGui::Dummy({0, gap_below});
-            draw_weights(drawing, subject, width);
-            draw_states(drawing, width);
+            if (path_->steps() > 0)
+                present::sheet(drawing, weights_sheet(subject), width);
+            else
+                ui::caption("The start is a fixed point already, so there is no step to show.");
+            if (const auto& cell = drawing.now.cell; cell && cell->is(memory_cells::weight))
+                drawing.point(row_.query, cell->own.at[1]);
+            present::sheet(drawing, states_sheet(subject), width);
         }
     }
     if (moves_) draw_moves(drawing, subject, width);
@@ -368,7 +233,7 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
     if (now().network == MemoryNetwork::modern)
         draw_modern(drawing, subject, width);
     else
-        draw_classical(drawing, subject, width);
+        draw_classical(drawing, subject);
     if (pending())
         drawing.visit.continue_with([this, row = row_, memory = now()] {
             return row_ == row && now() == memory && row_.record && step();

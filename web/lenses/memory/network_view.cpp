@@ -7,23 +7,18 @@
 
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
-#include "lenses/memory/view.hpp"
 #include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
-using namespace memory_view;
-
 namespace {
 
-constexpr float least_picture = 200, most_picture = 230, picture_gap = 24, most_bit = 20, bit_label = 44;
-constexpr float flips_height = 280, capacity_height = 280;
+constexpr float least_picture = 200, flips_height = 280, capacity_height = 280;
 
 std::string cues_told(const CapacityTrials& trials) {
     const Index least = trials.tried(0), most = trials.tried(CapacityTrials::loads - 1);
@@ -33,51 +28,13 @@ std::string cues_told(const CapacityTrials& trials) {
 
 }  // namespace
 
-void MemoryLens::draw_bits(const Drawing& drawing, float width) {
-    const Index bits = bits_->bits();
-    const auto side = static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(bits))));
-    const auto lower = (bits + side - 1) / side;
-    const auto square = [&](const Bits& from) {
-        Matrix values(lower, side);
-        for (Index i = 0; i < bits; ++i) values.at(i / side, i % side) = from[static_cast<std::size_t>(i)];
-        return values;
+void MemoryLens::draw_bits(const Drawing& drawing) {
+    const std::array<Sheet, 3> all = bits_sheets();
+    const auto square = [&](const Sheet& sheet) {
+        return [&](float wide) { present::sheet(drawing, sheet, wide); };
     };
-    const auto [wrong_before, wrong_after] = wrong_bits();
-    const Matrix pattern = square(bits_->pattern(stored())), cue = square(cue_),
-                 end = square(recall_->state());
-    ui::Lines lines(width, {picture_gap, 12});
-    const float picture = width >= ui::two_columns
-                              ? std::clamp((width - 2 * picture_gap) / 3, least_picture, most_picture)
-                              : std::min(width, most_picture);
-    const auto draw = [&](const char* name, const char* title, const std::string& notation,
-                          const Matrix& values) {
-        ui::MatrixGrid grid;
-        grid.name = name;
-        grid.title = title;
-        grid.notation = notation;
-        grid.values = &values;
-        grid.before = &pattern;
-        grid.is_signed = true;
-        grid.decimals = 0;
-        grid.row_axis = "bits";
-        grid.column_axis = "bit";
-        grid.allowed = [&](Index r, Index c) { return r * side + c < bits; };
-        ui::GridMetrics metrics;
-        metrics.cell_width = metrics.cell_height =
-            std::min(std::floor((picture - bit_label) / static_cast<float>(side)), most_bit);
-        metrics.label_width = bit_label;
-        metrics.numbers = false;
-        const auto cell_of = [&](ui::CellAt at) -> std::optional<CellRef> {
-            const Index i = at.first * side + at.second;
-            return &values == &end && i < bits ? std::optional(memory_cells::local_field(i)) : std::nullopt;
-        };
-        const ImVec2 size = ui::grid_size(grid, metrics);
-        draw_grid(drawing, grid, metrics, lines.place({std::max(size.x, picture), size.y}), cell_of);
-    };
-    draw("memory/stored", "Stored", "pattern " + std::to_string(stored()), pattern);
-    draw("memory/cue", "Cue", many(wrong_before, "bit") + " wrong", cue);
-    draw("memory/rest", recall_->done() ? "At rest" : "On its way", many(wrong_after, "bit") + " wrong", end);
-    lines.finish();
+    ui::columns("memory/bits", least_picture, present::card_gap, square(all[0]), square(all[1]),
+                square(all[2]));
     if (!beside_ || !beside_->done()) return;
     const Index wrong = bits_that_differ(signs_of(beside_->end()), bits_->pattern(stored()));
     ui::caption(("From the same cue, the signs of the modern network at " + beta_text(beside_->beta()) +
@@ -100,9 +57,8 @@ void MemoryLens::draw_flips(const Drawing& drawing, float width) {
                           .title = "Energy, flip by flip",
                           .x = {"flips", 0, std::max(curve.x.back(), 1.0), false, true},
                           .y = ui::fitted("energy", curves, false)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, flips_height, curves);
-    answer(drawing, reply,
-           reply.over ? std::optional(memory_cells::classical_energy(reply.over->point)) : std::nullopt);
+    present::chart(drawing, chart, width, flips_height, curves,
+                   [](std::size_t, std::size_t flip) { return memory_cells::classical_energy(flip); });
 }
 
 void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
@@ -134,11 +90,16 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
     const std::array curves{classical, modern, known};
     const double load = static_cast<double>(now().patterns) / static_cast<double>(now().bits);
     const ui::Chart chart{.name = "memory-capacity",
-                          .title = "Share of patterns recovered, " + many(now().bits, "random bit"),
+                          .title = "Share recovered, " + many(now().bits, "random bit"),
                           .x = {"load, patterns / bits", 0, last},
                           .y = {"share recovered", 0, 1.04},
                           .marked = std::min(now().of_keys ? 0 : load, last)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, capacity_height, curves);
+    const ui::ChartReply reply =
+        present::chart(drawing, chart, width, capacity_height, curves,
+                       [](std::size_t network, std::size_t load) -> std::optional<CellRef> {
+                           if (network > 1) return std::nullopt;
+                           return memory_cells::capacity(network, load);
+                       });
     if (reply.held && !now().of_keys) {
         MemoryState wanted = now();
         wanted.patterns = std::clamp<Index>(std::lround(*reply.held * static_cast<double>(now().bits)), 1,
@@ -146,10 +107,6 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
         wanted.stored = std::min(wanted.stored, wanted.patterns - 1);
         set(wanted);
     }
-    answer(drawing, reply,
-           reply.over && reply.over->curve < 2
-               ? std::optional(memory_cells::capacity(reply.over->curve, reply.over->point))
-               : std::nullopt);
     std::string text = std::to_string(capacity_->seeds_done()) + " of " +
                        std::to_string(CapacityTrials::seeds) + " seeds, " + cues_told(*capacity_) + " with " +
                        percent(now().flipped) +
@@ -162,7 +119,7 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
     ui::landmark_item("memory/measured");
 }
 
-void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject, float width) {
+void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> sources{"seeded", "signs of the keys"};
     MemoryState wanted = now();
     ImGui::BeginGroup();
@@ -212,10 +169,9 @@ void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject, float 
         ui::caption(told.c_str());
     }
     ImGui::Dummy({0, 6});
-    draw_bits(drawing, width);
-    ImGui::Dummy({0, 6});
+    draw_bits(drawing);
     ui::columns(
-        "memory/classical", 360, ui::column_gap, [&](float w) { draw_flips(drawing, w); },
+        "memory/classical", 360, present::card_gap, [&](float w) { draw_flips(drawing, w); },
         [&](float w) { draw_capacity(drawing, w); });
 }
 

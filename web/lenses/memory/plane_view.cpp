@@ -7,16 +7,13 @@
 
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
-#include "lenses/memory/view.hpp"
-#include "parts/part.hpp"
-#include "render/heatmap.hpp"
+#include "present/card.hpp"
 #include "subjects/explain.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::app {
@@ -183,8 +180,14 @@ void MemoryLens::draw_legend(Subject& subject, float width) const {
 }
 
 void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float width) {
-    ui::section("Basins");
     if (!plane_) return ui::caption("The directions of the plane are being looked for.");
+    const present::Card card(drawing,
+                             {.key = "memory/plane",
+                              .title = "Basins",
+                              .table = [this, &subject] { return plane_table(subject); },
+                              .is_listed = false},
+                             width);
+    width = card.width();
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float side = std::floor(std::min(width - left_margin - 4, most_side));
     const Square square{box_, {corner.x + left_margin, corner.y + 20}, side};
@@ -210,11 +213,11 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
             fixed(start[axis], 3), {start[axis], box_.low[axis], box_.high[axis]});
         if (!asked) continue;
         wanted.start = start;
-        (*wanted.start)[axis] = memory_view::four_digits(*asked);
+        (*wanted.start)[axis] = four_digits(*asked);
     }
     if (held && ImGui::IsMousePosValid()) {
         const auto place = square.place(ImGui::GetMousePos());
-        wanted.start = {memory_view::four_digits(place[0]), memory_view::four_digits(place[1])};
+        wanted.start = {four_digits(place[0]), four_digits(place[1])};
     }
     set(wanted);
 
@@ -232,7 +235,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
         ui::ColourScale scale = ui::sequential_scale(static_cast<float>(colours));
         ui::use_scale(map, scale);
         map.palette = &basin_palette();
-        render::draw(list, std::array{map});
+        ui::draw_heatmaps(list, std::array{map});
     }
     draw_axes(square, across, up);
 
@@ -272,7 +275,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
         ui::Type small(ui::Face::regular, 12);
         Names names;
         names.write(grip, now().start ? "start" : "q");
-        for (const Index j : path_ ? keys_shown(most_named) : std::vector<Index>{})
+        for (const Index j : path_ ? heaviest_keys(most_named) : std::vector<Index>{})
             names.write(
                 square.point(places_[static_cast<std::size_t>(j)]),
                 label_at(subject.attention()->key_names(), patterns_->keys[static_cast<std::size_t>(j)]));

@@ -12,23 +12,15 @@
 #include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float dial = 58, dial_text = 18, chart_height = 330, least_chart = 360, chart_gap = 28;
+constexpr float dial = 58, dial_text = 18, chart_height = 330, least_chart = 360;
 constexpr ImVec2 dial_gap{10, 10};
 
 }  // namespace
-
-void OrderLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
-                       const std::optional<CellRef>& cell) const {
-    if (!reply.over || !cell) return;
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, *cell);
-}
 
 void OrderLens::draw_dials(const Drawing& drawing) {
     ui::section("RoPE, pair by pair");
@@ -96,6 +88,20 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     ui::caption(told.c_str());
     ui::landmark_item("order/dials");
 
+    Table table{"What each pair adds to q · k",
+                {"|q|", "angle of q", "|k|", "angle of k", "adds"},
+                {},
+                Matrix(shown, 5)};
+    for (Index a = 0; a < shown; ++a) {
+        const PairTurn& turn = turns[static_cast<std::size_t>(a)];
+        const std::array numbers{turn.q_length, turn.q_angle, turn.k_length, turn.k_angle, turn.product};
+        table.row_labels.push_back("pair " + std::to_string(a));
+        std::ranges::copy(numbers, table.values.values.begin() + a * std::ssize(numbers));
+    }
+    const std::string title = table.title;
+    const present::Card card(
+        drawing, {.key = "order/dial", .title = title, .table = [table = std::move(table)] { return table; }},
+        ImGui::GetContentRegionAvail().x);
     const ui::Theme& t = ui::theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImU32 q_colour = ui::series_colour(0), k_colour = ui::series_colour(1);
@@ -110,8 +116,8 @@ void OrderLens::draw_dials(const Drawing& drawing) {
         entry(38, k_colour, "k");
         ImGui::Dummy({76, 18});
     }
-    const ui::SemanticGroup group(ui::Role::listbox, "order/dial", "What each pair adds to q · k");
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, dial_gap);
+    const ui::SemanticGroup group(ui::Role::listbox, "order/dial", title);
+    ui::Lines lines(card.width(), dial_gap);
     std::optional<Index> over;
     for (Index a = 0; a < shown; ++a) {
         const PairRotation& turn = turns[static_cast<std::size_t>(a)];
@@ -185,7 +191,10 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
                           .x = {"distance, positions", 0, static_cast<double>(now().reach), false, true},
                           .y = ui::fitted("score", drawn, false),
                           .marked = on_axis ? std::optional(static_cast<double>(apart)) : std::nullopt};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, drawn);
+    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, drawn,
+                                                [](std::size_t scheme, std::size_t distance) {
+                                                    return order_cells::score_at_distance(scheme, distance);
+                                                });
     if (reply.held) {
         // The query goes to where it is so far from the key, if that lies after its own place.
         next = now();
@@ -194,9 +203,6 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
             Index{0}, order_turn_limit);
         set(next);
     }
-    std::optional<CellRef> cell;
-    if (reply.over) cell = order_cells::score_at_distance(reply.over->curve, reply.over->point);
-    answer(drawing, reply, cell);
     const std::string seed = " drawn from seed " + std::to_string(now().seed) + ".";
     ui::caption(("The key stands at position 0 and the query a distance after it; " +
                  std::string(on_axis     ? "the line is how far apart they stand now. "
@@ -262,14 +268,14 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     const double tall = score_axis.high - score_axis.low;
     scores.push_back(line({trained_on, trained_on}, {score_axis.low - tall, score_axis.high + tall}));
     waves.push_back(line({-last, 2 * last}, {trained_on, trained_on}));
-    const auto answer_of = [&](const ui::ChartReply& reply, const CellKind& kind) {
-        std::optional<CellRef> cell;
-        if (reply.over && reply.over->curve < length_scalings)
-            cell = kind(reply.over->curve, reply.over->point);
-        answer(drawing, reply, cell);
+    const auto cells_of = [](const CellKind& kind) {
+        return [&kind](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
+            if (curve >= length_scalings) return std::nullopt;
+            return kind(curve, point);
+        };
     };
     ui::columns(
-        "order/lengths", least_chart, chart_gap,
+        "order/lengths", least_chart, present::card_gap,
         [&](float width) {
             const ui::Chart chart{
                 .name = "order-length",
@@ -277,8 +283,8 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                 .x = {"distance, positions", 0, farthest, false, true},
                 .y = score_axis,
                 .marked = now().far > 0 ? static_cast<double>(now().far) : trained_on};
-            const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, scores);
-            answer_of(reply, order_cells::extrapolated_score);
+            const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, scores,
+                                                        cells_of(order_cells::extrapolated_score));
             if (reply.held) {
                 next = now();
                 next.far = std::max(static_cast<Index>(std::lround(*reply.held)), Index{1});
@@ -296,8 +302,8 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
                                   .y = {"positions a turn", shortest_wave / 1.2,
                                         std::max(longest_wave, trained_on) * 1.2, true},
                                   .marked = static_cast<double>(std::min(now().pair, pairs - 1))};
-            const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, waves);
-            answer_of(reply, order_cells::wavelength);
+            const ui::ChartReply reply =
+                present::chart(drawing, chart, width, chart_height, waves, cells_of(order_cells::wavelength));
             if (reply.held) {
                 next = now();
                 next.pair = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, pairs - 1);

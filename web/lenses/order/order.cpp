@@ -20,12 +20,6 @@ bool has_vectors(const Attention& attention) {
     return std::ranges::find(stages, Stage::raw) != stages.end();
 }
 
-std::vector<std::string> component_names(Index count) {
-    std::vector<std::string> names;
-    for (Index b = 0; b < count; ++b) names.push_back(std::to_string(b));
-    return names;
-}
-
 }  // namespace
 
 std::optional<Missing> OrderLens::missing(Subject& subject) const {
@@ -323,77 +317,6 @@ std::string OrderLens::standing() const {
                             with_commas(offset) + ", keys at 0."
                       : " The mask lets key 0 be seen from query " + with_commas(-offset) +
                             " on: keys begin at position " + with_commas(-offset) + ", queries at 0.";
-}
-
-std::vector<Table> OrderLens::tables(Subject& subject) {
-    update(subject);
-    if (!refused_.empty()) return {};
-    std::vector<Table> all;
-    const OrderContent& content = *content_;
-    const Index n = content.queries().size(), n_k = content.keys().size(), d_v = content.d_v();
-    std::vector<std::string> in_order, keys_in_order;
-    for (const Index query : order_) in_order.push_back(name(query));
-    for (const Index key : key_order_) keys_in_order.push_back(key_name(key));
-    if (const Runs* shown = runs(now().scheme)) {
-        const std::string called = ", " + std::string(scheme_name(now().scheme));
-        if (d_v > 0) {
-            const auto outputs = [&](std::string title, const PlacedRun& run, std::vector<std::string> rows) {
-                all.push_back({std::move(title) + called, component_names(d_v), std::move(rows),
-                               Matrix(n, d_v, run.outputs)});
-            };
-            outputs("Outputs in this order", shown->after, in_order);
-            outputs("Outputs before", shown->before, content.query_names());
-        }
-        all.push_back(
-            {"Scores in this order" + called, keys_in_order, in_order, Matrix(n, n_k, shown->after.scores)});
-    }
-    Table schemes{"Every scheme",
-                  {"outputs off", "equal scores", "off in f32", "off in f64"},
-                  {},
-                  Matrix(std::ssize(offered()), 4)};
-    for (const PositionScheme scheme : offered()) {
-        const auto row = static_cast<Index>(scheme);
-        const Runs* each = runs(scheme);
-        schemes.row_labels.emplace_back(scheme_name(scheme));
-        schemes.values.at(row, 0) = each ? each->carried.most_f32() : std::nan("");
-        const auto of_shift = [&](auto&& number) {
-            return each && each->change ? static_cast<double>(number(*each->change)) : std::nan("");
-        };
-        schemes.values.at(row, 1) = of_shift([](const ScoreChange& c) { return c.equal; });
-        schemes.values.at(row, 2) = of_shift([](const ScoreChange& c) { return c.f32; });
-        schemes.values.at(row, 3) = of_shift([](const ScoreChange& c) { return c.f64; });
-    }
-    all.push_back(std::move(schemes));
-
-    (void)lengths();
-    while (distances_->step()) continue;
-    while (lengths_->step()) continue;
-    const Index distances = std::min(now().reach + 1, table_row_limit);
-    Table scores{
-        "Score over distance", {}, component_names(distances), Matrix(distances, std::ssize(offered()))};
-    for (const PositionScheme scheme : offered()) {
-        scores.columns.emplace_back(scheme_name(scheme));
-        for (Index d = 0; d < distances; ++d)
-            scores.values.at(d, static_cast<Index>(scheme)) =
-                distances_->scores(scheme)[static_cast<std::size_t>(d)];
-    }
-    all.push_back(std::move(scores));
-    const Index pairs = std::min(std::ssize(lengths_->frequencies(0)), table_row_limit);
-    Table stretched{"Score beyond the trained length", {}, {}, Matrix(LengthCurves::bins, length_scalings)},
-        waves{"Wavelengths, positions", {}, component_names(pairs), Matrix(pairs, length_scalings)};
-    for (Index bin = 0; bin < LengthCurves::bins; ++bin)
-        stretched.row_labels.push_back("from " + with_commas(lengths_->first_distance(bin)));
-    for (std::size_t kind = 0; kind < length_scalings; ++kind) {
-        const auto column = static_cast<Index>(kind);
-        for (Table* table : {&stretched, &waves}) table->columns.emplace_back(length_scaling_names[kind]);
-        for (Index bin = 0; bin < LengthCurves::bins; ++bin)
-            stretched.values.at(bin, column) = lengths_->bin(kind, bin).mean;
-        for (Index a = 0; a < pairs; ++a)
-            waves.values.at(a, column) = wavelength(lengths_->frequencies(kind)[static_cast<std::size_t>(a)]);
-    }
-    all.push_back(std::move(stretched));
-    if (pairs > 0) all.push_back(std::move(waves));
-    return all;
 }
 
 Guide OrderLens::guide(Subject&) const {

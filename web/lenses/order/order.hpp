@@ -11,14 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/order/content.hpp"
 #include "lenses/order/lengths.hpp"
 #include "lenses/order/state.hpp"
-
-namespace attn::ui {
-struct ChartReply;
-}
 
 namespace attn::app {
 
@@ -49,7 +46,7 @@ inline constexpr CellKind wavelength{"wavelength", {scaling_axis, {"pair"}}};
 CellKinds order_numbers();
 std::optional<CellRef> packed_order_cell(Index row, Index col);
 
-inline constexpr Index order_pairs_shown = 32, order_components_shown = 16;
+inline constexpr Index order_pairs_shown = 32;
 
 class OrderLens final : public Lens {
   public:
@@ -145,19 +142,21 @@ class OrderLens final : public Lens {
     std::string name(Index query) const;
     std::string key_name(Index key) const;
 
+    Sheet outputs_sheet(const Runs& shown, TokenOrder order) const;
+    Sheet schemes_sheet() const;
+    Table order_table(std::string title, bool keys) const;
+    Sheet scores_sheet(const Runs& shown) const;
+
     void set(OrderState wanted) const;
     void draw_presets();
     void draw_controls(Subject& subject);
     void draw_tokens(const Drawing& drawing, float width, bool keys);
     void draw_outputs(const Drawing& drawing, float width);
-    void draw_shift();
     void draw_schemes(const Drawing& drawing, float width);
     void draw_scores(const Drawing& drawing, float width);
     void draw_dials(const Drawing& drawing);
     void draw_distances(const Drawing& drawing, float width);
     void draw_lengths(const Drawing& drawing);
-    void answer(const Drawing& drawing, const ui::ChartReply& reply,
-                const std::optional<CellRef>& cell) const;
 
     std::string refused_;  // why there is nothing to compute; empty if there is
     Seen seen_;

@@ -9,11 +9,9 @@
 #include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/reading.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 #include "widgets/text_field.hpp"
 #include "widgets/token_line.hpp"
 
@@ -21,30 +19,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float slot_padding = 12, slot_gap = 6, least_slot = 60, most_slot = 132, least_cell = 46,
-                gap_below = 12, least_part = 340, part_gap = 28;
-
-// Draws the grid at the cursor and answers what is done to its cells.
-void draw_grid(const Drawing& drawing, const ui::MatrixGrid& grid, float width, auto&& cell_at) {
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, width);
-    const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({std::min(size.x, width), size.y + gap_below});
-    if (const auto over = reply.hovered ? reply.hovered : reply.heard) drawing.now.cell = cell_at(*over);
-    if (reply.clicked) present::pin(drawing, cell_at(*reply.clicked));
-}
-
-// The cell of the grid that is pinned.
-std::optional<ui::CellAt> pinned_in(const State& state, const ui::MatrixGrid& grid, auto&& cell_at) {
-    for (Index r = 0; state.pin && r < grid.values->rows; ++r)
-        for (Index c = 0; c < grid.values->cols; ++c)
-            if (*state.pin == cell_at(ui::CellAt{r, c})) return ui::CellAt{r, c};
-    return std::nullopt;
-}
-
-// As short as a cell asks for: "2e-08", "0.31".
-std::string brief(double value) { return value == 0 ? "0" : fixed(value, value < 0.01 ? 1 : 2); }
+constexpr float slot_padding = 12, slot_gap = 6, least_slot = 60, most_slot = 132, least_part = 340;
 
 }  // namespace
 
@@ -143,7 +118,29 @@ void OrderLens::draw_controls(Subject& subject) {
             "A model learns these numbers. Here they are standard normal, so that the scheme can be seen at "
             "work.");
     }
+    ui::next_control(ui::need::stepper);
+    ImGui::BeginGroup();
+    ui::label("shift all positions by");
+    if (const auto typed = ui::number_field("order/shift", "shift all positions by",
+                                            static_cast<double>(next.shift), "%.0f", ui::number_width + 24))
+        next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
+    ImGui::EndGroup();
     set(next);
+}
+
+// The tokens from place to place.
+Table OrderLens::order_table(std::string title, bool keys) const {
+    const std::vector<Index>& order = keys ? key_order_ : order_;
+    Table table{std::move(title), {"token", "position"}, {}, Matrix(std::ssize(order), 2)};
+    for (Index place = 0; place < table.values.rows; ++place) {
+        const Index token = order[static_cast<std::size_t>(place)];
+        table.row_labels.push_back(keys ? key_name(token) : name(token));
+        table.values.at(place, 0) =
+            static_cast<double>((keys ? content_->keys() : content_->queries()).begin + token);
+        table.values.at(place, 1) =
+            static_cast<double>(keys ? content_->key_position(place) : content_->query_position(place));
+    }
+    return table;
 }
 
 void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
@@ -151,8 +148,14 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
     const std::vector<std::string>& names = keys ? content_->key_names() : content_->query_names();
     const std::string prefix = keys ? "order/key-token/" : "order/token/";
     const Index n = std::ssize(names), first = (keys ? content_->keys() : content_->queries()).begin;
-    const bool one_line = content_->one_line();
-    if (!one_line) ui::caption(keys ? "keys" : "queries");
+    const char* title = content_->one_line() ? "Tokens in this order"
+                        : keys               ? "Keys in this order"
+                                             : "Queries in this order";
+    const present::Card card(drawing,
+                             {.key = keys ? "order/keys" : "order/tokens",
+                              .title = title,
+                              .table = [table = order_table(title, keys)] { return table; }},
+                             width);
     float slot = least_slot;
     {
         ui::Type face(ui::Face::regular, ui::size_body);
@@ -161,7 +164,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
     // All places are equally wide, so that a token that is dragged knows its place, whatever moves aside.
     const ImVec2 size{std::min(std::ceil(slot), most_slot), ui::chip_height};
     const ImVec2 pitch{size.x + slot_gap, size.y + slot_gap};
-    const Index columns = std::clamp(static_cast<Index>((width + slot_gap) / pitch.x), Index{1}, n);
+    const Index columns = std::clamp(static_cast<Index>((card.width() + slot_gap) / pitch.x), Index{1}, n);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const auto corner_of = [&](Index place) {
         return ImVec2{corner.x + pitch.x * static_cast<float>(place % columns),
@@ -177,10 +180,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
             n - 1);
     };
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::SemanticGroup group(ui::Role::group, prefix + "all",
-                                  one_line ? "Tokens in their order"
-                                  : keys   ? "Keys in their order"
-                                           : "Queries in their order");
+    const ui::SemanticGroup group(ui::Role::group, prefix + "all", title);
     std::optional<std::pair<Index, Index>> moved;
     for (Index token = 0; token < n; ++token) {
         const Index place = keys ? key_place_of(token) : place_of(token), of_subject = first + token;
@@ -226,7 +226,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
         ui::draw_text(list, {(min.x + max.x - ui::text_size(at).x) / 2, min.y + 23}, t.dim, at);
     }
     ImGui::SetCursorScreenPos(corner);
-    ImGui::Dummy({width, pitch.y * static_cast<float>((n + columns - 1) / columns)});
+    ImGui::Dummy({card.width(), pitch.y * static_cast<float>((n + columns - 1) / columns) - slot_gap});
     if (!moved || moved->first == moved->second) return;
     OrderState next = now();
     (keys ? next.key_order : next.order) =
@@ -236,147 +236,43 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
 
 void OrderLens::draw_outputs(const Drawing& drawing, float width) {
     const Runs* shown = runs(now().scheme);
-    const Index n = content_->queries().size(), d_v = content_->d_v();
     if (!shown) return ui::paragraph(lacking(), ui::theme().text);
-    if (d_v == 0) return ui::caption("No values are given here, so there are no outputs to compare.");
-    const Index columns = std::clamp(static_cast<Index>((width - 60) / least_cell), Index{1},
-                                     std::min(d_v, order_components_shown));
-    Matrix before(n, columns), after(n, columns), unchanged(n, columns);
+    if (content_->d_v() == 0)
+        return ui::caption("No values are given here, so there are no outputs to compare.");
     double largest = shown->carried.most_f32();
     for (const double output : shown->before.outputs) largest = std::max(largest, std::abs(output));
-    const double rounding = reorder_rounding(shown->after);
-    for (Index token = 0; token < n; ++token)
-        for (Index b = 0; b < columns; ++b) {
-            const auto f32 = [&](const PlacedRun& run, Index row) {
-                return static_cast<double>(run.record.output().heads().head(0)(row, b));
-            };
-            before.at(token, b) = f32(shown->before, token);
-            after.at(token, b) = f32(shown->after, place_of(token));
-            // What rounding alone makes is no change.
-            const bool same = std::abs(after.at(token, b) - before.at(token, b)) <= rounding;
-            unchanged.at(token, b) = same ? after.at(token, b) : before.at(token, b);
-        }
-    const auto grid_of = [&](const char* key, const char* title, const Matrix& values, TokenOrder order) {
-        ui::MatrixGrid grid;
-        grid.name = key;
-        grid.title = title;
-        grid.values = &values;
-        grid.row_labels = content_->query_names();
-        grid.row_axis = "token";
-        grid.column_axis = "component";
-        grid.is_signed = true;
-        if (columns < d_v)
-            grid.notation = "the first " + std::to_string(columns) + " of " + many(d_v, "component");
-        if (order == TokenOrder::permuted) grid.before = &unchanged;
-        const auto cell_at = [&](ui::CellAt at) { return order_cells::output(order, at.first, at.second); };
-        grid.pinned = pinned_in(state(), grid, cell_at);
-        draw_grid(drawing, grid, width, cell_at);
-    };
-    std::vector<ui::Bar> bars;
-    const auto& off = shown->carried.f32;
-    for (Index token = 0; token < n; ++token)
-        bars.push_back({name(token), static_cast<float>(off[static_cast<std::size_t>(token)]),
-                        brief(off[static_cast<std::size_t>(token)]),
-                        state().pin == order_cells::output_change(token), false});
-    ui::caption(
-        ("The largest change of a component in each output; a full bar is " + brief(largest) + ":").c_str());
-    const auto over =
-        ui::bar_list("order/off", "How far each output is from before", width, bars,
-                     static_cast<float>(largest), ui::sequential_scale(static_cast<float>(largest)));
-    if (over) {
-        drawing.now.cell = order_cells::output_change(*over);
-        if (ui::clicked()) present::pin(drawing, *drawing.now.cell);
+    present::Bars off{.key = "order/off",
+                      .title = "How far each output is from before",
+                      .notation = "the largest change of a component; a full bar is " + fixed(largest, 2),
+                      .value = "largest change",
+                      .most = static_cast<float>(largest),
+                      .scale = ui::sequential_scale(static_cast<float>(largest)),
+                      .cell = [](Index token) { return order_cells::output_change(token); }};
+    for (Index token = 0; token < content_->queries().size(); ++token) {
+        const double change = shown->carried.f32[static_cast<std::size_t>(token)];
+        off.bars.push_back({name(token), static_cast<float>(change),
+                            change == 0 ? "0" : fixed(change, change < 0.01 ? 1 : 2)});
     }
-    ImGui::Dummy({0, gap_below});
-    grid_of("order/after", "Outputs in this order", after, TokenOrder::permuted);
-    grid_of("order/before", "Outputs before", before, TokenOrder::original);
-}
-
-void OrderLens::draw_shift() {
-    ui::label("shift all positions by");
-    const auto typed = ui::number_field("order/shift", "shift all positions by",
-                                        static_cast<double>(now().shift), "%.0f", ui::number_width + 24);
-    if (!typed) return;
-    OrderState next = now();
-    next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
-    set(next);
+    present::bars(drawing, off, width);
+    present::sheet(drawing, outputs_sheet(*shown, TokenOrder::permuted), width);
+    present::sheet(drawing, outputs_sheet(*shown, TokenOrder::original), width);
 }
 
 void OrderLens::draw_schemes(const Drawing& drawing, float width) {
-    constexpr Index numbers = 4;
-    Matrix values(std::ssize(offered()), numbers);
-    ui::MatrixGrid grid;
-    std::vector<std::string> names;
-    bool short_table = false;
-    for (const PositionScheme scheme : offered()) {
-        const Runs* each = runs(scheme);
-        names.emplace_back(scheme_name(scheme));
-        const auto add = [&](bool there, Index column, double value, std::string text) {
-            values.at(static_cast<Index>(scheme), column) = there ? value : std::nan("");
-            grid.texts.push_back(there ? std::move(text) : "–");
-        };
-        const double off = each ? each->carried.most_f32() : 0;
-        add(each, 0, off, brief(off));
-        const ScoreChange change = each && each->change ? *each->change : ScoreChange{};
-        const bool shifted = each && each->change;
-        short_table = short_table || !shifted;
-        add(shifted, 1, static_cast<double>(change.equal),
-            std::to_string(change.equal) + "/" + std::to_string(change.all));
-        add(shifted, 2, change.f32, brief(change.f32));
-        add(shifted, 3, change.f64, brief(change.f64));
-    }
-    static const std::vector<std::string> columns{"moved", "equal", "off f32", "off f64"};
-    grid.name = "order/scheme-numbers";
-    grid.title = "Every scheme";
-    grid.values = &values;
-    grid.row_labels = names;
-    grid.column_labels = columns;
-    grid.row_axis = "scheme";
-    grid.column_axis = "number";
-    grid.lit_row = static_cast<Index>(now().scheme);
-    const auto cell_at = [&](ui::CellAt at) {
-        return at.second == 0   ? order_cells::largest_output_change(at.first)
-               : at.second == 1 ? order_cells::equal_scores(at.first)
-                                : order_cells::largest_score_change(
-                                      at.first, at.second == 2 ? Precision::f32 : Precision::f64);
-    };
-    grid.pinned = pinned_in(state(), grid, cell_at);
-    draw_grid(drawing, grid, width, cell_at);
+    const Sheet sheet = schemes_sheet();
+    present::sheet(drawing, sheet, width);
     std::string told =
         "moved: how far the new order moves an output. After a shift by " + with_commas(now().shift) +
         ": how many scores stay equal in all 32 bits, and the largest change in f32 and in double "
         "precision.";
-    if (short_table)
+    for (Index scheme = 0; scheme < sheet.rows.size(); ++scheme) {
+        if (!std::isnan(sheet.value(scheme, 1))) continue;
         told += content_->own_table()
                     ? " The model’s table ends at position " + with_commas(content_->context() - 1) + "."
                     : " A learned table ends; this one has 512 rows.";
+        break;
+    }
     ui::caption(told.c_str());
-}
-
-void OrderLens::draw_scores(const Drawing& drawing, float width) {
-    const Runs* shown = runs(now().scheme);
-    if (!shown) return;
-    const Index n_k = content_->keys().size();
-    Matrix values(content_->queries().size(), n_k);
-    const std::vector<float> scores = scores_of(shown->after);
-    std::ranges::copy(scores, values.values.begin());
-    std::vector<std::string> names, key_names;
-    for (const Index query : order_) names.push_back(name(query));
-    for (const Index key : key_order_) key_names.push_back(key_name(key));
-    ui::MatrixGrid grid;
-    grid.name = "order/score";
-    grid.title = "Scores in this order";
-    grid.notation = std::string(scheme_name(now().scheme));
-    grid.values = &values;
-    grid.row_labels = names;
-    grid.column_labels = key_names;
-    grid.row_axis = "query";
-    grid.column_axis = "key";
-    grid.is_signed = true;
-    grid.allowed = [&](Index r, Index c) { return shown->after.record.spec().mask.allows(0, r, c); };
-    const auto cell_at = [&](ui::CellAt at) { return order_cells::score(at.first, at.second); };
-    grid.pinned = pinned_in(state(), grid, cell_at);
-    draw_grid(drawing, grid, width, cell_at);
 }
 
 void OrderLens::draw(const Drawing& drawing, Subject& subject) {
@@ -407,21 +303,15 @@ void OrderLens::draw(const Drawing& drawing, Subject& subject) {
     if (content_->from() == OrderContent::From::inside &&
         ui::button("order/first-layer", "Look at layer 0, which can do without"))
         parts::choose_head(drawing, {0, content_->head().head});
-    ImGui::Dummy({0, 8});
     ui::columns(
-        "order/moved", least_part, part_gap, [&](float width) { draw_outputs(drawing, width); },
+        "order/moved", least_part, present::card_gap, [&](float width) { draw_outputs(drawing, width); },
         [&](float width) {
-            draw_shift();
-            update(subject);
             draw_schemes(drawing, width);
-            ImGui::Dummy({0, 8});
-            draw_scores(drawing, width);
+            ImGui::Dummy({0, 4});
+            if (const Runs* shown = runs(now().scheme)) present::sheet(drawing, scores_sheet(*shown), width);
         });
-    ImGui::Dummy({0, 8});
     draw_dials(drawing);
-    ImGui::Dummy({0, 8});
     draw_distances(drawing, ImGui::GetContentRegionAvail().x);
-    ImGui::Dummy({0, 8});
     draw_lengths(drawing);
 }
 

@@ -9,18 +9,15 @@
 #include "lenses/scale/scale.hpp"
 #include "parts/part.hpp"
 #include "present/present.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/plot.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float curve_height = 260, rule_gap = 20, least_rule = 196;
+constexpr float curve_height = 260, variance_height = 300, measures_width = 330;
 constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F of two even weights, which no other row exceeds
 
 // The powers of ten around the numbers of curves.
@@ -67,7 +64,7 @@ void ScaleLens::draw_row_controls(const Drawing& drawing, Subject& subject) {
 }
 
 void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
-    ImGui::Dummy({0, 8});
+    ImGui::Dummy({0, 4});
     ui::section("One row under four scales");
     draw_row_controls(drawing, subject);
     const Row& shown = row(subject);
@@ -75,92 +72,28 @@ void ScaleLens::draw_rules(const Drawing& drawing, Subject& subject) {
         ui::caption("The mask leaves this query no key, so all of its weights are 0.");
     else if (std::isnan(shown.rules.front().exact_saturation.largest))
         ui::caption("A score of this row is NaN, so its weights are NaN, too.");
-    else
-        ui::caption(
-            "Entropy in nats, the largest weight, and the length of ∂A/∂S, which a gradient is "
-            "multiplied by; then the weights, the highest score first.");
     if (shown.rules.size() < scale_rules)
         drawing.visit.continue_with(
             [this, from = row_->from] { return row_->from == from && row_->what.step(); });
-    ui::columns(
-        "scale/rules", least_rule, rule_gap, [&](float width) { draw_rule(drawing, shown, 0, width); },
-        [&](float width) { draw_rule(drawing, shown, 1, width); },
-        [&](float width) { draw_rule(drawing, shown, 2, width); },
-        [&](float width) { draw_rule(drawing, shown, 3, width); });
-}
-
-void ScaleLens::draw_rule(const Drawing& drawing, const Row& shown, std::size_t r, float width) {
-    if (r >= shown.rules.size()) return;
-    const RuledRow& rule = shown.rules[r];
-    const std::string number = std::to_string(r);
-    {
-        ui::Type semibold(ui::Face::semibold, ui::size_body);
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 5}, {at.x + 10, at.y + 13},
-                                                  ui::series_colour(r), 2);
-        ImGui::SetCursorScreenPos({at.x + 16, at.y});
-        const std::string title = rule.name + ": × " + fixed(rule.record.scale(), 4);
-        ui::text_item(title);
-        ui::semantic_text(ui::Role::heading, title);
-        ui::landmark_item("scale/rule/" + number);
-    }
-    const auto answer_bar = [&](std::optional<Index> over, const CellRef& cell) {
-        if (!over) return;
-        drawing.now.cell = cell;
-        if (ui::clicked()) present::pin(drawing, cell);
-    };
-    const auto lit = [&](const CellRef& cell) { return state().pin == cell; };
-
-    const double even = std::log(static_cast<double>(std::max<std::size_t>(shown.keys.size(), 2)));
-    static constexpr std::array<const char*, row_measures> names{"entropy", "largest", "‖∂A/∂S‖"};
-    const std::array<double, row_measures> most{even, 1, most_gradient};
-    std::vector<ui::Bar> bars;
-    const auto measure_cell = [&](auto measure) { return scale_cells::measure(measure, r); };
-    for (std::size_t m = 0; m < row_measures; ++m) {
-        const double value = measured(rule.exact_saturation, static_cast<RowMeasure>(m));
-        bars.push_back(
-            {names[m], static_cast<float>(value / most[m]), fixed(value, 4), lit(measure_cell(m)), false});
-    }
-    const ui::ColourScale scale = ui::sequential_scale(1);
-    if (const auto over =
-            ui::bar_list("scale/measure/" + number, rule.name + ", measured", width, bars, 1, scale))
-        answer_bar(over, measure_cell(*over));
-
-    // The head's own weights are its own cells.
-    const bool own = row_->from.source.record && r == 0;
-    const auto weight_cell = [&](Index key) {
-        return own ? CellRef{Stage::weight, shown.row.query, key} : scale_cells::weight(r, key);
-    };
-    bars.clear();
-    // The strongest, and the chosen one of a head's row.
-    std::vector<Index> keys;
-    double rest = 0;
-    for (const Index key : shown.keys) {
-        const float weight = rule.weights[static_cast<std::size_t>(key)];
-        const bool chosen = row_->from.source.record && key == selection_of(drawing).key;
-        if (keys.size() >= scale_keys_shown && !chosen) {
-            rest += static_cast<double>(weight);
-            continue;
-        }
-        keys.push_back(key);
-        bars.push_back({shown.names[static_cast<std::size_t>(key)], weight,
-                        fixed(static_cast<double>(weight), 4), lit(weight_cell(key)), false});
-    }
-    if (keys.size() < shown.keys.size())
-        bars.push_back({std::to_string(shown.keys.size() - keys.size()) + " more", static_cast<float>(rest),
-                        fixed(rest, 4), false, true});
-    ImGui::Dummy({0, 2});
-    const auto over = ui::bar_list("scale/row/" + number, rule.name + ", weights", width, bars, 1, scale);
-    if (!over || *over >= std::ssize(keys)) return;
-    const Index key = keys[static_cast<std::size_t>(*over)];
-    if (row_->from.source.record) drawing.point(shown.row.query, key);
-    answer_bar(over, weight_cell(key));
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= ui::two_unequal_columns;
+    ImGui::BeginGroup();
+    present::sheet(drawing, weights_sheet(subject),
+                   beside ? width - measures_width - present::card_gap : width);
+    ImGui::EndGroup();
+    if (const auto& cell = drawing.now.cell;
+        cell && cell->is(scale_cells::weight) && row_->from.source.record)
+        drawing.point(shown.row.query, cell->own.at[1]);
+    if (beside) ImGui::SameLine(0, present::card_gap);
+    ImGui::BeginGroup();
+    present::sheet(drawing, measures_sheet(subject), beside ? measures_width : width);
+    ImGui::EndGroup();
 }
 
 void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float width) {
     static constexpr std::array names{"entropy", "largest", "gradient", "variance"};
-    static constexpr std::array titles{"Entropy", "Largest weight", "What of a gradient passes",
-                                       "Variance of the scaled scores, mean over seeds"};
+    static constexpr std::array titles{"Entropy", "Largest weight", "Gradient that passes",
+                                       "Variance of the scaled scores"};
     static constexpr std::array axes{"entropy, nats", "largest weight", "‖∂A/∂S‖", "variance"};
     const auto m = static_cast<std::size_t>(measure);
     const ScaleCurves& over = curves();
@@ -190,12 +123,11 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
                           .x = {"d_k", 1, static_cast<double>(scale_components_limit), true},
                           .y = of_variance ? decades(axes[m], drawn) : ui::ChartAxis{axes[m], 0, 1.06 * most},
                           .marked = static_cast<double>(now.components)};
-    const ui::ChartReply reply =
-        present::chart(drawing, chart, width, of_variance ? 300 : curve_height, drawn);
-    std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve < scale_rules)
-        cell = scale_cells::curve(measure, reply.over->curve, reply.over->point);
-    answer(drawing, reply, cell);
+    set_components(present::chart(drawing, chart, width, of_variance ? variance_height : curve_height, drawn,
+                                  [&](std::size_t rule, std::size_t point) -> std::optional<CellRef> {
+                                      if (rule >= scale_rules) return std::nullopt;
+                                      return scale_cells::curve(measure, rule, point);
+                                  }));
 }
 
 }  // namespace attn::app

@@ -11,8 +11,6 @@ namespace attn::app {
 
 ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
     constexpr double reach_in_spreads = 4;
-    constexpr int points =
-        200;  // even, so that none is at 0, where the density of a single product is infinite
     const Index d = products.components();
     auto variance = static_cast<double>(d);
     // That of normal vectors is known before there are any.
@@ -33,11 +31,6 @@ ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
     };
     fill(expected, [&](double to) { return dot_product_within(d, to); });
     fill(normal, [&](double to) { return std::erf(to / std::sqrt(2 * static_cast<double>(d))); });
-    for (int i = 0; i < points; ++i) {
-        x.push_back(reach * (2.0 * i / (points - 1) - 1));
-        density.push_back(i < points / 2 ? all * (edge(1) - edge(0)) * dot_product_density(d, x.back())
-                                         : density[static_cast<std::size_t>(points - 1 - i)]);
-    }
 }
 
 std::optional<std::string> ScaleLens::without_vectors(Subject& subject) const {
@@ -172,70 +165,6 @@ std::string ScaleLens::spoken(Subject& subject) {
     return "Over " + d + (shown.components() == 1 ? " component, " : " components, ") + whose +
            " spreads by ± " + fixed(spread, 2) + "; divided by √" + d + ", by ± " +
            fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + ".";
-}
-
-std::vector<Table> ScaleLens::tables(Subject& subject) {
-    std::vector<Table> tables;
-    const Row& shown = row(subject);
-    const Index keys = std::min(std::ssize(shown.names), table_row_limit);
-    Table weights{"Weights",
-                  {},
-                  {shown.names.begin(), shown.names.begin() + keys},
-                  Matrix(keys, std::ssize(shown.rules))};
-    Table measures{"Row", {}, {}, Matrix(row_measures, std::ssize(shown.rules))};
-    for (std::size_t m = 0; m < row_measures; ++m) measures.row_labels.push_back(row_measure_names[m]);
-    for (std::size_t r = 0; r < shown.rules.size(); ++r) {
-        const RuledRow& rule = shown.rules[r];
-        const auto column = static_cast<Index>(r);
-        weights.columns.push_back(rule.name);
-        measures.columns.push_back(rule.name);
-        for (Index key = 0; key < keys; ++key)
-            weights.values.at(key, column) = rule.exact[static_cast<std::size_t>(key)];
-        for (std::size_t m = 0; m < row_measures; ++m)
-            measures.values.at(static_cast<Index>(m), column) =
-                measured(rule.exact_saturation, static_cast<RowMeasure>(m));
-    }
-    tables.push_back(std::move(weights));
-    tables.push_back(std::move(measures));
-
-    const ScaleHistogram& counted = histogram(subject);
-    Table bins{"q · k, pairs", {"from", "counted", "exact", "normal"}, {}, Matrix(ScaleHistogram::bins, 4)};
-    for (Index bin = 0; bin < ScaleHistogram::bins; ++bin) {
-        const auto at = static_cast<std::size_t>(bin);
-        bins.row_labels.push_back("bin " + std::to_string(bin));
-        bins.values.at(bin, 0) = counted.edge(bin);
-        bins.values.at(bin, 1) = static_cast<double>(counted.counts[at]);
-        bins.values.at(bin, 2) = counted.expected[at];
-        bins.values.at(bin, 3) = counted.normal[at];
-    }
-    tables.push_back(std::move(bins));
-
-    if (const ComponentVariances* of = variances(subject)) {
-        const Index rows = std::min(of->components(), table_row_limit);
-        Table table{"Variance over components", {"q_a k_a", "sum of the first"}, {}, Matrix(rows, 2)};
-        for (Index a = 0; a < rows; ++a) {
-            table.row_labels.push_back(std::to_string(a));
-            table.values.at(a, 0) = of->own(a);
-            table.values.at(a, 1) = of->of_first(a + 1);
-        }
-        tables.push_back(std::move(table));
-        return tables;
-    }
-    const ScaleCurves& over = curves();
-    for (std::size_t m = 0; over.seeds_done() > 0 && m < curve_measures; ++m) {
-        const auto points = ScaleCurves::points();
-        Table table{
-            std::string(row_measure_names[m]) + " over d_k", {}, {}, Matrix(std::ssize(points), scale_rules)};
-        table.columns.assign(scale_rule_names.begin(), scale_rule_names.end());
-        for (std::size_t p = 0; p < points.size(); ++p) {
-            table.row_labels.push_back(std::to_string(points[p]));
-            for (std::size_t r = 0; r < scale_rules; ++r)
-                table.values.at(static_cast<Index>(p), static_cast<Index>(r)) =
-                    over.over_seeds(static_cast<RowMeasure>(m), r, p).mean;
-        }
-        tables.push_back(std::move(table));
-    }
-    return tables;
 }
 
 Guide ScaleLens::guide(Subject&) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "lenses/scale/products.hpp"
 #include "lenses/scale/rows.hpp"
@@ -54,7 +55,6 @@ struct ScaleHistogram {
     Index pairs;                           // in all bins
     std::vector<Index> counts;             // [bins]
     std::vector<double> expected, normal;  // [bins], exactly and in the limit of large d
-    std::vector<double> x, density;        // the exact density as a curve, in pairs a bin
 };
 
 // So many keys of a row are shown one by one.
@@ -129,6 +129,9 @@ class ScaleLens final : public Lens {
     const Row& row(Subject& subject);
 
     const ScaleHistogram& histogram(Subject& subject);
+    SheetAxis rule_axis() const;
+    Sheet weights_sheet(Subject& subject);
+    Sheet measures_sheet(Subject& subject);
 
     void draw_presets();
     void draw_controls(Subject& subject);
@@ -137,10 +140,8 @@ class ScaleLens final : public Lens {
     void draw_grown(const Drawing& drawing, const ComponentVariances& of, float width);
     void draw_row_controls(const Drawing& drawing, Subject& subject);
     void draw_rules(const Drawing& drawing, Subject& subject);
-    void draw_rule(const Drawing& drawing, const Row& shown, std::size_t rule, float width);
     void draw_curve(const Drawing& drawing, RowMeasure measure, float width);
-    // Explains what is under the cursor and, where the chart's mark was dragged, sets d.
-    void answer(const Drawing& drawing, const ui::ChartReply& reply, const std::optional<CellRef>& cell);
+    void set_components(const ui::ChartReply& reply);  // where the chart's mark was dragged
 
     friend CellKinds scale_numbers();
     static const std::array<LensNumber<ScaleLens>, 6> declared;
@@ -157,7 +158,5 @@ class ScaleLens final : public Lens {
     std::optional<Kept<RowFrom, Row>> row_;
     std::optional<Kept<CurvesFrom, ScaleCurves>> curves_;
 };
-
-inline constexpr std::array row_measure_names{"entropy", "largest weight", "‖∂A/∂S‖", "variance"};
 
 }  // namespace attn::app

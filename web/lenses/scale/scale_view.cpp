@@ -17,25 +17,28 @@ namespace attn::app {
 
 namespace {
 
-constexpr float chart_height = 300, chart_gap = 28, least_chart = 320, least_curve = 270;
+constexpr float chart_height = 300, least_chart = 320, least_curve = 270;
 
 ui::ChartCurve dashed(const char* name, std::vector<double> x, std::vector<double> y) {
     return {.name = name, .colour = ui::theme().dim, .x = std::move(x), .y = std::move(y), .dashed = true};
 }
 
+// The numbers of the first curve, whose points are counted from `first` on.
+present::PointCell cell_of_first(const CellKind& kind, std::size_t first = 0) {
+    return [&kind, first](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
+        if (curve > 0) return std::nullopt;
+        return kind(point + first);
+    };
+}
+
 }  // namespace
 
-void ScaleLens::answer(const Drawing& drawing, const ui::ChartReply& reply,
-                       const std::optional<CellRef>& cell) {
-    if (reply.held) {
-        ScaleState scale = state().of<ScaleState>();
-        scale.components =
-            std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, scale_components_limit);
-        if (scale != state().of<ScaleState>()) visit().perform(SetScale{scale}, ui::gesture());
-    }
-    if (!cell) return;
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, *cell);
+void ScaleLens::set_components(const ui::ChartReply& reply) {
+    if (!reply.held) return;
+    ScaleState scale = state().of<ScaleState>();
+    scale.components =
+        std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, scale_components_limit);
+    if (scale != state().of<ScaleState>()) visit().perform(SetScale{scale}, ui::gesture());
 }
 
 void ScaleLens::draw_presets() {
@@ -98,27 +101,18 @@ void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float w
         const auto at = static_cast<std::size_t>(bin);
         bars.x.push_back((all.edge(bin) + all.edge(bin + 1)) / 2);
         bars.y.push_back(static_cast<double>(all.counts[at]));
-        bars.notes.push_back("exact: " + fixed(all.expected[at], 1) +
-                             ", normal limit: " + fixed(all.normal[at], 1));
     }
-    ui::ChartCurve exact{.name = of_head ? "standard normal, exact" : "exact density",
-                         .colour = t.changed,
-                         .x = all.x,
-                         .y = all.density};
-    const double highest = std::max(1.15 * std::ranges::max(bars.y), 1.0);
-    // The density of one product is infinite at 0.
-    for (double& y : exact.y)
-        if (y > highest) y = HUGE_VAL;
-    const ui::ChartCurve limit = dashed("normal limit", bars.x, all.normal);
+    const ui::ChartCurve exact{.name = of_head ? "standard normal, exact" : "exact",
+                               .colour = t.changed,
+                               .x = bars.x,
+                               .y = all.expected},
+        limit = dashed("normal limit", bars.x, all.normal);
     const ui::Chart chart{.name = "products",
                           .title = "q · k of " + with_commas(all.pairs) + " pairs",
                           .x = {"q · k", -all.reach, all.reach},
-                          .y = {"pairs in a bin", 0, highest}};
+                          .y = {"pairs in a bin", 0, std::max(1.15 * std::ranges::max(bars.y), 1.0)}};
     const std::array curves{bars, exact, limit};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
-    std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0) cell = scale_cells::histogram(reply.over->point);
-    answer(drawing, reply, cell);
+    present::chart(drawing, chart, width, chart_height, curves, cell_of_first(scale_cells::histogram));
 
     const Moments moments = moments_of(std::span(counted.values()));
     const auto d = static_cast<double>(counted.components());
@@ -151,10 +145,8 @@ void ScaleLens::draw_grown(const Drawing& drawing, const ComponentVariances& of,
                           .x = {"components", 1, std::max(static_cast<double>(d), 2.0)},
                           .y = ui::fitted("variance of q · k", curves, true),
                           .marked = static_cast<double>(std::min(state().of<ScaleState>().components, d))};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
-    std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0) cell = scale_cells::cumulative_variance(reply.over->point + 1);
-    answer(drawing, reply, cell);
+    set_components(present::chart(drawing, chart, width, chart_height, curves,
+                                  cell_of_first(scale_cells::cumulative_variance, 1)));
     ui::caption("Between the two curves are the covariances of the products.");
 }
 
@@ -165,15 +157,13 @@ void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances
         bars.x.push_back(static_cast<double>(a));
         bars.y.push_back(of.own(a));
     }
-    const std::array curves{bars, dashed("standard normal", {-0.5, d - 0.5}, {1, 1})};
+    const std::array curves{bars, dashed("standard normal", bars.x, std::vector(bars.x.size(), 1.0))};
     const ui::Chart chart{.name = "components",
                           .title = "Variance of each component’s product",
                           .x = {"component a", -0.5, d - 0.5},
                           .y = ui::fitted("variance of q_a k_a", curves, true)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
-    std::optional<CellRef> cell;
-    if (reply.over && reply.over->curve == 0) cell = scale_cells::component_variance(reply.over->point);
-    answer(drawing, reply, cell);
+    present::chart(drawing, chart, width, chart_height, curves,
+                   cell_of_first(scale_cells::component_variance));
     ui::caption(("Over " + with_commas(of.counted()) + " pairs that the mask allows.").c_str());
 }
 
@@ -191,25 +181,23 @@ void ScaleLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 6});
     const auto histogram = [&](float width) { draw_histogram(drawing, subject, width); };
     if (of_head) {
-        ui::columns("scale/head", least_chart, chart_gap, histogram,
+        ui::columns("scale/head", least_chart, present::card_gap, histogram,
                     [&](float width) { draw_grown(drawing, *of_head, width); });
         draw_rules(drawing, subject);
-        ImGui::Dummy({0, 8});
         draw_components(drawing, *of_head, ImGui::GetContentRegionAvail().x);
     } else {
         const auto curve = [&](RowMeasure measure) {
             return [this, &drawing, measure](float width) { draw_curve(drawing, measure, width); };
         };
-        ui::columns("scale/normal", least_chart, chart_gap, histogram, curve(RowMeasure::variance));
+        ui::columns("scale/normal", least_chart, present::card_gap, histogram, curve(RowMeasure::variance));
         draw_rules(drawing, subject);
-        ImGui::Dummy({0, 8});
         ui::section("The same over d_k");
         const Index seeds = curves().seeds_done();
         ui::caption((many(ScaleCurves::seeds, "seed") +
                      ": their mean, and a band without the lowest and the highest tenth." +
                      (seeds < ScaleCurves::seeds ? " " + std::to_string(seeds) + " are drawn so far." : ""))
                         .c_str());
-        ui::columns("scale/curves", least_curve, chart_gap, curve(RowMeasure::entropy),
+        ui::columns("scale/curves", least_curve, present::card_gap, curve(RowMeasure::entropy),
                     curve(RowMeasure::largest), curve(RowMeasure::gradient));
         if (!curves_->what.done())
             drawing.visit.continue_with(

@@ -7,7 +7,7 @@
 
 #include "app/format.hpp"
 #include "lenses/tiles/view.hpp"
-#include "parts/part.hpp"
+#include "present/card.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/map_cells.hpp"
@@ -220,13 +220,18 @@ std::optional<Index> semantics_of(const Picture& picture, const TilesLens::View&
 
 void TilesLens::draw_map(const View& view, float width) {
     const TileGrid& grid = view.shown.grid;
-    ui::section("Tiles");
+    const present::Card card(view.drawing,
+                             {.key = "tiles/map",
+                              .title = "Tiles",
+                              .table = [this, &view] { return map_table(view.shown); },
+                              .is_listed = false},
+                             width);
     draw_legend();
     const float shape = static_cast<float>(grid.queries) / static_cast<float>(grid.keys);
     const Picture picture{view.cover,
                           view.shown.tile,
                           ImGui::GetCursorScreenPos(),
-                          {width, std::clamp(width * shape, least_height, most_height)}};
+                          {card.width(), std::clamp(card.width() * shape, least_height, most_height)}};
     const bool pressed = ImGui::InvisibleButton("tiles", picture.size);
     const bool hovered = ImGui::IsItemHovered();
     ui::landmark_item("tiles/map");
@@ -247,9 +252,9 @@ void TilesLens::draw_map(const View& view, float width) {
                               with_commas(grid.queries) + (grid.queries == 1 ? " query ↓" : " queries ↓"),
                           keys = with_commas(grid.keys) + (grid.keys == 1 ? " key →" : " keys →");
         ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x, y}, ui::theme().dim, queries);
-        ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x + width - ui::text_size(keys).x, y},
+        ui::draw_text(ImGui::GetWindowDrawList(), {picture.at.x + card.width() - ui::text_size(keys).x, y},
                       ui::theme().dim, keys);
-        ImGui::Dummy({width, axis_height});
+        ImGui::Dummy({card.width(), axis_height});
     }
     const auto focused = semantics_of(picture, view);
     if (const auto over = picture.tile_under(ImGui::GetMousePos()); over && hovered) {

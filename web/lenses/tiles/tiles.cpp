@@ -35,10 +35,6 @@ constexpr LinkRow tile_rows[] = {
      }},
 };
 
-std::vector<std::string> part_of(const std::vector<std::string>& names, Range range) {
-    return {names.begin() + range.begin, names.begin() + range.end};
-}
-
 }  // namespace
 
 LinkRows tiles_links() { return {tile_rows}; }
@@ -206,46 +202,6 @@ std::string TilesLens::spoken(Subject& subject) {
                ", so nothing is rescaled.";
     return place + "the maximum of " + name + " grows from " + number(before.max) + " to " +
            number(step.after.max) + ", so all that was summed up shrinks by × " + number(step.factor) + ".";
-}
-
-std::vector<Table> TilesLens::tables(Subject& subject) {
-    const auto now = shown(subject);
-    if (!now) return {};
-    OnlineWalk& walked = walk(*now);
-    while (!walked.done()) walked.step();
-    const std::vector<std::string> queries = part_of(subject.attention()->query_names(), now->rows),
-                                   keys = part_of(subject.attention()->key_names(), now->keys);
-    const std::string after = " after tile " + with_commas(now->tile + 1);
-    std::vector<std::string> components;
-    for (Index b = 0; b < now->record->d_v(); ++b) components.push_back(std::to_string(b));
-    const auto table = [&](std::string title, std::vector<std::string> columns, auto cells) {
-        Table made{std::move(title), std::move(columns), queries, Matrix(now->rows.size(), 0)};
-        made.values.cols = std::ssize(made.columns);
-        for (Index query = now->rows.begin; query < now->rows.end; ++query)
-            for (const float cell : cells(query)) made.values.values.push_back(static_cast<double>(cell));
-        return made;
-    };
-    const auto step = [&](Index query) -> const RowStep<float>& {
-        return walked.row(query).step(now->col());
-    };
-    std::vector<Table> tables;
-    tables.push_back(table("Running numbers" + after,
-                           {"m before", "m", "factor", "l before", "Σ of the tile", "l"}, [&](Index query) {
-                               const RunningRow<float>& before = walked.row(query).before(now->col());
-                               const RowStep<float>& s = step(query);
-                               return std::vector{before.max, s.after.max,  s.factor,
-                                                  before.sum, s.weight_sum, s.after.sum};
-                           }));
-    tables.push_back(table("Scores of the tile", keys, [&](Index query) { return step(query).scores; }));
-    tables.push_back(table("exp(S − m) of the tile", keys, [&](Index query) { return step(query).weights; }));
-    if (components.empty()) return tables;
-    tables.push_back(
-        table("Running output" + after, components, [&](Index query) { return step(query).after.output; }));
-    tables.push_back(table("O / l" + after, components,
-                           [&](Index query) { return walked.row(query).result(now->col()); }));
-    tables.push_back(table("Output in the naive order", components,
-                           [&](Index query) { return naive(*now, query).output; }));
-    return tables;
 }
 
 Guide TilesLens::guide(Subject&) const {

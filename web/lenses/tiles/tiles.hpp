@@ -11,6 +11,7 @@
 
 #include "analysis/theory/attention_tiles.hpp"
 #include "analysis/theory/online_softmax.hpp"
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 
 namespace attn::app {
@@ -124,6 +125,15 @@ class TilesLens final : public Lens {
     std::optional<Explained> explain_number(Subject& subject, const LensCell& cell);
     const TwoRows& rows_of(const Shown& shown, Index query);
     void forget();
+    // These take the numbers of the tile that was done last, and need the walk to be done.
+    std::vector<Sheet> tile_sheets(Subject& subject, const Shown& now) const;
+    std::vector<Sheet> output_sheets(Subject& subject, const Shown& now);
+    struct Difference {
+        double largest = 0;  // between the outputs by tiles and in the naive order
+        bool finite = true;  // all of them are
+    };
+    Difference largest_difference(const Shown& now);
+    Table map_table(const Shown& now);
     Index told_query(const Shown& shown, const OnlineWalk& walk) const;
     void play(const Drawing& drawing, const Shown& shown);
     void draw_controls(const Drawing& drawing, const Shown& shown);

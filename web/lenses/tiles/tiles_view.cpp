@@ -4,8 +4,7 @@
 
 #include "app/format.hpp"
 #include "lenses/tiles/view.hpp"
-#include "parts/part.hpp"
-#include "widgets/bars.hpp"
+#include "present/present.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -14,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float map_width = 264;
+constexpr float map_width = 292;
 constexpr double play_ms = 450;
 constexpr Index play_steps = 200;  // at most, however many tiles there are
 
@@ -111,21 +110,25 @@ void TilesLens::draw_cost(const View& view, float width) {
     const Record& record = *view.shown.record;
     const TileCost so_far = covered.cost(view.shown.tile + 1), all = covered.cost(covered.grid().count()),
                    naive = naive_cost(record);
-    ui::section("Bytes moved");
-    const auto bar = [](const char* name, const TileCost& cost, bool lit) {
-        return ui::Bar{name, static_cast<float>(cost.moved()), amount(cost.moved(), bytes), lit, false};
-    };
-    const std::array bars{bar("so far", so_far, true), bar("tiles", all, false), bar("naive", naive, false)};
+    const std::array costs{so_far, all, naive};
     const double most = std::max(all.moved(), naive.moved());
-    const auto over = ui::bar_list("tiles/cost", "Bytes moved between slow and fast memory", width, bars,
-                                   static_cast<float>(most), ui::sequential_scale(static_cast<float>(most)));
-    const std::array costs{&so_far, &all, &naive};
-    if (over) {
-        const TileCost& cost = *costs[static_cast<std::size_t>(*over)];
-        ui::bar_tooltip(*over, (amount(cost.read, bytes) + " read, " + amount(cost.written, bytes) +
-                                " written, " + amount(cost.products, products) + " products")
-                                   .c_str());
+    present::Bars moved{.key = "tiles/cost",
+                        .title = "Bytes moved",
+                        .notation = "between slow and fast memory",
+                        .value = "bytes",
+                        .most = static_cast<float>(most),
+                        .scale = ui::sequential_scale(static_cast<float>(most)),
+                        .tip = [&](Index bar) {
+                            const TileCost& cost = costs[static_cast<std::size_t>(bar)];
+                            return amount(cost.read, bytes) + " read, " + amount(cost.written, bytes) +
+                                   " written, " + amount(cost.products, products) + " products";
+                        }};
+    for (const char* name : {"so far", "tiles", "naive"}) {
+        const TileCost& cost = costs[moved.bars.size()];
+        moved.bars.push_back({name, static_cast<float>(cost.moved()), amount(cost.moved(), bytes)});
     }
+    moved.bars.front().lit = true;
+    present::bars(view.drawing, moved, width);
     const double ratio = all.moved() > 0 ? naive.moved() / all.moved() : 1;
     std::string text = "In f32, tiles read " + amount(all.read, bytes) + " and write " +
                        amount(all.written, bytes) + "; the naive order reads " + amount(naive.read, bytes) +
@@ -181,8 +184,8 @@ void TilesLens::draw(const Drawing& drawing, Subject& subject) {
         draw_cost(view, w);
     });
     ImGui::EndGroup();
-    ImGui::SameLine(0, ui::column_gap);
-    ui::column("numbers", width - map_width - ui::column_gap, [&](float w) { draw_numbers(view, w); });
+    ImGui::SameLine(0, present::card_gap);
+    ui::column("numbers", width - map_width - present::card_gap, [&](float w) { draw_numbers(view, w); });
 }
 
 }  // namespace attn::app
