@@ -76,7 +76,7 @@ Result<PronounScores> score_pronouns(const std::shared_ptr<const Model>& model, 
             const auto trace = run_forward(model, ids);
             if (!trace) return trace.error();
             for (std::size_t i = 0; i < scores.heads.size(); ++i) {
-                const auto [layer, head, _, __] = scores.heads[i];
+                const Index layer = scores.heads[i].layer, head = scores.heads[i].head;
                 const Record& record = (*trace)->layers()[static_cast<std::size_t>(layer)].attention;
                 right[i] += weight_on(record, head, pronoun, meant) > weight_on(record, head, pronoun, other);
             }

@@ -310,7 +310,7 @@ Status Unpacking::inflate_some(std::span<std::byte> out) {
 Status Unpacking::check_end() {
     if (entry_.deflated) {
         std::array<std::byte, 1> one;
-        const Status more = stream_ended_ ? Error{} : inflate_some(one);
+        Status more = stream_ended_ ? Error{} : inflate_some(one);
         if (more)
             return bad_zip(
                 entry_, "that unpacks to more than the " + std::to_string(entry_.size) + " bytes announced");

@@ -137,7 +137,8 @@ std::string name_of(const WeightRule& rule, Index layer, Index expert) {
 std::vector<DeclaredWeight> declared_weights(const FamilyRules& rules, const ModelConfig& config) {
     std::vector<DeclaredWeight> declared;
     Index layers = 0, paired_rows = 0;
-    const auto declare = [&](const WeightRule& rule, std::string_view what, std::vector<WeightAxis> axes) {
+    const auto declare = [&](const WeightRule& rule, std::string_view what,
+                             const std::vector<WeightAxis>& axes) {
         const bool in_layers = rule.name.find('*') != std::string_view::npos;
         const Index experts = is_of_expert(rule.part) ? std::max<Index>(config.experts, 1) : 1;
         for (Index layer = 0; layer < (in_layers ? layers : 1); ++layer)

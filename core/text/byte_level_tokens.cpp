@@ -6,7 +6,7 @@
 namespace attn {
 
 std::vector<std::string> read_byte_level(std::span<const std::string> tokens) {
-    const std::vector<std::string> as_they_are(tokens.begin(), tokens.end());
+    std::vector<std::string> as_they_are(tokens.begin(), tokens.end());
     std::string text;
     std::vector<std::size_t> owner;  // the token of each byte
     for (std::size_t i = 0; i < tokens.size(); ++i) {

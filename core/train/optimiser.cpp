@@ -13,7 +13,7 @@ namespace attn {
 
 namespace {
 
-Error out_of_range(std::string what, double value, std::string_view range) {
+Error out_of_range(const std::string& what, double value, std::string_view range) {
     return Error{what + " is " + std::to_string(value) + "; it has to be " + std::string(range)};
 }
 

@@ -49,7 +49,7 @@ Field field(std::string_view key, T& to) {
 Status read(const json& file, std::string_view part, std::span<const Field> fields) {
     const auto found = file.find(part);
     if (found == file.end()) return ok();
-    const auto bad = [&](std::string what) {
+    const auto bad = [&](const std::string& what) {
         return Error{"the recipe's \"" + std::string(part) + "\" " + what};
     };
     if (!found->is_object()) return bad("has to be an object");

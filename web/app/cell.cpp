@@ -4,6 +4,7 @@
 
 #include "app/catalogue.hpp"
 #include "app/link_text.hpp"
+#include "app/looks.hpp"
 
 namespace attn::app {
 

@@ -7,6 +7,7 @@
 #include "app/drawing.hpp"
 #include "app/looks.hpp"
 #include "runs/attention.hpp"
+#include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/heatmap.hpp"
 #include "widgets/map_view.hpp"

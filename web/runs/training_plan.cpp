@@ -12,7 +12,7 @@ namespace {
 
 std::string number(Index value) { return std::to_string(value); }
 
-Error beyond(std::string_view what, std::string value, Index least, Index most) {
+Error beyond(std::string_view what, const std::string& value, Index least, Index most) {
     return {"A training run here has " + number(least) + " to " + number(most) + " " + std::string(what) +
             ", not " + value + "."};
 }

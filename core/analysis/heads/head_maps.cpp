@@ -13,7 +13,7 @@ MapPointer with_sink(MapPointer map, const MapPointer& weights, Sink sink) {
 MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head, Stage stage,
                   Sink sink) {
     const auto record = record_of(trace, layer);
-    const MapPointer map = stage_map(record, head, is_score_or_weight(stage) ? stage : Stage::weight);
+    MapPointer map = stage_map(record, head, is_score_or_weight(stage) ? stage : Stage::weight);
     if (is_signed(stage)) return map;
     if (stage == Stage::contribution)
         return with_sink(contribution_map(record, head, value_norms(*record, head)), map, sink);

@@ -118,8 +118,10 @@ void CacheLens::update(Subject& subject) {
             trace->tokens() < 2
                 ? Error{"There is only one token, so that nothing is decoded after it. Write a longer text."}
                 : CachedDecoding::start(trace, prompt(), rule(), slice_operations);
-        next_ = begun ? std::make_shared<CachedDecoding>(*std::move(begun)) : nullptr;
-        if (!begun) {
+        if (begun) {
+            next_ = std::make_shared<CachedDecoding>(*std::move(begun));
+        } else {
+            next_.reset();
             refused_ = capitalised(begun.error().message);
             if (!refused_.ends_with('.')) refused_ += '.';
             shown_.reset();

@@ -239,7 +239,7 @@ std::string GradientLens::logit_name(Subject& subject) const {
 
 std::optional<ChosenRow> GradientLens::row(Subject& subject) const {
     if (!subject.attention()) return std::nullopt;
-    const ChosenRow row = chosen_row(subject);
+    ChosenRow row = chosen_row(subject);
     const Record* record = row.record.get();
     if (!record || record->d_v() == 0 || row.query < 0 || record->keys() == 0) return std::nullopt;
     return row;

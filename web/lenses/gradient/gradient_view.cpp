@@ -281,7 +281,7 @@ void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const S
         grid.column_axis = key_columns ? "key" : "component";
         if (is_of_pairs(slope)) grid.allowed = allowed;
     };
-    const auto pin_of = [&](ui::MatrixGrid& grid, auto cell) {
+    const auto pin_of = [&](ui::MatrixGrid& grid, const auto& cell) {
         const auto& pin = state().pin;
         for (Index r = 0; pin && r < grid.values->rows; ++r)
             for (Index c = 0; c < grid.values->cols; ++c)

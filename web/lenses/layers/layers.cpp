@@ -325,7 +325,7 @@ std::string LayersLens::followed_name(Subject& subject) const {
 }
 
 std::string LayersLens::part_name(const Attention& attention, const LogitShare& share) const {
-    const std::string mlp = "MLP " + std::to_string(trace_->attention(share.number).place.layer);
+    std::string mlp = "MLP " + std::to_string(trace_->attention(share.number).place.layer);
     switch (share.part) {
         case LogitPart::token_embedding: return "embedding";
         case LogitPart::position_embedding: return "position";

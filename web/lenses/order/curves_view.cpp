@@ -93,7 +93,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
                 {},
                 Matrix(shown, 5)};
     for (Index a = 0; a < shown; ++a) {
-        const PairTurn& turn = turns[static_cast<std::size_t>(a)];
+        const PairRotation& turn = turns[static_cast<std::size_t>(a)];
         const std::array numbers{turn.q_length, turn.q_angle, turn.k_length, turn.k_angle, turn.product};
         table.row_labels.push_back("pair " + std::to_string(a));
         std::ranges::copy(numbers, table.values.values.begin() + a * std::ssize(numbers));
@@ -240,8 +240,8 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     const Index pairs = std::ssize(curves.frequencies(0));
     double shortest_wave = HUGE_VAL, longest_wave = 0;
     for (std::size_t kind = 0; kind < length_scalings; ++kind) {
-        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)},
-            wave = score;
+        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)};
+        ui::ChartCurve wave = score;
         for (Index bin = 0; bin < curves.bins_done(); ++bin) {
             const LengthCurves::Bin& found = curves.bin(kind, bin);
             score.x.push_back(static_cast<double>(curves.first_distance(bin)));

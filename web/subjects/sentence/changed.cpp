@@ -71,7 +71,7 @@ std::string SentenceSubject::change_said() const {
     const ChangeMeasured& m = change_measured_;
     if (!run() || m.version != run()->version()) return "";
     const std::string was = curly_quoted(Vocabulary::bare(m.was));
-    const std::string moved = was + " " + chance_change(m.before, m.after);
+    std::string moved = was + " " + chance_change(m.before, m.after);
     if (m.now == m.was) return moved;
     return "Now " + curly_quoted(Vocabulary::bare(m.now)) + " " + percent(m.likeliest) + ", before " + was +
            " " + percent(m.before) + "; " + moved;

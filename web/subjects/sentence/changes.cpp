@@ -76,7 +76,7 @@ void settle(SentenceState& sentence) {
 }
 
 std::string operation_told(const RunChange& change) {
-    const std::string value = shortest(change.value);
+    std::string value = shortest(change.value);
     switch (change.operation) {
         case Operation::zero: return change.site == Site::mask ? "hidden" : "0";
         case Operation::scale: return "× " + value;

@@ -164,7 +164,7 @@ void TensorOpening::load_some() {
         auto loaded = loading_->finish();
         loading_.reset();
         if (!loaded) return fail(loaded.error());
-        OpenTensor tensor = opened(needed, *std::move(loaded));
+        OpenTensor tensor = opened(needed, *loaded);
         if (!needed.role.empty()) return convert(std::move(tensor));
         parts_.weights.push_back(std::move(tensor));
     }
@@ -188,7 +188,7 @@ void TensorOpening::convert(OpenTensor tensor) {
         conversion_.emplace(input.array);
 }
 
-OpenTensor TensorOpening::opened(const Needed& needed, LoadedTensor loaded) const {
+OpenTensor TensorOpening::opened(const Needed& needed, const LoadedTensor& loaded) const {
     const FoundTensor& found = found_.tensors[needed.place.tensor];
     const bool alone = std::ranges::count(found_.tensors, found.file, &FoundTensor::file) == 1;
     OpenTensor tensor;

@@ -88,7 +88,7 @@ class TensorOpening {
     Status check_weights() const;
     void load_some();
     void convert(OpenTensor tensor);
-    OpenTensor opened(const Needed& needed, LoadedTensor loaded) const;
+    OpenTensor opened(const Needed& needed, const LoadedTensor& loaded) const;
     void take_part(const std::string& role, std::vector<Tensor> layers);
 
     std::vector<TensorFile> files_;

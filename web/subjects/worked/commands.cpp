@@ -137,7 +137,7 @@ Status SetSource::apply(State& state) const {
     w.clear_matrices();
     switch (source) {
         case Source::qkv:  // S = S I
-            w.q = scores_given ? before.scores : std::move(run->q);
+            w.q = scores_given ? before.scores : run->q;
             w.k = scores_given ? identity(before.keys(), before.keys()) : std::move(run->k);
             w.v = std::move(run->v);
             break;

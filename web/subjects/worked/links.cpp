@@ -108,8 +108,9 @@ void write(const LinkWriter& link, const State& state, State& usual) {
 
 bool read_painted(WorkedState& worked, std::string_view text) {
     auto cells = read_cells(text, static_cast<std::size_t>(worked.queries() * worked.keys()));
-    if (cells) worked.mask = {.kind = WorkedMask::Kind::painted, .painted = *std::move(cells)};
-    return cells.has_value();
+    if (!cells) return false;
+    worked.mask = {.kind = WorkedMask::Kind::painted, .painted = *std::move(cells)};
+    return true;
 }
 
 std::string write_mask(const WorkedMask& mask) {

@@ -14,7 +14,7 @@ namespace {
 // Presents the example as a single head, for maps and flows.
 class WorkedAttention final : public Attention {
   public:
-    WorkedAttention(WorkedState state, std::shared_ptr<const WorkedRun> run)
+    WorkedAttention(WorkedState state, const std::shared_ptr<const WorkedRun>& run)
         : state_(std::move(state)),
           record_(run, &run->record),
           query_words_(word_axis(state_.query_labels)),
