@@ -38,7 +38,9 @@ TEST_CASE("the overview's table is its map, or the vectors of which one is pinne
           std::vector<std::string>{"Weights of tiny, layer 1, head 2", "Q of tiny, layer 1, head 2",
                                    "K of tiny, layer 1, head 2", "V of tiny, layer 1, head 2",
                                    "Output of tiny, layer 1, head 2",
-                                   "Scores of the heads of tiny, measured on this text"});
+                                   "Scores of the heads of tiny, measured on this text",
+                                   "Next token, at temperature 1", "Score of “word5” on “word2”",
+                                   "Where “word5” looks"});
     screen.visit.perform(SetMap{{.stage = Stage::scaled}});
     const Table scores = first(screen);
     CHECK(scores.title == "Scaled of tiny, layer 1, head 2");
@@ -82,7 +84,9 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
     CHECK(titles(screen) ==
           std::vector<std::string>{"Weights of the first, layer 0, head 0",
                                    "Weights of the second, layer 0, head 0",
-                                   "Weights of the first minus the second, layer 0, head 0"});
+                                   "Weights of the first minus the second, layer 0, head 0",
+                                   "Same attention pattern?", "What “word5” looks at, word by word",
+                                   "Same word, different vector?"});
     screen.visit.perform(SetComparisonView{ComparisonView::difference});
     const Table difference = first(screen);
     CHECK(difference.title == "Weights of the first minus the second, layer 0, head 0");
