@@ -54,9 +54,9 @@ test('a step along the gradient raises the component that it is asked for, as it
 });
 
 test('a slope explains itself, is found again by moving what it belongs to, and leads on and back', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
-    await explorer.hover('gradient/dS/2/1');
+    await explorer.hover('gradient/dS/0/1');
     await explorer.untilState('the inspector to show it', ({ shown }) => shown?.[0] === 'gradient.derivative.score.2.1');
-    await explorer.click('gradient/dQ/2/3');
+    await explorer.click('gradient/dQ/0/3');
     await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'gradient.derivative.query.2.3');
     const pinned = (await explorer.state()).fragment;
     await explorer.page.mouse.move(2, 2);

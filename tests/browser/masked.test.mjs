@@ -53,7 +53,7 @@ for (const kind of families) {
                 near(await explorer.attention(layer, head), rows, tolerance.attention, `layer ${layer}, head ${head}`);
             }
         }
-        assert.ok((await explorer.landmarks())['next/title'], 'a prediction is shown');
+        assert.ok((await explorer.landmarks())['card/next'], 'a prediction is shown');
         for (const absent of ['next/step', 'next/play', 'next/temperature']) {
             assert.equal(await explorer.rect(absent), undefined, `${absent} is no use here`);
         }
@@ -185,7 +185,7 @@ test('on a phone a word is masked and a prediction written by taps', { context: 
     await explorer.reveal(`token/${at}`);
     await explorer.tap(`token/${at}`);
     await explorer.untilState('the word', ({ query }) => query === at);
-    for (const name of ['next/mask', 'next/title']) {
+    for (const name of ['next/mask', 'card/next']) {
         const { left, right } = await explorer.reveal(name);
         assert.ok(left >= 0 && right <= 390, `${name} is as wide as the screen`);
     }

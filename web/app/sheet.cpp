@@ -1,6 +1,7 @@
 #include "app/sheet.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/format.hpp"
 
@@ -16,6 +17,12 @@ std::vector<std::string> labels_in(std::span<const std::string> names, Range sho
     std::vector<std::string> labels;
     for (Index i = shown.begin; i < shown.end; ++i) labels.push_back(label_at(names, i));
     return labels;
+}
+
+SheetAxis counted(std::string name, Index size) { return {std::move(name), numbered_labels(size)}; }
+
+std::function<double(Index, Index)> numbers_of(Matrix matrix) {
+    return [matrix = std::move(matrix)](Index row, Index column) { return matrix.at(row, column); };
 }
 
 Table table_of(const Sheet& sheet) {

@@ -22,6 +22,7 @@ struct SheetAxis {
 
     Index size() const { return std::ssize(labels); }
 };
+SheetAxis counted(std::string name, Index size);  // labelled from 0 on
 
 struct Sheet {
     std::string key;    // a landmark, and a part of a file's name: "softmax/weight"
@@ -33,8 +34,7 @@ struct Sheet {
     // Which number stands there; none: one without an explanation.
     std::function<std::optional<CellRef>(Index row, Index column)> cell = {};
     std::function<std::string(Index row, Index column)> text = {};  // written in its place where units differ
-    std::function<double(Index row, Index column)> before =
-        {};                    // where it differs, the cell is marked as changed
+    std::function<std::string(Index row, Index column)> tip = {};   // shown under the cursor
     bool is_coloured = false;  // its texts stand over the colours of the values, cut where they are long
     std::function<bool(Index row, Index column)> allowed = {};  // false: masked
     int decimals = 2;
@@ -43,12 +43,16 @@ struct Sheet {
     bool is_scaled_by_row = false;  // instead, the colours of each row reach to its own largest value
     bool is_whole = false;          // shows all its columns, without numbers where these have no room
     bool is_tall = false;           // its columns are many: a table has them as rows
+    std::function<double(Index row, Index column)> before = {};  // cells that differ from it are marked
     std::optional<Index> lit_row = {}, lit_column = {};
 };
 
 // The labels of an axis: "h0", "h1" …, or some of a text's names.
 std::vector<std::string> numbered_labels(Index count, const std::string& before = "");
 std::vector<std::string> labels_in(std::span<const std::string> names, Range shown);
+
+// Returns the numbers of a matrix as those of a sheet.
+std::function<double(Index row, Index column)> numbers_of(Matrix matrix);
 
 // Returns its numbers, up to table_row_limit rows.
 Table table_of(const Sheet& sheet);

@@ -9,6 +9,7 @@
 #include "present/present.hpp"
 #include "subjects/explain_measured.hpp"
 #include "subjects/subject.hpp"
+#include "subjects/tables.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -61,8 +62,6 @@ void find_control(const HeadsView& view) {
 
 void survey_controls(const HeadsView& view) {
     using enum HeadScore;
-    ui::section("Heads", true);
-    ImGui::SameLine(0, 14);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
     const auto [by, against] = view.choice;
     static constexpr std::array<const char*, 3> names{"by layer", "by score", "scatter"};
@@ -184,10 +183,13 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
                          app::subject_in(drawing.visit).named_heads(),
                          attention.numbering(),
                          attention.measured_on()};
+    present::Card::Text text{.key = "heads", .title = "Heads", .is_vector = false, .is_listed = false};
+    if (heads->done()) text.table = [&] { return app::scores_table(attention); };
+    const present::Card card(drawing, std::move(text), width);
     survey_controls(view);
     const auto [by, against] = view.choice;
-    by&& against ? head_scatter(view, *by, *against, width, most_height)
-                 : head_grid(view, by, width, most_height);
+    by&& against ? head_scatter(view, *by, *against, card.width(), most_height)
+                 : head_grid(view, by, card.width(), most_height);
 }
 
 }  // namespace attn::parts

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "app/format.hpp"
 #include "present/present.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/vector_strip.hpp"
@@ -38,30 +38,43 @@ std::string written(float value, int decimals = 4) {
     return app::fixed(static_cast<double>(value), decimals);
 }
 
-std::span<const float> row_of(const Tensor& tensor, Index head, Index row) {
-    const ConstMatrix m = tensor.heads().head(head);
-    return {m.row(row), static_cast<std::size_t>(m.cols)};
-}
-
 float extent(std::span<const float> values) {
     float most = 0;
     for (const float v : values) most = std::max(most, std::abs(v));
     return most;
 }
 
-struct Strips {
-    std::span<const float> q, k;
-    std::vector<float> product;
-};
-
 }  // namespace
 
-// Draws q, k and q × k below one another; the component under the cursor is highlighted in all three.
-void ScorePart::draw_strips(const Scored& view, float width, Index query, Index key) {
+// The vectors of the pair, and their products.
+struct ScorePart::Strips {
+    std::vector<float> q, k, product;
+
+    app::Table table(const std::string& title) const {
+        app::Table made{title, {"q", "k", "q × k"}, {}, app::Matrix(std::ssize(q), 3)};
+        for (std::size_t a = 0; a < q.size(); ++a) {
+            made.row_labels.push_back("component " + std::to_string(a));
+            for (const auto& [column, vector] : {std::pair(0, &q), {1, &k}, {2, &product}})
+                made.values.at(static_cast<Index>(a), column) = static_cast<double>((*vector)[a]);
+        }
+        return made;
+    }
+};
+
+ScorePart::Strips ScorePart::strips_of(const Scored& view, Index query, Index key) {
+    const auto row_of = [](const Tensor& tensor, Index head, Index row) {
+        const ConstMatrix m = tensor.heads().head(head);
+        return std::vector<float>(m.row(row), m.row(row) + m.cols);
+    };
     const Record& record = *view.record;
-    const Index head = view.head;
-    Strips v{row_of(record.q(), head, query), row_of(record.k(), record.kv_head(head), key), {}};
+    Strips v{row_of(record.q(), view.head, query), row_of(record.k(), record.kv_head(view.head), key), {}};
     for (std::size_t a = 0; a < v.q.size(); ++a) v.product.push_back(v.q[a] * v.k[a]);
+    return v;
+}
+
+// Draws q, k and q × k below one another; the component under the cursor is highlighted in all three.
+void ScorePart::draw_strips(const Scored& view, const Strips& v, float width, Index query, Index key) {
+    const Record& record = *view.record;
     const ui::ColourScale vectors = ui::diverging_scale(std::max(extent(v.q), extent(v.k)));
     const ui::ColourScale products = ui::diverging_scale(extent(v.product));
 
@@ -188,11 +201,6 @@ std::vector<Key> strongest(const auto& view, Index query) {
     return keys;
 }
 
-void subtitle(const std::string& text) {
-    ui::Type semibold(ui::Face::semibold, ui::size_body);
-    ui::wrapped_text(text, FLT_MAX, ui::Role::heading);
-}
-
 }  // namespace
 
 void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, float width) {
@@ -207,28 +215,35 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
     const auto looked = looked_key(drawing);
     const Index key = looked && *looked < record->keys() ? *looked : keys.front().key;
 
-    ui::section("Score");
-    ImGui::SameLine(0, 14);
-    ui::caption((app::curly_quoted(view.query_name(query)) + " asks with its q, " +
-                 app::curly_quoted(view.key_name(key)) + " answers with its k")
-                    .c_str());
-    draw_strips(view, width, query, key);
-    draw_steps(view, width, query, key);
-
-    const std::string title = "Where " + app::curly_quoted(view.query_name(query)) + " looks";
-    subtitle(title);
-    std::vector<ui::Bar> bars;
-    for (const Key& k : keys)
-        bars.push_back({view.key_name(k.key), k.weight, written(k.weight), k.key == key, false});
-    if (const auto over = ui::bar_list("row", title, width, bars, 1, ui::sequential_scale(1))) {
-        const Index pointed = keys[static_cast<std::size_t>(*over)].key;
-        drawing.point(query, pointed);
-        drawing.now.cell = app::CellRef{Stage::weight, query, pointed};
-        if (ui::clicked()) {
-            present::pin(drawing, *drawing.now.cell);
-            choose_tokens(drawing, query, pointed);
-        }
+    const std::string asks = app::curly_quoted(view.query_name(query)),
+                      answers = app::curly_quoted(view.key_name(key));
+    {
+        const Strips v = strips_of(view, query, key);
+        const present::Card card(
+            drawing,
+            {.key = "score",
+             .title = "Score",
+             .notation = asks + " asks with its q, " + answers + " answers with its k",
+             .table = [v, title = "Score of " + asks + " on " + answers] { return v.table(title); }},
+            width);
+        draw_strips(view, v, card.width(), query, key);
+        draw_steps(view, card.width(), query, key);
     }
+    present::Bars shown{.key = "row",
+                        .title = "Where " + asks + " looks",
+                        .value = "weight",
+                        .bars = {},
+                        .cell = [query, keys](Index bar) {
+                            return app::CellRef{Stage::weight, query,
+                                                keys[static_cast<std::size_t>(bar)].key};
+                        }};
+    for (const Key& k : keys)
+        shown.bars.push_back({view.key_name(k.key), k.weight, written(k.weight), k.key == key, false});
+    const present::BarReply reply = present::bars(drawing, shown, width);
+    if (!reply.over) return;
+    const Index pointed = keys[static_cast<std::size_t>(*reply.over)].key;
+    drawing.point(query, pointed);
+    if (reply.clicked) choose_tokens(drawing, query, pointed);
 }
 
 }  // namespace attn::parts

@@ -15,7 +15,9 @@ class ScorePart {
 
   private:
     struct Scored;
-    void draw_strips(const Scored& view, float width, Index query, Index key);
+    struct Strips;
+    static Strips strips_of(const Scored& view, Index query, Index key);
+    void draw_strips(const Scored& view, const Strips& v, float width, Index query, Index key);
     void draw_steps(const Scored& view, float width, Index query, Index key);
 
     std::optional<Index> lit_;  // the component under the cursor in the last frame

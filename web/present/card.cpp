@@ -33,22 +33,31 @@ float action_width(const char* label) {
 
 }  // namespace
 
+Room::Room(float right) {
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    outer_right_ = std::exchange(window->WorkRect.Max.x, right);
+    outer_content_right_ = std::exchange(window->ContentRegionRect.Max.x, right);
+}
+
+Room::~Room() {
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    window->WorkRect.Max.x = outer_right_;
+    window->ContentRegionRect.Max.x = outer_content_right_;
+}
+
 Card::Card(const app::Drawing& drawing, Text text, float width)
     : drawing_(drawing),
       text_(std::move(text)),
       width_(width),
       padding_((width - width_within(width)) / 2),
-      at_(ImGui::GetCursorScreenPos()) {
+      at_(ImGui::GetCursorScreenPos()),
+      room_(at_.x + width_ - padding_) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     layers_.Split(list, 2);
     layers_.SetCurrentChannel(list, 1);
     ImGui::PushID(text_.key.c_str());
     ImGui::SetCursorScreenPos({at_.x + padding_, at_.y + padding_});
     ImGui::BeginGroup();
-    // Whatever fills the room to the right ends within the card.
-    ImGuiWindow* window = ImGui::GetCurrentWindow();
-    outer_right_ = std::exchange(window->WorkRect.Max.x, at_.x + width_ - padding_);
-    outer_content_right_ = std::exchange(window->ContentRegionRect.Max.x, at_.x + width_ - padding_);
     if (text_.table && text_.is_listed) drawing_.visit.offer_table(text_.table);
     if (!text_.title.empty()) draw_head();
 }
@@ -146,9 +155,6 @@ void Card::act(int item) {
 Card::~Card() {
     ImGui::EndGroup();
     ImGui::PopID();
-    ImGuiWindow* window = ImGui::GetCurrentWindow();
-    window->WorkRect.Max.x = outer_right_;
-    window->ContentRegionRect.Max.x = outer_content_right_;
     const ImVec2 end{at_.x + width_, ImGui::GetItemRectMax().y + padding_};
     if (svg_) {
         drawing_.visit.save(file() + ".svg", svg_->finish(at_, end, text_.title));

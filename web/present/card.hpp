@@ -16,6 +16,18 @@ class VectorPicture;
 
 namespace attn::present {
 
+// While it lives, what fills the room to the right ends at this place of the screen.
+class Room {
+  public:
+    explicit Room(float right);
+    ~Room();
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+
+  private:
+    float outer_right_, outer_content_right_;  // of the window's region around it
+};
+
 // While it lives, what is drawn at the cursor stands in the card, which then advances the cursor:
 //
 //     const Card card(drawing, {.key = "memory/plane", .title = "The plane", .table = …}, width);
@@ -48,8 +60,8 @@ class Card {
     const app::Drawing& drawing_;
     Text text_;
     float width_, padding_;
-    float outer_right_ = 0, outer_content_right_ = 0;  // of the window's region around it
     ImVec2 at_;
+    Room room_;
     ImDrawListSplitter layers_;  // what is behind, and the picture
     std::unique_ptr<ui::VectorPicture> svg_;
     bool svg_wanted_ = false;

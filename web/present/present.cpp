@@ -10,7 +10,6 @@
 #include "app/shown_tokens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 
 namespace attn::present {
 
@@ -86,6 +85,13 @@ View readable_view(const app::Sheet& sheet, float width) {
     if (sheet.text && !sheet.is_coloured && !sheet.is_whole)
         while (view.columns.size() > 1 && !has_room()) view = view_of(sheet, width, view.columns.size() - 1);
     return view;
+}
+
+// An axis that merely counts leaves its labels to the grid, which says them with the axis's name.
+std::span<const std::string> grid_labels(std::span<const std::string> labels) {
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        if (labels[i] != std::to_string(i)) return labels;
+    return {};
 }
 
 // What stands below the title: whose numbers these are, what they mean, and how many.
@@ -187,7 +193,8 @@ void pin(const app::Drawing& drawing, const app::CellRef& cell) {
 }
 
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
-                           const Beside& beside, const std::function<void(Index row)>& choose_row) {
+                           const Beside& beside, const Editing& edit,
+                           const std::function<void(Index row)>& choose_row) {
     View view = readable_view(sheet, Card::width_within(width) - beside.width);
     const Card card(drawing,
                     {.key = sheet.key,
@@ -204,11 +211,12 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     grid.values = &view.values;
     if (sheet.before) grid.before = &view.before;
     grid.texts = view.texts;
-    grid.row_labels = sheet.rows.labels;
-    grid.column_labels = view.labels;
+    grid.row_labels = grid_labels(sheet.rows.labels);
+    grid.column_labels = grid_labels(view.labels);
     grid.row_axis = sheet.rows.name;
     grid.column_axis = sheet.columns.name;
     grid.decimals = sheet.decimals;
+    grid.editable = edit != nullptr;
     grid.is_signed = sheet.is_signed;
     grid.coloured_texts = sheet.is_coloured || sheet.is_scaled_by_row;
     grid.most = sheet.is_scaled_by_row ? 1 : sheet.most;
@@ -225,7 +233,6 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     grid.lit_row = sheet.lit_row;
     if (sheet.lit_column && view.columns.holds(*sheet.lit_column))
         grid.lit_column = view.columns.place(*sheet.lit_column);
-    const auto place_of = [&](ui::CellAt at) { return Place{at.first, view.columns[at.second]}; };
     const auto cell_of = [&](ui::CellAt at) {
         return sheet.cell ? sheet.cell(at.first, view.columns[at.second]) : std::nullopt;
     };
@@ -242,6 +249,12 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     }
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+    if (sheet.tip && reply.hovered)
+        ui::tooltip_at(reply.hovered_min, reply.hovered_max,
+                       sheet.tip(reply.hovered->first, view.columns[reply.hovered->second]).c_str());
+    if (reply.clicked)
+        if (const auto cell = cell_of(*reply.clicked)) pin(drawing, *cell);
+    if (edit) edit(reply, [&](Place place) { return ui::cell_rect(grid, metrics, at, place); });
     if (beside.draw) {
         std::vector<ImVec2> ends;
         for (Index r = 0; r < view.values.rows; ++r) {
@@ -256,8 +269,24 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
         if (const auto cell = place ? cell_of(*place) : std::nullopt) drawing.now.cell = *cell;
     if (choose_row && reply.row_label) choose_row(*reply.row_label);
     if (!reply.clicked) return std::nullopt;
-    if (const auto cell = cell_of(*reply.clicked)) pin(drawing, *cell);
-    return place_of(*reply.clicked);
+    return Place{reply.clicked->first, view.columns[reply.clicked->second]};
+}
+
+void in_columns(const std::vector<Picture>& pictures, float least) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    const Index all = std::ssize(pictures),
+                columns = std::clamp(static_cast<Index>((width + card_gap) / (least + card_gap)), Index{1},
+                                     std::max(all, Index{1}));
+    const auto count = static_cast<float>(columns);
+    const float each = std::floor((width - card_gap * (count - 1)) / count);
+    Index i = 0;
+    for (const Picture& draw : pictures) {
+        if (i++ % columns > 0) ImGui::SameLine(0, card_gap);
+        const Room room(ImGui::GetCursorScreenPos().x + each);
+        ImGui::BeginGroup();
+        draw(each);
+        ImGui::EndGroup();
+    }
 }
 
 ui::ChartReply chart(const app::Drawing& drawing, const ui::Chart& chart, float width, float height,
@@ -280,6 +309,7 @@ BarReply bars(const app::Drawing& drawing, const Bars& shown, float width) {
                      .table = shown.table ? shown.table : [shown] { return table_of(shown); },
                      .is_listed = !shown.table},
                     width);
+    if (shown.controls) shown.controls();
     std::vector<ui::Bar> lit = shown.bars;
     const auto& pinned = drawing.state().pin;
     for (Index i = 0; pinned && shown.cell && i < std::ssize(lit); ++i)

@@ -14,6 +14,7 @@
 #include "present/card.hpp"
 #include "widgets/bars.hpp"
 #include "widgets/chart.hpp"
+#include "widgets/matrix_grid.hpp"
 
 namespace attn::present {
 
@@ -28,11 +29,21 @@ struct Beside {
     std::function<void(std::span<const ImVec2> ends)> draw = {};
 };
 
-// Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows
-// those that the sheet wants. Returns the cell that was clicked; if its number has an explanation, it is pinned
-// by then. A click on the name of a row calls choose_row(row).
+// Changes the numbers of a whole sheet, given what was done to its cells and where on the screen each of
+// them is.
+using CellRect = std::function<std::pair<ImVec2, ImVec2>(Place)>;
+using Editing = std::function<void(const ui::GridReply& done, const CellRect& rect)>;
+
+// Draws at the cursor, across this width at most, and advances it. Where not all columns have room, it shows those that the
+// sheet wants. Returns the cell that was clicked; if its number has an explanation, it is pinned by then. A click on the name
+// of a row calls choose_row(row).
 std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet, float width,
-                           const Beside& beside = {}, const std::function<void(Index row)>& choose_row = {});
+                           const Beside& beside = {}, const Editing& edit = {},
+                           const std::function<void(Index row)>& choose_row = {});
+
+// Draws pictures of equal widths, as many beside each other as have the least one, and the others below.
+using Picture = std::function<void(float width)>;
+void in_columns(const std::vector<Picture>& pictures, float least);
 
 // Which number a point shows; none: one without an explanation.
 using PointCell = std::function<std::optional<app::CellRef>(std::size_t curve, std::size_t point)>;
@@ -50,6 +61,7 @@ struct Bars {
     float most_name = 72;
     std::function<std::optional<app::CellRef>(Index bar)> cell = {};
     std::function<std::string(Index bar)> tip = {};  // shown under the cursor
+    std::function<void()> controls = {};             // drawn between the title and the bars
     std::function<app::Table()> table =
         {};  // with more than the bars show; the lens lists it. None: of the bars
 };

@@ -70,9 +70,10 @@ void add_vectors(std::vector<Table>& to, const Attention& attention, const State
     add(Stage::output, record->output(), head.head, attention.queries(), attention.query_names());
 }
 
-void add_scores(std::vector<Table>& to, Attention& attention) {
+}  // namespace
+
+Table scores_table(Attention& attention) {
     const HeadOverview* heads = attention.overview();
-    if (!heads || !heads->done()) return;
     Table table{
         "Scores of the heads of " + attention.title() + ", measured " + attention.measured_on(), {}, {}, {}};
     for (const HeadScoreInfo& score : head_scores) table.columns.push_back(score.name);
@@ -88,10 +89,8 @@ void add_scores(std::vector<Table>& to, Attention& attention) {
             table.values.at(i, c) = number_of(heads->scores(head), static_cast<HeadScore>(c))
                                         .value_or(std::numeric_limits<double>::quiet_NaN());
     }
-    to.push_back(std::move(table));
+    return table;
 }
-
-}  // namespace
 
 Table table_of(std::string title, const Map& map, std::span<const std::string> query_names,
                std::span<const std::string> key_names, Stage stage) {
@@ -122,7 +121,8 @@ std::vector<Table> tables_of(Attention& attention, const State& state, HeadIndex
     if (!attention.finished() && !attention.record(head.layer)) return tables;
     if (Table map = map_table(attention, state, head); map.values.rows > 0) tables.push_back(std::move(map));
     add_vectors(tables, attention, state, head);
-    add_scores(tables, attention);
+    if (const HeadOverview* heads = attention.overview(); heads && heads->done())
+        tables.push_back(scores_table(attention));
     return tables;
 }
 

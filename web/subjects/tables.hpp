@@ -17,6 +17,9 @@ Table table_of(std::string title, const Map& map, std::span<const std::string> q
                std::span<const std::string> key_names, Stage stage);
 Table table_of(const Rung& rung);
 
+// The measured scores of all heads.
+Table scores_table(Attention& attention);
+
 // A head: its map as it is shown, its vectors, and the scores of all heads. The first is the one in focus: the
 // map, or the vectors of which one is pinned.
 std::vector<Table> tables_of(Attention& attention, const State& state, HeadIndex head);

@@ -100,7 +100,7 @@ TEST_CASE("a token's experts stand beside the heads, and each leads to its weigh
     write(screen, {2, 7, 8, 3}, "w7 w8");
     screen.visit.perform(Select{{1, 0, 2, {}, {}}});
     screen.settle();
-    CHECK(screen.shows("experts/title"));
+    CHECK(screen.shows("card/experts"));
     const LayerTrace& layer = sentence_in(screen.visit).run()->run->layers()[1];
     double before = 0;
     for (Index bar = 0; bar < 4; ++bar) {

@@ -301,9 +301,10 @@ TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked 
                             .eviction = {EvictionPolicy::snapkv, 3, 2, 5, 7}};
     show_cache(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
-    CHECK_THAT(link, ContainsSubstring("cache.part=bits&cache.prompt=2&cache.written=7&cache.bits=8&cache.group=4&"
-                                       "cache.policy=snapkv&cache.budget=3&cache.sinks=2&cache.observed=5&"
-                                       "cache.pooling=7&cache.kv_heads=1&cache.window=5&cache.against=16"));
+    CHECK_THAT(link,
+               ContainsSubstring("cache.part=bits&cache.prompt=2&cache.written=7&cache.bits=8&cache.group=4&"
+                                 "cache.policy=snapkv&cache.budget=3&cache.sinks=2&cache.observed=5&"
+                                 "cache.pooling=7&cache.kv_heads=1&cache.window=5&cache.against=16"));
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const CacheState& bad :
          {CacheState{.prompt = -1}, CacheState{.written = -1}, CacheState{.window = 2'000'000},
@@ -416,6 +417,11 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     CHECK(screen.visit.state().selection.layer == 0);
     CHECK(screen.visit.state().selection.head == 1);
     CHECK(screen.visit.state().pin == cache_cells::head(0, 1));
+    // A newly opened lens begins at its top.
+    screen.visit.perform(OpenLens{"layers"});
+    screen.draw(2);
+    screen.visit.perform(OpenLens{"cache"});
+    screen.settle();
     screen.click("cache/preset/window");
     CHECK(screen.visit.state().lens == "cache");
     CHECK(sentence_of(screen.visit.state()).text == cache_story);

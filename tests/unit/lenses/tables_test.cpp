@@ -36,10 +36,11 @@ TEST_CASE("the overview's table is its map, or the vectors of which one is pinne
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
     CHECK(titles(screen) ==
-          std::vector<std::string>{"Weights of tiny, layer 1, head 2", "Q of tiny, layer 1, head 2",
-                                   "K of tiny, layer 1, head 2", "V of tiny, layer 1, head 2",
-                                   "Output of tiny, layer 1, head 2",
-                                   "Scores of the heads of tiny, measured on this text"});
+          std::vector<std::string>{
+              "Weights of tiny, layer 1, head 2", "Q of tiny, layer 1, head 2", "K of tiny, layer 1, head 2",
+              "V of tiny, layer 1, head 2", "Output of tiny, layer 1, head 2",
+              "Scores of the heads of tiny, measured on this text", "Next token, at temperature 1",
+              "Score of “word5” on “word2”", "Where “word5” looks"});
     screen.visit.perform(SetMap{{.stage = Stage::scaled}});
     const Table scores = first(screen);
     CHECK(scores.title == "Scaled of tiny, layer 1, head 2");
@@ -81,9 +82,10 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
     screen.settle();
     REQUIRE(screen.visit.state().lens == "compare");
     CHECK(titles(screen) ==
-          std::vector<std::string>{"Weights of the first, layer 0, head 0",
-                                   "Weights of the second, layer 0, head 0",
-                                   "Weights of the first minus the second, layer 0, head 0"});
+          std::vector<std::string>{
+              "Weights of the first, layer 0, head 0", "Weights of the second, layer 0, head 0",
+              "Weights of the first minus the second, layer 0, head 0", "Same attention pattern?",
+              "What “word5” looks at, word by word", "Same word, different vector?"});
     screen.visit.perform(SetComparisonView{ComparisonView::difference});
     const Table difference = first(screen);
     CHECK(difference.title == "Weights of the first minus the second, layer 0, head 0");

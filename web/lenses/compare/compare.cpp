@@ -133,31 +133,6 @@ void CompareLens::update_maps(const Attention& first, const Attention& second, H
         maps_.difference = *std::move(difference);
 }
 
-// The map that the view shows is in focus; side by side, that of the pinned cell, otherwise the first.
-std::vector<Table> CompareLens::tables(Subject& subject) {
-    const Attention &first = *subject.attention(), &second = *subject.second();
-    const HeadIndex chosen = subject.chosen_head();
-    update_maps(first, second, chosen);
-    const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
-        return table_of(std::string("Weights of the ") + which + ", " +
-                            head_text(beside(chosen, run), run.numbering(), ", "),
-                        *map, run.query_names(), run.key_names(), Stage::weight);
-    };
-    std::vector<Table> tables{weights("first", maps_.first, first), weights("second", maps_.second, second)};
-    if (maps_.difference)
-        tables.push_back(
-            table_of("Weights of the first minus the second, " + head_text(chosen, first.numbering(), ", "),
-                     *maps_.difference, maps_.pair_names, maps_.key_pair_names, Stage::weight));
-    const ComparisonView view = state().of<CompareState>().view;
-    const bool shows_second =
-        view == ComparisonView::blink ? blink_.second : state().pin && state().pin->second;
-    if (view == ComparisonView::difference)
-        bring_forward(tables, tables.size() - 1);
-    else if (shows_second)
-        bring_forward(tables, 1);
-    return tables;
-}
-
 std::string CompareLens::spoken(Subject& subject) {
     const Attention &first = *subject.attention(), &second = *subject.second();
     const Selection s = subject.chosen();

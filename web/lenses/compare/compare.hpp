@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/comparison.hpp"
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "maps/map.hpp"
 #include "parts/part.hpp"
@@ -132,14 +133,18 @@ class CompareLens final : public Lens {
     };
     Touched draw_line(const LineNames& names, Line& line, std::span<const std::string> words,
                       std::optional<Index> query, std::optional<Index> key, bool chosen, float width);
-    // What the words that are asked look at; only where those are others.
     void draw_read(const Frame& frame, bool of_second, float width);
+    static std::string arithmetic(const Cosine& cosine);
+    Sheet heads_sheet(Subject& subject) const;
+    Table words_table(const Frame& frame) const;
+    std::vector<Table> map_tables(Subject& subject);
     void draw_vectors(const Frame& frame, float width);
     void draw_heads(const Frame& frame, float width);
     void draw_similarities(const Frame& frame, float width);
     void draw_maps(const Frame& frame, float width, float most_height);
-    void first_map(const Frame& frame, float width, float height);
-    void second_map(const Frame& frame, float width, float height);
+    enum class Shown { first, second, difference };
+    void draw_map(const Frame& frame, Shown which, float width, float height);
+    void map_of(const Frame& frame, bool of_second, float width, float height);
     void difference_map(const Frame& frame, float width, float height);
     void blinking(const Frame& frame, float width, float height);
     void tell_difference(const TokenPair& query, const TokenPair& key) const;

@@ -6,7 +6,6 @@
 #include "lenses/compare/view.hpp"
 #include "parts/part.hpp"
 #include "present/present.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
@@ -18,11 +17,6 @@ namespace {
 constexpr float tag_width = 54, left_share = 0.33f, map_share = 0.7f, least_window = 480;
 
 std::string written(double value) { return std::isnan(value) ? "–" : fixed(value, 3); }
-
-std::string arithmetic(const Cosine& c) {
-    return "a · b / (‖a‖ ‖b‖) = " + fixed(c.dot, 3) + " / (" + fixed(c.first_norm, 3) + " × " +
-           fixed(c.second_norm, 3) + ") = " + fixed(c.value(), 6);
-}
 
 }  // namespace
 
@@ -127,7 +121,7 @@ CompareLens::Touched CompareLens::draw_line(const LineNames& names, Line& line,
     return touched;
 }
 
-void CompareLens::draw_words(const Frame& frame, float width) {
+void CompareLens::draw_words(const Frame& frame, float outer) {
     const Selection s = frame.selection();
     const Hover& pointed = frame.drawing.pointed;
     const bool one_line = frame.first.one_line();
@@ -137,47 +131,58 @@ void CompareLens::draw_words(const Frame& frame, float width) {
     } else {
         update_asking(first_line_, frame.first);
         update_asking(second_line_, frame.second);
+        update(first_read_, frame.first, s, frame.query());
+        update(second_read_, frame.second, s, frame.second_query());
     }
+    const Table table = words_table(frame);
+    const present::Card card(frame.drawing,
+                             {.key = "compare/words",
+                              .title = table.title,
+                              .table = [table] { return table; },
+                              .is_vector = false},
+                             outer);
+    const float width = card.width();
     const bool pointing = pointed.query || pointed.second_query;
-    const Touched first =
-        draw_line({"first", "first", "Words of the first sentence"}, first_line_, frame.first.query_names(),
-                  frame.query(), one_line ? pointed.key : std::nullopt, !pointing, width);
-    // A word that is pointed at is the one that asks; its number says how much it looks at itself.
-    if (first.over) {
-        frame.point(first.over, std::nullopt);
-        if (one_line) frame.drawing.now.cell = CellRef{Stage::weight, *first.over, *first.over};
+    for (const bool of_second : {false, true}) {
+        const auto query = frame.query_of(of_second), key = !one_line   ? std::nullopt
+                                                            : of_second ? pointed.second_key
+                                                                        : pointed.key;
+        const Touched touched =
+            draw_line(of_second ? LineNames{"second", "second", "Words of the second sentence"}
+                                : LineNames{"first", "first", "Words of the first sentence"},
+                      of_second ? second_line_ : first_line_, frame.run(of_second).query_names(), query, key,
+                      !pointing && query, width);
+        // A word that is pointed at is the one that asks; its number says how much it looks at itself.
+        if (touched.over) {
+            frame.point_in(of_second, touched.over, std::nullopt);
+            if (one_line)
+                frame.drawing.now.cell = CellRef{Stage::weight, *touched.over, *touched.over, of_second};
+        }
+        if (!one_line) draw_read(frame, of_second, width);
+        if (!touched.clicked) continue;
+        if (of_second) {
+            Selection chosen = s;
+            chosen.counterpart = touched.over;
+            if (!s.query) chosen.query = frame.pairing.first_of(*touched.over);
+            frame.drawing.visit.perform(Select{chosen}, ui::gesture());
+        } else {
+            parts::choose_tokens(frame.drawing, s.query == touched.over ? std::nullopt : touched.over,
+                                 std::nullopt);
+        }
     }
-    if (!one_line) draw_read(frame, false, width);
-    if (first.clicked)
-        parts::choose_tokens(frame.drawing, s.query == first.over ? std::nullopt : first.over, std::nullopt);
-    const Touched second =
-        draw_line({"second", "second", "Words of the second sentence"}, second_line_,
-                  frame.second.query_names(), frame.second_query(),
-                  one_line ? pointed.second_key : std::nullopt, !pointing && frame.second_query(), width);
-    if (second.over) {
-        frame.point_second(second.over, std::nullopt);
-        if (one_line) frame.drawing.now.cell = CellRef{Stage::weight, *second.over, *second.over, true};
-    }
-    if (!one_line) draw_read(frame, true, width);
-    if (!second.clicked) return;
-    Selection selection = s;
-    selection.counterpart = second.over;
-    if (!selection.query) selection.query = frame.pairing.first_of(*second.over);
-    frame.drawing.visit.perform(Select{selection}, ui::gesture());
 }
 
+// Draws what the words that are asked look at, where those are others.
 void CompareLens::draw_read(const Frame& frame, bool of_second, float width) {
-    const Attention& run = of_second ? frame.second : frame.first;
-    const auto query = of_second ? frame.second_query() : std::optional(frame.query());
-    Line& line = of_second ? second_read_ : first_read_;
-    update(line, run, frame.selection(), query);
+    const auto query = frame.query_of(of_second);
     const Hover& pointed = frame.drawing.pointed;
-    const Touched touched = draw_line(
-        of_second ? LineNames{"second-reads", "reads", "Words that the second reads"}
-                  : LineNames{"first-reads", "reads", "Words that the first reads"},
-        line, run.key_names(), std::nullopt, of_second ? pointed.second_key : pointed.key, false, width);
+    const Touched touched =
+        draw_line(of_second ? LineNames{"second-reads", "reads", "Words that the second reads"}
+                            : LineNames{"first-reads", "reads", "Words that the first reads"},
+                  of_second ? second_read_ : first_read_, frame.run(of_second).key_names(), std::nullopt,
+                  of_second ? pointed.second_key : pointed.key, false, width);
     if (!touched.over || !query) return;
-    of_second ? frame.point_second(query, touched.over) : frame.point(query, touched.over);
+    frame.point_in(of_second, query, touched.over);
     frame.drawing.now.cell = CellRef{Stage::weight, *query, *touched.over, of_second};
     if (touched.clicked) present::pin(frame.drawing, *frame.drawing.now.cell);
 }
@@ -208,97 +213,39 @@ void CompareLens::update_alike(const Frame& frame, Index query, Index second_que
 
 void CompareLens::draw_vectors(const Frame& frame, float width) {
     if (alike_.residual.empty()) return;
-    ui::section("Same word, different vector?");
     const bool two_models =
         query_stack(frame.first).trace->model() != query_stack(frame.second).trace->model();
-    ui::caption(("Cosine of " + curly_quoted(frame.first_name(alike_.query)) + " and " +
-                 curly_quoted(frame.second_name(alike_.second_query)) +
-                 " in the residual stream, layer by layer." +
-                 (two_models ? " Models trained apart use directions of their own: only where one was made "
-                               "from the other do vectors stay alike."
-                             : ""))
-                    .c_str());
-    std::vector<ui::Bar> bars;
+    present::Bars bars{
+        .key = "compare/vector",
+        .title = "Same word, different vector?",
+        .notation =
+            "Cosine of " + curly_quoted(frame.first_name(alike_.query)) + " and " +
+            curly_quoted(frame.second_name(alike_.second_query)) +
+            " in the residual stream, layer by layer." +
+            (two_models ? " Models trained apart use directions of their own: only where one was made "
+                          "from the other do vectors stay alike."
+                        : ""),
+        .value = "cosine",
+        .bars = {},
+        .scale = ui::diverging_scale(1),
+        .cell = [](Index bar) { return CellRef{.stage = Stage::cosine, .row = bar}; },
+        .tip =
+            [this](Index bar) {
+                return (bar == 0 ? "token and position: " : "after layer " + std::to_string(bar - 1) + ": ") +
+                       arithmetic(alike_.residual[static_cast<std::size_t>(bar)]);
+            }};
     for (std::size_t i = 0; i < alike_.residual.size(); ++i) {
         const double value = alike_.residual[i].value();
-        bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1), static_cast<float>(value),
-                        written(value),
-                        static_cast<Index>(i) == frame.selection().layer - alike_.layers.begin + 1, false});
+        bars.bars.push_back({i == 0 ? "embedding" : "layer " + std::to_string(i - 1),
+                             static_cast<float>(value), written(value),
+                             static_cast<Index>(i) == frame.selection().layer - alike_.layers.begin + 1});
     }
-    if (const auto over = ui::bar_list("compare/vector", "Same word, different vector?", width, bars, 1,
-                                       ui::diverging_scale(1))) {
-        frame.drawing.now.cell = CellRef{.stage = Stage::cosine, .row = *over};
-        if (ui::clicked()) present::pin(frame.drawing, *frame.drawing.now.cell);
-        ui::bar_tooltip(*over, ((*over == 0 ? "token and position: "
-                                            : "after layer " + std::to_string(*over - 1) + ": ") +
-                                arithmetic(alike_.residual[static_cast<std::size_t>(*over)]))
-                                   .c_str());
-    }
+    present::bars(frame.drawing, bars, width);
 }
 
-// Draws a cell for each head of each layer.
 void CompareLens::draw_heads(const Frame& frame, float width) {
-    ui::section("Same attention pattern?");
-    ui::caption("Cosine of the word’s two rows of attention, head by head. Click one to see its maps.");
-    const Index first_layer = alike_.layers.begin, layers = alike_.layers.size(), count = alike_.heads;
-    const Layers& numbering = frame.first.numbering();
-    constexpr float label = 22, height = 24, top = 18;
-    const float cell = std::min((width - label) / static_cast<float>(count), 60.0f);
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const ImVec2 at{corner.x + label, corner.y + top};
-    ImGui::InvisibleButton(
-        "heads", {label + cell * static_cast<float>(count), top + height * static_cast<float>(layers)});
-    const bool hovered = ImGui::IsItemHovered();
-    const auto asked = ui::asked_cell("compare/head");
-    auto cells = std::make_shared<ui::CellGrid>();
-    cells->rows = layers;
-    cells->cols = count;
-    cells->at = at;
-    cells->cell = {cell, height};
-    cells->chosen = std::pair(frame.selection().layer - first_layer, frame.selection().head);
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::ColourScale scale = ui::sequential_scale(1);
-    ui::Type mono(ui::Face::mono, 12);
-    const auto centred = [&](float x, float y, ImU32 ink, const std::string& text) {
-        const ImVec2 size = ui::text_size(text);
-        ui::draw_text(list, {x - size.x / 2, y - size.y / 2}, ink, text);
-    };
-    for (Index head = 0; head < count; ++head)
-        centred(at.x + (static_cast<float>(head) + 0.5f) * cell, corner.y + top / 2 - 2,
-                head == frame.selection().head ? ui::theme().accent : ui::theme().dim, std::to_string(head));
-    for (Index head = 0; head < count; ++head) cells->column_names.push_back("head " + std::to_string(head));
-    for (Index row = 0; row < layers; ++row) {
-        const float y = at.y + static_cast<float>(row) * height;
-        const Index layer = first_layer + row;
-        centred(corner.x + label / 2 - 3, y + height / 2,
-                layer == frame.selection().layer ? ui::theme().accent : ui::theme().dim, std::to_string(row));
-        cells->row_names.push_back(numbering.name(layer));
-        for (Index head = 0; head < count; ++head) {
-            const Cosine& c = alike_.rows[static_cast<std::size_t>(row * count + head)];
-            const float value = static_cast<float>(c.value());
-            const ImVec2 min{at.x + static_cast<float>(head) * cell, y},
-                max{min.x + cell - 1, min.y + height - 1};
-            list->AddRectFilled(min, max, scale.colour(value), 3);
-            const std::string text = rounded(c.value(), 2);
-            if (ui::text_size(text).x <= cell - 3)
-                centred((min.x + max.x) / 2, (min.y + max.y) / 2, ui::ink_on(scale.colour(value)), text);
-            if (layer == frame.selection().layer && head == frame.selection().head)
-                list->AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, ui::theme().accent, 4, 0, 2);
-            ui::landmark("compare/head/" + std::to_string(layer) + "/" + std::to_string(head), min, max);
-            cells->words.push_back(text);
-            const bool heard = asked && asked->row == row && asked->col == head;
-            if (!heard && (!hovered || !ImGui::IsMouseHoveringRect(min, max))) continue;
-            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            ui::tooltip_at(min, max, (head_text({layer, head}, numbering) + ": " + arithmetic(c)).c_str());
-            frame.drawing.now.cell = CellRef{.stage = Stage::row_cosine, .row = layer, .col = head};
-            if (!ui::clicked()) continue;
-            parts::choose_head(frame.drawing, {layer, head});
-            present::pin(frame.drawing, *frame.drawing.now.cell);
-        }
-    }
-    ui::semantic_place(ui::Role::grid, "compare/head", "Same attention pattern?", at,
-                       {at.x + cell * static_cast<float>(count), at.y + height * static_cast<float>(layers)})
-        .grid = std::move(cells);
+    if (const auto clicked = present::sheet(frame.drawing, heads_sheet(frame.subject), width))
+        parts::choose_head(frame.drawing, {alike_.layers.begin + clicked->first, clicked->second});
 }
 
 void CompareLens::draw_similarities(const Frame& frame, float width) {
@@ -309,7 +256,6 @@ void CompareLens::draw_similarities(const Frame& frame, float width) {
     }
     update_alike(frame, frame.query(), *second_query);
     draw_vectors(frame, width);
-    ImGui::Dummy({0, 8});
     draw_heads(frame, width);
 }
 
@@ -323,21 +269,15 @@ void CompareLens::draw(const Drawing& drawing, Subject& subject) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float window = std::max(ImGui::GetWindowHeight(), least_window);
     draw_words(frame, width);
-    ImGui::Dummy({0, 8});
     if (width < ui::two_unequal_columns) {
         draw_maps(frame, width, 1e6f);
-        ImGui::Dummy({0, 8});
         return draw_similarities(frame, width);
     }
-    const float left = std::floor((width - ui::column_gap) * left_share);
-    ImGui::BeginGroup();
+    const float left = std::floor((width - present::card_gap) * left_share);
     ui::column("alike", left, [&](float) { draw_similarities(frame, left); });
-    ImGui::EndGroup();
-    ImGui::SameLine(0, ui::column_gap);
-    ui::column("maps", width - left - ui::column_gap, [&](float w) {
-        ui::section("Weights");
-        draw_maps(frame, w, window * map_share);
-    });
+    ImGui::SameLine(0, present::card_gap);
+    ui::column("maps", width - left - present::card_gap,
+               [&](float w) { draw_maps(frame, w, window * map_share); });
 }
 
 }  // namespace attn::app

@@ -14,18 +14,8 @@ namespace attn::app {
 
 namespace {
 
-constexpr float maps_gap = 24, most_difference = 1;
+constexpr float most_difference = 1;
 constexpr double blink_ms = 800;
-
-ui::MapPicture weights_of(const char* name, const MapPointer& map, const Attention& run) {
-    return {.name = name,
-            .map = map,
-            .query_names = run.query_names(),
-            .key_names = run.key_names(),
-            .choice = {},
-            .title = "weight",
-            .high = 1};
-}
 
 std::optional<ui::MapCell> cell_at(std::optional<Index> query, std::optional<Index> key) {
     return query && key ? std::optional(ui::MapCell{*query, *key}) : std::nullopt;
@@ -39,50 +29,65 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
 }
 
 // Cuts the text before the words that differ if there is no room for all of it.
-void caption_of(const char* which, const std::string& text, const std::string& other, float width) {
+std::string text_within(const std::string& text, const std::string& other, float width) {
     ui::Type small(ui::Face::regular, ui::size_small);
-    const std::string name = std::string(which) + ": ";
-    const bool fits = ui::text_size(name + text).x <= width;
-    ui::draw_text_within(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), width, ui::theme().dim,
-                         name + (fits ? text : from_difference(text, other)));
-    ImGui::Dummy({1, 20});
+    return ui::text_size(text).x <= width ? text : from_difference(text, other);
 }
 
 }  // namespace
 
-void CompareLens::first_map(const Frame& frame, float width, float height) {
-    ui::MapPicture picture = weights_of("compare/map/first", maps_.first, frame.first);
-    picture.query = frame.query();
-    picture.key = frame.drawing.pointed.key;
-    picture.pointed = cell_at(frame.drawing.pointed.query, frame.drawing.pointed.key);
-    const ui::MapTouch touch = first_view_.draw(picture, width, height, frame.drawing.deadline);
-    if (touch.more) frame.drawing.visit.continue_with([this] { return first_view_.step(); });
-    if (!touch.over) return;
-    const auto [query, key] = *touch.over;
-    frame.point(query, key);
-    frame.drawing.now.cell = CellRef{Stage::weight, query, key};
-    clicks_.answer(frame.drawing, touch, [&] {
-        present::pin(frame.drawing, *frame.drawing.now.cell);
-        parts::choose_tokens(frame.drawing, query, key);
-    });
+void CompareLens::draw_map(const Frame& frame, Shown which, float width, float height) {
+    const auto [first, second] = frame.subject.comparison_names();
+    const float room = present::Card::width_within(width);
+    present::Card::Text text{
+        .key = "compare/map/first",
+        .title = "Weights of the first",
+        .notation = text_within(first, second, room),
+        .table = [&] { return map_tables(frame.subject)[static_cast<std::size_t>(which)]; },
+        .is_vector = false,
+        .is_listed = false};
+    if (which == Shown::second) {
+        text.key = "compare/map/second";
+        text.title = "Weights of the second";
+        text.notation = text_within(second, first, room);
+    } else if (which == Shown::difference) {
+        text.key = "compare/map/difference";
+        text.title = "Weights of the first minus the second";
+        text.notation.clear();
+        if (!maps_.difference) text.table = {};
+    }
+    const present::Card card(frame.drawing, std::move(text), width);
+    which == Shown::difference ? difference_map(frame, card.width(), height)
+                               : map_of(frame, which == Shown::second, card.width(), height);
 }
 
-void CompareLens::second_map(const Frame& frame, float width, float height) {
-    ui::MapPicture picture = weights_of("compare/map/second", maps_.second, frame.second);
-    picture.query = frame.second_query();
-    picture.key = frame.drawing.pointed.second_key;
-    picture.pointed = cell_at(frame.drawing.pointed.second_query, frame.drawing.pointed.second_key);
-    const ui::MapTouch touch = second_view_.draw(picture, width, height, frame.drawing.deadline);
-    if (touch.more) frame.drawing.visit.continue_with([this] { return second_view_.step(); });
+void CompareLens::map_of(const Frame& frame, bool of_second, float width, float height) {
+    const Attention& run = frame.run(of_second);
+    const Hover& pointed = frame.drawing.pointed;
+    const auto key = of_second ? pointed.second_key : pointed.key;
+    ui::MapView& view = of_second ? second_view_ : first_view_;
+    const ui::MapPicture picture{.name = of_second ? "compare/map/second" : "compare/map/first",
+                                 .map = of_second ? maps_.second : maps_.first,
+                                 .query_names = run.query_names(),
+                                 .key_names = run.key_names(),
+                                 .choice = {},
+                                 .title = "weight",
+                                 .high = 1,
+                                 .query = frame.query_of(of_second),
+                                 .key = key,
+                                 .pointed = cell_at(of_second ? pointed.second_query : pointed.query, key)};
+    const ui::MapTouch touch = view.draw(picture, width, height, frame.drawing.deadline);
+    if (touch.more) frame.drawing.visit.continue_with([&view] { return view.step(); });
     if (!touch.over) return;
-    const auto [query, key] = *touch.over;
-    frame.point_second(query, key);
-    frame.drawing.now.cell = CellRef{Stage::weight, query, key, true};
+    const auto [over, under] = *touch.over;
+    frame.point_in(of_second, over, under);
+    frame.drawing.now.cell = CellRef{Stage::weight, over, under, of_second};
     clicks_.answer(frame.drawing, touch, [&] {
-        Selection selection = frame.selection();
-        selection.counterpart = query;
         present::pin(frame.drawing, *frame.drawing.now.cell);
-        frame.drawing.visit.perform(Select{selection}, ui::gesture());
+        if (!of_second) return parts::choose_tokens(frame.drawing, over, under);
+        Selection chosen = frame.selection();
+        chosen.counterpart = over;
+        frame.drawing.visit.perform(Select{chosen}, ui::gesture());
     });
 }
 
@@ -121,7 +126,7 @@ void CompareLens::difference_map(const Frame& frame, float width, float height) 
     const TokenPair query = pairs[static_cast<std::size_t>(touch.over->query)],
                     key = key_pairs[static_cast<std::size_t>(touch.over->key)];
     tell_difference(query, key);
-    frame.point(query.first, key.first);
+    frame.point_in(false, query.first, key.first);
     frame.drawing.now.cell = CellRef{Stage::difference, query.first, key.first};
     clicks_.answer(frame.drawing, touch, [&] {
         present::pin(frame.drawing, *frame.drawing.now.cell);
@@ -143,27 +148,24 @@ void CompareLens::blinking(const Frame& frame, float width, float height) {
         blink_.second = *chosen == 1;
         blink_.turns_at = now + 3 * blink_ms;
     }
-    blink_.second ? second_map(frame, width, height) : first_map(frame, width, height);
+    draw_map(frame, blink_.second ? Shown::second : Shown::first, width, height);
 }
 
 void CompareLens::draw_maps(const Frame& frame, float width, float most_height) {
     update_maps(frame.first, frame.second, frame.subject.chosen_head());
     switch (state().of<CompareState>().view) {
         case ComparisonView::blink: return blinking(frame, width, most_height);
-        case ComparisonView::difference: return difference_map(frame, width, most_height);
+        case ComparisonView::difference: return draw_map(frame, Shown::difference, width, most_height);
         case ComparisonView::sides: break;
     }
     const bool beside = width >= ui::two_maps;
-    const float each = beside ? (width - maps_gap) / 2 : width;
-    const auto [first_name, second_name] = frame.subject.comparison_names();
+    const float each = beside ? std::floor((width - present::card_gap) / 2) : width;
     ImGui::BeginGroup();
-    caption_of("first", first_name, second_name, each);
-    first_map(frame, each, most_height);
+    draw_map(frame, Shown::first, each, most_height);
     ImGui::EndGroup();
-    if (beside) ImGui::SameLine(each + maps_gap, 0);
+    if (beside) ImGui::SameLine(0, present::card_gap);
     ImGui::BeginGroup();
-    caption_of("second", second_name, first_name, each);
-    second_map(frame, each, most_height);
+    draw_map(frame, Shown::second, each, most_height);
     ImGui::EndGroup();
 }
 

@@ -38,19 +38,22 @@ struct CompareLens::Frame {
         return drawing.pointed.query ? std::nullopt : pairing.second_of(query());
     }
 
+    const Attention& run(bool of_second) const { return of_second ? second : first; }
+    std::optional<Index> query_of(bool of_second) const { return of_second ? second_query() : query(); }
+
     // Highlights a row and a column of either run in both.
-    void point(std::optional<Index> query, std::optional<Index> key) const {
+    void point_in(bool of_second, std::optional<Index> row, std::optional<Index> key) const {
         Hover& now = drawing.now;
-        drawing.point(query, key);
-        now.second_query = query ? pairing.second_of(*query) : std::nullopt;
-        now.second_key = key ? keys.second_of(*key) : std::nullopt;
-    }
-    void point_second(std::optional<Index> query, std::optional<Index> key) const {
-        Hover& now = drawing.now;
-        now.second_query = query;
-        now.second_key = key;
-        drawing.point(query ? pairing.first_of(*query) : std::nullopt,
-                      key ? keys.first_of(*key) : std::nullopt);
+        if (of_second) {
+            now.second_query = row;
+            now.second_key = key;
+            drawing.point(row ? pairing.first_of(*row) : std::nullopt,
+                          key ? keys.first_of(*key) : std::nullopt);
+        } else {
+            drawing.point(row, key);
+            now.second_query = row ? pairing.second_of(*row) : std::nullopt;
+            now.second_key = key ? keys.second_of(*key) : std::nullopt;
+        }
     }
 };
 

@@ -6,19 +6,16 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "lenses/geometry/geometry.hpp"
 #include "lenses/geometry/view.hpp"
-#include "parts/part.hpp"
-#include "subjects/explain.hpp"
+#include "present/present.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/layout.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {
 
 namespace {
-
-constexpr Index result_shown = 16;  // rows and columns of a result
 
 constexpr std::array sums{"ik,jk->ij with Q, K",   "ij,jd->id with A, V", "k,k-> with q, k",
                           "ij->i with A",          "ii-> with A",         "ab,cb->ac with W_Q, W_K",
@@ -52,36 +49,6 @@ void GeometryLens::draw_einsum_text(Subject& subject) {
     ui::fault("geometry/fault", typed_einsum_.fault);
 }
 
-void GeometryLens::draw_result(const Drawing& drawing, const NamedSum& all, float width) {
-    const Einsum& sum = all.sum();
-    const Shape& shape = sum.loops().shape;
-    const Index rows = shape.size() < 2 ? 1 : shape[shape.size() - 2],
-                first = shape.size() == 3 ? std::min(state().selection.head, shape[0] - 1) * rows : 0;
-    Matrix values(std::min(rows, result_shown), std::min(all.last(), result_shown));
-    for (Index r = 0; r < values.rows; ++r)
-        for (Index c = 0; c < values.cols; ++c)
-            values.at(r, c) =
-                static_cast<double>(sum.f32()[static_cast<std::size_t>((first + r) * all.last() + c)]);
-    ui::Lines lines(width, matrix_gap);
-    ui::MatrixGrid grid;
-    grid.name = "geometry/out";
-    grid.title = shape.size() == 3 ? "out, index " + std::to_string(first / std::max<Index>(rows, 1)) +
-                                         " of " + std::string(1, all.text().result[0])
-                                   : "out";
-    grid.notation = all.text().subscripts();
-    grid.values = &values;
-    if (shape.size() > 1) grid.row_axis = std::string(1, all.text().result[shape.size() - 2]);
-    if (!shape.empty()) grid.column_axis = std::string(1, all.text().result.back());
-    grid.is_signed = true;
-    draw_matrix(drawing, lines, grid,
-                [&](Index row, Index col) { return geometry_cells::einsum(first + row, col); });
-    lines.finish();
-    if (rows > result_shown || all.last() > result_shown)
-        ui::caption(("The first " + std::to_string(values.rows) + " × " + std::to_string(values.cols) +
-                     " of " + to_string(shape) + " numbers; the table has more.")
-                        .c_str());
-}
-
 void GeometryLens::draw_einsum(const Drawing& drawing, Subject& subject) {
     draw_einsum_text(subject);
     ImGui::Dummy({0, 6});
@@ -97,48 +64,43 @@ void GeometryLens::draw_einsum(const Drawing& drawing, Subject& subject) {
                    all.step(subject, state(), weights_->what);
         });
     const EinsumLoops& loops = all.sum().loops();
-    ui::columns(
-        "geometry/einsum", least_column, ui::column_gap,
-        [&](float) {
-            ui::section("As loops");
-            {
-                const ui::Type mono(ui::Face::mono, ui::size_small);
-                for (const std::string& line : loops.written(all.text())) {
-                    ui::text_item(line);
-                    ui::semantic_text(ui::Role::paragraph, line);
-                }
+    const auto as_loops = [&](float width) {
+        const present::Card card(drawing, {.key = "geometry/loops", .title = "As loops"}, width);
+        {
+            const ui::Type mono(ui::Face::mono, ui::size_small);
+            for (const std::string& line : loops.written(all.text())) {
+                ui::text_item(line);
+                ui::semantic_text(ui::Role::paragraph, line);
             }
-            ImGui::Dummy({0, 6});
-            ui::section("Its indices");
-            std::string product;
-            for (const EinsumLoops::Loop& loop : loops.loops) {
-                ui::list_item(std::string(1, loop.index).c_str(),
-                              (many(loop.size, "value") + ", from " + loop.from +
-                               (loop.summed ? ", summed over" : ", kept in the result"))
-                                  .c_str());
-                product += (product.empty() ? "" : " · ") + std::to_string(loop.size);
-            }
-            std::string shapes;
-            for (std::size_t o = 0; o < all.text().names.size(); ++o)
-                shapes += all.operand(o).name + " " + to_string(all.operand(o).shape) + ", ";
-            ui::caption((shapes + "out " + to_string(loops.shape) + ".").c_str());
-            ui::landmark_item("geometry/shapes");
-            ui::caption(
-                ("Multiply-adds: " + product + " = " + with_commas(loops.multiply_adds) + ".").c_str());
-            ui::landmark_item("geometry/work");
-        },
-        [&](float width) {
-            if (!all.sum().done()) return ui::caption("Adding up …");
-            draw_result(drawing, all, width);
-            if (all.same())
-                ui::caption(("The same as " + std::string(all.same()->matrix->name) + ", the " +
-                             all.same()->matrix->what + ": the largest difference is " +
-                             fixed(all.same()->off, 2) + ".")
-                                .c_str());
-            else
-                ui::caption("No other matrix of this head is the same.");
-            ui::landmark_item("geometry/same");
-        });
+        }
+        ImGui::Dummy({0, 6});
+        std::string product;
+        for (const EinsumLoops::Loop& loop : loops.loops) {
+            ui::list_item(std::string(1, loop.index).c_str(),
+                          (many(loop.size, "value") + ", from " + loop.from +
+                           (loop.summed ? ", summed over" : ", kept in the result"))
+                              .c_str());
+            product += (product.empty() ? "" : " · ") + std::to_string(loop.size);
+        }
+        std::string shapes;
+        for (std::size_t o = 0; o < all.text().names.size(); ++o)
+            shapes += all.operand(o).name + " " + to_string(all.operand(o).shape) + ", ";
+        ui::caption((shapes + "out " + to_string(loops.shape) + ".").c_str());
+        ui::landmark_item("geometry/shapes");
+        ui::caption(("Multiply-adds: " + product + " = " + with_commas(loops.multiply_adds) + ".").c_str());
+        ui::landmark_item("geometry/work");
+    };
+    const auto result = [&](float width) {
+        if (!all.sum().done()) return ui::caption("Adding up …");
+        present::sheet(drawing, result_sheet(all), width);
+        ui::caption(all.same() ? ("The same as " + std::string(all.same()->matrix->name) + ", the " +
+                                  all.same()->matrix->what + ": the largest difference is " +
+                                  fixed(all.same()->off, 2) + ".")
+                                     .c_str()
+                               : "No other matrix of this head is the same.");
+        ui::landmark_item("geometry/same");
+    };
+    present::in_columns({as_loops, result}, least_column);
 }
 
 }  // namespace attn::app

@@ -19,17 +19,26 @@ namespace attn::app {
 
 namespace {
 
-constexpr float chart_height = 270;
-
-const CellKind& kind_of(FormPart part) {
-    return part == FormPart::whole       ? geometry_cells::bilinear_form
-           : part == FormPart::symmetric ? geometry_cells::symmetric_part
-                                         : geometry_cells::antisymmetric_part;
-}
+constexpr float chart_height = 270, least_list = 240;
 
 const char* side_name(const HeadForm& form, bool right) {
     if (form.of() == FormOf::values) return right ? "writes" : "reads";
     return right ? "key side" : "query side";
+}
+
+// Draws what tokens have along a direction, as bars about zero.
+void draw_along(const Drawing& drawing, present::Bars shown,
+                const std::vector<std::pair<std::string, double>>& found, std::vector<CellRef> cells,
+                float width) {
+    shown.notation = shown.value;
+    shown.most = 0;
+    for (const auto& [name, along] : found) {
+        shown.bars.push_back({name, static_cast<float>(along), fixed(along, 2)});
+        if (std::isfinite(along)) shown.most = std::max(shown.most, static_cast<float>(std::abs(along)));
+    }
+    shown.scale = ui::diverging_scale(shown.most);
+    shown.cell = [cells = std::move(cells)](Index bar) { return cells[static_cast<std::size_t>(bar)]; };
+    present::bars(drawing, shown, width);
 }
 
 }  // namespace
@@ -89,34 +98,7 @@ void GeometryLens::draw_form_map(const Drawing& drawing, Subject& subject, const
         drawing.visit.continue_with([this, &shown, begun = picture_->from] {
             return picture_ && picture_->from == begun && picture_->what.get() == &shown && shown.step();
         });
-    const Attention& attention = *subject.attention();
-    const bool tokens = form.of() == FormOf::tokens;
-    const auto label = [&](Index i, bool right) {
-        if (!tokens) return std::to_string(i);
-        return right ? label_at(attention.key_names(), form.first_col() + i)
-                     : label_at(attention.query_names(), form.first_row() + i);
-    };
-    std::vector<std::string> rows, cols;
-    for (Index r = 0; r < shown.values().rows; ++r) rows.push_back(label(shown.first_row(r), false));
-    for (Index c = 0; c < shown.values().cols; ++c) cols.push_back(label(shown.first_col(c), true));
-    ui::Lines lines(width, matrix_gap);
-    ui::MatrixGrid grid;
-    grid.name = "geometry/m";
-    grid.title = part == FormPart::whole       ? form.name()
-                 : part == FormPart::symmetric ? "½ (M + Mᵀ)"
-                                               : "½ (M − Mᵀ)";
-    grid.notation = shown.in_blocks() ? "the strongest number of each block" : "M[i, j] = L[i, a] R[j, a]";
-    grid.values = &shown.values();
-    grid.row_labels = rows;
-    grid.column_labels = cols;
-    grid.row_axis = tokens ? "query" : "input";
-    grid.column_axis = tokens ? "key" : form.of() == FormOf::values ? "output" : "input";
-    grid.is_signed = true;
-    draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
-        const auto [i, j] = shown.at(row, col);
-        return kind_of(part)(i, j);
-    });
-    lines.finish();
+    present::sheet(drawing, form_sheet(subject, form), width);
     const FormSquares& all = form.squares();
     std::string told = "‖M‖ = " + fixed(std::sqrt(all.whole), 3) + ".";
     const auto rows_in_all = static_cast<double>(form.factors().rows());
@@ -145,113 +127,75 @@ void GeometryLens::draw_singular(const Drawing& drawing, const HeadForm& form, I
                           .x = {"direction", -0.5, static_cast<double>(all.count()) - 0.5, false, true},
                           .y = ui::fitted("σ", curves, true),
                           .marked = static_cast<double>(direction)};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, chart_height, curves);
-    if (reply.held) {
-        GeometryState next = now();
-        next.direction = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, all.count() - 1);
-        // A direction that is there is not chosen anew because the one of the State is not.
-        if (next.direction != direction) set(next, ui::gesture());
-    }
-    if (!reply.over) return;
-    const CellRef cell = geometry_cells::singular_value(reply.over->point);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    const ui::ChartReply reply =
+        present::chart(drawing, chart, width, chart_height, curves,
+                       [](std::size_t, std::size_t point) { return geometry_cells::singular_value(point); });
+    if (!reply.held) return;
+    GeometryState next = now();
+    next.direction = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, all.count() - 1);
+    // A direction that is there is not chosen anew because the one of the State is not.
+    if (next.direction != direction) set(next, ui::gesture());
 }
 
 // What the direction finds in the tokens in view.
-void GeometryLens::draw_reading(const Drawing& drawing, Subject& subject, const HeadForm& form,
-                                ui::Lines& lines) {
+void GeometryLens::draw_tokens(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right,
+                               float width) {
     const Attention& attention = *subject.attention();
     const VectorsInView shown = *in_view(subject);
     const Index r = direction(subject);
-    const SingularDirections& all = *form.directions();
-    const auto side = [&](bool right) {
-        const bool tokens = form.of() == FormOf::tokens;
-        const bool of_key = tokens ? right : form.reads_keys(right);
-        const bool keys = of_key && (tokens || weights(subject)->crosses);
-        const ShownTokens& in_view = keys ? shown.keys : shown.queries;
-        const Index before = right ? form.first_col() : form.first_row();
-        Matrix values(in_view.size(), 1);
-        for (Index i = 0; i < in_view.size(); ++i) {
-            const Index token = in_view[i];
-            const std::span<const double> along = right ? all.right_of(r) : all.left_of(r);
-            if (tokens) {  // of a long text the form holds some
-                const Index at = token - before;
-                const bool held = at >= 0 && at < std::ssize(along);
-                values.at(i, 0) = held ? along[static_cast<std::size_t>(at)] : NAN;
-                continue;
-            }
-            for (Index b = 0; b < std::ssize(along); ++b)
-                values.at(i, 0) +=
-                    weights(subject)->input(token, b, of_key) * along[static_cast<std::size_t>(b)];
-        }
-        const auto labels = in_view.labels(keys ? attention.key_names() : attention.query_names());
-        const std::vector<std::string> column{right ? "v" : "u"};
-        ui::MatrixGrid grid;
-        grid.name = right ? "geometry/right" : "geometry/left";
-        grid.title = std::string("These tokens, ") + side_name(form, right);
-        grid.notation = tokens ? (right ? "v[j]" : "u[i]") : (right ? "x · v" : "x · u");
-        grid.values = &values;
-        grid.row_labels = labels;
-        grid.column_labels = column;
-        grid.row_axis = tokens ? (right ? "key" : "query") : "token";
-        grid.column_axis = "direction";
-        grid.allowed = [&](Index row, Index) { return !std::isnan(values.at(row, 0)); };
-        grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, [&](Index place, Index) {
-            const Index row = in_view[place];
-            if (tokens)
-                return (right ? geometry_cells::right_singular_vector : geometry_cells::left_singular_vector)(
-                    r, row - before);
-            return (right ? geometry_cells::right_token : geometry_cells::left_token)(row, r);
-        });
-    };
-    side(false);
-    if (form.of() != FormOf::values) side(true);
+    const std::span<const double> along =
+        right ? form.directions()->right_of(r) : form.directions()->left_of(r);
+    const bool tokens = form.of() == FormOf::tokens, of_key = tokens ? right : form.reads_keys(right),
+               keys = of_key && (tokens || weights(subject)->crosses);
+    const ShownTokens& in_view = keys ? shown.keys : shown.queries;
+    const Index before = right ? form.first_col() : form.first_row();
+    std::vector<std::pair<std::string, double>> found;
+    std::vector<CellRef> cells;
+    const auto labels = in_view.labels(keys ? attention.key_names() : attention.query_names());
+    for (Index i = 0; i < in_view.size(); ++i) {
+        const Index token = in_view[i], at = token - before;
+        if (tokens && (at < 0 || at >= std::ssize(along))) continue;  // of a long text the form holds some
+        double sum = tokens ? along[static_cast<std::size_t>(at)] : 0;
+        for (Index b = 0; !tokens && b < std::ssize(along); ++b)
+            sum += weights(subject)->input(token, b, of_key) * along[static_cast<std::size_t>(b)];
+        found.emplace_back(labels[static_cast<std::size_t>(i)], sum);
+        cells.push_back(tokens
+                            ? (right ? geometry_cells::right_singular_vector
+                                     : geometry_cells::left_singular_vector)(r, at)
+                            : (right ? geometry_cells::right_token : geometry_cells::left_token)(token, r));
+    }
+    draw_along(drawing,
+               {.key = right ? "geometry/right" : "geometry/left",
+                .title = std::string("These tokens, ") + side_name(form, right),
+                .value = tokens ? (right ? "v[j]" : "u[i]") : (right ? "x · v" : "x · u"),
+                .bars = {}},
+               found, std::move(cells), width);
 }
 
 // What it finds in the vocabulary.
-void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const HeadForm& form,
-                              ui::Lines& lines) {
-    for (const bool right : {false, true}) {
-        TokenDirections* found = words(subject, right);
-        if (!found) continue;
-        if (!found->done()) {
-            drawing.visit.continue_with([this, found, right] {
-                return words_[right] && words_[right]->what.get() == found && found->step();
-            });
-            continue;
-        }
-        for (const bool low : {false, true}) {
-            const std::span<const TokenAlong> tokens = low ? found->lowest() : found->highest();
-            std::vector<std::int32_t> ids;
-            Matrix values(std::ssize(tokens), 1);
-            for (const TokenAlong& token : tokens) {
-                values.at(std::ssize(ids), 0) = static_cast<double>(token.along);
-                ids.push_back(token.id);
-            }
-            std::vector<std::string> names = subject.token_texts(ids);
-            for (std::size_t i = names.size(); i < ids.size(); ++i) names.push_back(std::to_string(ids[i]));
-            const std::vector<std::string> column{right ? "v" : "u"};
-            ui::MatrixGrid grid;
-            grid.name = std::string("geometry/word/") + (right ? "right" : "left") + (low ? "/low" : "/high");
-            grid.title = std::string("Vocabulary, ") + side_name(form, right) + (low ? " −" : " +");
-            grid.notation = form.of() == FormOf::values && right ? "the direction through W_head"
-                            : found->normalises()                ? "norm(W_E) along it"
-                                                                 : "W_E along it";
-            grid.values = &values;
-            grid.row_labels = names;
-            grid.column_labels = column;
-            grid.row_axis = "token";
-            grid.column_axis = "direction";
-            grid.is_signed = true;
-            const Index r = direction(subject);
-            draw_matrix(drawing, lines, grid, [&](Index row, Index) {
-                return (right ? geometry_cells::right_vocabulary : geometry_cells::left_vocabulary)(
-                    ids[static_cast<std::size_t>(row)], r);
-            });
-        }
+void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right,
+                              bool low, float width) {
+    const TokenDirections& all = *words(subject, right);
+    const std::span<const TokenAlong> tokens = low ? all.lowest() : all.highest();
+    std::vector<std::int32_t> ids;
+    for (const TokenAlong& token : tokens) ids.push_back(token.id);
+    std::vector<std::string> names = subject.token_texts(ids);
+    for (std::size_t i = names.size(); i < ids.size(); ++i) names.push_back(std::to_string(ids[i]));
+    std::vector<std::pair<std::string, double>> found;
+    std::vector<CellRef> cells;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        found.emplace_back(names[i], static_cast<double>(tokens[i].along));
+        cells.push_back((right ? geometry_cells::right_vocabulary : geometry_cells::left_vocabulary)(
+            ids[i], direction(subject)));
     }
+    draw_along(drawing,
+               {.key = std::string("geometry/word/") + (right ? "right" : "left") + (low ? "/low" : "/high"),
+                .title = std::string("Vocabulary, ") + side_name(form, right) + (low ? " −" : " +"),
+                .value = form.of() == FormOf::values && right ? "the direction through W_head"
+                         : all.normalises()                   ? "norm(W_E) along it"
+                                                              : "W_E along it",
+                .bars = {}},
+               found, std::move(cells), width);
 }
 
 void GeometryLens::draw_form(const Drawing& drawing, Subject& subject) {
@@ -265,23 +209,33 @@ void GeometryLens::draw_form(const Drawing& drawing, Subject& subject) {
     }
     ImGui::Dummy({0, 6});
     const Index r = direction(subject);
-    ui::columns(
-        "geometry/form", least_column, ui::column_gap,
-        [&](float width) { draw_form_map(drawing, subject, shown, width); },
-        [&](float width) {
-            draw_singular(drawing, shown, r, width);
-            const std::string sigma = fixed(shown.directions()->values[static_cast<std::size_t>(r)], 3);
-            const std::string added =
-                shown.of() == FormOf::values   ? " writes " + sigma + " · (x · u) along v."
-                : shown.of() == FormOf::tokens ? " adds " + sigma + " · u[i] · v[j] to a score."
-                                               : " adds " + sigma + " · (x_i · u) · (x_j · v) to a score.";
-            ui::caption(("Direction " + std::to_string(r) + added).c_str());
-        });
-    ImGui::Dummy({0, 8});
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
-    draw_reading(drawing, subject, shown, lines);
-    draw_words(drawing, subject, shown, lines);
-    lines.finish();
+    const auto singular = [&](float width) {
+        draw_singular(drawing, shown, r, width);
+        const std::string sigma = fixed(shown.directions()->values[static_cast<std::size_t>(r)], 3);
+        const std::string added = shown.of() == FormOf::values ? " writes " + sigma + " · (x · u) along v."
+                                  : shown.of() == FormOf::tokens
+                                      ? " adds " + sigma + " · u[i] · v[j] to a score."
+                                      : " adds " + sigma + " · (x_i · u) · (x_j · v) to a score.";
+        ui::caption(("Direction " + std::to_string(r) + added).c_str());
+    };
+    present::in_columns({[&](float width) { draw_form_map(drawing, subject, shown, width); }, singular},
+                        least_column);
+    std::vector<present::Picture> found;
+    for (const bool right : {false, true}) {
+        if (!right || shown.of() != FormOf::values)
+            found.emplace_back(
+                [&, right](float width) { draw_tokens(drawing, subject, shown, right, width); });
+        TokenDirections* along = words(subject, right);
+        if (along && !along->done())
+            drawing.visit.continue_with([this, along, right] {
+                return words_[right] && words_[right]->what.get() == along && along->step();
+            });
+        for (const bool low : {false, true})
+            if (along && along->done())
+                found.emplace_back(
+                    [&, right, low](float width) { draw_words(drawing, subject, shown, right, low, width); });
+    }
+    present::in_columns(found, least_list);
 }
 
 }  // namespace attn::app

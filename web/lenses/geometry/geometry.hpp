@@ -9,15 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "app/sheet.hpp"
 #include "lenses/geometry/form.hpp"
 #include "lenses/geometry/moved.hpp"
 #include "lenses/geometry/named.hpp"
 #include "lenses/geometry/state.hpp"
 #include "lenses/lens.hpp"
-
-namespace attn::ui {
-class Lines;
-}
 
 namespace attn::app {
 
@@ -93,13 +90,19 @@ class GeometryLens final : public Lens {
     Index query(const Record& record) const;  // the chosen one, or the predicted
     bool holds(Subject& subject, const LensCell& cell) const;
 
+    Sheet form_sheet(Subject& subject, const HeadForm& form) const;
+    std::vector<Sheet> gauge_sheets(Subject& subject) const;
+    std::vector<Sheet> metric_sheets(Subject& subject) const;  // of a metric that fits
+    Sheet result_sheet(const NamedSum& all) const;
+
     void draw_presets();
     void draw_form(const Drawing& drawing, Subject& subject);
     void draw_form_controls(Subject& subject, const HeadForm& form);
     void draw_form_map(const Drawing& drawing, Subject& subject, const HeadForm& form, float width);
     void draw_singular(const Drawing& drawing, const HeadForm& form, Index direction, float width);
-    void draw_reading(const Drawing& drawing, Subject& subject, const HeadForm& form, ui::Lines& lines);
-    void draw_words(const Drawing& drawing, Subject& subject, const HeadForm& form, ui::Lines& lines);
+    void draw_tokens(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right, float width);
+    void draw_words(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right, bool low,
+                    float width);
     void draw_gauge(const Drawing& drawing, Subject& subject);
     void draw_gauge_controls(const GaugedHead& head);
     void draw_plane(const Drawing& drawing, Subject& subject, const GaugedHead& head, float width);
@@ -107,7 +110,6 @@ class GeometryLens final : public Lens {
     void draw_metric_controls(const VectorsInView& shown);
     void draw_einsum(const Drawing& drawing, Subject& subject);
     void draw_einsum_text(Subject& subject);
-    void draw_result(const Drawing& drawing, const NamedSum& sum, float width);
 
     friend CellKinds geometry_numbers();
     static const std::array<LensNumber<GeometryLens>, 23> declared;

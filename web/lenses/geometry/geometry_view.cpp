@@ -21,33 +21,8 @@ namespace attn::app {
 namespace {
 
 constexpr float plane_height = 330;
-constexpr Index gauge_shown = 12;  // of G, as a matrix
 
 }  // namespace
-
-CellOf of_tokens(const ShownTokens& rows, const CellOf& cell) {
-    return [rows, cell](Index row, Index col) { return cell(rows[row], col); };
-}
-CellOf of_tokens(const ShownTokens& rows, const ShownTokens& cols, const CellOf& cell) {
-    return [rows, cols, cell](Index row, Index col) { return cell(rows[row], cols[col]); };
-}
-
-void draw_matrix(const Drawing& drawing, ui::Lines& lines, ui::MatrixGrid& grid, const CellOf& cell) {
-    const auto at = [&](ui::CellAt place) {
-        return cell(place.first + grid.first.first, place.second + grid.first.second);
-    };
-    if (const auto& pin = drawing.state().pin)
-        for (Index r = 0; r < grid.values->rows; ++r)
-            for (Index c = 0; c < grid.values->cols; ++c)
-                if (*pin == at({r, c})) grid.pinned = ui::CellAt{r, c};
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(lines.width(), widest_matrix));
-    ImVec2 size = ui::grid_size(grid, metrics);
-    size.x = std::max(size.x, metrics.label_width + ui::title_width(grid));
-    const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, lines.place(size));
-    if (reply.hovered) drawing.now.cell = at(*reply.hovered);
-    if (reply.heard) drawing.now.cell = at(*reply.heard);
-    if (reply.clicked) present::pin(drawing, at(*reply.clicked));
-}
 
 void GeometryLens::draw_presets() {
     for (const GeometryPreset& preset : geometry_presets()) {
@@ -161,24 +136,19 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
                           .title = "Queries and keys in the plane of two components",
                           .x = {"component " + std::to_string(first), -reach, reach},
                           .y = {"component " + std::to_string(second), -reach, reach}};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, plane_height, curves);
-    if (!reply.over) return;
-    const auto [curve, point] = *reply.over;
-    const bool of_keys = curve % 2 == 1;
-    const Index row = (of_keys ? head.in_view.keys : head.in_view.queries)[static_cast<Index>(point)];
-    const CellRef cell =
-        curve >= 2 ? (of_keys ? geometry_cells::gauged_key : geometry_cells::gauged_query)(row, first)
-                   : CellRef{of_keys ? Stage::k : Stage::q, row, first};
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    present::chart(
+        drawing, chart, width, plane_height, curves,
+        [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
+            const bool of_keys = curve % 2 == 1;
+            const Index row = (of_keys ? head.in_view.keys : head.in_view.queries)[static_cast<Index>(point)];
+            if (curve < 2) return CellRef{of_keys ? Stage::k : Stage::q, row, first};
+            return (of_keys ? geometry_cells::gauged_key : geometry_cells::gauged_query)(row, first);
+        });
 }
 
 void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
     draw_gauge_controls(*gauged(subject));
     const GaugedHead& head = *gauged(subject);
-    const Attention& attention = *subject.attention();
-    const auto queries = head.in_view.queries.labels(attention.query_names()),
-               keys = head.in_view.keys.labels(attention.key_names());
     ImGui::Dummy({0, 4});
     if (head.finite) {
         const auto number = [](double x) { return fixed(x, 3); };
@@ -195,51 +165,11 @@ void GeometryLens::draw_gauge(const Drawing& drawing, Subject& subject) {
                         "not in the weights."
                       : "Norms come after W_Q and W_K here, so this G acts behind them, not in the weights.");
     ImGui::Dummy({0, 6});
-    const auto plane = [&](float width) { draw_plane(drawing, subject, head, width); };
-    const auto scores = [&](float width) {
-        ui::Lines lines(width, matrix_gap);
-        ui::MatrixGrid grid;
-        grid.name = "geometry/score";
-        grid.title = "Scores of Q G and K G⁻ᵀ";
-        grid.notation = "the same as Q Kᵀ";
-        grid.values = &head.score32;
-        grid.row_labels = queries;
-        grid.column_labels = keys;
-        grid.row_axis = "query";
-        grid.column_axis = "key";
-        grid.is_signed = true;
-        draw_matrix(
-            drawing, lines, grid,
-            of_tokens(head.in_view.queries, head.in_view.keys, lens_cell(geometry_cells::gauged_score)));
-        lines.finish();
-    };
-    ui::columns("geometry/gauge", least_column, ui::column_gap, plane, scores);
-    ImGui::Dummy({0, 8});
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
-    const auto moved = [&](const char* name, const char* title, const char* notation, const Matrix& values,
-                           std::span<const std::string> labels, const char* axis, const CellOf& cell) {
-        ui::MatrixGrid grid;
-        grid.name = name;
-        grid.title = title;
-        grid.notation = notation;
-        grid.values = &values;
-        grid.row_labels = labels;
-        grid.row_axis = axis;
-        grid.column_axis = "component";
-        grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, cell);
-    };
-    moved("geometry/q", "Q G", "Q[i, b] G[b, a]", head.q32, queries, "query",
-          of_tokens(head.in_view.queries, lens_cell(geometry_cells::gauged_query)));
-    moved("geometry/k", "K G⁻ᵀ", "K[j, b] G⁻ᵀ[b, a]", head.k32, keys, "key",
-          of_tokens(head.in_view.keys, lens_cell(geometry_cells::gauged_key)));
-    if (const Index d = head.matrices.size; d <= gauge_shown) {
-        const Matrix g(d, d, head.matrices.g), dual(d, d, head.matrices.dual);
-        moved("geometry/g", "G", "exp(t A)", g, {}, "component", lens_cell(geometry_cells::gauge));
-        moved("geometry/dual", "G⁻ᵀ", "exp(−t Aᵀ)", dual, {}, "component",
-              lens_cell(geometry_cells::dual_gauge));
-    }
-    lines.finish();
+    std::vector<present::Picture> pictures{[&](float width) { draw_plane(drawing, subject, head, width); }};
+    const std::vector<Sheet> sheets = gauge_sheets(subject);
+    for (const Sheet& sheet : sheets)
+        pictures.emplace_back([&](float width) { present::sheet(drawing, sheet, width); });
+    present::in_columns(pictures, least_column);
 }
 
 }  // namespace attn::app

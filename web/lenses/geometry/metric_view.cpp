@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "lenses/geometry/geometry.hpp"
 #include "lenses/geometry/view.hpp"
-#include "subjects/reading.hpp"
+#include "present/present.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/layout.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app {
@@ -104,77 +104,17 @@ void GeometryLens::draw_metric(const Drawing& drawing, Subject& subject) {
     const auto& made = *metric(subject);
     if (!made) return ui::fault("geometry/fault", made.error().message);
     const MetricHead& head = *made;
-    const Attention& attention = *subject.attention();
-    const VectorsInView& shown = head.in_view;
-    const auto queries = shown.queries.labels(attention.query_names()),
-               keys = shown.keys.labels(attention.key_names());
     ui::caption(("g has " + many(head.metric.negative(), "negative direction") + " and a condition of " +
                  fixed(head.metric.condition(), 2) + "; lowered again by g⁻¹, a raised q is off by at most " +
                  fixed(head.lowered_off, 3) + ". The scores are those of W_Q g in place of W_Q.")
                     .c_str());
     ui::landmark_item("geometry/told");
     ImGui::Dummy({0, 6});
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, matrix_gap);
-    const auto drawn = [&](const char* name, const char* title, const char* notation, const Matrix& values,
-                           std::span<const std::string> rows, std::span<const std::string> cols,
-                           const char* row_axis, const char* column_axis, const CellOf& cell) {
-        ui::MatrixGrid grid;
-        grid.name = name;
-        grid.title = title;
-        grid.notation = notation;
-        grid.values = &values;
-        grid.row_labels = rows;
-        grid.column_labels = cols;
-        grid.row_axis = row_axis;
-        grid.column_axis = column_axis;
-        grid.is_signed = true;
-        draw_matrix(drawing, lines, grid, cell);
-    };
-    Matrix plain(shown.queries.size(), shown.keys.size());
-    for (Index i = 0; i < plain.rows; ++i)
-        for (Index j = 0; j < plain.cols; ++j)
-            plain.at(i, j) = static_cast<double>(
-                shown.record->cell(Stage::raw, shown.head, shown.queries[i], shown.keys[j]));
-    drawn("geometry/plain", "Scores Q Kᵀ", "without a metric", plain, queries, keys, "query", "key",
-          of_tokens(shown.queries, shown.keys,
-                    [](Index row, Index col) { return CellRef{Stage::raw, row, col}; }));
-    drawn("geometry/score", "Scores q g k", "q^a k_a", head.score32, queries, keys, "query", "key",
-          of_tokens(shown.queries, shown.keys, lens_cell(geometry_cells::metric_score)));
-    Matrix weights(2, shown.keys.size());
-    for (Index j = 0; j < weights.cols; ++j) {
-        weights.at(0, j) = head.plain.at(shown.keys[j]).weight;
-        weights.at(1, j) = head.under.at(shown.keys[j]).weight;
-    }
-    const std::vector<std::string> rows{"without", "under g"};
-    const std::string title = "Weights of " + query_in_words(attention, head.query);
-    ui::MatrixGrid grid;
-    grid.name = "geometry/weight";
-    grid.title = title;
-    grid.notation = "softmax of the scores";
-    grid.values = &weights;
-    grid.row_labels = rows;
-    grid.column_labels = keys;
-    grid.row_axis = "metric";
-    grid.column_axis = "key";
-    grid.decimals = 3;
-    grid.allowed = [&](Index, Index col) { return head.plain.at(shown.keys[col]).allowed; };
-    draw_matrix(drawing, lines, grid, [&](Index row, Index col) {
-        return row == 0 ? CellRef{Stage::weight, head.query, shown.keys[col]}
-                        : geometry_cells::metric_weight(head.query, shown.keys[col]);
-    });
-    lines.next_line();
-    const Index d = head.metric.size();
-    if (d <= own_metric_limit) {
-        const Matrix g(d, d, {head.metric.g().begin(), head.metric.g().end()}),
-            inverse(d, d, {head.metric.inverse().begin(), head.metric.inverse().end()});
-        drawn("geometry/g", "g", "raises an index: q^a = g^{ab} q_b", g, {}, {}, "component", "component",
-              lens_cell(geometry_cells::metric));
-        drawn("geometry/inverse", "g⁻¹", "lowers it again", inverse, {}, {}, "component", "component",
-              lens_cell(geometry_cells::inverse_metric));
-    }
-    drawn("geometry/raised", "Q raised", "q^a = g^{ab} q_b", head.raised32, queries, {}, "query", "component",
-          of_tokens(shown.queries, lens_cell(geometry_cells::raised_query)));
-    lines.finish();
+    std::vector<present::Picture> pictures;
+    const std::vector<Sheet> sheets = metric_sheets(subject);
+    for (const Sheet& sheet : sheets)
+        pictures.emplace_back([&](float width) { present::sheet(drawing, sheet, width); });
+    present::in_columns(pictures, least_column);
 }
 
 }  // namespace attn::app

@@ -381,22 +381,6 @@ std::string input_name(const Attention& attention, const Slopes& slopes, Index r
                                         : label_at(attention.query_names(), slopes.query()) + " (query)";
 }
 
-Matrix matrix_of(const Slopes& slopes, Slope slope, const ShownTokens& keys) {
-    const std::vector<Index> rows = rows_shown(slopes, slope, keys),
-                             cols = columns_shown(slopes, slope, keys);
-    Matrix matrix(std::ssize(rows), std::ssize(cols));
-    auto each = matrix.values.begin();
-    for (const Index row : rows)
-        for (const Index col : cols) *each++ = static_cast<double>(slopes.single(slope, row, col));
-    return matrix;
-}
-
-std::string title_of(Slope slope, const std::string& query_name) {
-    if (slope == Slope::jacobian) return "∂A/∂S[" + query_name + ", ·]";
-    const bool of_row = slope <= Slope::q;
-    return "∂L/∂" + std::string(info(slope).of) + (of_row ? "[" + query_name + ", ·]" : "");
-}
-
 bool GradientLens::shows(Subject& subject, const CellRef& cell) const {
     if (cell.second || cell.words || cell.sink != Sink::shown) return false;
     const Slopes* all = slopes(subject);
@@ -407,36 +391,6 @@ bool GradientLens::shows(Subject& subject, const CellRef& cell) const {
     if (cell.stage == Stage::k || cell.stage == Stage::v) return in_view(cell.row);
     if (cell.stage == Stage::q || cell.stage == Stage::output) return cell.row == all->query();
     return cell.stage == Stage::weight && cell.row == all->query() && in_view(cell.col);
-}
-
-std::vector<Table> GradientLens::tables(Subject& subject) {
-    std::vector<Table> tables;
-    const Slopes* all = slopes(subject);
-    if (!all) return tables;
-    const Attention& attention = *subject.attention();
-    const std::string query = label_at(attention.query_names(), all->query());
-    const ShownTokens keys = keys_shown(*all);
-    const auto names_of = [&](const std::vector<Index>& shown, bool of_keys) {
-        std::vector<std::string> names;
-        for (const Index i : shown)
-            names.push_back(of_keys ? input_name(attention, *all, i) : std::to_string(i));
-        return names;
-    };
-    const auto& pin = state().pin;
-    const Slope wanted = pin && pin->own.kind ? static_cast<Slope>(pin->own.at[0]) : Slope::masked;
-    for (Index i = 0; i < slope_count; ++i) {
-        const auto slope = static_cast<Slope>(i);
-        if (!all->has(slope)) continue;
-        Matrix matrix = matrix_of(*all, slope, keys);
-        const bool key_columns = columns_are_keys(slope);
-        const bool tokens = rows_are_keys(slope) || slope == Slope::x;
-        Table table{title_of(slope, query), names_of(columns_shown(*all, slope, keys), key_columns),
-                    slope <= Slope::q ? std::vector{query} : names_of(rows_shown(*all, slope, keys), tokens),
-                    std::move(matrix)};
-        tables.push_back(std::move(table));
-        if (slope == wanted) bring_forward(tables, tables.size() - 1);
-    }
-    return tables;
 }
 
 std::string GradientLens::spoken(Subject& subject) {

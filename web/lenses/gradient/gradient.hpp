@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/gradient/logit_pass.hpp"
 #include "lenses/gradient/slopes.hpp"
@@ -107,7 +108,9 @@ class GradientLens final : public Lens {
     void draw_way_back(Subject& subject);
     void draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes);
     void draw_check(const Drawing& drawing, const Slopes& slopes);
-    void draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes);
+    Sheet slope_sheet(Subject& subject, const Slopes& slopes, Slope slope) const;
+    // The matrices of the forward pass, each followed by its gradient; the Jacobian is the last.
+    std::vector<Sheet> sheets(Subject& subject, const Slopes& slopes) const;
 
     mutable LogitPass logit_;
     mutable std::optional<Shown> shown_;
@@ -127,11 +130,7 @@ class GradientLens final : public Lens {
 // The rows of a gradient in view.
 std::vector<Index> rows_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
 std::vector<Index> columns_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
-// Returns a gradient as rows of text and numbers for a table; `keys` are those in view.
-Matrix matrix_of(const Slopes& slopes, Slope slope, const ShownTokens& keys);
 // How a key reads or, as the last row of X in cross-attention, the query.
 std::string input_name(const Attention& attention, const Slopes& slopes, Index row);
-// What a gradient is called: "∂L/∂A[sat, ·]".
-std::string title_of(Slope slope, const std::string& query_name);
 
 }  // namespace attn::app

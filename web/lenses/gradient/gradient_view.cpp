@@ -8,20 +8,17 @@
 #include "lenses/gradient/gradient.hpp"
 #include "model/network.hpp"
 #include "parts/take_over.hpp"
-#include "subjects/explain.hpp"
-#include "subjects/head_copy.hpp"
+#include "present/present.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
-#include "widgets/matrix_grid.hpp"
 
 namespace attn::app {
 
 namespace {
 
-constexpr float most_grid_width = 460, between = 6;
-constexpr ImVec2 gap{22, 26};
+constexpr float least_matrix = 330;
 
 }  // namespace
 
@@ -245,156 +242,6 @@ void GradientLens::draw_way_back(Subject& subject) {
                     .c_str());
 }
 
-void GradientLens::draw_ladder(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
-    const Attention& attention = *subject.attention();
-    const Record& record = slopes.record();
-    const ShownTokens keys = keys_shown(slopes);
-    const std::vector<std::string> key_labels = keys.labels(attention.key_names()),
-                                   query_labels{label_at(attention.query_names(), slopes.query())},
-                                   token_labels = [&] {
-                                       std::vector<std::string> labels;
-                                       if (!slopes.projections()) return labels;
-                                       for (const Index row : rows_shown(slopes, Slope::x, keys))
-                                           labels.push_back(input_name(attention, slopes, row));
-                                       return labels;
-                                   }();
-    const float width = ImGui::GetContentRegionAvail().x;
-    ui::Lines lines(width, gap);
-    const HeadIndex head = subject.chosen_head();
-    const auto allowed = [&](Index, Index col) {
-        return slopes.f64().allowed[static_cast<std::size_t>(keys[col])] != 0;
-    };
-    const auto label_grid = [&](ui::MatrixGrid& grid, Slope slope) {
-        const bool key_rows = rows_are_keys(slope), key_columns = columns_are_keys(slope);
-        const std::vector<Index> rows = rows_shown(slopes, slope, keys),
-                                 cols = columns_shown(slopes, slope, keys);
-        if (!rows.empty() && !cols.empty()) grid.first = {rows.front(), cols.front()};
-        grid.row_labels = slope <= Slope::q   ? std::span(query_labels)
-                          : key_rows          ? std::span(key_labels)
-                          : slope == Slope::x ? std::span(token_labels)
-                                              : std::span<const std::string>{};
-        if (key_columns) grid.column_labels = key_labels;
-        grid.row_axis = slope <= Slope::q   ? "query"
-                        : key_rows          ? "key"
-                        : slope == Slope::x ? "token"
-                                            : "component";
-        grid.column_axis = key_columns ? "key" : "component";
-        if (is_of_pairs(slope)) grid.allowed = allowed;
-    };
-    const auto pin_of = [&](ui::MatrixGrid& grid, const auto& cell) {
-        const auto& pin = state().pin;
-        for (Index r = 0; pin && r < grid.values->rows; ++r)
-            for (Index c = 0; c < grid.values->cols; ++c)
-                if (*pin == cell(r, c)) grid.pinned = ui::CellAt{r, c};
-    };
-    const auto answer = [&](const ui::GridReply& reply, auto cell) {
-        const auto at = [&](ui::CellAt place) { return cell(place.first, place.second); };
-        if (reply.hovered) drawing.now.cell = at(*reply.hovered);
-        if (reply.heard) drawing.now.cell = at(*reply.heard);
-        if (reply.clicked) drawing.visit.perform(Pin{at(*reply.clicked)}, ui::gesture());
-    };
-    // The cell at a place among the rows and columns shown.
-    const auto placed = [&](Slope slope, auto cell) {
-        return [cell, rows = rows_shown(slopes, slope, keys), cols = columns_shown(slopes, slope, keys)](
-                   Index row, Index col) {
-            return cell(rows[static_cast<std::size_t>(row)], cols[static_cast<std::size_t>(col)]);
-        };
-    };
-    // A matrix of the forward pass, and below it its gradient.
-    const auto pair = [&](Slope slope, std::string forward_title, const Matrix& forward, Stage stage) {
-        const Matrix back = matrix_of(slopes, slope, keys);
-        ui::MatrixGrid above, below;
-        const std::string of(info(slope).of);
-        above.name = "gradient/" + of;
-        above.title = std::move(forward_title);
-        above.values = &forward;
-        above.is_signed = stage != Stage::weight;
-        below.name = "gradient/d" + of;
-        below.title = title_of(slope, query_labels.front());
-        const bool of_logit = !slopes.loss().along.empty();
-        below.notation = slope == Slope::output && of_logit ? "back through the model" : info(slope).formula;
-        // A logit follows other queries, too, which make of the same keys, values and weights what they like.
-        const std::string of_row = std::string(info(slope).formula) + ", through this query’s row alone";
-        if (of_logit && slope >= Slope::k && slope <= Slope::w_v) below.notation = of_row;
-        below.values = &back;
-        below.is_signed = true;
-        below.decimals = 3;
-        label_grid(above, slope);
-        label_grid(below, slope);
-        // Rows of X in cross-attention are of two texts, so its numbers lead to their slopes.
-        const bool two = slope == Slope::x && slopes.projections()->crosses;
-        const auto above_cell = placed(slope, [=](Index row, Index col) {
-            return two ? gradient_cells::derivative(slope, row, col) : CellRef{stage, row, col};
-        });
-        const auto below_cell =
-            placed(slope, [=](Index row, Index col) { return gradient_cells::derivative(slope, row, col); });
-        pin_of(above, above_cell);
-        pin_of(below, below_cell);
-        const float room = std::min(width, most_grid_width);
-        const ui::GridMetrics upper = ui::grid_metrics(above, room), lower = ui::grid_metrics(below, room);
-        const ImVec2 first = ui::grid_size(above, upper), second = ui::grid_size(below, lower);
-        const ImVec2 at = lines.place({std::max(first.x, second.x), first.y + between + second.y});
-        answer(ui::draw_matrix_grid(above, upper, at), above_cell);
-        answer(ui::draw_matrix_grid(below, lower, {at.x, at.y + first.y + between}), below_cell);
-    };
-    const auto of_keys = [&](std::span<const float> numbers) {
-        Matrix matrix(1, keys.size());
-        for (Index c = 0; c < matrix.cols; ++c)
-            matrix.at(0, c) = static_cast<double>(numbers[static_cast<std::size_t>(keys[c])]);
-        return matrix;
-    };
-    const RowGradient<float>& pass = slopes.f32();
-    pair(Slope::output, "Output", Matrix(1, record.d_v(), {pass.output.begin(), pass.output.end()}),
-         Stage::output);
-    pair(Slope::weight, "Weights", of_keys(pass.weight), Stage::weight);
-    const std::vector<Stage> stages = attention.stages();
-    const auto scores = std::ranges::find_if(stages.rbegin(), stages.rend(), is_signed);
-    if (scores != stages.rend()) pair(Slope::masked, "Scores S", of_keys(pass.masked), *scores);
-    if (slopes.has(Slope::raw)) {
-        std::vector<float> raw(pass.scaled);
-        for (float& each : raw) each /= static_cast<float>(record.scale());
-        pair(Slope::raw, "Raw scores R", of_keys(raw), Stage::raw);
-        pair(Slope::q, "Q", rows_of(record.q(), head.head, Range{slopes.query(), slopes.query() + 1}),
-             Stage::q);
-        pair(Slope::k, "K", rows_of(record.k(), record.kv_head(head.head), keys.tokens()), Stage::k);
-    }
-    pair(Slope::v, "V", rows_of(record.v(), record.kv_head(head.head), keys.tokens()), Stage::v);
-    if (slopes.projections()) {
-        const Projections& all = *slopes.projections();
-        const std::vector<Index> shown = rows_shown(slopes, Slope::x, keys);
-        Matrix in_view(std::ssize(shown), all.x.cols);
-        for (Index r = 0; r < in_view.rows; ++r)
-            for (Index c = 0; c < all.x.cols; ++c)
-                in_view.at(r, c) = all.x.at(shown[static_cast<std::size_t>(r)], c);
-        const std::string some = all.of_x == Stage::x ? ""
-                                                      : ", components " + std::to_string(all.first) + " to " +
-                                                            std::to_string(all.first + all.x.cols - 1);
-        const std::string name = all.of_x == Stage::x ? "X"
-                                 : all.crosses        ? "X, what the encoder gives and the query’s input"
-                                                      : "X, the normalised input";
-        pair(Slope::x, name + some, in_view, all.of_x);
-        pair(Slope::w_q, "W_Q" + some, all.w_q, Stage::w_q);
-        pair(Slope::w_k, "W_K" + some, all.w_k, Stage::w_k);
-        pair(Slope::w_v, "W_V" + some, all.w_v, Stage::w_v);
-    }
-    const Matrix jacobian = matrix_of(slopes, Slope::jacobian, keys);
-    ui::MatrixGrid grid;
-    grid.name = "gradient/jacobian";
-    grid.title = title_of(Slope::jacobian, query_labels.front());
-    grid.notation = info(Slope::jacobian).formula;
-    grid.values = &jacobian;
-    grid.is_signed = true;
-    grid.decimals = 3;
-    label_grid(grid, Slope::jacobian);
-    const auto cell = placed(Slope::jacobian, [](Index row, Index col) {
-        return gradient_cells::derivative(Slope::jacobian, row, col);
-    });
-    pin_of(grid, cell);
-    const ui::GridMetrics metrics = ui::grid_metrics(grid, std::min(width, most_grid_width));
-    answer(ui::draw_matrix_grid(grid, metrics, lines.place(ui::grid_size(grid, metrics))), cell);
-    lines.finish();
-}
-
 void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     const auto asked = row(subject);
     if (!asked) return;
@@ -422,7 +269,14 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 8});
     now = slopes(subject);
     if (!now) return;
-    draw_ladder(drawing, subject, *now);
+    const std::vector<Sheet> all = sheets(subject, *now);
+    std::vector<present::Picture> pictures;
+    for (std::size_t i = 0; i < all.size(); i += 2)
+        pictures.emplace_back([&, i](float width) {
+            for (const Sheet& sheet : std::span(all).subspan(i, std::min<std::size_t>(2, all.size() - i)))
+                present::sheet(drawing, sheet, width);
+        });
+    present::in_columns(pictures, least_matrix);
     if (const Slopes* after = slopes(subject)) draw_check(drawing, *after);
 }
 

@@ -10,16 +10,12 @@
 #include <vector>
 
 #include "analysis/theory/pattern_fit.hpp"
+#include "app/sheet.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/inverse/state.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/projections.hpp"
 #include "widgets/typing.hpp"
-
-namespace attn::ui {
-class Lines;
-struct MatrixGrid;
-}  // namespace attn::ui
 
 namespace attn::app {
 
@@ -152,26 +148,25 @@ class InverseLens final : public Lens {
     MovedMatrix moved_matrix(Subject& subject, const HeadChange& change) const;
     Matrix matrix_before(Subject& subject, const HeadChange& change, const MovedMatrix& moved) const;
     std::optional<MovedMatrix> change_matrix(Subject& subject, const HeadChange& change) const;
+    Sheet weights_sheet(Subject& subject, const HeadChange& change, bool after) const;
+    std::vector<Sheet> matrix_sheets(Subject& subject, const HeadChange& change) const;
+    std::vector<Sheet> pattern_sheets();
 
     void set(InverseState wanted) const;
     void wish(const Drawing& drawing, Index query, Index key, double weight);
     // No weight, and one that cannot be wished for, is refused by its text.
     void wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
                        const std::string& text);
-    struct Placed;
-    template <class Cell>
-    static Placed draw_grid(const Drawing& drawing, ui::MatrixGrid& grid, ui::Lines& lines, Cell cell);
     void draw_presets(Subject& subject, const HeadChange& change);
     void draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change);
     void draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change);
-    void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
+    void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
     void forget(Index query, Index key) const;
-    void type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed,
-                   const ShownTokens& queries, const ShownTokens& keys);
+    struct Placed;
+    void type_into(const Drawing& drawing, const HeadChange& change, const Placed& cells);
     void draw_found(const Drawing& drawing, Subject& subject);
     void draw_deed(const Drawing& drawing, Subject& subject);
     void draw_told(Subject& subject, const HeadChange& change) const;
-    void draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change, ui::Lines& lines);
     void draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
     void draw_search(const Drawing& drawing, const HeadChange& change, float width) const;
     void draw_pattern(const Drawing& drawing, Subject& subject);

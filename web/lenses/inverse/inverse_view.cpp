@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "app/format.hpp"
-#include "lenses/inverse/view.hpp"
+#include "lenses/inverse/inverse.hpp"
+#include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
@@ -19,8 +20,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float row_height = 210, least_chart = 320, chart_gap = 28;
-constexpr ImVec2 grid_gap{22, 20};
+constexpr float row_height = 210, least_picture = 320;
 constexpr double least_wish = 0.001, most_wish = 0.999;
 constexpr double per_point = 0.005, per_notch = 0.02;  // of a weight, for dragging and for the wheel
 
@@ -29,6 +29,11 @@ double as_wish(double weight) { return std::clamp(std::round(weight * 1000) / 10
 bool begins_weight(ImWchar c) { return (c >= '0' && c <= '9') || c == '.'; }
 
 }  // namespace
+
+// Where the weights are on the screen.
+struct InverseLens::Placed {
+    const present::CellRect& rect;
+};
 
 void InverseLens::set(InverseState wanted) const {
     if (wanted != state().of<InverseState>()) visit().perform(SetInverse{std::move(wanted)}, ui::gesture());
@@ -148,8 +153,7 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
 }
 
 // Digits that are typed where the keyboard is become a wish.
-void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, const Placed& placed,
-                            const ShownTokens& queries, const ShownTokens& keys) {
+void InverseLens::type_into(const Drawing& drawing, const HeadChange& change, const Placed& cells) {
     const auto heard = std::exchange(heard_, std::nullopt);
     if (typed_) {
         typed_->typing.gather();
@@ -162,9 +166,10 @@ void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, 
         typed_ = Typed{cell->row, cell->col, ui::Typing()};
         typed_->typing.gather();
     }
+    const Record& record = change.record();
+    const ShownTokens queries(record.queries(), queries_shown(record)), keys = keys_shown(change);
     if (!queries.holds(typed_->query) || !keys.holds(typed_->key)) return typed_.reset();
-    const ui::CellAt at{queries.place(typed_->query), keys.place(typed_->key)};
-    const auto [min, max] = ui::cell_rect(grid, placed.metrics, placed.at, at);
+    const auto [min, max] = cells.rect({queries.place(typed_->query), keys.place(typed_->key)});
     ui::Type mono(ui::Face::mono, ui::size_small);
     ImGui::SetCursorScreenPos({min.x - 2, min.y - 2});
     ImGui::SetNextItemWidth(std::max(max.x - min.x, ui::number_width));
@@ -180,103 +185,29 @@ void InverseLens::type_into(const Drawing& drawing, const ui::MatrixGrid& grid, 
     wish_as_typed(drawing, typed.query, typed.key, read_number(text), text);
 }
 
-// The weights as they are, where wishes are made, and with the change.
+// The weights as they are, where wishes are made.
 void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change,
-                               ui::Lines& lines) {
-    const Attention& attention = *subject.attention();
-    const Record& record = change.record();
-    const ShownTokens queries(record.queries(), queries_shown(record)), keys = keys_shown(change);
-    const std::vector<std::string> rows = queries.labels(attention.query_names()),
-                                   columns = keys.labels(attention.key_names());
-    const bool moved = change_->found();
-    const Matrix now = weights_shown(change, false), then = moved ? weights_shown(change, true) : Matrix();
-    // Both have the same colours.
-    double most = 0;
-    for (const Matrix* each : {&now, &then})
-        for (const double weight : each->values) most = std::max(most, std::isfinite(weight) ? weight : 0);
-    ui::MatrixGrid grid;
-    grid.name = "inverse/now";
-    grid.title = "Weights";
-    grid.notation = change.wishes().empty() ? "drag one, or type" : "outlined: wished";
-    grid.values = &now;
-    Matrix wished = now;
-    for (const auto& [query, key, weight] : change.wishes())
-        if (queries.holds(query) && keys.holds(key))
-            wished.at(queries.place(query), keys.place(key)) = weight;
-    grid.before = &wished;
-    grid.row_labels = rows;
-    grid.column_labels = columns;
-    grid.row_axis = "query";
-    grid.column_axis = "key";
-    grid.editable = true;
-    grid.decimals = 3;
-    grid.most = static_cast<float>(most);
-    grid.allowed = [&](Index r, Index c) {
-        return record.spec().mask.allows(change.head(), queries[r], keys[c]);
-    };
-    grid.lit_row = queries.place(chosen_query(record));
-    const auto of = [&](ui::CellAt at) { return CellRef{Stage::weight, queries[at.first], keys[at.second]}; };
-    const Placed placed = draw_grid(drawing, grid, lines, of);
-    const ui::GridReply& reply = placed.reply;
-    if (reply.heard) heard_ = of(*reply.heard);
-    if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
-    if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
-    const auto move = [&](ui::CellAt at, double by) {
-        const CellRef cell = of(at);
-        const CellWish* made = state().of<InverseState>().wish_of(cell.row, cell.col);
-        wish(drawing, cell.row, cell.col, (made ? made->weight : now.at(at.first, at.second)) + by);
-    };
-    // A drag that crosses from one row to another stays with the cell that it began on.
-    if (reply.dragged && reply.drag != 0) move(*reply.dragged, per_point * static_cast<double>(reply.drag));
-    if (reply.hovered && reply.wheel != 0)
-        move(*reply.hovered,
-             per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
-                                       static_cast<double>(reply.wheel)));
-    type_into(drawing, grid, placed, queries, keys);
-    if (!moved) return;
-    ui::MatrixGrid after;
-    after.name = "inverse/weight";
-    after.title = "With the change";
-    after.notation = "outlined: moved";
-    after.values = &then;
-    after.before = &now;
-    after.row_labels = rows;
-    after.column_labels = columns;
-    after.row_axis = grid.row_axis;
-    after.column_axis = grid.column_axis;
-    after.decimals = grid.decimals;
-    after.most = grid.most;
-    after.allowed = grid.allowed;
-    after.lit_row = grid.lit_row;
-    draw_grid(drawing, after, lines,
-              [&](ui::CellAt at) { return inverse_cells::weight(queries[at.first], keys[at.second]); });
-}
-
-// What changes: by how much, and with it.
-void InverseLens::draw_matrices(const Drawing& drawing, Subject& subject, const HeadChange& change,
-                                ui::Lines& lines) {
-    const MovedMatrix moved = moved_matrix(subject, change);
-    const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
-    const std::string of(symbol(moved.stage));
-    const auto draw = [&](const char* name, std::string title, const Matrix& values, auto&& cell) {
-        ui::MatrixGrid grid;
-        grid.name = name;
-        grid.title = std::move(title);
-        grid.values = &values;
-        grid.row_labels = moved.row_names;
-        grid.row_axis = of_w ? "in" : moved.stage == Stage::q ? "query" : "key";
-        grid.column_axis = of_w ? "out" : "component";
-        grid.is_signed = true;
-        grid.decimals = 3;
-        draw_grid(drawing, grid, lines, cell);
-    };
-    draw("inverse/before", of, matrix_before(subject, change, moved),
-         [&](ui::CellAt at) { return CellRef{moved.stage, moved.rows[at.first], at.second}; });
-    if (const auto by = change_matrix(subject, change))
-        draw("inverse/change", "Change of " + of, by->values,
-             [&](ui::CellAt at) { return inverse_cells::change(moved.rows[at.first], at.second); });
-    draw("inverse/moved", of + " with the change", moved.values,
-         [&](ui::CellAt at) { return (*moved.kind)(moved.rows[at.first], at.second); });
+                               float width) {
+    const Sheet sheet = weights_sheet(subject, change, false);
+    present::sheet(drawing, sheet, width, {}, [&](const ui::GridReply& reply, const present::CellRect& rect) {
+        const auto of = [&](ui::CellAt at) { return *sheet.cell(at.first, at.second); };
+        if (reply.heard) heard_ = of(*reply.heard);
+        if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
+        if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
+        const auto move = [&](ui::CellAt at, double by) {
+            const CellRef cell = of(at);
+            const CellWish* made = state().of<InverseState>().wish_of(cell.row, cell.col);
+            wish(drawing, cell.row, cell.col, (made ? made->weight : sheet.value(at.first, at.second)) + by);
+        };
+        // A drag that crosses from one row to another stays with the cell that it began on.
+        if (reply.dragged && reply.drag != 0)
+            move(*reply.dragged, per_point * static_cast<double>(reply.drag));
+        if (reply.hovered && reply.wheel != 0)
+            move(*reply.hovered,
+                 per_notch * std::copysign(std::max(std::abs(static_cast<double>(reply.wheel)), 1.0),
+                                           static_cast<double>(reply.wheel)));
+        type_into(drawing, change, {rect});
+    });
 }
 
 // The weights of the row, before and after.
@@ -303,13 +234,12 @@ void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadC
                           .x = {"key", static_cast<double>(keys[0]) - 0.5,
                                 static_cast<double>(keys[keys.size() - 1]) + 0.5, false, true},
                           .y = {"weight", 0, 1}};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, row_height, curves);
-    if (!reply.over) return;
-    const Index key = keys[static_cast<Index>(reply.over->point)];
-    const CellRef cell = reply.over->curve == 0 ? CellRef{Stage::weight, row.query, key}
-                                                : inverse_cells::weight(row.query, key);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    present::chart(drawing, chart, width, row_height, std::span(curves).first(after ? 2 : 1),
+                   [&](std::size_t curve, std::size_t point) {
+                       const Index key = keys[static_cast<Index>(point)];
+                       return curve == 0 ? CellRef{Stage::weight, row.query, key}
+                                         : inverse_cells::weight(row.query, key);
+                   });
 }
 
 void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, float width) const {
@@ -331,11 +261,9 @@ void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, 
                           .title = "How it was found",
                           .x = {"step", 0, std::max(static_cast<double>(steps.size() - 1), 1.0), false, true},
                           .y = {"log-odds; length |z|", low / 2, 2 * high, true}};
-    const ui::ChartReply reply = present::chart(drawing, chart, width, row_height, curves);
-    if (!reply.over) return;
-    const CellRef cell = inverse_cells::iteration(reply.over->curve, reply.over->point);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    present::chart(drawing, chart, width, row_height, curves, [](std::size_t curve, std::size_t point) {
+        return inverse_cells::iteration(curve, point);
+    });
 }
 
 void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
@@ -406,13 +334,13 @@ void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 2});
     draw_told(subject, found);
     ImGui::Dummy({0, 8});
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
-    draw_matrices(drawing, subject, found, lines);
-    lines.finish();
-    ui::columns(
-        "inverse/charts", least_chart, chart_gap,
-        [&](float width) { draw_row(drawing, subject, found, width); },
-        [&](float width) { draw_search(drawing, found, width); });
+    const std::vector<Sheet> sheets = matrix_sheets(subject, found);
+    std::vector<present::Picture> pictures;
+    for (const Sheet& sheet : sheets)
+        pictures.emplace_back([&](float width) { present::sheet(drawing, sheet, width); });
+    pictures.emplace_back([&](float width) { draw_row(drawing, subject, found, width); });
+    pictures.emplace_back([&](float width) { draw_search(drawing, found, width); });
+    present::in_columns(pictures, least_picture);
 }
 
 void InverseLens::draw(const Drawing& drawing, Subject& subject) {
@@ -432,11 +360,17 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
     while (!drawing.deadline.passed() && change_->step()) continue;
     ImGui::Dummy({0, 8});
     // A drag goes on while what it asks for is drawn, so nothing that comes and goes is above the weights.
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, grid_gap);
-    draw_weights(drawing, subject, *change_, lines);
-    lines.finish();
-    draw_wishes(drawing, subject, *change_);
-    draw_deed(drawing, subject);
+    const auto weights = [&](float width) {
+        draw_weights(drawing, subject, *change_, width);
+        draw_wishes(drawing, subject, *change_);
+        draw_deed(drawing, subject);
+    };
+    const auto with_the_change = [&](float width) {
+        if (&subject_in(visit()) != &subject || !change(subject)) return;
+        if (!change_->found()) return draw_row(drawing, subject, *change_, width);
+        present::sheet(drawing, weights_sheet(subject, *change_, true), width);
+    };
+    present::in_columns({weights, with_the_change}, least_picture);
     if (&subject_in(visit()) != &subject || !change(subject)) return;
     const auto elsewhere = std::ranges::count_if(change_->wishes(), [&](const CellWish& wish) {
         return wish.query != chosen_query(change_->record());

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "lenses/inverse/view.hpp"
+#include "lenses/inverse/inverse.hpp"
 #include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -16,7 +16,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float fits_height = 220, least_fit = 300, fits_gap = 28;
+constexpr float fits_height = 220, least_fit = 300;
 constexpr double good_error = 0.01;
 
 }  // namespace
@@ -91,18 +91,16 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
                           .x = {"d_k", 1, n, false, true},
                           .y = {divergence ? "nats a row" : "difference of weights", low / 2, 2 * high, true},
                           .marked = static_cast<double>(d)};
-    const ui::ChartReply reply =
-        present::chart(drawing, chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2));
-    if (reply.held) {
-        InverseState next = state().of<InverseState>();
-        next.components = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, all.n());
-        set(std::move(next));
-    }
-    if (!reply.over || reply.over->curve != 0) return;
-    const CellKind& kind = divergence ? inverse_cells::divergence : inverse_cells::error;
-    const CellRef cell = kind(reply.over->point + 1);
-    drawing.now.cell = cell;
-    if (reply.clicked) present::pin(drawing, cell);
+    const ui::ChartReply reply = present::chart(
+        drawing, chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2),
+        [&](std::size_t of, std::size_t point) -> std::optional<CellRef> {
+            const CellKind& kind = divergence ? inverse_cells::divergence : inverse_cells::error;
+            return of == 0 ? std::optional(kind(point + 1)) : std::nullopt;
+        });
+    if (!reply.held) return;
+    InverseState next = state().of<InverseState>();
+    next.components = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, all.n());
+    set(std::move(next));
 }
 
 // What can be done with the pattern: asked of the head, or its Q and K taken along.
@@ -139,43 +137,15 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
     const PatternFit& all = fit();
     const Index n = all.n();
     ImGui::Dummy({0, 6});
-    ui::Lines lines(ImGui::GetContentRegionAvail().x, {22, 20});
-    const Matrix target(n, n, all.target());
-    ui::MatrixGrid grid;
-    grid.name = "inverse/target";
-    grid.title = "Pattern";
-    grid.notation = "click to paint";
-    grid.values = &target;
-    grid.row_axis = "query";
-    grid.column_axis = "key";
-    const auto at = [](const CellKind& kind) {
-        return [&kind](ui::CellAt place) { return kind(place.first, place.second); };
-    };
-    const Placed placed = draw_grid(drawing, grid, lines, at(inverse_cells::target));
-    if (const FittedPattern* shown = fitted()) {
-        const std::string with = ", d_k = " + std::to_string(shown->d_k);
-        const Matrix weights(n, n, shown->weights), q(n, shown->d_k, shown->q), k(n, shown->d_k, shown->k);
-        struct Of {
-            const char* name;
-            std::string title;
-            const Matrix& values;
-            const CellKind& kind;
-        };
-        const Of grids[] = {{"inverse/fitted", "Fitted" + with, weights, inverse_cells::fitted_weight},
-                            {"inverse/fit_q", "Q", q, inverse_cells::fitted_query},
-                            {"inverse/fit_k", "K", k, inverse_cells::fitted_key}};
-        for (const Of& of : grids) {
-            ui::MatrixGrid more;
-            more.name = of.name;
-            more.title = of.title;
-            more.values = &of.values;
-            more.row_axis = &of.kind == &inverse_cells::fitted_key ? "key" : "query";
-            more.column_axis = &of.kind == &inverse_cells::fitted_weight ? "key" : "component";
-            more.is_signed = &of.kind != &inverse_cells::fitted_weight;
-            draw_grid(drawing, more, lines, at(of.kind));
-        }
-    }
-    lines.finish();
+    std::optional<present::Place> painted;
+    const std::vector<Sheet> sheets = pattern_sheets();
+    std::vector<present::Picture> pictures;
+    for (const Sheet& sheet : sheets)
+        pictures.emplace_back([&](float width) {
+            const auto clicked = present::sheet(drawing, sheet, width);
+            if (&sheet == &sheets.front()) painted = clicked;
+        });
+    present::in_columns(pictures, least_fit);
     std::string told;
     if (!all.done()) {
         told = "Fitting, " + percent(all.progress()) + " done.";
@@ -199,15 +169,14 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
     ui::landmark_item("inverse/fit");
     draw_pattern_steps(drawing, subject);
     if (&subject_in(visit()) != &subject) return;
-    ui::columns(
-        "inverse/fits", least_fit, fits_gap, [&](float width) { draw_fits(drawing, width, false); },
-        [&](float width) { draw_fits(drawing, width, true); });
-    if (placed.reply.clicked) {
+    present::in_columns({[&](float width) { draw_fits(drawing, width, false); },
+                         [&](float width) { draw_fits(drawing, width, true); }},
+                        least_fit);
+    if (painted) {
         InverseState next = state().of<InverseState>();
         next.pattern.painted = cells_of(next.pattern);
         next.pattern.kind = PatternKind::painted;
-        auto& cell = next.pattern.painted[static_cast<std::size_t>(placed.reply.clicked->first * n +
-                                                                   placed.reply.clicked->second)];
+        auto& cell = next.pattern.painted[static_cast<std::size_t>(painted->first * n + painted->second)];
         cell = cell ? 0 : 1;
         set(std::move(next));
     }

@@ -1,4 +1,4 @@
-// What the lens says: in a sentence, in tables and beside them.
+// What the lens says in a sentence and beside it.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -134,43 +134,6 @@ std::string InverseLens::spoken(Subject& subject) {
                                                       : "k of " + key_in_words(attention, wish.key);
     return "Once " + what + (many_change ? " change" : " changes") + " by " + fixed(now->norm(), 4) + ", " +
            comes;
-}
-
-std::vector<Table> InverseLens::tables(Subject& subject) {
-    std::vector<Table> tables;
-    const HeadChange* now = change(subject);
-    if (!now) return tables;
-    const Attention& attention = *subject.attention();
-    const auto numbers = [](Index count) {
-        std::vector<std::string> all;
-        for (Index i = 0; i < count; ++i) all.push_back(std::to_string(i));
-        return all;
-    };
-    const std::vector<std::string> rows = ShownTokens(now->record().queries(), queries_shown(now->record()))
-                                              .labels(attention.query_names()),
-                                   columns = keys_shown(*now).labels(attention.key_names());
-    tables.push_back({"Weights", columns, rows, weights_shown(*now, false)});
-    if (now->found()) {
-        tables.push_back({"Weights with the change", columns, rows, weights_shown(*now, true)});
-        bring_forward(tables, 1);
-        const auto add = [&](MovedMatrix moved) {
-            const std::string of(symbol(moved.stage));
-            tables.push_back(
-                {moved.kind == &inverse_cells::change ? "Change of " + of : of + " with the change",
-                 numbers(moved.values.cols), std::move(moved.row_names), std::move(moved.values)});
-        };
-        if (auto by = change_matrix(subject, *now)) add(*std::move(by));
-        add(moved_matrix(subject, *now));
-    }
-    const Index n = fit().n();
-    tables.push_back({"Pattern", numbers(n), numbers(n), Matrix(n, n, fit().target())});
-    if (const FittedPattern* shown = fitted()) {
-        const std::string at = ", d_k = " + std::to_string(shown->d_k);
-        tables.push_back({"Fitted weights" + at, numbers(n), numbers(n), Matrix(n, n, shown->weights)});
-        tables.push_back({"Fitted Q" + at, numbers(shown->d_k), numbers(n), Matrix(n, shown->d_k, shown->q)});
-        tables.push_back({"Fitted K" + at, numbers(shown->d_k), numbers(n), Matrix(n, shown->d_k, shown->k)});
-    }
-    return tables;
 }
 
 Guide InverseLens::guide(Subject&) const {

@@ -4,11 +4,9 @@
 
 #include "app/format.hpp"
 #include "model/block.hpp"
+#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/sentence/sentence.hpp"
-#include "widgets/bars.hpp"
-#include "widgets/controls.hpp"
-#include "widgets/landmarks.hpp"
 
 namespace attn::app {
 
@@ -47,28 +45,27 @@ void SentenceSubject::draw_experts(const Drawing& drawing, float width) {
         return slot ? CellRef{Stage::expert_weight, token, *slot}
                     : CellRef{Stage::router_score, token, expert};
     };
-    ImGui::Dummy({0, 6});
-    const std::string title = "Experts of " + curly_quoted(label_at(shown.pieces, token));
-    ui::section(title.c_str());
-    ui::landmark_item("experts/title");
-    std::vector<ui::Bar> bars;
+    present::Bars listed{
+        .key = "experts",
+        .title = "Experts of " + curly_quoted(label_at(shown.pieces, token)),
+        .notation = "In " + shown.numbering().name(number) + ", the router sends this token to " +
+                    many(experts->per_token, "expert") + " of " + std::to_string(experts->all.size()) +
+                    ": the bars are what each one’s output is multiplied by.",
+        .value = "weight",
+        .bars = {},
+        .cell = [&](Index bar) { return cell_of(order[static_cast<std::size_t>(bar)]); },
+        .tip =
+            [&](Index bar) {
+                const Index expert = order[static_cast<std::size_t>(bar)];
+                return "router score " + fixed(static_cast<double>(score(expert)), 4);
+            }};
     for (const Index expert : order) {
         const auto slot = slot_of(expert);
         const float weight = slot ? at.expert_weights.matrix()(token, *slot) : 0;
-        bars.push_back({"expert " + std::to_string(expert), weight,
-                        slot ? fixed(static_cast<double>(weight), 4) : "–", state().pin == cell_of(expert),
-                        !slot});
+        listed.bars.push_back({"expert " + std::to_string(expert), weight,
+                               slot ? fixed(static_cast<double>(weight), 4) : "–", false, !slot});
     }
-    if (const auto over = ui::bar_list("experts", title, width, bars, 1, ui::sequential_scale(1))) {
-        const Index expert = order[static_cast<std::size_t>(*over)];
-        drawing.now.cell = cell_of(expert);
-        ui::bar_tooltip(*over, ("router score " + fixed(static_cast<double>(score(expert)), 4)).c_str());
-        if (ui::clicked()) visit().perform(Pin{cell_of(expert)}, ui::gesture());
-    }
-    ui::caption(("In " + shown.numbering().name(number) + ", the router sends this token to " +
-                 many(experts->per_token, "expert") + " of " + std::to_string(experts->all.size()) +
-                 ": the bars are what each one’s output is multiplied by.")
-                    .c_str());
+    present::bars(drawing, listed, width);
 }
 
 }  // namespace attn::app

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "present/present.hpp"
 #include "subjects/sentence/fill_hint.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/vocabulary.hpp"
-#include "widgets/bars.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -36,12 +36,20 @@ void buttons(SentenceSubject& subject) {
                         : "Continue until paused, or until the model's context is full");
 }
 
-std::string told(const Candidate& c) {
-    return "id " + std::to_string(c.id) + " · logit " + fixed(static_cast<double>(c.logit), 4) +
-           "\nprobability " + fixed(c.probability, 6) + " " + at_temperature;
-}
-
 }  // namespace
+
+bool SentenceSubject::may_choose_next() const { return continues_text() || !masked().empty(); }
+
+// What one of the likeliest tokens says under the cursor.
+std::string SentenceSubject::candidate_told(std::size_t i) const {
+    const Candidate& c = next_.candidates[i];
+    return "id " + std::to_string(c.id) + " · logit " + fixed(static_cast<double>(c.logit), 4) +
+           "\nprobability " + fixed(c.probability, 6) + " " + at_temperature +
+           (continues_text() ? "\nStep and Play draw it with probability " + fixed(next_.drawn[i], 6) +
+                                   "\nClick to append it"
+            : may_choose_next() ? "\nClick to write it there"
+                                : "");
+}
 
 std::string SentenceSubject::prediction_title() const {
     if (continues_text())
@@ -55,41 +63,25 @@ std::string SentenceSubject::prediction_title() const {
 
 void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     if (!run() || run()->logits.size() == 0) return;
-    const std::string title = prediction_title() + ", " + at_temperature;
-    ui::section(title.c_str(), true);
-    ui::landmark_item("next/title");
-    if (continues_text()) {
-        ImGui::SameLine(0, 18);
-        buttons(*this);
-    } else {
-        draw_masking();
-    }
-
-    std::vector<ui::Bar> bars;
-    float most = 0;
+    present::Bars shown{.key = "next",
+                        .title = prediction_title() + ", " + at_temperature,
+                        .value = "probability",
+                        .bars = {},
+                        .most = 0,
+                        .tip = [this](Index bar) { return candidate_told(static_cast<std::size_t>(bar)); },
+                        .controls = [this] { continues_text() ? buttons(*this) : draw_masking(); }};
     for (std::size_t i = 0; i < std::min(next_.candidates.size(), tokens_shown); ++i) {
         const double probability = next_.candidates[i].probability;
-        most = std::max(most, static_cast<float>(probability));
-        bars.push_back(
-            {next_.pieces[i], static_cast<float>(probability), fixed(probability, 4), false, false});
+        shown.most = std::max(shown.most, static_cast<float>(probability));
+        shown.bars.push_back({next_.pieces[i], static_cast<float>(probability), fixed(probability, 4)});
     }
-    if (bars.empty())
-        ui::caption("The logits here are not finite, so no token has a probability.");
-    else if (const auto over = ui::bar_list("next", title, width, bars, most, ui::sequential_scale(1))) {
-        const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*over)];
+    if (shown.bars.empty()) shown.notation = "The logits here are not finite, so no token has a probability.";
+    const present::BarReply reply = present::bars(drawing, shown, width);
+    if (reply.over) {
+        const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*reply.over)];
         drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
-        const char* click = continues_text()    ? "\nClick to append it"
-                            : !masked().empty() ? "\nClick to write it there"
-                                                : "";
-        const std::string drawn = continues_text()
-                                      ? "\nStep and Play draw it with probability " +
-                                            fixed(next_.drawn[static_cast<std::size_t>(*over)], 6)
-                                      : "";
-        ui::bar_tooltip(*over, (told(candidate) + drawn + click).c_str());
-        if (*click) {
-            ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-            if (ui::clicked()) choose_next(candidate.id);
-        }
+        if (may_choose_next()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        if (may_choose_next() && reply.clicked) choose_next(candidate.id);
     }
     if (continues_text()) {
         draw_sampling(width);
@@ -147,7 +139,6 @@ void SentenceSubject::draw_masking() {
     const auto word = maskable_word();
     if (!word) return;
     const std::string label = mask_label(*word);
-    ui::next_control(ui::text_size(label).x + 20);
     if (ui::button("next/mask", label.c_str())) mask_word();
 }
 

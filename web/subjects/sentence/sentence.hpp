@@ -252,6 +252,8 @@ class SentenceSubject final : public Subject, private Translating {
     void draw_badges(const Drawing& drawing) const;
     void draw_other_sentences();
     std::string prediction_title() const;
+    bool may_choose_next() const;
+    std::string candidate_told(std::size_t i) const;
     std::string sampling_told() const;
     void draw_sampling(float width);
     std::string mask_label(Index word) const;  // of a button
