@@ -114,7 +114,7 @@ TEST_CASE("Compare shows an encoder–decoder on two texts and what is written o
         const auto difference = why({Stage::difference, 1, 1});
         REQUIRE(difference);
         CHECK(difference->f64 == Catch::Approx(difference->f32).margin(1e-5));
-        CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 3);
+        CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 4);
     }
     CHECK(screen.shows("compare/first-reads/0"));
     screen.visit.perform(Compare{});

@@ -334,7 +334,8 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
     CHECK(refusal(default_state(), SetScale{{.components = 0}}) ==
           "The number of components must be from 1 to 4,096.");
     CHECK(refusal(default_state(), SetScale{{.keys = 65}}) == "The number of keys must be from 2 to 64.");
-    CHECK(refusal(default_state(), SetScale{{.own = NAN}}) == "The scale of your own must be from 0.0001 to 10.");
+    CHECK(refusal(default_state(), SetScale{{.own = NAN}}) ==
+          "The scale of your own must be from 0.0001 to 10.");
     for (const char* bad :
          {"scale.d=5000", "scale.row=3", "scale.row=seeded,1", "scale.own=-1", "scale.own="})
         CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());

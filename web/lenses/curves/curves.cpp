@@ -23,9 +23,7 @@ template <>
 const Fields<CurvesState>& fields_of() {
     using S = CurvesState;
     static const Field<S> all[]{
-        {"maps",
-         {"maps of the gradient", "maps of weights"},
-         word<&S::maps>("gradient")},
+        {"maps", {"maps of the gradient", "maps of weights"}, word<&S::maps>("gradient")},
     };
     static const Fields<S> fields{.all = all};
     return fields;
