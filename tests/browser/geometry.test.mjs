@@ -117,7 +117,7 @@ test('Geometry: in a model, M is W_Q W_Kᵀ, its largest direction that of a pow
     await agrees(explorer, 'singular', [[sigma]]);
     const found = await number(explorer, 'right', 0, 0), sign = Math.sign(found.f64 * v[0]);
     await agrees(explorer, 'right', [v.map((x) => x * sign)], 1e-6);
-    const words = Object.keys(await explorer.landmarks()).filter((name) => /^geometry\/word\/(left|right)\/(high|low)\/0\/0$/.test(name));
+    const words = Object.keys(await explorer.landmarks()).filter((name) => /^geometry\/word\/(left|right)\/(high|low)\/0$/.test(name));
     assert.equal(words.length, 4, 'the vocabulary along both directions, on both ends');
     await press(explorer, 'geometry/preset/mix');
     const scores = [];

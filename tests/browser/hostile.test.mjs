@@ -95,7 +95,7 @@ test('a β of 0 and of a billion: in a link and typed', { fragment: 'v=1&lens=me
         await explorer.press('Control+A');
         await explorer.page.keyboard.type(beta);
         await explorer.press('Enter');
-        isSentence(await explorer.untilNotice(/^β is a number from 0\.1 to 100\.$/, 'error'));
+        isSentence(await explorer.untilNotice(/^The value of β must be from 0\.1 to 100\.$/, 'error'));
         assert.equal(await explorer.linked('memory.beta'), undefined);
         assert.equal((await explorer.state()).spoken, spoken);
         await explorer.dismiss();

@@ -7,7 +7,7 @@ import { npy, written } from './lib/tensors.mjs';
 
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
 // A landmark that is there where a lens shows something; of lenses that are not named here one that begins with their key.
-const known = { overview: /^map\/\d+\/\d+$/, ladder: /^weight\/\d+\/\d+$/, compare: /^compare\/head\/0\/0$/, curves: /^plot\/loss$/ };
+const known = { overview: /^map\/\d+\/\d+$/, ladder: /^weight\/\d+\/\d+$/, compare: /^compare\/head\/0\/0$/, curves: /^chart\/loss$/ };
 const shows = (lens) => known[lens] ?? new RegExp(`^${lens}/`);
 
 const has = async (explorer, pattern) => Object.keys(await explorer.landmarks()).some((name) => pattern.test(name));

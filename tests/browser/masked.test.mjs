@@ -34,6 +34,7 @@ async function checkPrediction(explorer, logits, { logits: bound }) {
     near(await explorer.logits(), logits, bound, 'logits');
     const expected = softmax(logits);
     for (const [bar, id] of likeliest(logits).slice(0, 3).entries()) {
+        await explorer.hover('card/next');
         await explorer.hover(`next/${bar}`);
         const { shown } = await explorer.untilState(`bar ${bar}`, ({ shown: cell }) => cell?.[0] === 'probability' && cell[2] === id);
         const why = await explorer.explained(...shown);

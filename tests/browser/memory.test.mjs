@@ -112,7 +112,7 @@ test('Memory: the start of the example is dragged and falls, at the head’s β 
         await explorer.press('Control+A');
         await explorer.page.keyboard.type(bad);
         await explorer.press('Enter');
-        await explorer.untilNotice(/^β is a number from 0\.1 to 100\.$/);
+        await explorer.untilNotice(/^The value of β must be from 0\.1 to 100\.$/);
         await explorer.dismiss();
         assert.equal((await explorer.state()).fragment, fragment);
     }

@@ -126,7 +126,7 @@ async function edgesLie(explorer, density, area, edges) {
             }
         }
     }
-    const [behind, ink] = [channels(light.background), channels(light.dim)];
+    const [behind, ink] = [channels(light.surface), channels(light.dim)];
     let drawn = 0;
     for (let p = 0; p < width * height; ++p) {
         if (crowded[p]) {
@@ -183,7 +183,7 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const view = await whole(explorer, map);
     const compared = (what, colours, /** @type {Grid} */ of = map, pooling = undefined) => compare(explorer, what, {
-        density: 1, view, map: of, background: light.background, pooling,
+        density: 1, view, map: of, background: light.surface, pooling,
         colour: colouring({ theme: light, high: 1, blocks: () => pooled(of, 4).values, ...colours }),
     });
     assert.ok(view.cell < 1, 'cells share pixels');
@@ -204,7 +204,7 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
 test('a map of several tiles is its weights, whole, closer and moved', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const compared = (what, view) =>
-        compare(explorer, what, { density: 1, view, map, background: light.background, colour: colouring({ theme: light, high: 1 }) });
+        compare(explorer, what, { density: 1, view, map, background: light.surface, colour: colouring({ theme: light, high: 1 }) });
     let view = await whole(explorer, map);
     await compared('whole', view);
     view = await zoomed(explorer, view, map, 1.37);
@@ -229,7 +229,7 @@ for (const density of [1, 2]) {
             const { weight } = attention({ scores });
             await dropped(explorer, { 'q.npy': npy([rows, 3], q.flat()), 'k.npy': npy([cols, 3], k.flat()), 'mask.npy': npy([rows, cols], mask.flat()) }, 'ask/mask meaning/added');
             const compared = (what, view, of, colours) => compare(explorer, what, {
-                density, view, background: dark.background, signed: colours.signed, map: { rows, cols, values: of.flat() },
+                density, view, background: dark.surface, signed: colours.signed, map: { rows, cols, values: of.flat() },
                 colour: colouring({ theme: dark, ...colours }),
             });
             await compared('weights', await whole(explorer, { cols }), weight.map((row, query) => row.map((w, key) => (scores[query][key] === -Infinity ? -Infinity : w))), { high: 1, scaling: 'log' });

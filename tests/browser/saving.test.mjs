@@ -89,9 +89,10 @@ test('a picture of a cross-attention head has a cell for each pair of texts, as 
     await explorer.visit(`${(await explorer.state()).fragment}&layer=${layer}&head=1`);
     await explorer.untilState('the cross head', (state) => state.layer === layer && state.head === 1);
     await explorer.settled();
+    const part = await explorer.rect('map/picture');
     const { name, bytes } = await save(explorer, 'map/save', 'PNG 1×');
     assert.match(name, /head-1-weight\.png$/);
-    const part = await explorer.rect('map/picture'), picture = decode(bytes);
+    const picture = decode(bytes);
     assert.ok(Math.abs(picture.width - (part.right - part.left)) <= 2 && Math.abs(picture.height - (part.bottom - part.top)) <= 2,
         `${picture.width} × ${picture.height} of ${part.right - part.left} × ${part.bottom - part.top}`);
     const names = Array.from({ length: rows }, (_, query) => Array.from({ length: columns }, (_unused, key) => `map/${query}/${key}`)).flat();

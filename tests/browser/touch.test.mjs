@@ -92,7 +92,7 @@ const layout = (explorer) => explorer.page.evaluate(() => {
         const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
         return { key: element.dataset.key ?? '', role: element.getAttribute('role'), left, right, top, bottom, width, height };
     });
-    const pictures = all.filter(({ key, role, height }) => height > 20 && (role === 'grid' || role === 'img' || /^(chart|plot|token)\//.test(key)));
+    const pictures = all.filter(({ key, role, height }) => height > 20 && (role === 'grid' || role === 'img' || /^(chart|token)\//.test(key)));
     return {
         first: Math.min(...pictures.map(({ top }) => top)),
         small: all.filter(({ role, height, width }) => (role === 'button' || role === 'tab' || role === 'radio') && width > 1 && height > 1 && height < 38)
@@ -120,7 +120,11 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
             await explorer.untilState(lens, (state) => state.lens === lens);
             await explorer.settled();
             await new Promise((resume) => { setTimeout(resume, 250); });  // the elements follow
-            const { first, small, outside } = await layout(explorer);
+            const { first: within, small, outside } = await layout(explorer);
+            // A card begins with its picture's title.
+            const cards = Object.entries(await explorer.landmarks()).filter(([name]) => name.startsWith('card/')).map(([, [, top]]) => top);
+            const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
+            const first = Math.min(within, ...cards.map((top) => bar + top));
             const late = height === 844 && Number.isFinite(first) && first > 420 && !byHand.has(lens);
             if (late || small.length || outside.length) {
                 found[lens] = { first, small, outside };
@@ -148,7 +152,7 @@ const pictures = {
     async 'a training'(explorer) {
         await explorer.page.evaluate(() => { location.hash = 'v=1&subject=training&lens=curves&train=induction,steps:20'; });
         await explorer.enter('button', 'Train');
-        await explorer.until('the curves', () => explorer.rect('plot/loss'));
+        await explorer.until('the curves', () => explorer.rect('chart/loss'));
     },
 };
 for (const [what, open] of Object.entries(pictures)) {
@@ -160,7 +164,7 @@ for (const [what, open] of Object.entries(pictures)) {
         await open(explorer);
         await explorer.until('rest', () => explorer.ask('busy'), (busy) => !busy);
         await explorer.settled();
-        const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|plot\/)/.test(name));
+        const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|card\/|chart\/)/.test(name));
         const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
         assert.ok(landmarks.length > 0);
         const first = bar + Math.min(...landmarks.map(([, [, top]]) => top));

@@ -192,7 +192,7 @@ const fields = {
 for (const [key, [fragment, text, named, linked]] of Object.entries(fields)) {
     test(`on a phone, ${key} is typed into with the phone’s keyboard`, { context: phone, fragment: `v=1&${fragment}` }, async (explorer) => {
         const { page } = explorer;
-        if (key === 'masks/text' || key === 'memory/beta-typed') {
+        if (['masks/text', 'memory/beta-typed', 'order/shift'].includes(key)) {
             await explorer.tap('settings');
         }
         await explorer.found(key);

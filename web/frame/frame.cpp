@@ -294,12 +294,17 @@ void Frame::draw_rail(int columns) {
     std::optional<LensGroup> group;
     int placed = 0;  // of the group
     bool shown = true;
-    const ui::SemanticGroup lenses(ui::Role::tablist, "lenses", "How to look at it");
+    std::optional<ui::SemanticGroup> tabs;
     for (const LensEntry& lens : lens_list()) {
         if (group != lens.group) {
             if (group) ImGui::Dummy({0, 4});
             group = lens.group;
+            tabs.reset();
             shown = draw_group(lens.group, columns == 1);
+            const auto place = static_cast<std::size_t>(lens.group);
+            if (shown)
+                tabs.emplace(ui::Role::tablist, std::string("lenses/") + group_keys[place],
+                             group_names[place]);
             placed = 0;
         }
         if (!shown) continue;

@@ -20,7 +20,7 @@ namespace attn::present {
 
 namespace {
 
-constexpr float wide_padding = 14, narrow_padding = 10, rounding = 8, below_head = 6, action_gap = 4,
+constexpr float wide_padding = 14, narrow_padding = 6, rounding = 8, below_head = 6, action_gap = 4,
                 least_title = 120, notation_gap = 10;
 constexpr std::array<const char*, 7> all_items{"Table", "Copy", "CSV", "SVG", "PNG 1×", "PNG 2×", "PNG 4×"};
 enum Item { table, copy, csv, svg, picture };

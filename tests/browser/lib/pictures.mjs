@@ -4,6 +4,7 @@ import { decode } from './png.mjs';
 // web/widgets/theme.cpp has the same colours.
 export const light = {
     background: 0xf4f6f9,
+    surface: 0xffffff,
     masked: 0xe6e9ee,
     dim: 0x5c6673,
     sequential: [0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4, 0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70],
@@ -11,6 +12,7 @@ export const light = {
 };
 export const dark = {
     background: 0x0d1014,
+    surface: 0x15191f,
     masked: 0x191d23,
     sequential: [0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xfde725],
     diverging: [0xffc98c, 0xe8923a, 0xb3661c, 0x6b401b, 0x1c222a, 0x22406f, 0x2b66bf, 0x4f97f0, 0x8cc2ff],

@@ -212,7 +212,8 @@ TEST_CASE(
     CHECK(memory_set(screen.visit) == MemoryState{});
 
     for (const double bad : {0.0, 1e9, -1.0, HUGE_VAL, std::nan("")}) {
-        CHECK(refusal(default_state(), SetMemory{{.beta = bad}}) == "The number β must be from 0.1 to 100.");
+        CHECK(refusal(default_state(), SetMemory{{.beta = bad}}) ==
+              "The value of β must be from 0.1 to 100.");
         screen.visit.perform(SetMemory{{.beta = bad}});
         screen.settle();
         CHECK(screen.shows("memory/plane"));

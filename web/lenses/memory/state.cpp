@@ -50,7 +50,7 @@ const Fields<MemoryState>& fields_of() {
     static const Field<S> all[]{
         {"memory.network", "{} network", named<&S::network>(network_keys)},
         {"memory.beta", [](const S& s) { return s.beta ? beta_text(*s.beta) : "the head’s own β"; },
-         real<&S::beta>("number β", memory_least_beta, memory_most_beta)},
+         real<&S::beta>("value of β", memory_least_beta, memory_most_beta)},
         {"memory.plane", {"plane of the query", "plane of the keys’ spread"}, named<&S::plane>(plane_keys)},
         {"memory.start",
          {"another start", "start at the query"},
