@@ -162,8 +162,8 @@ test('the keyboard alone reaches and uses all of it', { fragment: 'v=1&lens=tile
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');
     await untilTile(explorer, 1);
-    const running = page.getByRole('grid', { name: 'Running numbers' });
-    await running.getByRole('gridcell').first().focus();
+    const numbers = page.getByRole('grid', { name: 'Running numbers' });
+    await numbers.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowDown');
     await explorer.untilState('the inspector to explain it', ({ shown }) => shown?.join() === 'tiles.running.max_before.1');
     await press('button', 'Play');

@@ -62,7 +62,7 @@ const soon = queueMicrotask;
 export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
     const [box] = boxes, [tokens] = all;
     /** With a second box below it, each says which it is. A box that a model goes on with has what was written. */
-    const name = () => {
+    const nameBoxes = () => {
         const several = boxes.slice(1).some((each) => each.shown);
         const second = boxes.some((each, which) => which > 0 && each.shown && !all[which].continued);
         boxes.forEach((each, which) => each.name(!several ? '' : all[which].continued ? 'written' : which > 0 ? 'second' : second ? 'first' : 'read'));
@@ -108,13 +108,13 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         setLowerBox(which, text, placeholder, continued) {
             boxes[which].set(text, true, placeholder);
             all[which].continued = continued;
-            name();
+            nameBoxes();
             soon(() => all[which].hand(boxes[which].text));
         },
         hideLowerBox(which) {
             boxes[which].hide();
             all[which].forget();
-            name();
+            nameBoxes();
         },
         setTitle: (text) => bar.setTitle(text),
         setHistory: (canUndo, canRedo) => bar.setHistory(canUndo, canRedo),

@@ -67,8 +67,8 @@ export function attachTable({ program, clipboard, notices }) {
         }
     }
 
-    /** @param {string} [title] */
-    function open(title) {
+    /** @param {string} [wanted] the title of a table */
+    function open(wanted) {
         tables = program.tables();
         if (tables.length === 0) {
             notices.info('There is nothing to show as a table yet.');
@@ -76,7 +76,7 @@ export function attachTable({ program, clipboard, notices }) {
         }
         choice.replaceChildren(...tables.map(({ title }) => new Option(title)));
         choice.hidden = tables.length === 1;
-        choice.selectedIndex = Math.max(tables.findIndex((table) => table.title === title), 0);
+        choice.selectedIndex = Math.max(tables.findIndex(({ title }) => title === wanted), 0);
         show();
         dialog.showModal();
     }
