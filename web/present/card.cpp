@@ -88,7 +88,7 @@ void Card::draw_head() {
         beside = one ? action_width("Save") : three;
         ImGui::PushStyleColor(ImGuiCol_Button, ImVec4());
         ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
-        draw_actions({at.x + width() - beside, at.y}, beside);
+        draw_actions({at.x + width() - beside, at.y}, one);
         ImGui::PopStyleColor(2);
         beside += notation_gap;
     }
@@ -112,14 +112,13 @@ void Card::draw_head() {
     ImGui::Dummy({width(), bottom + below_head - at.y});
 }
 
-void Card::draw_actions(ImVec2 at, float width) {
+void Card::draw_actions(ImVec2 at, bool in_one_menu) {
     const std::string of = "“" + text_.title + "”";
-    const bool one = width < action_width("Table") + action_width("Copy");
     const auto place = [&](const char* label) {
         ImGui::SetCursorScreenPos(at);
         at.x += action_width(label) + action_gap;
     };
-    if (!one) {
+    if (!in_one_menu) {
         place("Table");
         if (ui::button((text_.key + "/table").c_str(), "Table")) act(table);
         ui::rename_node(("Show " + of + " as a table").c_str());
@@ -130,12 +129,12 @@ void Card::draw_actions(ImVec2 at, float width) {
     place("Save");
     std::vector<const char*> items;
     std::vector<int> acts;
-    for (int item = one ? table : first_saving; item < static_cast<int>(all_items.size()); ++item) {
+    for (int item = in_one_menu ? table : first_saving; item < static_cast<int>(all_items.size()); ++item) {
         if (item == svg && !text_.is_vector) continue;
         items.push_back(all_items[static_cast<std::size_t>(item)]);
         acts.push_back(item);
     }
-    const std::string called = (one ? "Copy or save " : "Save ") + of;
+    const std::string called = (in_one_menu ? "Copy or save " : "Save ") + of;
     if (const auto item = ui::menu((text_.key + "/save").c_str(), "Save", items, called.c_str()))
         act(acts[static_cast<std::size_t>(*item)]);
 }

@@ -52,7 +52,7 @@ class Card {
 
   private:
     void draw_head();
-    void draw_actions(ImVec2 at, float width);
+    void draw_actions(ImVec2 at, bool in_one_menu);
     void act(int item);
     bool is_saved_as_picture() const;
     std::string file() const;

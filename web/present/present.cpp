@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "app/format.hpp"
 #include "app/shown_tokens.hpp"
@@ -172,18 +173,28 @@ std::function<app::Table()> table_of(const ui::Chart& chart, std::span<const ui:
                         .notes = evenly(curve.notes)});
     }
     if (kept.empty()) return {};
-    return [chart, is_plane, kept = std::move(kept)] {
-        return is_plane ? table_of_points(chart, kept) : table_of_curves(chart, kept);
+    // The card and the page's list share one copy.
+    return [chart, is_plane, kept = std::make_shared<const std::vector<ui::ChartCurve>>(std::move(kept))] {
+        return is_plane ? table_of_points(chart, *kept) : table_of_curves(chart, *kept);
     };
 }
 
-app::Table table_of(const Bars& bars) {
-    app::Table table{bars.title, {bars.value}, {}, app::Matrix(std::ssize(bars.bars), 1)};
+std::function<app::Table()> table_of(const Bars& bars) {
+    const auto table = std::make_shared<app::Table>(
+        app::Table{bars.title, {bars.value}, {}, app::Matrix(std::ssize(bars.bars), 1)});
     for (const ui::Bar& bar : bars.bars) {
-        table.values.at(std::ssize(table.row_labels), 0) = static_cast<double>(bar.value);
-        table.row_labels.push_back(bar.name);
+        table->values.at(std::ssize(table->row_labels), 0) = static_cast<double>(bar.value);
+        table->row_labels.push_back(bar.name);
     }
-    return table;
+    return [table] { return *table; };
+}
+
+// Shows the number under the cursor in the inspector; a click pins it. Returns whether there is one.
+bool point(const app::Drawing& drawing, const std::optional<app::CellRef>& cell, bool clicked) {
+    if (!cell) return false;
+    drawing.now.cell = *cell;
+    if (clicked) pin(drawing, *cell);
+    return true;
 }
 
 }  // namespace
@@ -294,10 +305,7 @@ ui::ChartReply chart(const app::Drawing& drawing, const ui::Chart& chart, float 
     const Card card(drawing, {.key = chart.name, .title = chart.title, .table = table_of(chart, curves)},
                     width);
     const ui::ChartReply reply = ui::chart(chart, card.width(), height, curves);
-    const auto shown = cell && reply.over ? cell(reply.over->curve, reply.over->point) : std::nullopt;
-    if (!shown) return reply;
-    drawing.now.cell = *shown;
-    if (reply.clicked) pin(drawing, *shown);
+    if (cell && reply.over) point(drawing, cell(reply.over->curve, reply.over->point), reply.clicked);
     return reply;
 }
 
@@ -306,7 +314,7 @@ BarReply bars(const app::Drawing& drawing, const Bars& shown, float width) {
                     {.key = shown.key,
                      .title = shown.title,
                      .notation = shown.notation,
-                     .table = shown.table ? shown.table : [shown] { return table_of(shown); },
+                     .table = shown.table ? shown.table : table_of(shown),
                      .is_listed = !shown.table},
                     width);
     if (shown.controls) shown.controls();
@@ -319,11 +327,8 @@ BarReply bars(const app::Drawing& drawing, const Bars& shown, float width) {
         ui::bar_list(shown.key, shown.title, card.width(), lit, shown.most, shown.scale, shown.most_name);
     if (reply.over && shown.tip) ui::bar_tooltip(*reply.over, shown.tip(*reply.over).c_str());
     if (reply.over && ui::clicked()) reply.clicked = reply.over;
-    const auto cell = shown.cell && reply.over ? shown.cell(*reply.over) : std::nullopt;
-    if (!cell) return reply;
-    drawing.now.cell = *cell;
-    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (reply.clicked) pin(drawing, *cell);
+    if (shown.cell && reply.over && point(drawing, shown.cell(*reply.over), reply.clicked.has_value()))
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     return reply;
 }
 
