@@ -59,18 +59,7 @@ struct FieldPart {
     bool (*same)(const S&, const S&);
 };
 
-namespace field_access {
-
-template <class T>
-struct Unwrapped {
-    using Type = T;
-};
-template <class T>
-struct Unwrapped<std::optional<T>> {
-    using Type = T;
-};
-template <auto of, class S>
-using Value = std::remove_cvref_t<std::invoke_result_t<decltype(of), S&>>;
+namespace field_codecs {
 
 template <class T>
 const T* there(const T& value) {
@@ -81,136 +70,119 @@ const T* there(const std::optional<T>& value) {
     return value ? &*value : nullptr;
 }
 
-template <auto of, class S>
-bool same(const S& a, const S& b) {
-    return std::invoke(of, const_cast<S&>(a)) == std::invoke(of, const_cast<S&>(b));
-}
-template <auto of, class S>
-const Value<of, S>& get(const S& state) {
-    return std::invoke(of, const_cast<S&>(state));
-}
-
-}  // namespace field_access
-
-// Each of these makes a part of any State whose member (or member of a member, by a function that returns a reference) `of`
-// is: convertible to FieldPart<S>.
-template <auto of>
-struct NumberPart {
-    FieldValue value;
-    template <class S>
-    operator FieldPart<S>() const {
-        namespace f = field_access;
-        using T = typename f::Unwrapped<f::Value<of, S>>::Type;
-        return {value,
-                [](const FieldValue&, S& to, std::string_view text) {
-                    if constexpr (std::is_floating_point_v<T>) {
-                        const auto read = read_number(text);
-                        if (read) std::invoke(of, to) = static_cast<T>(*read);
-                        return read.has_value();
-                    } else {
-                        const auto read = read_integer<T>(text);
-                        if (read) std::invoke(of, to) = *read;
-                        return read.has_value();
-                    }
-                },
-                [](const FieldValue&, const S& state) {
-                    const T* number = f::there(f::get<of>(state));
-                    if (!number) return std::string();
-                    if constexpr (std::is_integral_v<T>)
-                        return std::to_string(*number);
-                    else
-                        return shortest(*number);
-                },
-                [](const FieldValue& value, const S& state) {
-                    const T* number = f::there(f::get<of>(state));
-                    return !number || (static_cast<double>(*number) >= value.least &&
-                                       static_cast<double>(*number) <= value.most);
-                },
-                &f::same<of, S>};
+struct Number {
+    template <class T>
+    static bool read(const FieldValue&, std::string_view text, T& to) {
+        using Bare = std::remove_cvref_t<decltype(*there(to))>;
+        const auto number = [&] {
+            if constexpr (std::is_floating_point_v<Bare>)
+                return read_number(text);
+            else
+                return read_integer<Bare>(text);
+        }();
+        if (number) to = static_cast<Bare>(*number);
+        return number.has_value();
+    }
+    static std::string write(const FieldValue&, const auto& value) {
+        const auto* number = there(value);
+        if (!number) return "";
+        if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*number)>>)
+            return std::to_string(*number);
+        else
+            return shortest(*number);
+    }
+    static bool holds(const FieldValue& of, const auto& value) {
+        const auto* number = there(value);
+        return !number ||
+               (static_cast<double>(*number) >= of.least && static_cast<double>(*number) <= of.most);
     }
 };
+
+struct Name {
+    template <class T>
+    static bool read(const FieldValue& of, std::string_view text, T& to) {
+        const auto found = std::ranges::find(of.names, text);
+        if (found != of.names.end()) to = static_cast<T>(found - of.names.begin());
+        return found != of.names.end();
+    }
+    static std::string write(const FieldValue& of, const auto& value) {
+        return std::string(of.names[static_cast<std::size_t>(value)]);
+    }
+    static bool holds(const FieldValue& of, const auto& value) {
+        return static_cast<std::size_t>(value) < of.names.size();
+    }
+};
+
+struct Word {
+    template <class T>
+    static bool read(const FieldValue& of, std::string_view text, T& to) {
+        to = static_cast<T>(true);
+        return text == of.word;
+    }
+    static std::string write(const FieldValue& of, const auto&) { return std::string(of.word); }
+    static bool holds(const FieldValue&, const auto&) { return true; }
+};
+
+template <auto reader, auto writer>
+struct Spelling {
+    static bool read(const FieldValue&, std::string_view text, auto& to) {
+        auto value = reader(text);
+        if (value) to = *std::move(value);
+        return value.has_value();
+    }
+    static std::string write(const FieldValue&, const auto& value) {
+        const auto* spelled = there(value);
+        return spelled ? std::string(writer(*spelled)) : std::string();
+    }
+    static bool holds(const FieldValue&, const auto&) { return true; }
+};
+
+}  // namespace field_codecs
+
+// Is convertible to a FieldPart of any State whose member (or member of a member, by a function that returns a reference)
+// `of` is. A Codec reads a text, writes a value, and says whether it may be.
+template <auto of, class Codec>
+struct PartBy {
+    FieldValue value;
+
+    template <class S>
+    static const auto& get(const S& state) {
+        return std::invoke(of, const_cast<S&>(state));
+    }
+    template <class S>
+    operator FieldPart<S>() const {
+        return {value,
+                [](const FieldValue& may, S& to, std::string_view text) {
+                    return Codec::read(may, text, std::invoke(of, to));
+                },
+                [](const FieldValue& may, const S& state) { return Codec::write(may, get(state)); },
+                [](const FieldValue& may, const S& state) { return Codec::holds(may, get(state)); },
+                [](const S& a, const S& b) { return get(a) == get(b); }};
+    }
+};
+
 template <auto of>
-constexpr NumberPart<of> whole(std::string_view what, double least, double most) {
+constexpr PartBy<of, field_codecs::Number> whole(std::string_view what, double least, double most) {
     return {{FieldValue::Kind::whole, what, least, most}};
 }
 template <auto of>
-constexpr NumberPart<of> real(std::string_view what, double least, double most) {
+constexpr PartBy<of, field_codecs::Number> real(std::string_view what, double least, double most) {
     return {{FieldValue::Kind::real, what, least, most}};
 }
-
-template <auto of>
-struct NamedPart {
-    FieldValue value;
-    template <class S>
-    operator FieldPart<S>() const {
-        namespace f = field_access;
-        using T = f::Value<of, S>;
-        return {value,
-                [](const FieldValue& value, S& to, std::string_view text) {
-                    const auto found = std::ranges::find(value.names, text);
-                    if (found == value.names.end()) return false;
-                    std::invoke(of, to) = static_cast<T>(found - value.names.begin());
-                    return true;
-                },
-                [](const FieldValue& value, const S& state) {
-                    return std::string(value.names[static_cast<std::size_t>(f::get<of>(state))]);
-                },
-                [](const FieldValue& value, const S& state) {
-                    return static_cast<std::size_t>(f::get<of>(state)) < value.names.size();
-                },
-                &f::same<of, S>};
-    }
-};
 // One of several names, which are those of an enumeration from 0 on, or of false and true.
 template <auto of>
-constexpr NamedPart<of> named(std::span<const std::string_view> names) {
+constexpr PartBy<of, field_codecs::Name> named(std::span<const std::string_view> names) {
     return {{FieldValue::Kind::named, {}, 0, 0, names}};
 }
-
-template <auto of>
-struct WordPart {
-    FieldValue value;
-    template <class S>
-    operator FieldPart<S>() const {
-        namespace f = field_access;
-        return {value,
-                [](const FieldValue& value, S& to, std::string_view text) {
-                    std::invoke(of, to) = static_cast<f::Value<of, S>>(true);
-                    return text == value.word;
-                },
-                [](const FieldValue& value, const S&) { return std::string(value.word); },
-                [](const FieldValue&, const S&) { return true; }, &f::same<of, S>};
-    }
-};
 // A switch, or an enumeration of two, that is off at first and on where a link has this word.
 template <auto of>
-constexpr WordPart<of> word(std::string_view text) {
+constexpr PartBy<of, field_codecs::Word> word(std::string_view text) {
     return {{.kind = FieldValue::Kind::word, .word = text}};
 }
-
-template <auto of, auto read, auto write>
-struct SpelledPart {
-    FieldValue value;
-    template <class S>
-    operator FieldPart<S>() const {
-        namespace f = field_access;
-        return {value,
-                [](const FieldValue&, S& to, std::string_view text) {
-                    auto value = read(text);
-                    if (value) std::invoke(of, to) = *std::move(value);
-                    return value.has_value();
-                },
-                [](const FieldValue&, const S& state) {
-                    const auto* value = f::there(f::get<of>(state));
-                    return value ? std::string(write(*value)) : std::string();
-                },
-                [](const FieldValue&, const S&) { return true; }, &f::same<of, S>};
-    }
-};
 // Anything else: read(text) gives nothing if it is no such value.
 template <auto of, auto read, auto write>
-constexpr SpelledPart<of, read, write> spelled(std::string_view what,
-                                               std::span<const std::string_view> examples) {
+constexpr PartBy<of, field_codecs::Spelling<read, write>> spelled(
+    std::string_view what, std::span<const std::string_view> examples) {
     return {{FieldValue::Kind::spelled, what, 0, 0, examples}};
 }
 
