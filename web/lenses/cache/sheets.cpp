@@ -124,7 +124,7 @@ Sheet CacheLens::codes_sheet(Subject& subject, bool of_keys) const {
                                           : "codes between the least and the largest of each row’s group",
                 .about = head_name(subject),
                 .rows = {"token", labels_in(text(subject).key_names(), tokens)},
-                .columns = {"channel", numbered_labels(numbers.cols)},
+                .columns = counted("channel", numbers.cols),
                 .decimals = to.bits == 16 ? 2 : 0,
                 .is_signed = to.bits == 16};
     sheet.value = [=](Index r, Index c) {

@@ -83,7 +83,7 @@ Sheet CircuitsLens::copying_sheet(Subject& subject) const {
     return {.key = "circuits/copying",
             .title = "Copying score of every head",
             .notation = "Σ λ / Σ |λ|, from −1 to 1",
-            .rows = {"layer", numbered_labels(subject.attention()->layers())},
+            .rows = counted("layer", subject.attention()->layers()),
             .columns = {"head", numbered_labels(subject.attention()->heads(), "h")},
             .value = [this](Index layer, Index head) { return copying()->of({layer, head}).score; },
             .cell = [](Index layer, Index head) { return circuits_cells::copying(layer, head); },

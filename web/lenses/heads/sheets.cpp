@@ -70,7 +70,7 @@ Sheet HeadsLens::written_sheet(Subject& subject) const {
         .notation = "the components with the largest sums",
         .about = query_in_words(*subject.attention(), writes_of_->row),
         .rows = {"part", numbered_labels(w.heads, "head ")},
-        .columns = {"component", numbered_labels(w.d_model)},
+        .columns = counted("component", w.d_model),
         .value = [&w](Index part,
                       Index component) { return written_by(w, part)[static_cast<std::size_t>(component)]; },
         .cell = [](Index part, Index component) { return heads_cells::written(part, component); },

@@ -244,8 +244,7 @@ std::optional<InverseLens::Deed> InverseLens::take_pattern() {
     const FittedPattern* shown = fitted();
     if (!shown) return std::nullopt;
     const Index n = fit().n();
-    std::vector<std::string> names;
-    for (Index i = 0; i < n; ++i) names.push_back(std::to_string(i));
+    const std::vector<std::string> names = numbered_labels(n);
     const auto offer =
         parts::offer_of(visit(), HeadCopy{.q = Matrix(n, shown->d_k, shown->q),
                                           .k = Matrix(n, shown->d_k, shown->k),

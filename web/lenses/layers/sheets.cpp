@@ -74,7 +74,7 @@ Sheet LayersLens::heads_sheet() const {
                 .title = "Heads and MLPs, layer by layer",
                 .notation = std::string("what each adds to the logit") +
                             (crosses ? "; c: heads of the cross-attention" : ""),
-                .rows = {"layer", numbered_labels(layers)},
+                .rows = counted("layer", layers),
                 .columns = {"part", numbered_labels(heads, "h")},
                 .is_signed = true,
                 .is_whole = true};

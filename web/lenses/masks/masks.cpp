@@ -67,12 +67,6 @@ void prune(State& state) {
         state.edit<MasksState>().mask = MasksState{}.mask;
 }
 
-std::vector<std::string> numbered(Index count) {
-    std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i));
-    return names;
-}
-
 std::optional<Mask> read_mask(std::string_view text) {
     auto mask = Mask::parse(text);
     return mask ? std::optional(*std::move(mask)) : std::nullopt;
@@ -157,8 +151,8 @@ const MasksLens::Looked& MasksLens::look(Subject& subject) {
     const auto of_head = attention.record(head.layer);
     d_k_ = of_head ? of_head->d_k() : 64;
     d_v_ = of_head ? of_head->d_v() : 64;
-    query_names_ = looked.version != 0 ? attention.query_names() : numbered(looked.queries);
-    key_names_ = looked.version != 0 ? attention.key_names() : numbered(looked.keys);
+    query_names_ = looked.version != 0 ? attention.query_names() : numbered_labels(looked.queries);
+    key_names_ = looked.version != 0 ? attention.key_names() : numbered_labels(looked.keys);
     if (looked.version != 0) {
         const bool measured = !attention.being_measured(Stage::weight);
         const MapPointer own = attention.map(head.layer, head.head, {.stage = Stage::weight});

@@ -13,9 +13,9 @@ namespace {
 
 constexpr Index most_wanted = 24;  // keys
 
-std::vector<std::string> numbered(const char* what, Index count, Index stride = 1) {
+std::vector<std::string> multiples(Index count, Index of) {
     std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(what + std::to_string(i * stride));
+    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i * of));
     return names;
 }
 
@@ -81,7 +81,7 @@ Sheet MemoryLens::states_sheet(Subject& subject) const {
                 .title = "The state ξ",
                 .about = path_about(subject),
                 .rows = {.name = "step"},
-                .columns = {"component", numbered("", patterns_->components)},
+                .columns = counted("component", patterns_->components),
                 .is_signed = true};
     const std::vector<Index> steps = steps_shown();
     for (const Index t : steps) sheet.rows.labels.push_back("step " + std::to_string(t));
@@ -103,8 +103,8 @@ std::array<Sheet, 3> MemoryLens::bits_sheets() const {
         Sheet sheet{.key = key,
                     .title = title,
                     .about = std::move(about),
-                    .rows = {"from bit", numbered("", (bits + side - 1) / side, side)},
-                    .columns = {.name = "bit", .labels = numbered("", side)},
+                    .rows = {"from bit", multiples((bits + side - 1) / side, side)},
+                    .columns = counted("bit", side),
                     .decimals = 0,
                     .is_signed = true,
                     .is_whole = true};

@@ -20,10 +20,9 @@ Sheet OrderLens::outputs_sheet(const Runs& shown, TokenOrder order) const {
                 .title = permuted ? "Outputs in this order" : "Outputs before",
                 .about = std::string(scheme_name(now().scheme)),
                 .rows = {"token", content_->query_names()},
-                .columns = {.name = "component"},
+                .columns = counted("component", content_->d_v()),
                 .is_signed = true};
     const Index d_v = content_->d_v();
-    for (Index b = 0; b < d_v; ++b) sheet.columns.labels.push_back(std::to_string(b));
     const auto before = [&shown, d_v](Index token, Index b) {
         return shown.before.outputs[static_cast<std::size_t>(token * d_v + b)];
     };

@@ -97,7 +97,7 @@ Sheet SoftmaxLens::outputs_sheet(Subject& subject) const {
         .title = "Outputs",
         .about = row_about(subject),
         .rows = map_axis(),
-        .columns = {"component", numbered_labels(row_.record->d_v())},
+        .columns = counted("component", row_.record->d_v()),
         .value =
             [this, maps = maps_shown()](Index r, Index b) {
                 return maps_->output(maps[static_cast<std::size_t>(r)])[static_cast<std::size_t>(b)];
@@ -139,7 +139,7 @@ Sheet SoftmaxLens::heads_sheet(Subject& subject) const {
                 .title = "Effective share of keys",
                 .about = temperature_text(temperature()),
                 .rows = {.name = "layer"},
-                .columns = {"head", numbered_labels(attention.heads())}};
+                .columns = counted("head", attention.heads())};
     for (Index i = 0; i < attention.layers(); ++i) sheet.rows.labels.push_back(attention.numbering().name(i));
     sheet.value = [this](Index layer, Index head) {
         const EffectiveKeys* keys = heads_->of({layer, head});

@@ -13,10 +13,6 @@ namespace {
 
 constexpr Index most_components = 64;  // that are all shown
 
-std::vector<std::string> part_of(const std::vector<std::string>& names, Range range) {
-    return {names.begin() + range.begin, names.begin() + range.end};
-}
-
 // The power of ten of the largest difference, where these are too small to be written out; else 0.
 int exponent_of(double largest) {
     if (!std::isfinite(largest) || largest == 0 || largest >= 0.01) return 0;
@@ -40,10 +36,10 @@ std::vector<Sheet> TilesLens::tile_sheets(Subject& subject, const Shown& now) co
     };
     Sheet base;
     base.rows = {.name = "query",
-                 .labels = part_of(subject.attention()->query_names(), now.rows),
+                 .labels = labels_in(subject.attention()->query_names(), now.rows),
                  .first = now.rows.begin};
     base.columns = {.name = "key",
-                    .labels = part_of(subject.attention()->key_names(), now.keys),
+                    .labels = labels_in(subject.attention()->key_names(), now.keys),
                     .first = now.keys.begin};
     base.allowed = [&now](Index r, Index c) {
         return now.record->spec().mask.allows(now.head, now.rows.begin + r, now.keys.begin + c);
@@ -93,13 +89,12 @@ std::vector<Sheet> TilesLens::output_sheets(Subject& subject, const Shown& now) 
     Sheet base;
     base.about = "after tile " + with_commas(now.tile + 1);
     base.rows = {.name = "query",
-                 .labels = part_of(subject.attention()->query_names(), now.rows),
+                 .labels = labels_in(subject.attention()->query_names(), now.rows),
                  .first = now.rows.begin};
-    base.columns = {.name = "component"};
+    base.columns = counted("component", d_v);
     base.is_whole = d_v <= most_components;
     base.is_signed = true;
     base.decimals = 3;
-    for (Index b = 0; b < d_v; ++b) base.columns.labels.push_back(std::to_string(b));
     std::vector<std::vector<float>> results;
     for (Index query = now.rows.begin; query < now.rows.end; ++query)
         results.push_back(walk_->row(query).result(now.col()));
