@@ -25,7 +25,7 @@ constexpr float margins_from = 420;  // points of width; a narrower map has no r
 float cell_for(float room, Index count) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const float fit = std::min(room / static_cast<float>(count), most_cell);
-    return fit >= 3 ? std::floor(fit * density + 1e-3f) / density : fit;
+    return fit >= 3 ? std::floor(fit * density) / density : fit;
 }
 
 Range centred(float first, float length, float cell, Index n) {
