@@ -32,9 +32,9 @@ const untilPredicted = (explorer, at) => explorer.until(`the prediction at ${at}
 // The bars are those of these logits, and explain themselves by them.
 async function checkPrediction(explorer, logits, { logits: bound }) {
     near(await explorer.logits(), logits, bound, 'logits');
+    await explorer.dismiss();  // a notice may lie over the bars
     const expected = softmax(logits);
     for (const [bar, id] of likeliest(logits).slice(0, 3).entries()) {
-        await explorer.hover('card/next');
         await explorer.hover(`next/${bar}`);
         const { shown } = await explorer.untilState(`bar ${bar}`, ({ shown: cell }) => cell?.[0] === 'probability' && cell[2] === id);
         const why = await explorer.explained(...shown);
