@@ -120,11 +120,7 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
             await explorer.untilState(lens, (state) => state.lens === lens);
             await explorer.settled();
             await new Promise((resume) => { setTimeout(resume, 250); });  // the elements follow
-            const { first: within, small, outside } = await layout(explorer);
-            // A card begins with its picture's title.
-            const cards = Object.entries(await explorer.landmarks()).filter(([name]) => name.startsWith('card/')).map(([, [, top]]) => top);
-            const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
-            const first = Math.min(within, ...cards.map((top) => bar + top));
+            const { first, small, outside } = await layout(explorer);
             const late = height === 844 && Number.isFinite(first) && first > 420 && !byHand.has(lens);
             if (late || small.length || outside.length) {
                 found[lens] = { first, small, outside };
@@ -164,7 +160,7 @@ for (const [what, open] of Object.entries(pictures)) {
         await open(explorer);
         await explorer.until('rest', () => explorer.ask('busy'), (busy) => !busy);
         await explorer.settled();
-        const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|card\/|chart\/)/.test(name));
+        const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|chart\/)/.test(name));
         const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
         assert.ok(landmarks.length > 0);
         const first = bar + Math.min(...landmarks.map(([, [, top]]) => top));

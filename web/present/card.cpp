@@ -56,7 +56,9 @@ Card::Card(const app::Drawing& drawing, Text text, float width)
     layers_.Split(list, 2);
     layers_.SetCurrentChannel(list, 1);
     ImGui::PushID(text_.key.c_str());
-    ImGui::SetCursorScreenPos({at_.x + padding_, at_.y + padding_});
+    // On a phone, the actions in the title's line have room above and below for a finger.
+    const bool is_high = ui::narrow_window() && !text_.title.empty();
+    ImGui::SetCursorScreenPos({at_.x + padding_, at_.y + (is_high ? 0 : padding_)});
     ImGui::BeginGroup();
     if (text_.table && text_.is_listed) drawing_.visit.offer_table(text_.table);
     if (!text_.title.empty()) draw_head();
@@ -109,7 +111,8 @@ void Card::draw_head() {
     }
     ImGui::PopStyleVar();
     ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy({width(), bottom + below_head - at.y});
+    const float below = ui::narrow_window() ? -ImGui::GetStyle().ItemSpacing.y : below_head;
+    ImGui::Dummy({width(), bottom + below - at.y});
 }
 
 void Card::draw_actions(ImVec2 at, bool in_one_menu) {

@@ -54,8 +54,8 @@ void lay_out_unseen() {
 }
 
 void next_control(float width) {
-    const float right = ImGui::GetItemRectMax().x + 22 + width;
-    if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, 22);
+    const float gap = narrow_window() ? 12 : 22, right = ImGui::GetItemRectMax().x + gap + width;
+    if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, gap);
 }
 
 void label(const char* text) {
@@ -248,7 +248,7 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     ImGui::SameLine(0, 6);
     {
         Type mono(Face::mono, size_body);
-        const float width = std::max(30.0f, text_size(shown).x);
+        const float width = std::max(narrow_window() ? 24.0f : 30.0f, text_size(shown).x);
         const ImVec2 at = ImGui::GetCursorScreenPos();
         draw_text(ImGui::GetWindowDrawList(),
                   {at.x + (width - text_size(shown).x) / 2, at.y + ImGui::GetStyle().FramePadding.y},

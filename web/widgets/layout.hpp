@@ -39,7 +39,8 @@ inline ImVec2 compact(ImVec2 padding) {
 // The width that a control needs after the previous one; with less, it starts a new line.
 namespace need {
 inline constexpr float icon = 60, button = 90, long_button = 120, two_choices = 130, choices = 180,
-                       many_choices = 250, slider = 290, named_choices = 330, stepper = 200;
+                       many_choices = 250, slider = 290, named_choices = 330, stepper = 200,
+                       short_stepper = 135;
 }
 
 // The widths of controls without a text that determines them.

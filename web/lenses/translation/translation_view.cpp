@@ -87,12 +87,12 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
     const HeadIndex chosen = subject.chosen_head();
     const Index kind = run.of(chosen.layer).alike().begin,
                 layer = heads.cross.layer - run.numbering().count + config.decoder_layers;
-    ui::next_control(ui::need::stepper);
+    ui::next_control(ui::need::short_stepper);
     ImGui::BeginGroup();
     if (const auto to = ui::stepper("translation/layer", "layer", layer, 0, config.decoder_layers - 1))
         parts::choose_head(drawing, {std::min(kind + *to, run.of(kind).alike().end - 1), chosen.head});
     ImGui::EndGroup();
-    ui::next_control(ui::need::stepper);
+    ui::next_control(ui::need::short_stepper);
     ImGui::BeginGroup();
     if (const auto to = ui::stepper("translation/head", "head", chosen.head, 0, config.heads - 1))
         parts::choose_head(drawing, {chosen.layer, *to});
@@ -167,12 +167,11 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
         if (lines.key && *lines.key >= lines.run.keys()) lines.key.reset();
     }
 
-    const present::Card card(
-        drawing,
-        {.key = "translation/lines",
-         .title = "What is read, and what is written: " + head_text(head, whole.numbering()),
-         .table = [lines] { return table_of_lines(lines); }},
-        width);
+    const present::Card card(drawing,
+                             {.key = "translation/lines",
+                              .title = "Read and written, " + head_text(head, whole.numbering()),
+                              .table = [lines] { return table_of_lines(lines); }},
+                             width);
     width = card.width();
     // One line above the other where both fit, else two columns.
     const auto sizes = [&](const std::vector<std::string>& words) {

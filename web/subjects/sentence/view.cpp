@@ -243,7 +243,8 @@ void SentenceSubject::draw_comparison(const Drawing&) {
         ui::tooltip("The same sentence in two models that have one tokenizer");
         ui::next_control(ui::need::long_button);
     }
-    if (ui::button("compare/off", compares_models()                          ? "This model alone"
+    if (settings &&
+        ui::button("compare/off", compares_models()                          ? "This model alone"
                                   : now().compared && now().compared->before ? "The changed run alone"
                                                                              : "One sentence"))
         return visit().perform(Compare{});
