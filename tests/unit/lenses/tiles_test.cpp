@@ -307,6 +307,7 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
     }
     screen.visit.perform(SetTile{5});
     screen.visit.perform(Select{{0, 0, 2, {}, {}}});
+    screen.settle();
     CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
           "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
     CHECK(std::isnan(explained(screen, tiles_cells::output(TileOutput::result, 2, 0)).f32));
