@@ -25,6 +25,7 @@ void theme_changed() { render::theme_changed(); }
 }  // namespace attn::platform
 
 int main() {
-    attn::set_thread_count(std::min(attn::thread_count(), 8));  // the pool of web/CMakeLists.txt
+    // The thread pool's size in web/CMakeLists.txt.
+    attn::set_thread_count(std::min(attn::thread_count(), 8));
     return 0;
 }

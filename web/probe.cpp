@@ -1,4 +1,4 @@
-// The probe answers what a browser test asks about the running page. Nothing here changes anything.
+// Answers what a browser test asks about the running page. Nothing here changes anything.
 #include <emscripten.h>
 #include <imgui.h>
 
@@ -33,8 +33,8 @@ nlohmann::json finite_or_text(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// Returns [stage, row, column, whether it is of the second sentence, whether it is between words], or of a lens [its name
-// in links].
+// Returns [stage, row, column, in the second sentence, between words], or [its name in links] for a lens's
+// number.
 nlohmann::json of(const app::CellRef& cell) {
     if (cell.own.kind) return {app::write_cell(cell)};
     return {info(cell.stage).key, cell.row, cell.col, static_cast<int>(cell.second),
@@ -52,11 +52,11 @@ EMSCRIPTEN_KEEPALIVE int probe_busy() {
     return platform::owes_frames() || visit().busy() || visit().frame_computes();
 }
 
-// Returns true once landmarks are where the last event put them.
+// Returns true once the landmarks reflect the last event.
 EMSCRIPTEN_KEEPALIVE int probe_answered() { return platform::has_answered(); }
 
-// Returns {"subject", "lens", "fragment", "layer", "head", "last_edit", "pin", "shown", "spoken"…}; "shown" is the cell
-// that the inspector explains.
+// Returns {"subject", "lens", "fragment", "layer", "head", "last_edit", "pin", "shown", "spoken"…}; "shown"
+// is the cell that the inspector explains.
 EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     const app::State& s = visit().state();
     nlohmann::json json{
@@ -70,15 +70,15 @@ EMSCRIPTEN_KEEPALIVE const char* probe_state() {
     return answer(json);
 }
 
-// A test that has kept the page from drawing on the canvas wants to see it now.
+// Draws for a test that has kept the page from drawing on the canvas.
 EMSCRIPTEN_KEEPALIVE void probe_draw_again() { platform::draw_again(); }
 
-// Returns what the subject with that key reports; its source says what that is.
+// Returns what the subject with that key reports; its source defines the format.
 EMSCRIPTEN_KEEPALIVE const char* probe_subject(const char* key) {
     return answer_text(visit().subject(key).probe());
 }
 
-// Returns a subject's logits of the next token.
+// Returns a subject's logits for the next token.
 EMSCRIPTEN_KEEPALIVE const char* probe_logits(const char* key) {
     return answer_text(visit().subject(key).probe_logits());
 }
@@ -101,7 +101,7 @@ EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
     return answer(rows);
 }
 
-// Returns what the inspector says about a cell, which is named as in links.
+// Returns the inspector's text about a cell, named as in links.
 EMSCRIPTEN_KEEPALIVE const char* probe_explain(const char* name) {
     const app::State& state = visit().state();
     const auto cell = app::read_cell(name, state.lens);

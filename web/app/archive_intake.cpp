@@ -12,7 +12,7 @@ namespace {
 
 using Room = std::unique_ptr<std::byte[], FreeBytes>;
 
-// Without exceptions, a vector that cannot be allocated ends the program, so this asks malloc.
+// Exceptions are off, so a vector that cannot be allocated would end the program; hence malloc.
 Result<Room> room_for(std::uint64_t size, const std::string& file) {
     const std::string instead = "; unpack it and drop its folder onto the page instead";
     if (size > ArchiveIntake::bytes_limit)

@@ -1,5 +1,5 @@
 // Takes a .zip from the page and unpacks it. Its files go back to the page, which opens them as if they had
-// been dropped in a folder of the archive's name.
+// been dropped in a folder with the archive's name.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace attn::app {
 
 class ArchiveIntake final : public FileIntake {
   public:
-    // This limits the archive and what it unpacks to, because both are in memory for a moment.
+    // Limits the archive and its unpacked size, because both are in memory for a moment.
     static constexpr std::uint64_t bytes_limit = 300'000'000;
 
     explicit ArchiveIntake(Visit& visit) : visit_(visit) {}

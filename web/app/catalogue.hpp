@@ -26,7 +26,7 @@ struct SubjectEntry {
     std::unique_ptr<Resident> (*make)(Visit&);
 };
 
-// The groups of the rail, in the rail's order.
+// Groups of the rail, in the rail's order.
 enum class LensGroup { see, understand, question, check, learn };
 
 struct LensEntry {
@@ -37,9 +37,11 @@ struct LensEntry {
     bool compares;        // shows the subject next to something else
     LinkRows links;
     std::unique_ptr<Resident> (*make)(Visit&);
-    bool reads_second = false;  // takes numbers from something else, if the subject has it
-    CellKinds cells = {};       // the kinds of its own numbers
-    // What an older link means by a row and a column of its numbers; null: it had none.
+    // Takes numbers from what the subject is compared with, if there is such a thing.
+    bool reads_second = false;
+    CellKinds cells = {};  // kinds of the lens's own numbers
+    // Interprets a row and a column in an older link to one of its numbers; null: the lens had no numbers
+    // then.
     std::optional<CellRef> (*packed_cell)(Index row, Index col) = nullptr;
 };
 

@@ -60,7 +60,7 @@ std::optional<CellRef> read_cell(std::string_view text, std::string_view lens) {
     const auto parts = split(text, '.');
     if (parts.size() < 2) return std::nullopt;
     const auto row = read_integer<Index>(parts[1]);
-    if (!row) return read_own(parts);  // a kind of numbers is a word
+    if (!row) return read_own(parts);  // the word names a kind of number
     const auto stage = stage_by_key(parts[0]);
     const auto col = parts.size() > 2 ? read_integer<Index>(parts[2]) : std::nullopt;
     if (!stage || !col) return std::nullopt;

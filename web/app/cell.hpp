@@ -1,5 +1,5 @@
-// Names the numbers on the page. One belongs to a run: a stage of a head, and its row and column. Another belongs to a lens,
-// which declares each kind of its numbers once, with the axes along which they are counted.
+// Names the numbers on the page. Some belong to a run: a stage of a head, with a row and a column. Others
+// belong to a lens, which declares each kind of its numbers once, with the axes along which they are counted.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@ namespace attn::app {
 
 struct CellRef;
 
-// An axis counts from 0: over these words, or over any whole numbers.
+// An axis counts from 0, over these words or over whole numbers.
 struct CellAxis {
     std::string_view name;
     std::span<const std::string_view> words = {};
     bool holds(Index at) const { return at >= 0 && (words.empty() || at < std::ssize(words)); }
 };
 
-// A kind of numbers of one lens; a constant whose address is its identity, so that it is never copied. kind(a, b) is the cell
-// at these indices.
+// Describes a kind of number of one lens. It is a constant identified by its address, so it is never copied.
+// kind(a, b) is the cell at these indices.
 struct CellKind {
     std::string_view name;  // in links, after the lens's key: "weight"
     std::array<CellAxis, 3> axes = {};
@@ -45,7 +45,7 @@ struct CellKind {
 using CellKinds = std::span<const CellKind* const>;
 
 struct LensCell {
-    const CellKind* kind = nullptr;  // null: of no lens
+    const CellKind* kind = nullptr;  // null: not a lens's number
     std::array<Index, 3> at = {};
     bool operator==(const LensCell&) const = default;
     bool is_within() const {
@@ -55,15 +55,16 @@ struct LensCell {
     }
 };
 
-// A number of the chosen layer and head (attention/stage.hpp says what its row and column are), or of the open lens.
+// A number of the chosen layer and head (attention/stage.hpp says what its row and column are), or of the
+// open lens.
 struct CellRef {
     Stage stage = Stage::weight;
     Index row = 0;
     Index col = 0;
-    bool second = false;      // the cell belongs to what the subject is compared with
+    bool second = false;      // the cell belongs to the text, run or head that the subject is compared with
     bool words = false;       // row and column count words, not tokens
-    Sink sink = Sink::shown;  // of a weight or a contribution
-    LensCell own = {};        // with Stage::lens
+    Sink sink = Sink::shown;  // applies to weights and contributions
+    LensCell own = {};        // used with Stage::lens
     bool operator==(const CellRef&) const = default;
     bool is(const CellKind& kind) const { return own.kind == &kind; }
 };
@@ -74,10 +75,11 @@ constexpr CellRef CellKind::operator()(At... at) const {
     return {.stage = Stage::lens, .own = {this, {static_cast<Index>(at)...}}};
 }
 
-// Writes a cell as links spell it: "weight.0.1", "weight.0.1.second", "weight.0.1.words", "weight.0.1.nosink", or with the
-// key of its lens "softmax.weight.sparsemax.3".
+// Writes a cell as links spell it: "weight.0.1", "weight.0.1.second", "weight.0.1.words",
+// "weight.0.1.nosink", or, with the key of its lens, "softmax.weight.sparsemax.3".
 std::string write_cell(const CellRef& cell);
-// Reads it; `lens` is the key of the open lens, whose numbers had no names in older links: "number.12.3".
+// Reads a cell. `lens` is the key of the open lens, because older links do not name a lens's numbers:
+// "number.12.3".
 std::optional<CellRef> read_cell(std::string_view text, std::string_view lens);
 
 }  // namespace attn::app

@@ -12,7 +12,7 @@ Result<State> apply(const State& state, const Command& command) {
     if (const Status done = command.apply(next); !done) return done.error();
     const SubjectEntry& subject = subject_of(next);
     if (!subject.may_select(next, next.selection)) next.selection.forget_tokens();
-    // Whoever opens a lens together with a number of it keeps that.
+    // Opening a lens together with one of its numbers keeps that number pinned.
     const bool of_other_lens =
         next.pin && next.pin->stage == Stage::lens && next.lens != state.lens && next.pin == state.pin;
     if (next.pin && (of_other_lens || !may_pin(next, *next.pin))) next.pin.reset();
@@ -93,7 +93,7 @@ std::string Select::describe(const State& before) const {
 }
 
 bool may_pin(const State& state, const CellRef& cell) {
-    if (is_of_map(cell.stage)) {  // where a cell that it sums may be
+    if (is_of_map(cell.stage)) {  // checks that all cells it sums are in range
         const auto summed = stage_of_pairs(cell.col);
         const bool of_column = cell.stage == Stage::column_total;
         CellRef one = cell;
@@ -102,13 +102,13 @@ bool may_pin(const State& state, const CellRef& cell) {
         one.col = of_column ? cell.row : 0;
         return summed && (cell.stage != Stage::marked_total || cell.row == 0) && may_pin(state, one);
     }
-    // The first key is left out of weights and of what is made of them.
+    // The first key (the attention sink) can be left out only of weights and of numbers derived from them.
     if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
     if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
     if (cell.own.kind)
         return std::ranges::find(lens_of(state).cells, cell.own.kind) != lens_of(state).cells.end() &&
                cell.own.is_within();
-    // What row and column mean is the lens's own affair, and so is where they end.
+    // Each lens defines what its rows and columns mean and where they end.
     return !cell.second && !cell.words && cell.row >= 0 && cell.col >= 0;
 }
 

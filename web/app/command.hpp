@@ -1,6 +1,6 @@
 // A command is one change that a user can make. Only commands change the State, and each is one undo step.
 //
-// It is a small struct of its arguments, in the folder of whoever owns what it changes:
+// It is a small struct of its arguments, in the folder of the subject or lens that owns what it changes:
 //
 //   struct SetTemperature {
 //       double temperature;
@@ -8,9 +8,9 @@
 //       std::string describe(const State& before) const;   // for the status line: "temperature 0.5"
 //   };
 //
-// A member `static constexpr bool navigation = true` keeps it out of undo, as moving about a map is. `choice` marks
-// what only chooses something to look at: choices of one kind in a row are one step, and what changed before them
-// stays marked.
+// A member `static constexpr bool navigation = true` keeps it out of undo, for commands such as panning a
+// map. `choice` marks a command that only selects something: consecutive choices of one kind are one undo
+// step, and the marks of the last change stay.
 #pragma once
 
 #include <concepts>
@@ -38,7 +38,7 @@ class Command {
     std::string describe(const State& before) const { return kept_->describe(before); }
     bool is_navigation() const { return kept_->navigation; }
     bool is_choice() const { return kept_->choice; }
-    // Two commands of one type have the same kind.
+    // Two commands of the same type have the same kind.
     const void* kind() const { return kept_->kind; }
 
   private:
@@ -71,10 +71,10 @@ Result<State> apply(const State& state, const Command& command);
 // Applies the command to the state. If it is refused, returns false and leaves the state as it was.
 bool take(State& state, const Command& command);
 
-// ---- What every subject and every lens shares -------------------------------------------------------------
+// ---- Shared by all subjects and lenses ----------------------------------------------------------------
 
-// Shows another subject with what was chosen and pinned in it. A number of a lens is not pinned again: the lens may
-// be another.
+// Shows another subject with its own selection and pinned cell. A lens's number is not pinned again, because
+// the lens may be another.
 void show_subject(State& state, std::string_view key);
 
 // A lens that asks a question stays open; otherwise the subject opens in the lens that shows it best.
@@ -88,7 +88,7 @@ struct OpenLens {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Several commands that are one step for the user, such as opening a subject in a lens.
+// Performs several commands as one step for the user, such as opening a subject in a lens.
 struct Together {
     std::vector<Command> commands;
     Status apply(State& state) const;
@@ -100,7 +100,7 @@ struct Select {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Says whether there can be such a cell in what the State shows.
+// Says whether the State shows such a cell.
 bool may_pin(const State& state, const CellRef& cell);
 struct Pin {
     static constexpr bool choice = true;

@@ -7,12 +7,12 @@
 
 namespace attn::app {
 
-inline constexpr double frame_ms = 2;  // computing time allowed to what is drawn
+inline constexpr double frame_ms = 2;  // computing time per frame for what is drawn
 
 struct Drawing {
     Visit& visit;
-    const Hover& pointed;  // what the cursor was over in the last frame: all parts show it
-    Hover& now;            // what it is over in this frame so far
+    const Hover& pointed;  // what the cursor was over in the last frame; all parts highlight it
+    Hover& now;            // what the cursor is over in this frame so far
     const Deadline& deadline;
 
     const State& state() const { return visit.state(); }

@@ -18,7 +18,8 @@ struct CellPlace {
     bool operator==(const CellPlace&) const = default;
 };
 
-// Numbers of a run that can be changed together: of a head, of a token or query, and of a component or key; none: of all.
+// Numbers of a run that can be changed together: of a head, of a token or query, and of a component or key;
+// none: of all.
 struct RunPart {
     Site site = Site::head_output;
     Index attention = 0;
@@ -33,16 +34,16 @@ struct Explained {
     double f64 = 0;
     std::string unit = {};   // "bytes", "nats"; empty if it has none
     bool recomputed = true;  // false: only the run had what f64 would be computed from
-    // Where f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It carries no more
-    // digits than these.
+    // Where f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It
+    // carries no more digits than these.
     std::string f64_is = {};
     // The same number of the run once more in double, from the weights on; until that is done, how far it is.
     std::optional<double> in_double = {};
     std::optional<float> in_double_progress = {};
 
     std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
-    // The operands of a sum, one per row, and where each of them stands. A product is what left and right make: their
-    // product or, with another sign, a function of their difference.
+    // The operands of a sum, one per row, and where each of them stands. A product is what left and right
+    // make: their product or, with another sign, a function of their difference.
     struct Operand {
         std::string name;
         double left = 0;
@@ -69,8 +70,9 @@ struct Explained {
 
     std::string note;  // what a tutorial prints, or why a cell is empty
 
-    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands, or one column twice, and
-    // further vectors under these names, then lines that compute f64 from them, the last one f64 itself.
+    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands, or one column
+    // twice, and further vectors under these names, then lines that compute f64 from them, the last one f64
+    // itself.
     std::string left_name = "a", right_name = "b";
     struct Vector {
         std::string name;

@@ -1,5 +1,6 @@
-// Describes the fields of a part of the State in one table: how links spell them, what they may be, and what a change of them
-// is called. The command that sets the part, its link rows and its random tests follow from the table.
+// Describes the fields of a part of the State in one table: how links spell them, which values are allowed,
+// and how a change of them is described. The command that sets the part, its link rows and its random tests
+// follow from the table.
 //
 //   template <> const Fields<ScaleState>& fields_of() {
 //       static const Field<ScaleState> all[]{
@@ -10,8 +11,8 @@
 //       return fields;
 //   }
 //
-// Links spell the values of a field one after the other, with commas: "scale.d=64,head". Those at the end that are as at
-// first are left out, and so is a field whose values all are.
+// Links spell the values of a field one after another, with commas: "scale.d=64,head". Trailing values that
+// equal the default are left out, and so is a field whose values all do.
 #pragma once
 
 #include <algorithm>
@@ -36,15 +37,16 @@
 namespace attn::app {
 
 inline constexpr double seed_limit = std::numeric_limits<std::uint32_t>::max();
-inline constexpr std::int32_t token_limit = std::numeric_limits<std::int32_t>::max();  // of ids of tokens
+// Upper limit for token ids.
+inline constexpr std::int32_t token_limit = std::numeric_limits<std::int32_t>::max();
 
-// Says what one value may be.
+// Describes which values are allowed.
 struct FieldValue {
     enum class Kind { whole, real, named, word, spelled };
     Kind kind = Kind::whole;
     std::string_view what = {};                    // "number of components"
-    double least = 0, most = 0;                    // of whole and real ones
-    std::span<const std::string_view> names = {};  // of a named one, or examples of one that is spelled
+    double least = 0, most = 0;                    // range of whole and real values
+    std::span<const std::string_view> names = {};  // names of a named value, or examples of a spelled one
     std::string_view word = {};
 };
 std::string expectation(const FieldValue& value);  // "a number of components from 1 to 4,096"
@@ -53,9 +55,9 @@ std::string refusal(const FieldValue& value);      // "The number of components 
 template <class S>
 struct FieldPart {
     FieldValue value;
-    bool (*read)(const FieldValue&, S&, std::string_view text);  // false: no such value
+    bool (*read)(const FieldValue&, S&, std::string_view text);  // false: not such a value
     std::string (*write)(const FieldValue&, const S&);
-    bool (*holds)(const FieldValue&, const S&);  // whether its value is one that it may be
+    bool (*holds)(const FieldValue&, const S&);  // whether the current value is allowed
     bool (*same)(const S&, const S&);
 };
 
@@ -139,8 +141,9 @@ struct Spelling {
 
 }  // namespace field_codecs
 
-// Is convertible to a FieldPart of any State whose member (or member of a member, by a function that returns a reference)
-// `of` is. A Codec reads a text, writes a value, and says whether it may be.
+// Converts to a FieldPart of any State that has the member `of` (or the member of a member, through a
+// function that returns a reference). A Codec reads a text, writes a value, and says whether the value is
+// allowed.
 template <auto of, class Codec>
 struct PartBy {
     FieldValue value;
@@ -169,24 +172,25 @@ template <auto of>
 constexpr PartBy<of, field_codecs::Number> real(std::string_view what, double least, double most) {
     return {{FieldValue::Kind::real, what, least, most}};
 }
-// One of several names, which are those of an enumeration from 0 on, or of false and true.
+// One of several names. They stand for the values of an enumeration, from 0 on, or for false and true.
 template <auto of>
 constexpr PartBy<of, field_codecs::Name> named(std::span<const std::string_view> names) {
     return {{FieldValue::Kind::named, {}, 0, 0, names}};
 }
-// A switch, or an enumeration of two, that is off at first and on where a link has this word.
+// A switch, or an enumeration of two values. It is off by default and on if a link has this word.
 template <auto of>
 constexpr PartBy<of, field_codecs::Word> word(std::string_view text) {
     return {{.kind = FieldValue::Kind::word, .word = text}};
 }
-// Anything else: read(text) gives nothing if it is no such value.
+// Any other type. read(text) returns nothing if the text is not such a value.
 template <auto of, auto read, auto write>
 constexpr PartBy<of, field_codecs::Spelling<read, write>> spelled(
     std::string_view what, std::span<const std::string_view> examples) {
     return {{FieldValue::Kind::spelled, what, 0, 0, examples}};
 }
 
-// What a change is called, for the status line: a text in which {} is the value, or what a function makes of the State.
+// Describes a change for the status line: a text with {} for the value, or the result of a function of the
+// State.
 template <class S>
 struct FieldWords {
     FieldWords(const char* as) : text(as) {}
@@ -195,7 +199,7 @@ struct FieldWords {
         requires std::convertible_to<Make, std::string (*)(const S&)>
     FieldWords(Make by) : make(by) {}
     const char* text = "";
-    const char* at_first = nullptr;  // where the value is as at first; null: no other text
+    const char* at_first = nullptr;  // used if the value equals the default; null: no special text
     std::string (*make)(const S&) = nullptr;
 };
 
@@ -222,7 +226,7 @@ struct Field {
             text += (i == 0 ? "" : ",") + parts[i].write(parts[i].value, state);
         return text;
     }
-    // A field of one value takes the whole text.
+    // A field with a single value takes the whole text.
     bool read(S& to, std::string_view text) const {
         if (parts.size() == 1) return parts[0].read(parts[0].value, to, text);
         const auto values = split(text, ',');
@@ -244,12 +248,12 @@ struct Field {
 template <class S>
 struct Fields {
     std::span<const Field<S>> all;
-    // What concerns several values; null: nothing does.
+    // Checks conditions that involve several values; null: there are none.
     Status (*check)(const S&) = nullptr;
-    // Makes one State of several that mean the same; null: there are none.
+    // Maps equivalent States to one of them; null: none are equivalent.
     void (*normalise)(S&) = nullptr;
 };
-// Its owner defines it.
+// Each owner of a part defines this for its part.
 template <class S>
 const Fields<S>& fields_of();
 
@@ -309,7 +313,7 @@ LinkRow row() {
 
 }  // namespace field_rows
 
-// The link rows of the part's fields, which are `count`.
+// Makes the link rows of the part's `count` fields.
 template <class S, std::size_t count>
 std::span<const LinkRow> rows_of_fields() {
     static const std::array<LinkRow, count> rows = []<std::size_t... i>(std::index_sequence<i...>) {

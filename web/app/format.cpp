@@ -95,7 +95,7 @@ std::string many(std::ptrdiff_t count, std::string_view what) {
 
 namespace {
 
-// A stack of layers, and the number in it.
+// Returns the stack that a layer belongs to, and the layer's number in it.
 std::pair<const char*, std::ptrdiff_t> in_stack(const Layers& layers, std::ptrdiff_t layer) {
     if (layers.decoder == 0) return {"layer", layer};
     const std::ptrdiff_t cross = layers.count - layers.decoder, own = cross - layers.decoder;
@@ -139,7 +139,7 @@ std::optional<double> read_number(std::string_view text) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (text == "inf") return infinity;
     if (text == "-inf") return -infinity;
-    // strtod also accepts "0x1p3", "nan" and leading blanks, which are not wanted here.
+    // strtod also accepts "0x1p3", "nan" and leading blanks, which are not allowed here.
     std::array<char, 64> buffer{};
     if (text.empty() || text.size() >= buffer.size() ||
         text.find_first_not_of("0123456789+-.eE") != std::string_view::npos)

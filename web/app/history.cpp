@@ -51,7 +51,7 @@ Status History::perform(const Command& command, std::uint64_t gesture) {
         command_kind_ = command.kind();
         if (!same_gesture) remember();
         edit_ = past_.back().edit = command.describe(past_.back().state);
-        if (same_gesture && *next == past_.back().state) {  // back to where the gesture began
+        if (same_gesture && *next == past_.back().state) {  // the gesture is back where it began
             past_.pop_back();
             gesture_ = 0;
         }
@@ -82,7 +82,7 @@ bool History::redo() {
     return true;
 }
 
-// What the step from here to that State changes, if it was taken before.
+// Finds the description of the step from here to that State, if it was taken before.
 const std::string* History::step_to(const State& state) const {
     const State* after = &present_;
     for (auto step = past_.rbegin(); step != past_.rend(); after = &(step++)->state)

@@ -18,28 +18,28 @@ class History {
     bool can_undo() const { return !past_.empty(); }
     bool can_redo() const { return !future_.empty(); }
 
-    // Applies the command; commands of one gesture share an undo step, and so do choices of one kind in a row: of
-    // heads, of words, or of cells. `gesture` is 0 outside gestures.
+    // Applies the command. Commands of one gesture share an undo step, and so do consecutive choices of one
+    // kind (of heads, words or cells). `gesture` is 0 outside gestures.
     Status perform(const Command& command, std::uint64_t gesture);
-    // Applies a command that nobody gave: it belongs to the step before.
+    // Applies a command that no user gave; it belongs to the step before.
     Status settle(const Command& command);
     bool undo();
     bool redo();
-    // Replaces the State as a whole (for a link, or back and forward); this can be undone, too. `edit` describes
-    // it, unless it is a step that was taken before, in either direction.
+    // Replaces the whole State (for a link, or the browser's Back and Forward); this can be undone, too.
+    // `edit` describes the step, unless it was taken before, in either direction.
     void replace(State state, std::string edit);
     // Replaces the present State without adding an undo step.
     void correct(State state) { present_ = before_ = std::move(state); }
 
     // Returns the state before the last step in either direction; marks of change compare with it.
     const State& before_last_step() const { return before_; }
-    // Describes that step, a gesture as a whole, as it was when it was first taken.
+    // Describes that step, a gesture as a whole, as it was when first taken.
     const std::string& last_edit() const { return edit_; }
 
   private:
     static constexpr std::size_t limit = 200;
     struct Step {
-        State state;       // on its other side
+        State state;       // the State before this step (after it, in `future_`)
         std::string edit;  // what it changes
     };
     enum class Kind { head, word, cell };
@@ -55,7 +55,7 @@ class History {
     std::string edit_;
     std::uint64_t gesture_ = 0;
     const void* command_kind_ = nullptr;
-    std::optional<Kind> chosen_;  // by the last step, if it is a choice
+    std::optional<Kind> chosen_;  // kind of the last step, if it was a choice
 };
 
 }  // namespace attn::app

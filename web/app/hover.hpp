@@ -10,10 +10,11 @@
 namespace attn::app {
 
 struct Hover {
-    std::optional<CellRef> cell;                    // whose explanation is shown; of `head`, if there is one
-    std::optional<Index> query, key;                // highlighted everywhere
-    std::optional<Index> second_query, second_key;  // the same in what the subject is compared with
-    std::optional<HeadIndex> head;                  // if it is not the chosen head
+    std::optional<CellRef> cell;      // the cell to explain; it belongs to `head`, if that is set
+    std::optional<Index> query, key;  // highlighted everywhere
+    // The same in the second text, if the subject is compared with one.
+    std::optional<Index> second_query, second_key;
+    std::optional<HeadIndex> head;  // set if it is not the chosen head
 };
 
 }  // namespace attn::app

@@ -18,7 +18,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t fragment_limit = std::size_t{1} << 20;
-constexpr char packed_mark = '~';  // after the key of a value that is packed
+constexpr char packed_mark = '~';  // follows the key of a packed value
 
 void for_all_owners(const std::function<void(const LinkRows&)>& what) {
     for (const SubjectEntry& subject : subject_list()) what(subject.links);
@@ -39,7 +39,8 @@ std::optional<std::string> write_index(const std::optional<Index>& index) {
     return index ? std::optional(std::to_string(*index)) : std::nullopt;
 }
 
-// Writes "sentence,4.7.13.11.,weight.13.11:tensors,0.2...": layer, head, query, key and counterpart, and the pinned cell.
+// Writes "sentence,4.7.13.11.,weight.13.11:tensors,0.2...": layer, head, query, key and counterpart, and the
+// pinned cell.
 std::string write_others(const OtherChoices& others) {
     std::string text;
     const auto number = [](const std::optional<Index>& index) { return index ? std::to_string(*index) : ""; };
@@ -192,7 +193,7 @@ class Reader final : public LinkReader {
                  std::string(expected) + "; the default is used");
     }
 
-    // The note names the first thing dropped and counts the rest.
+    // The note names the first item dropped and counts the rest.
     void drop(std::string what) override {
         if (dropped_++ == 0) note_ = std::move(what);
     }

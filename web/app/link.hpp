@@ -18,14 +18,14 @@
 namespace attn::app {
 
 std::string to_fragment(const State& state);  // without '#'; empty for the default state
-// Says whether something is too long for the link of this State.
+// Says whether the State has something too long for its link.
 bool leaves_out(const State& state);
 
 struct ParsedFragment {
     State state;
     std::string note;  // one sentence if something was dropped; the rest is kept where possible
 };
-// Accepts a leading '#'. For a fragment that cannot be read at all, returns the default state with a note.
+// Accepts a leading '#'. If a fragment cannot be read at all, returns the default state with a note.
 ParsedFragment parse_fragment(std::string_view fragment);
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-// Describes what the owner of a part of the State writes into links: one row for each of its keys.
+// Describes what the owner of a part of the State writes into links, one row per key.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ struct FieldValue;
 
 struct LinkRow {
     std::string_view key = {};       // new keys begin with their owner's name and a dot: "scale.d"
-    std::string_view expected = {};  // as in "the link's value is not …"
-    // Reads the key's value into the State; false if the value is invalid. Rows are read in their order.
+    std::string_view expected = {};  // completes "the link's value is not …"
+    // Reads the key's value into the State; false if the value is invalid. Rows are read in order.
     bool (*read)(State&, const std::string& value) = nullptr;
     // Returns the key's value, or nothing if it equals that of `usual`, the State that a link without this
     // key gives.
     std::optional<std::string> (*write)(const State& state, const State& usual) = nullptr;
-    // What its values may be, where it is of a field (app/fields.hpp).
+    // Lists its allowed values, if the row belongs to a field (app/fields.hpp).
     std::vector<FieldValue> (*values)() = nullptr;
 };
 
@@ -44,18 +44,17 @@ using LinkWriter = std::function<void(std::string_view key, std::string_view val
 struct LinkGroup {
     bool (*knows)(std::string_view key) = nullptr;
     void (*read)(LinkReader&, State&) = nullptr;
-    // Changes `usual` to what a link with just these keys gives.
+    // Changes `usual` to the State that a link with only these keys gives.
     void (*write)(const LinkWriter&, const State& state, State& usual) = nullptr;
 };
 
 struct LinkRows {
     std::span<const LinkRow> rows;
     LinkGroup group{};
-    // Removes from a State what is too long for a link.
+    // Removes whatever is too long for a link from a State.
     void (*prune)(State&) = nullptr;
 };
 
-// Joins two lists.
 template <std::size_t n, std::size_t m>
 constexpr std::array<LinkRow, n + m> joined(const LinkRow (&first)[n], const std::array<LinkRow, m>& second) {
     std::array<LinkRow, n + m> all{};

@@ -11,8 +11,10 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::size_t unpacked_limit = std::size_t{1}
-                                       << 18;  // bytes; 32,000 characters of four, and names around them
+constexpr std::size_t unpacked_limit =
+    std::size_t{1}  // Bytes: 32,000 characters of four bytes each, and the names around
+    // them.
+    << 18;
 
 std::optional<unsigned> hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -36,7 +38,7 @@ bool is_packed_in_a_link(std::string_view value) {
 std::string pack(std::string_view value) {
     std::string out;
     unsigned bits = 0;
-    int waiting = 0;  // of them
+    int waiting = 0;  // bits waiting in it
     for (const char c : deflated(value)) {
         bits = bits << 8 | static_cast<unsigned char>(c);
         for (waiting += 8; waiting >= 6; waiting -= 6) out += letters[bits >> (waiting - 6) & 63];

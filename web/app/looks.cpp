@@ -12,14 +12,14 @@ namespace attn::app {
 
 namespace {
 
-// These are the spellings in links.
+// Spellings in links.
 constexpr std::array<std::string_view, 2> pooling_keys{"strongest", "mean"};
 constexpr std::array<std::string_view, 3> scaling_keys{"linear", "log", "rank"};
 constexpr std::array<std::string_view, 3> sink_keys{"sink", "nosink", "renormalised"};
 constexpr std::array<std::string_view, 2> unit_keys{"tokens", "words"};
 constexpr std::array<std::string_view, 2> flow_form_keys{"arcs", "columns"};
 
-// Maps a subject's key to its looks; a subject is missing until somebody changes its looks.
+// Maps a subject's key to its looks; a subject is absent until somebody changes its looks.
 struct AllLooks {
     std::map<std::string_view, Looks> of;
     bool operator==(const AllLooks&) const = default;
@@ -49,7 +49,7 @@ bool is_head(Index layer, Index head) {
     return layer >= 0 && layer < position_limit && head >= 0 && head < position_limit;
 }
 
-// Applies change(looks) to the looks that a command is about.
+// Applies change(looks) to the looks that a command refers to.
 template <class Command>
 Status change(State& state, const Command& command, auto how) {
     const std::string_view subject = command.subject.empty() ? state.subject : command.subject;

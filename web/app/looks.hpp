@@ -1,5 +1,5 @@
-// Holds how a user looks at the heads of a subject: the map, the order of the heads, the flow, and bookmarks.
-// Each subject has its own.
+// Holds how a user views the heads of a subject: the map, the order of the heads, the flow, and bookmarks.
+// Each subject has its own looks.
 #pragma once
 
 #include <algorithm>
@@ -22,12 +22,12 @@
 
 namespace attn::app {
 
-// Says what the rows and columns of a map are. Words are what a text has between spaces, merged from tokens:
+// Says what a map's rows and columns stand for. A word is a text between spaces, merged from tokens:
 // maps/merged.hpp.
 enum class Unit { tokens, words };
 
 struct MapChoice {
-    Stage stage = Stage::weight;  // a stage of pairs
+    Stage stage = Stage::weight;  // a stage with a number for each pair
     Pooling pooling = Pooling::strongest;
     Scaling scaling = Scaling::linear;
     Sink sink = Sink::shown;
@@ -35,13 +35,13 @@ struct MapChoice {
     Unit unit = Unit::tokens;  // words only for weights; other stages always use tokens
     bool operator==(const MapChoice&) const = default;
 };
-// Says whether a map of this choice is by words; only weights can be merged.
+// Says whether the map shows words. Only weights can be merged.
 constexpr bool takes_words(const MapChoice& choice) {
     return choice.unit == Unit::words && choice.stage == Stage::weight;
 }
 
-// With no score, heads are shown in layers; with `by` alone, from the strongest to the weakest; with both, as
-// points, `by` across and `against` upwards.
+// Without scores, heads are shown in layers; with `by` alone, from the strongest to the weakest; with both,
+// as points, `by` across and `against` upwards.
 struct HeadsChoice {
     std::optional<HeadScore> by, against;
     bool operator==(const HeadsChoice&) const = default;
@@ -64,13 +64,13 @@ struct Bookmark {
 };
 inline constexpr std::size_t bookmark_limit = 16;
 
-// A part of the map that is marked.
+// A marked part of the map.
 struct Window {
     Range queries, keys;
     bool operator==(const Window&) const = default;
 };
 
-// What is in view of a map, in cells: its edges may lie within some. They are kept to 1/10,000 of a cell.
+// The visible part of a map, in cells. Its edges may cut cells and are kept to 1/10,000 of a cell.
 struct MapExtent {
     struct Span {
         double begin = 0, end = 0;
@@ -91,7 +91,7 @@ MapExtent rounded(const MapExtent& view);
 
 struct Looks {
     MapChoice map;
-    std::optional<MapExtent> view = {};  // without one, the whole map is in view
+    std::optional<MapExtent> view = {};  // none: the whole map is in view
     std::optional<Window> marked = {};   // the part that is summed up
     HeadsChoice heads;
     FlowChoice flow;
@@ -103,7 +103,7 @@ const Looks& looks_of(const State& state, std::string_view subject);
 inline const Looks& looks_of(const State& state) { return looks_of(state, state.subject); }
 void set_looks(State& state, std::string_view subject, Looks looks);
 
-// Without a subject, a command applies to the one that is open.
+// Without a subject, the command applies to the open one.
 struct SetMap {
     MapChoice map;
     std::string_view subject = {};
@@ -149,14 +149,15 @@ struct RemoveBookmark {
     std::string describe(const State& before) const;
 };
 
-// These spell the choices in links; reading gives nothing if a text is invalid. A map is "weight", or the
-// stage and whatever is not the default: "scaled,mean,log", "weight,nosink,0.25".
+// Spell the choices in links; reading returns nothing if a text is invalid. A map is "weight", or the stage
+// and whatever differs from the default: "scaled,mean,log", "weight,nosink,0.25".
 std::string write_map(const MapChoice& map);
 std::optional<MapChoice> read_map(std::string_view text);
 std::string_view sink_key(Sink sink);
 // A window is "0-12.3-9": first to last query, first to last key.
 std::string write_window(const std::optional<Window>& window);
-// A view of whole cells is written like that; another as "0.25,12.5,3,9.75": where its queries and keys begin and end.
+// A view of whole cells is written like a window; another as "0.25,12.5,3,9.75": where its queries and keys
+// begin and end.
 std::string write_view(const std::optional<MapExtent>& view);
 std::optional<MapExtent> read_view(std::string_view text);
 std::optional<Window> read_window(std::string_view text);

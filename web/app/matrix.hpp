@@ -8,8 +8,8 @@
 
 namespace attn::app {
 
-// The values are doubles, so 0.1 is kept as typed and the inspector's f64 column is exact for it; runs round
-// it to f32.
+// The values are doubles, so 0.1 is kept as typed and the inspector's f64 column is exact; runs round it to
+// f32.
 struct Matrix {
     Index rows = 0;
     Index cols = 0;

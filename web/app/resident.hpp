@@ -1,6 +1,6 @@
-// A resident of a visit is a subject or a lens. It owns parts of the State and keeps up to date whatever
-// follows from them. This is its interface to the visit; subjects/subject.hpp and lenses/lens.hpp add what is
-// shown and how.
+// A resident of a visit is a subject or a lens. It owns parts of the State and keeps everything that follows
+// from them up to date. This is its interface to the visit; subjects/subject.hpp and lenses/lens.hpp add what
+// is shown and how.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct Progress {
 // Describes the text box above the page.
 struct TextBox {
     std::string text;
-    bool enabled = false;    // can be typed into
+    bool enabled = false;    // the user can type into it
     bool tokenized = false;  // the program wants the open model's tokens of the text
     std::string placeholder;
     bool operator==(const TextBox&) const = default;
@@ -49,10 +49,10 @@ struct TextBox {
 enum class Box { first, second, third, fourth };
 inline constexpr std::array lower_boxes{Box::second, Box::third, Box::fourth};
 
-// One of the boxes below it.
+// Describes a box below it.
 struct LowerBox {
     std::string text, placeholder;
-    bool continued = false;  // a model goes on with it, so that its tokens have none of a text's end
+    bool continued = false;  // the model continues this text, so no end-of-sequence token is added
     bool operator==(const LowerBox&) const = default;
 };
 
@@ -62,7 +62,7 @@ struct TokenizedText {
     Box box = Box::first;
     std::string text;
     std::vector<std::int32_t> ids;
-    std::vector<std::string> pieces;  // how each token reads
+    std::vector<std::string> pieces;  // the text of each token
     Index total = 0;
 };
 
@@ -72,13 +72,13 @@ enum class FileKind { model, tensors, archive };
 class FileIntake {
   public:
     virtual ~FileIntake() = default;
-    // Tells the name of the folder that contains the files and, of a model, whether its tokenizer has the tokens of the
-    // open one's.
+    // Gives the name of the folder that contains the files and, for a model, whether its tokenizer has the
+    // same tokens as the open one's.
     virtual void name(const std::string&, bool /*reads_alike*/) {}
     // Returns where to write the `size` bytes of the file. The address is valid until arrived() or discard().
     virtual Result<std::byte*> buffer(const std::string& file, std::uint64_t size) = 0;
-    // Checks the header of a file of which the first `written` bytes are there. Returns how many are needed to go on
-    // with it, or 0 when it has been checked.
+    // Checks the header of a file whose first `written` bytes are there. Returns how many bytes it needs to
+    // go on, or 0 once the header has been checked.
     virtual Result<std::uint64_t> check_header(const std::string&, std::uint64_t /*written*/) {
         return std::uint64_t{0};
     }
@@ -88,11 +88,11 @@ class FileIntake {
     }
     // Describes the tokenizer that the files carry, as JSON; empty: they carry none.
     virtual std::string tokenizer() const { return ""; }
-    // Returns the ids of a text by the tokenizer that came with the open model's files, with those around it or without.
+    // Encodes a text by the tokenizer in the open model's files, with or without the tokens at a text's ends.
     virtual Result<std::vector<std::int32_t>> encode(std::string_view, bool /*ends*/) const {
         return Error{"The open model's files carry no tokenizer"};
     }
-    virtual bool arrived() = 0;  // false if they are refused; a notice has said why
+    virtual bool arrived() = 0;  // false if the files are refused; a notice has said why
     virtual void discard() = 0;
     virtual Index context() const { return 0; }  // the open model's limit in tokens; 0: none is open
     virtual void failed() {}                     // the files that the program asked for are not coming
@@ -112,8 +112,8 @@ class Resident {
     Resident& operator=(const Resident&) = delete;
 
     // ---- The State ----------------------------------------------------------------------------------------
-    // Called before a State from a link or from undo is shown. Whatever it names that is not here is asked
-    // for, or replaced by what is open. `here` is the State shown now.
+    // Called before a State from a link or from undo is shown. Asks for whatever the State names but is not
+    // here, or replaces it by what is open. `here` is the State shown now.
     virtual void receive(State&, const State& /*here*/, Change) {}
     // Called after the State has changed from `before`.
     virtual void follow(const State& /*before*/, Change) {}
@@ -129,7 +129,7 @@ class Resident {
     virtual std::optional<Progress> progress() const { return std::nullopt; }
     // Changes whenever there is something new for the user to see.
     virtual std::uint64_t milestones() const { return 0; }
-    // What it computed and keeps in memory while another is shown.
+    // Counts the bytes of results kept in memory while another subject is shown.
     virtual std::int64_t memory_kept() const { return 0; }
 
     // ---- The page around it -------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Resident {
     virtual FileIntake* intake(FileKind) { return nullptr; }
     // Answers browser tests, as JSON.
     virtual std::string probe() const { return "null"; }
-    // The same for the logits of the next token, which are too many to be told all the time.
+    // The same for the logits of the next token, which are too many to report every time.
     virtual std::string probe_logits() const { return "null"; }
 };
 

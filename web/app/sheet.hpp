@@ -1,5 +1,5 @@
-// Holds a matrix as a lens shows it. The picture, the table for readers, the copy and the saved file are made of the same
-// object (web/present).
+// Holds a matrix as a lens shows it. The picture, the table for screen readers, the copy and the saved file
+// are made from the same object (web/present).
 #pragma once
 
 #include <functional>
@@ -15,10 +15,11 @@ namespace attn::app {
 
 struct SheetAxis {
     std::string name;                      // "query"
-    std::vector<std::string> labels = {};  // of all its rows or columns
-    // Which to show where a picture has no room for all, the most important first; none: the first ones.
+    std::vector<std::string> labels = {};  // names of all its rows or columns
+    // Rows or columns to show if a picture lacks room for all, the most important first; none: the first
+    // ones.
     std::vector<Index> wanted = {};
-    Index first = 0;  // what landmarks call the first one
+    Index first = 0;  // number of the first one in landmarks
 
     Index size() const { return std::ssize(labels); }
 };
@@ -30,31 +31,33 @@ struct Sheet {
     std::string notation = {};
     std::string about = {};  // what a table's title adds: "“It”, T = 1"
     SheetAxis rows, columns;
-    std::function<double(Index row, Index column)> value = {};  // NaN, without a text: there is none
-    // Which number stands there; none: one without an explanation.
+    std::function<double(Index row, Index column)> value = {};  // NaN without a text: no number
+    // The cell that explains the number; none: it has no explanation.
     std::function<std::optional<CellRef>(Index row, Index column)> cell = {};
-    std::function<std::string(Index row, Index column)> text = {};  // written in its place where units differ
-    std::function<std::string(Index row, Index column)> tip = {};   // shown under the cursor
-    bool is_coloured = false;  // its texts stand over the colours of the values, cut where they are long
+    // Written instead of the number, where units differ.
+    std::function<std::string(Index row, Index column)> text = {};
+    std::function<std::string(Index row, Index column)> tip = {};  // shown under the cursor
+    bool is_coloured = false;  // draws its texts over the colours of the values, cut off where they are long
     std::function<bool(Index row, Index column)> allowed = {};  // false: masked
     int decimals = 2;
     bool is_signed = false;
-    float most = 0;                 // what colours reach to; 0: the largest value
-    bool is_scaled_by_row = false;  // instead, the colours of each row reach to its own largest value
-    bool is_whole = false;          // shows all its columns, without numbers where these have no room
-    bool is_tall = false;           // its columns are many: a table has them as rows
-    std::function<double(Index row, Index column)> before = {};  // cells that differ from it are marked
+    float most = 0;                 // the end of the colour scale; 0: the largest value
+    bool is_scaled_by_row = false;  // scales the colours of each row to its own largest value instead
+    bool is_whole = false;          // shows all columns, without numbers where they have no room
+    bool is_tall = false;           // has many columns: a table shows them as rows
+    // Marks cells whose value differs from this one.
+    std::function<double(Index row, Index column)> before = {};
     std::optional<Index> lit_row = {}, lit_column = {};
 };
 
-// The labels of an axis: "h0", "h1" …, or some of a text's names.
+// Labels an axis "h0", "h1" …, or with some of a text's names.
 std::vector<std::string> numbered_labels(Index count, const std::string& before = "");
 std::vector<std::string> labels_in(std::span<const std::string> names, Range shown);
 
-// Returns the numbers of a matrix as those of a sheet.
+// Returns the cells of a matrix as a sheet's `value`.
 std::function<double(Index row, Index column)> numbers_of(Matrix matrix);
 
-// Returns its numbers, up to table_row_limit rows.
+// Returns the sheet's numbers, up to table_row_limit rows.
 Table table_of(const Sheet& sheet);
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-// Chooses the tokens that a matrix shows where it has no room for all of them.
+// Chooses the tokens that a matrix shows if it has no room for all.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,14 @@ namespace attn::app {
 class ShownTokens {
   public:
     ShownTokens() = default;
-    // Shows these, which are ascending.
+    // Shows these tokens, in ascending order.
     ShownTokens(Index all, std::vector<Index> tokens) : all_(all), tokens_(std::move(tokens)) {}
     ShownTokens(Index all, Range tokens) : all_(all), tokens_(static_cast<std::size_t>(tokens.size())) {
         std::iota(tokens_.begin(), tokens_.end(), tokens.begin);
     }
-    // Chooses at most `room` of `all` tokens: those wanted, the most important first (the chosen one, the strongest, those that a
-    // sentence names; what is no token is passed over), then the newest up to `last`, then those after it.
+    // Chooses at most `room` of `all` tokens. Tokens in `wanted` come first, the most important ones first
+    // (the chosen one, the strongest, those that a sentence names; invalid ones are skipped), then the newest
+    // up to `last`, then those after it.
     ShownTokens(Index all, Index room, Index last, std::span<const Index> wanted) : all_(all) {
         room = std::clamp(room, Index{1}, std::max(all, Index{1}));
         const auto add = [&](Index token) {
@@ -40,10 +41,10 @@ class ShownTokens {
     auto end() const { return tokens_.end(); }
     std::span<const Index> tokens() const { return tokens_; }
     bool holds(Index token) const { return std::ranges::binary_search(tokens_, token); }
-    // Where a token that is shown stands among them.
+    // Finds the place of a shown token.
     Index place(Index token) const { return std::ranges::lower_bound(tokens_, token) - tokens_.begin(); }
     bool are_all() const { return size() == all_; }
-    // Their names, by `name(token)`; one that follows a gap begins with an ellipsis.
+    // Names the shown tokens by `name(token)`; a name that follows a gap begins with an ellipsis.
     std::vector<std::string> labels_by(auto&& name) const {
         std::vector<std::string> labels;
         Index next = 0;

@@ -1,6 +1,6 @@
 // Holds everything that a user can set, as plain, comparable values. The difference between two States says
-// what to recompute, a list of them is undo, and one written as text is a link. Whatever follows from a State
-// (runs, traces) is not in it.
+// what to recompute, a list of them is undo, and a State written as text is a link. Results that follow from
+// a State (runs, traces) are not in it.
 //
 // A State is made of parts. Each part is a plain struct that one subject or lens owns and defines in its own
 // folder; the State knows them only by type. Copies of a State share the parts that neither has changed.
@@ -18,9 +18,10 @@
 
 namespace attn::app {
 
-inline constexpr Index position_limit = 1'000'000;  // of layers, heads and tokens that can be chosen
+inline constexpr Index position_limit = 1'000'000;  // limits layers, heads and tokens that can be chosen
 
-// All lenses share the selection: what is chosen in one is highlighted in the others. Each subject has its own.
+// All lenses share the selection: what is chosen in one is highlighted in the others. Each subject has its
+// own.
 struct Selection {
     Index layer = 0;
     Index head = 0;
@@ -37,7 +38,7 @@ struct Chosen {
     std::optional<CellRef> pin;
     bool operator==(const Chosen&) const = default;
 };
-// Maps the keys of subjects that are not open to what is chosen in them, where that is anything.
+// Maps the keys of subjects that are not open to their selections, where there are any.
 struct OtherChoices {
     std::map<std::string_view, Chosen> of;
     bool operator==(const OtherChoices&) const = default;
@@ -57,7 +58,7 @@ const Part& initial() {
 
 class State {
   public:
-    // These are keys of app/catalogue.hpp. The strings live as long as the program.
+    // Keys of app/catalogue.hpp. The strings live as long as the program.
     std::string_view subject, lens;
     Selection selection;
     std::optional<CellRef> pin;  // the cell whose explanation stays open
@@ -68,7 +69,7 @@ class State {
         return kept ? kept->part : initial<Part>();
     }
 
-    // Returns the part to be changed; other States keep theirs.
+    // Returns the part for changing; other States keep theirs.
     template <class Part>
     Part& edit() {
         std::shared_ptr<AnyPart>& kept = place(&id_of<Part>);

@@ -14,11 +14,11 @@ namespace attn::app {
 namespace {
 
 constexpr std::array<const char*, 5> shades{" ", "░", "▒", "▓", "█"};
-// Of the columns of a map in shades, in characters; columns of many have room for positions only.
+// Column widths of a map in shades, in characters; a table of many columns has room for positions only.
 constexpr std::size_t least_width = 2, most_width = 7, narrow_width = 3, longest_row_name = 16;
 constexpr Index most_named_columns = 32;
 
-// In characters, as far as each takes the same room.
+// In characters, assuming that all have the same width.
 std::size_t width_of(std::string_view text) { return static_cast<std::size_t>(count_code_points(text)); }
 
 std::string shortened(std::string_view text, std::size_t most) {
@@ -51,7 +51,7 @@ const std::string& column_name(const Table& table, Index column) {
     return table.columns[static_cast<std::size_t>(column)];
 }
 
-// Positions where there is no room for names.
+// Returns the position if there is no room for the name.
 std::string heading(const Table& table, Index column, std::size_t width) {
     return table.values.cols <= most_named_columns ? shortened(column_name(table, column), width)
                                                    : std::to_string(column);

@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr double pause_ms = 1000;  // ends what is typed, and a movement about the picture
+constexpr double pause_ms = 1000;  // ends typing, and a movement about the picture
 
 std::string as_sentence(std::string message) {
     if (!message.empty() && message.back() != '.' && message.back() != '?') message += '.';
@@ -160,7 +160,7 @@ void Visit::start(const std::string& fragment) {
 
 namespace {
 
-// Names the one thing in which a State differs from the one before.
+// Names the only difference between two consecutive States.
 std::string difference(const State& before, const State& next) {
     State changed = before;
     std::string told = "opened a link";

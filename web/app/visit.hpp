@@ -28,7 +28,7 @@ class Visit {
     const std::string& last_edit() const { return last_edit_; }  // "x 1 → 2", "undone: x 1 → 2"
     Page& page() { return page_; }
 
-    // ---- Who lives here -----------------------------------------------------------------------------------
+    // ---- Residents ----------------------------------------------------------------------------------------
     Resident& subject() const { return subject(state().subject); }
     Resident& subject(std::string_view key) const;
     Resident& lens() const { return lens(state().lens); }
@@ -42,17 +42,18 @@ class Visit {
     }
 
     // ---- The State ----------------------------------------------------------------------------------------
-    // A refused command becomes a notice and changes nothing. Commands of one gesture are one undo step.
-    // Each is a place that the browser's Back returns from; those of one gesture are one, and so are movements about
-    // the picture that follow one another within a second, as turns of a wheel do.
+    // A refused command becomes a notice and changes nothing. Commands of one gesture are one undo step. Each
+    // step is a place that the browser's Back returns to; so is a gesture as a whole, and a series of
+    // movements about the picture less than a second apart, such as turns of a wheel.
     void perform(const Command& command, std::uint64_t gesture = 0);
-    // Returns the gesture of what is being typed; after a pause of a second, another.
+    // Returns the gesture of the current typing; a pause of a second begins a new one.
     std::uint64_t typing();
-    // Performs what nobody asked for but follows from what is shown: no step, and no place of Back.
+    // Performs a command that follows from what is shown, not from the user: it adds no undo step and no
+    // place for Back.
     void settle(const Command& command);
     void undo();
     void redo();
-    // Residents call these: replace() adds a step of undo, correct() changes the present State without one.
+    // Called by residents: replace() adds an undo step, correct() changes the present State without one.
     void replace(State state, const std::string& edit);
     void correct(State state);
     // Sets what the bare address shows; call before start().
@@ -81,7 +82,7 @@ class Visit {
         picture_saved_ = landmark;
         page_.download_picture(name, landmark, scale);
     }
-    // Until it is taken, what only acts on the part is not drawn.
+    // Until the picture is taken, the part's own controls are not drawn.
     bool saves_picture_of(std::string_view landmark) const { return picture_saved_ == landmark; }
     void picture_taken() { picture_saved_.clear(); }
 
@@ -89,10 +90,10 @@ class Visit {
     // Works for about `budget_ms`; true while there is more to do.
     bool work(double budget_ms);
     bool busy() const;
-    // How often the State has changed, and how often something was worked on.
+    // Count the changes of the State, and the slices of work.
     std::uint64_t changes() const { return changes_; }
     std::uint64_t slices() const { return slices_; }
-    std::optional<Progress> progress() const;  // of the file being made, or of the subject
+    std::optional<Progress> progress() const;  // progress of the file being made, or of the subject
     // Called while a frame is drawn, if what it shows needs more computing. `step` does a slice and returns
     // true while there is more; it is called until the next frame begins.
     void continue_with(std::function<bool()> step) { frame_steps_.push_back(std::move(step)); }
@@ -102,7 +103,8 @@ class Visit {
         ++frames_;
     }
     std::uint64_t frames() const { return frames_; }
-    // Called while a picture is drawn, with what makes its table; these are kept until the next frame begins.
+    // Called while a picture is drawn, with a function that makes its table. These are kept until the next
+    // frame begins.
     void offer_table(std::function<Table()> table) { tables_.push_back(std::move(table)); }
     std::vector<Table> tables() const {
         std::vector<Table> all;
@@ -135,7 +137,7 @@ class Visit {
     History history_;
     std::optional<State> home_;
     std::string last_edit_;
-    // The last command performed: its gesture, its kind and when it was, in ms.
+    // The last command performed: its gesture, its kind and its time in ms.
     struct Given {
         std::uint64_t gesture = 0;
         const void* kind = nullptr;

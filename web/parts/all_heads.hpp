@@ -1,4 +1,4 @@
-// Describes every head at once, to save them as an archive.
+// Describes all heads at once, for saving them as an archive.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@ struct AllHeads {
     // Empty tokens mean that there are only positions.
     struct Axis {
         std::span<const std::string> tokens{};
-        const WordAxis* words = nullptr;  // if not null, the maps use these instead
+        const WordAxis* words = nullptr;  // if not null, the maps show words instead
     };
 
     HeadMaps map{};
     Index layers = 0, heads = 0;  // heads per layer
-    app::MapChoice choice{};      // of the maps
+    app::MapChoice choice{};      // how the maps are shown
     Axis queries{}, keys{};
     std::span<const std::int32_t> ids{};
-    std::map<std::string, std::string> source{};  // what the heads belong to, under the names for it
+    std::map<std::string, std::string> source{};  // what the heads belong to: names and values
     std::string instead;  // offered if the archive would be too large: "save one head's window"
 };
 

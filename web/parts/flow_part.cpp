@@ -30,7 +30,7 @@ bool in(Range layers, Index layer) { return layer >= layers.begin && layer < lay
 struct FlowPart::Frame {
     const app::Drawing& drawing;
     app::Attention& attention;
-    app::MapChoice map;  // by tokens or by words
+    app::MapChoice map;  // tokens or words
     app::FlowChoice choice;
     ShownAxis queries, keys;
     std::vector<HeadIndex> heads;  // the kept heads that exist, in their order, and the chosen one
@@ -117,7 +117,7 @@ void FlowPart::draw_heads(const Frame& frame) {
     const bool full = frame.heads.size() >= flow_heads_limit;
     if (ui::button("flow/keep", "Keep head", !full)) {
         app::FlowChoice more = frame.choice;
-        // The heads that are shown; the chosen one comes last. Those over other texts are none of them.
+        // The shown heads, the chosen one last. Heads kept for other texts are not included.
         more.heads = frame.heads;
         frame.choose(more);
     }
@@ -211,7 +211,7 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
                         .c_str());
 }
 
-// ---- What is pointed at -----------------------------------------------------------------------------------
+// ---- Hovering -----------------------------------------------------------------------------------------
 
 void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<const HeadIndex> heads) {
     const app::Drawing& drawing = frame.drawing;

@@ -1,4 +1,4 @@
-// Shows who looks where: the edges of the chosen head and of the heads kept to compare with it.
+// Shows which words attend to which: the edges of the chosen head and of the heads kept for comparison.
 #pragma once
 
 #include <optional>

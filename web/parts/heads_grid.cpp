@@ -22,9 +22,9 @@ constexpr float caption_width = 70, caption_height = 18;
 struct Grid {
     std::vector<HeadIndex> order;
     Index columns;
-    ImVec2 size;  // of a thumbnail; size and pitch are whole pixels
+    ImVec2 size;  // size of a thumbnail; size and pitch are whole pixels
     ImVec2 pitch;
-    ImVec2 at;  // of the first thumbnail
+    ImVec2 at;  // upper left corner of the first thumbnail
 
     Index count() const { return std::ssize(order); }
     HeadIndex head(Index slot) const { return order[static_cast<std::size_t>(slot)]; }
@@ -79,7 +79,7 @@ void draw_thumbnails(const HeadsView& view, const Grid& grid, Range slots) {
         const Index row = number(slot) / heads.columns(), column = number(slot) % heads.columns();
         render::Heatmap picture;
         picture.key = {&heads, static_cast<std::uint64_t>(row)};
-        // A row's version stays below 2^8: 64 thumbnails of two versions.
+        // A row's version stays below 2^8: 64 thumbnails with two versions each.
         picture.version = (heads.serial() << 8) + heads.version(row);
         picture.values = heads.texels(row);
         picture.rows = maps.rows();
@@ -102,7 +102,7 @@ ImU32 ink(bool chosen, bool lit) {
     return chosen ? ui::theme().accent : lit ? ui::theme().text : ui::theme().dim;
 }
 
-// A layer's number; of an encoder–decoder, with its stack.
+// Returns a layer's number, with its stack in an encoder–decoder.
 std::string row_name(const app::Layers& layers, Index layer) {
     return layers.decoder > 0 ? layers.name(layer) : std::to_string(layer);
 }
@@ -149,7 +149,7 @@ void draw_captions(const HeadsView& view, const Grid& grid, Range slots, HeadSco
     }
 }
 
-// Arrow keys go to the neighbours; in the order of a score, also from the end of one row to the next.
+// Arrow keys go to the neighbours; in the order of a score, they also go from the end of one row to the next.
 std::optional<Index> walked(const Grid& grid, bool in_order, Index from) {
     Index to = from;
     if (arrow_pressed(ImGuiKey_LeftArrow) && (in_order || from % grid.columns > 0)) --to;
@@ -198,7 +198,7 @@ void set_landmarks(const Grid& grid, Range slots) {
     }
 }
 
-// Lets the heads be heard and chosen without a picture; returns the one that has the focus.
+// Describes the heads to screen readers and lets them be chosen there; returns the head that has the focus.
 std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range slots,
                                   std::optional<HeadScore> by) {
     constexpr const char* key = "heads/grid";
@@ -242,7 +242,7 @@ Grid laid_out(const HeadsView& view, std::optional<HeadScore> by, float width) {
     const float density = ImGui::GetIO().DisplayFramebufferScale.x;
     const auto whole = [&](float points) { return std::floor(points * density) / density; };
     const auto rows = static_cast<float>(heads.maps().rows()), cols = static_cast<float>(heads.maps().cols());
-    const auto sized = [&](float side) {  // the shape of the maps, but never a mere line
+    const auto sized = [&](float side) {  // keeps the shape of the maps, but never shrinks to a line
         const float longer = std::max(rows, cols);
         return ImVec2{whole(std::max(side * cols / longer, least_edge)),
                       whole(std::max(side * rows / longer, least_edge))};
@@ -282,7 +282,7 @@ void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, 
         return ImVec2{grid.at.x + static_cast<float>(grid.columns) * grid.pitch.x,
                       grid.at.y + static_cast<float>(rows) * grid.pitch.y};
     };
-    // If it does not fit, a scroll bar takes some of the width.
+    // If the grid does not fit, a scroll bar takes some of the width.
     if (extent().y > most_height) grid = laid_out(view, by, width - ImGui::GetStyle().ScrollbarSize);
     const ImVec2 content = extent();
     const bool wide = content.x > width + 1 + wide_gap;

@@ -20,7 +20,7 @@ namespace {
 
 using app::HeadsChoice;
 
-// Returns the first of these scores that the heads have, other than `but`.
+// Returns the first of these scores that the heads have, except `but`.
 HeadScore first_measured(const HeadsView& view, std::initializer_list<HeadScore> scores,
                          std::optional<HeadScore> but = std::nullopt) {
     for (const HeadScore score : scores)
@@ -28,8 +28,8 @@ HeadScore first_measured(const HeadsView& view, std::initializer_list<HeadScore>
     return HeadScore::entropy;
 }
 
-// Leads to the head that does something most, and from there to the next best.
-// It is there before the heads have been measured, so that nothing moves when they are.
+// Goes to the head with the highest score, then to the next best. The control is drawn before the heads have
+// been measured, so that nothing moves later.
 void find_control(const HeadsView& view) {
     constexpr const char *name = "heads/find", *label = "Find a head that …";
     if (!app::subject_in(view.drawing.visit).attention()->trace()) return;
@@ -50,7 +50,7 @@ void find_control(const HeadsView& view) {
     if (const auto chosen = ui::menu(name, label, items))
         if (const auto next = next_of_role(table, roles[static_cast<std::size_t>(*chosen)], view.chosen()))
             view.choose(*next);
-    // A head that looks for repetition finds none in a text without.
+    // A head that finds repetition (a previous-token or induction head) finds none in a text without it.
     const auto role = view.named->role(view.chosen());
     if (role != HeadRole::induction && role != HeadRole::duplicate_token) return;
     const auto offer = app::subject_in(view.drawing.visit).offer_repetition();

@@ -15,16 +15,16 @@ struct HeadsView {
     const app::Drawing& drawing;
     HeadOverview& heads;
     app::HeadsChoice choice;
-    ui::ColourScale scale;         // of the maps
+    ui::ColourScale scale;         // colours of the maps
     const app::NamedHeads* named;  // null: nothing was measured
     app::Layers layers;
-    std::string measured_on;  // "on this text": its scores
+    std::string measured_on;  // which text the scores are from: "on this text"
 
     HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
     void choose(HeadIndex head) const;
     void choose_view(const app::HeadsChoice& chosen) const { drawing.visit.perform(app::SetHeads{chosen}); }
     void point(HeadIndex head) const;                     // highlights the head wherever heads are shown
-    void explain(HeadIndex head, HeadScore score) const;  // in the inspector; a click keeps it there
+    void explain(HeadIndex head, HeadScore score) const;  // shows it in the inspector; a click keeps it there
     std::optional<double> number(HeadIndex head, HeadScore score) const {
         return number_of(heads.scores(head), score);
     }
@@ -32,16 +32,16 @@ struct HeadsView {
                         HeadScore score) const;  // "0.43"; "…" while pending, "–" if there is none
     std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats on this text"
 
-    // The layer is named only if there are several.
+    // Names the layer only if there are several.
     std::string short_name(HeadIndex head) const { return layers.short_head(head); }  // "3.7"
     std::string long_name(HeadIndex head) const {
         return app::head_text(head, layers);
     }  // "layer 3 · head 7"
-    // The same, and below it what the head is named after.
+    // The same, followed by the score that the head is named after.
     std::string introduced(HeadIndex head) const;
-    // The same in words that can be heard: "layer 3, head 7, induction 0.43 on this text".
+    // The same for screen readers: "layer 3, head 7, induction 0.43 on this text".
     std::string spoken(HeadIndex head, std::span<const HeadScore> scores) const;
-    // Says why the heads have no such score; empty if they have it.
+    // Says why the heads lack this score; empty if they have it.
     std::string refused(HeadScore score) const;
 };
 
@@ -56,7 +56,7 @@ std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, con
 // Says whether the key was pressed while the last item was focused or hovered over.
 bool arrow_pressed(ImGuiKey key);
 
-// Both draw at the cursor. The grid is in layers or, with `by`, in the order of a score.
+// Both draw at the cursor. The grid shows layers or, with `by`, the order of a score.
 void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, float most_height);
 void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float width, float most_height);
 

@@ -25,7 +25,7 @@ struct Point {
 
 struct Plot {
     ImVec2 min, max;
-    double most_across = 0, most_up = 0;  // where the axes end; both begin at 0
+    double most_across = 0, most_up = 0;  // ends of the axes; both begin at 0
 
     float x(double value) const {
         return min.x + inset + (max.x - min.x - 2 * inset) * static_cast<float>(value / most_across);
@@ -35,7 +35,7 @@ struct Plot {
     }
 };
 
-// Returns the least of 1, 2 or 5 times a power of ten that is not below the value.
+// Returns the smallest number ≥ value that is 1, 2 or 5 times a power of ten.
 double axis_end(double value) {
     if (!(value > 0)) return 1;
     const double power = std::pow(10, std::floor(std::log10(value)));
@@ -99,7 +99,7 @@ void draw_points(const HeadsView& view, const Plot& plot, const std::vector<Poin
         const bool left = point.at.x + radius + 8 + size.x > plot.max.x;
         const ImVec2 at{left ? point.at.x - radius - 8 - size.x : point.at.x + radius + 8,
                         point.at.y - size.y / 2};
-        // The text would be hard to read on top of other points.
+        // A background keeps the text readable on top of other points.
         list->AddRectFilled({at.x - 2, at.y}, {at.x + size.x + 2, at.y + size.y},
                             ui::with_alpha(ui::theme().background, 0.85f), 3);
         ui::draw_text(list, at, colour, name);

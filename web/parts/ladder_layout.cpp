@@ -12,14 +12,14 @@ namespace attn::parts {
 
 namespace {
 
-constexpr float first_sign_width = 20;  // of a line
+constexpr float first_sign_width = 20;  // room for the first sign of a line
 constexpr float gap = 8, bars_gap = 20, least_bars_width = 200, most_bars_width = 420;
 
 struct Arrangement {
     float scale;
-    bool joined;  // rows follow one another on the same line
+    bool joined;  // continues the previous row on the same line
     float cell_height, row_gap;
-    float cell_width = 1;  // of the usual one
+    float cell_width = 1;  // relative to the usual cell width
 };
 constexpr Arrangement usual_arrangement{1, false, 27, 18};
 constexpr std::array arrangements{Arrangement{1.6f, false, 27, 18},
@@ -79,7 +79,7 @@ LadderLayout laid_out(const std::vector<std::vector<RungGrid>>& rows, Index keys
             const bool wraps = at.x > 0 && at.x + sign + size.x > width;
             layout.wraps |= wraps || size.x > width;
             if (wraps) end_line();
-            // A sign comes along to the line of its matrix.
+            // A sign moves to the next line with its matrix.
             const float sign_at = at.x > 0 ? at.x + 4 : 0;
             at.x += at.x > 0 ? sign : *each.rung->sign ? first_sign_width : 0;
             layout.rungs.push_back({&each, metrics, at, sign_at});
@@ -108,7 +108,7 @@ LadderLayout ladder_layout(const std::vector<std::vector<RungGrid>>& rows, Index
         if (!without_bars && layout.matrices_height <= room.y) without_bars = std::move(layout);
     }
     if (without_bars) return *std::move(without_bars);
-    // What nearly fits is better than large cells, of which the last are far away.
+    // A ladder that nearly fits is better than larger cells whose last matrix is far away.
     constexpr float nearly = 1.25f;
     LadderLayout tightest = laid_out(rows, keys, room.x, arrangements.back());
     return tightest.matrices_height <= nearly * room.y ? tightest

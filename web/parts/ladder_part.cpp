@@ -206,7 +206,7 @@ void LadderPart::keyboard(const Frame& frame) {
     if (typed_) typed_->typing.gather();
     if (typed_ || !drawing.state().pin) refused_.reset();
     if (typed_ || ImGui::GetIO().WantTextInput) return;
-    // Elsewhere on the page, the keys go to what is focused there.
+    // If something else on the page has the focus, it gets the keys.
     if (ImGui::GetIO().NavVisible && !ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows)) return;
     if (ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup)) return;
     const bool typed =
@@ -269,7 +269,7 @@ void LadderPart::refuse(const Frame& frame, const app::CellRef& cell, bool typed
     if (refused_) refused_->typing.gather();
 }
 
-// Says below the cell what it is computed from, with a button for what can be typed into instead.
+// Says below the cell what it is computed from, with a button that offers an editable input instead.
 void LadderPart::offer_instead(const Frame& frame, ImVec2 at) {
     const app::Drawing& drawing = frame.drawing;
     const auto instead = instead_of(frame, refused_->cell);
@@ -293,9 +293,9 @@ void LadderPart::offer_instead(const Frame& frame, ImVec2 at) {
     if (!taken) return;
     const std::string_view subject = drawing.state().subject;
     drawing.visit.perform(instead->command);
-    // The copy is another subject's: its own ladder goes on from the pinned cell.
+    // The copy belongs to another subject, whose ladder continues from the pinned cell.
     if (drawing.state().subject != subject) return drawing.visit.perform(app::Pin{instead->cell});
-    if (!frame.may_edit(instead->cell.stage)) return;  // it was refused
+    if (!frame.may_edit(instead->cell.stage)) return;  // the copy was refused
     frame.pin(instead->cell);
     begin_typing(instead->cell,
                  text.empty() ? app::shortest(frame.edits()->value(drawing.state(), instead->cell)) : text);

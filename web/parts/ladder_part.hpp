@@ -14,7 +14,8 @@
 
 namespace attn::parts {
 
-// The row that is told while no query is chosen: the predicted one, as everywhere, or the last one in view.
+// The row that is explained while no query is chosen: the predicted one, as everywhere, or the last one in
+// view.
 inline Index usual_row(app::Subject& subject, Range queries) {
     return std::clamp(subject.attention()->predicted(), queries.begin,
                       std::max(queries.end - 1, queries.begin));
@@ -50,7 +51,7 @@ class LadderPart {
     void answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply);
 
     std::optional<CellTyping> typed_;
-    std::optional<app::CellRef> heard_;  // has the focus of the page's own elements
+    std::optional<app::CellRef> heard_;  // has the focus of screen readers
     std::optional<Refused> refused_;
     ui::FollowedPin<app::CellRef> followed_pin_;
 };

@@ -24,7 +24,7 @@ constexpr std::array<const char*, 3> sink_names{"shown", "hidden", "renormalised
 constexpr std::array<const char*, 2> unit_names{"tokens", "words"};
 
 constexpr std::size_t most_bright = 64;
-constexpr Index around = 6;  // cells shown on either side of the cell gone to
+constexpr Index around = 6;  // cells shown on either side of the cell found
 
 template <class Enum, std::size_t n>
 bool choose(const char* name, const std::array<const char*, n>& names, Enum& value) {
@@ -177,8 +177,8 @@ std::optional<ui::MapCell> MapFinder::go(ui::MapView& view, const ui::MapPicture
                        place.key.value_or(picture.key.value_or(0))};
 }
 
-// Goes from the strongest cell of all to that of the next strongest block of the coarsest level; on a small
-// map, the blocks are cells.
+// Goes from the strongest cell of all to the next strongest block of the coarsest level; on a small map, the
+// blocks are cells.
 std::optional<ui::MapCell> MapFinder::next_bright(ui::MapView& view, const ui::MapPicture& picture) {
     const Pyramid* pyramid = view.tiles().pyramid();
     if (!pyramid || !pyramid->done()) return std::nullopt;

@@ -17,7 +17,7 @@ namespace attn::parts {
 std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoice& choice,
                                            std::span<const Stage> stages, bool has_words);
 
-// Describes the sums of the marked rectangle in words; empty if there is none, or while the sums are being
+// Describes the sums of the marked rectangle in words; empty if there is none, or while the sums are
 // computed.
 std::string marked_part(const ui::MapView& view);
 // Draws a line below the map that searches for tokens and positions, jumps from one bright cell to the next,
@@ -26,7 +26,7 @@ class MapFinder {
   public:
     struct Touch {
         std::optional<ui::MapCell> gone;               // the cell that it jumped to
-        bool over_sums = false, sums_clicked = false;  // those of the marked rectangle
+        bool over_sums = false, sums_clicked = false;  // the sums of the marked rectangle
     };
     Touch draw(ui::MapView& view, const ui::MapPicture& picture, float width);
 
@@ -41,7 +41,7 @@ class MapFinder {
 
     std::array<char, 64> text_{};
     std::string searched_;
-    const void* searched_in_ = nullptr;  // names
+    const void* searched_in_ = nullptr;  // names it searched in
     std::vector<Place> found_;
     std::size_t at_ = 0;
     MapPointer bright_of_;

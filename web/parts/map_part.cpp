@@ -29,12 +29,12 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
                            .choice = choice};
     if (!picture.map) return ui::caption("The map is shown as soon as the attention is computed.");
     picture.title = info(choice.stage).title;
-    // Numbers that cannot be weights are shown as they are: signed, or large.
+    // A file's numbers that cannot be weights, because they are signed or large, are shown as they are.
     if (attention.has_negative_weights()) picture.choice.stage = Stage::raw;
     if (choice.stage == Stage::weight) {
         picture.decimals = 3;
-        // The scale goes up to 1, as on every map of weights, unless no weight is above 0.1, when little
-        // would be visible.
+        // The scale goes up to 1, as on every map of weights, unless no weight exceeds 0.1: then little would
+        // be visible.
         const float extent = view_.tiles().extent();
         const bool faint = extent > 0 && extent <= 0.1f, beyond = attention.finished() && extent > 1;
         if (!faint && !beyond) picture.high = 1;
@@ -71,7 +71,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
             choose_tokens(drawing, queries.token(cell.row), keys.token(cell.col));
         });
     }
-    // What is summed up is a number, too.
+    // Sums are numbers with explanations, too.
     const auto sum = [&](Stage stage, Index row, bool clicked) {
         const app::CellRef cell = cell_of(stage, row, number_of_pairs(choice.stage));
         drawing.now.cell = cell;
@@ -110,7 +110,7 @@ void MapPart::forget() {
     finder_ = {};
 }
 
-// Shows the view of the State if that is news. One that came with a link stays for the map that the link is about,
+// Shows the State's view if it has changed. A view from a link waits for the map that the link refers to,
 // which may be computed after another.
 bool MapPart::follow_view(const app::Drawing& drawing, const Map& map) {
     const auto& view = app::looks_of(drawing.state()).view;
@@ -121,7 +121,7 @@ bool MapPart::follow_view(const app::Drawing& drawing, const Map& map) {
     return true;
 }
 
-// Makes what a person has moved into view part of the State, once the button is released.
+// Stores the part that the user moved into view in the State, once the button is released.
 void MapPart::keep_view(const app::Drawing& drawing, const ui::MapTouch& touch, bool told) {
     if (told) return;
     shown_.moving |= touch.moved;
@@ -144,7 +144,7 @@ void MapPart::follow_mark(const app::Drawing& drawing, const Map& map) {
     marked_ = shown;
 }
 
-// Makes what a person has marked part of the State.
+// Stores the part that the user marked in the State.
 void MapPart::keep_mark(const app::Drawing& drawing) {
     if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;
     const auto& brushed = view_.brushed();

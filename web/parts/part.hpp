@@ -18,8 +18,8 @@ namespace attn::parts {
 void choose_head(const app::Drawing& drawing, HeadIndex head);
 void choose_tokens(const app::Drawing& drawing, std::optional<Index> query, std::optional<Index> key);
 
-// Answers the clicks on a map. A click pins and chooses at once; when it turns out to have begun a double click, it
-// is taken back.
+// Answers clicks on a map. A click pins and chooses at once; if it turns out to begin a double click, it is
+// undone.
 class MapClicks {
   public:
     void answer(const app::Drawing& drawing, const ui::MapTouch& touch, auto click) {
@@ -39,8 +39,8 @@ class MapClicks {
     std::optional<Before> before_;  // the last click
 };
 
-// Returns the query in view: the one under the cursor, otherwise the chosen one, otherwise the predicted token
-// of a text.
+// Returns the query in view: the hovered one, otherwise the chosen one, otherwise the predicted token of a
+// text.
 std::optional<Index> looked_query(const app::Drawing& drawing, const app::Attention& attention);
 std::optional<Index> looked_key(const app::Drawing& drawing);
 

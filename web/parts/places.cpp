@@ -21,7 +21,8 @@ std::string named(const app::Bookmark& place, const app::Attention& attention) {
     return "head " + head + "  " + ends(place.queries) + " × " + ends(place.keys);
 }
 
-// Says the same in words: "layer 3, head 0: from “It” to “tired”, looking at “The” to “street”".
+// Describes the place for screen readers: "layer 3, head 0: from “It” to “tired”, looking at “The” to
+// “street”".
 std::string told(const app::Bookmark& place, const app::Attention& attention) {
     const auto ends = [](Range range, const std::vector<std::string>& names) {
         const auto name = [&](Index i) {
@@ -49,7 +50,7 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
         drawing.visit.perform(
             app::AddBookmark{{s.layer, s.head, queries.tokens(in_view.queries), keys.tokens(in_view.keys)}});
     ui::tooltip("A bookmark of this head and of the part that is in view; the link includes it");
-    // This is a copy, because a button may change the list.
+    // A copy, because a button may change the list.
     const std::vector<app::Bookmark> kept = app::looks_of(drawing.state()).bookmarks;
     for (std::size_t i = 0; i < kept.size(); ++i) {
         const app::Bookmark& place = kept[i];

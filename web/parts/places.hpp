@@ -7,8 +7,8 @@
 
 namespace attn::parts {
 
-// Places are counted in tokens, even if the map shows words. Draws a line of buttons at the cursor, or
-// several lines if needed.
+// Draws a line of buttons at the cursor, or several lines if needed. Places are counted in tokens, even if
+// the map shows words.
 void draw_places(const app::Drawing& drawing, const app::Attention& attention, ui::MapView& map,
                  const app::MapChoice& choice, float width);
 

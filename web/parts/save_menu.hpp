@@ -10,15 +10,15 @@ namespace attn::parts {
 
 SvgInk svg_ink();
 
-// Every menu begins with pictures at several scales; they capture the part with the landmark.
+// Every menu begins with pictures at several scales, which capture the part with the landmark.
 struct SavedPicture {
-    const char* menu;      // its name
-    const char* landmark;  // of what is saved
+    const char* menu;      // name of the menu
+    const char* landmark;  // landmark of the saved part
     std::string file;      // without extension
 };
 
-// Offers the map just drawn and all heads of its kind. Returns true if a picture is requested; what it shows
-// has to be scrolled into view.
+// Offers the map just drawn and all heads at that stage. Returns true if a picture is requested, for which
+// the part has to be scrolled into view.
 struct SavedMap {
     const ui::MapView& view;
     const ui::MapPicture& picture;

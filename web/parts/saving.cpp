@@ -32,7 +32,7 @@ bool is_there(std::size_t bytes) {
     return probe != nullptr;
 }
 
-// A −∞ that comes from a file does not mean masked.
+// In numbers from a file, −∞ does not mean masked.
 void count_masked_as_zero(const Map& map, Index query, Range keys, std::span<float> cells) {
     for (Index j = 0; j < keys.size(); ++j) {
         const Index key = keys.begin + j;
@@ -110,7 +110,7 @@ std::string extent_of(const AllHeads& all, const Map& map) {
     return queries + " × " + app::many(map.keys(), "key");
 }
 
-// Describes an axis, under names that begin with `whose`.
+// Describes an axis, under keys that begin with `whose`.
 void describe(nlohmann::json& about, const AllHeads::Axis& axis, const std::string& whose) {
     if (!axis.tokens.empty())
         about[whose + "tokens"] = std::vector<std::string>(axis.tokens.begin(), axis.tokens.end());

@@ -11,7 +11,7 @@
 
 namespace attn::parts {
 
-// Masked cells are written as 0 in an unsigned map, such as weights, because they count as 0; in other maps
+// In unsigned maps, such as weights, masked cells are written as 0, because they count as 0; in other maps
 // they are written as −inf.
 class Saving final : public app::Download {
   public:
@@ -26,17 +26,17 @@ class Saving final : public app::Download {
                     std::span<const std::string> key_names, std::string name);
     static Made npy(Window window, std::string name);  // f32 [queries, keys]
     // Makes an archive of attention.npy, f32 [layers, heads, queries, keys]; ids.npy, i32 [tokens], if there
-    // are ids; and about.json, which says what the numbers are, what the axes are called, and how the tokens
-    // read. With words, the shape is [layers, heads, words, words], and about.json gives the number of tokens
-    // in each.
+    // are ids; and about.json, which says what the numbers are, what the axes are called, and what text each
+    // token has. With words, the shape is [layers, heads, words, words], and about.json gives the number of
+    // tokens in each.
     static Made all_heads(const AllHeads& all);
 
-    bool step() override;  // about 2^16 cells, at least a row
+    bool step() override;  // writes about 2^16 cells, at least a row
     float progress() const override;
     const std::string& name() const override { return name_; }
     std::vector<std::byte> finish() override;
 
-    // Writes rows in the format of the file.
+    // Writes rows in the file's format.
     struct Rows {
         virtual ~Rows() = default;
         virtual void row(Index query, std::span<const float> cells) = 0;
@@ -50,7 +50,7 @@ class Saving final : public app::Download {
     std::string name_;
     Index maps_ = 1, map_ = 0, row_ = 0;  // row_ counts within the window
     Window window_;
-    // If there are several maps, this makes each of them; `heads_` belong to a layer.
+    // Makes each map if there are several; `heads_` belong to one layer.
     HeadMaps make_map_;
     Index heads_ = 1;
     std::unique_ptr<Rows> rows_;

@@ -13,7 +13,7 @@
 
 namespace attn::parts {
 
-// Holds the head whose scores this frame shows.
+// The head whose scores this frame shows.
 struct ScorePart::Scored {
     const app::Drawing& drawing;
     const app::Attention& attention;
@@ -46,7 +46,7 @@ float extent(std::span<const float> values) {
 
 }  // namespace
 
-// The vectors of the pair, and their products.
+// The pair's vectors, and their products.
 struct ScorePart::Strips {
     std::vector<float> q, k, product;
 
@@ -72,7 +72,7 @@ ScorePart::Strips ScorePart::strips_of(const Scored& view, Index query, Index ke
     return v;
 }
 
-// Draws q, k and q × k below one another; the component under the cursor is highlighted in all three.
+// Draws q, k and q × k below one another; all three highlight the component under the cursor.
 void ScorePart::draw_strips(const Scored& view, const Strips& v, float width, Index query, Index key) {
     const Record& record = *view.record;
     const ui::ColourScale vectors = ui::diverging_scale(std::max(extent(v.q), extent(v.k)));
@@ -186,7 +186,7 @@ struct Key {
     float weight;
 };
 
-// Returns the keys that the row attends to most, strongest first.
+// Returns the keys with the largest weights in the row, largest first.
 std::vector<Key> strongest(const auto& view, Index query) {
     const std::vector<float> weights = view.record->weights(view.head, query);
     const auto rank = [](float weight) { return std::isnan(weight) ? 2.0f : weight; };

@@ -1,4 +1,4 @@
-// Shows why one token looks at another: the query's q, the key's k, their product, and the steps to the
+// Shows why one token attends to another: the query's q, the key's k, their product, and the steps to the
 // weight.
 #pragma once
 

@@ -115,7 +115,7 @@ std::string svg_of(const SvgFlow& flow) {
         length = row_pitch * static_cast<float>(std::max(shown_queries.size(), shown_keys.size()));
         height = origin.y + length + pad;
     } else {
-        float left = 0;  // of the first word shown
+        float left = 0;  // x of the first word shown
         for (std::size_t i = 0; i < flow.queries.size(); ++i) {
             const float wide = std::max(width_of(flow.queries[i], font), 14.0f) + 10;
             if (static_cast<Index>(i) == flow.shown_queries.begin) left = width;

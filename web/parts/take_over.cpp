@@ -15,7 +15,7 @@ std::optional<app::HeadCopy> chosen_copy(app::Subject& subject, Range queries, R
     const HeadIndex chosen = subject.chosen_head();
     const app::Attention* attention = subject.attention();
     const auto record = attention ? attention->record(chosen.layer) : nullptr;
-    // The example knows no biases.
+    // The example has no biases.
     if (!record || !record->spec().bias.empty()) return std::nullopt;
     std::string from = app::head_text(chosen, attention->numbering(), ", ") + " of " + attention->title();
     const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
@@ -28,7 +28,7 @@ std::optional<app::HeadCopy> chosen_copy(app::Subject& subject, Range queries, R
 std::optional<app::Offer> take_over(const app::Visit& visit, app::Subject& subject, Range queries,
                                     Range keys) {
     const auto copy = chosen_copy(subject, queries, keys);
-    // What can be edited where it is needs no copy.
+    // A head that can be edited in place needs no copy.
     if (!copy || subject.take_over(*copy)) return std::nullopt;
     return offer_of(visit, *copy);
 }

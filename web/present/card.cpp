@@ -56,7 +56,7 @@ Card::Card(const app::Drawing& drawing, Text text, float width)
     layers_.Split(list, 2);
     layers_.SetCurrentChannel(list, 1);
     ImGui::PushID(text_.key.c_str());
-    // On a phone, the actions in the title's line have room above and below for a finger.
+    // On a phone, the buttons in the title's line need room above and below for a finger.
     const bool is_high = ui::narrow_window() && !text_.title.empty();
     ImGui::SetCursorScreenPos({at_.x + padding_, at_.y + (is_high ? 0 : padding_)});
     ImGui::BeginGroup();
@@ -82,7 +82,7 @@ void Card::draw_head() {
     const ui::Theme& t = ui::theme();
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({6, 3}));
     const float high = ImGui::GetFrameHeight();
-    float beside = 0;  // what the actions take of the title's line
+    float beside = 0;  // width that the buttons take from the title's line
     if (text_.table && !is_saved_as_picture()) {
         const float three =
             action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;

@@ -1,4 +1,4 @@
-// Draws the card around a picture: its title, and what shows it as a table, copies and saves it.
+// Draws the card around a picture: its title, and the buttons that show it as a table, copy it and save it.
 #pragma once
 
 #include <imgui.h>
@@ -16,7 +16,7 @@ class VectorPicture;
 
 namespace attn::present {
 
-// While it lives, what fills the room to the right ends at this place of the screen.
+// While it lives, whatever fills the room to the right ends at this x on the screen.
 class Room {
   public:
     explicit Room(float right);
@@ -25,7 +25,7 @@ class Room {
     Room& operator=(const Room&) = delete;
 
   private:
-    float outer_right_, outer_content_right_;  // of the window's region around it
+    float outer_right_, outer_content_right_;  // the right edges of the surrounding window region
 };
 
 // While it lives, what is drawn at the cursor stands in the card, which then advances the cursor:
@@ -35,19 +35,20 @@ class Room {
 class Card {
   public:
     struct Text {
-        std::string key;    // a part of landmarks ("card/<key>") and of files' names
-        std::string title;  // empty: has neither a title nor what acts on a picture
+        std::string key;    // a part of landmarks ("card/<key>") and of file names
+        std::string title;  // empty: no title and no buttons
         std::string notation = {};
-        // Makes the table of the picture, from copies of what it shows: it is called after this frame, too.
+        // Makes the picture's table. It owns copies of the numbers, because it is called after this frame,
+        // too.
         std::function<app::Table()> table = {};
         bool is_vector = true;  // an SVG can hold it; false: the GPU draws it
-        bool is_listed = true;  // among the tables of the page; otherwise the lens lists it
+        bool is_listed = true;  // lists its table on the page; otherwise the lens lists it
     };
     Card(const app::Drawing& drawing, Text text, float width);
     ~Card();
     Card(const Card&) = delete;
     Card& operator=(const Card&) = delete;
-    float width() const { return width_within(width_); }  // of what is drawn in it
+    float width() const { return width_within(width_); }  // inner width
     static float width_within(float width);
 
   private:
@@ -62,7 +63,7 @@ class Card {
     float width_, padding_;
     ImVec2 at_;
     Room room_;
-    ImDrawListSplitter layers_;  // what is behind, and the picture
+    ImDrawListSplitter layers_;  // background, and picture
     std::unique_ptr<ui::VectorPicture> svg_;
     bool svg_wanted_ = false;
 };

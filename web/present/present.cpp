@@ -19,7 +19,7 @@ namespace {
 constexpr float least_cell = 40, a_decimal = 7.5f, least_text_cell = 55, names_width = 92;
 constexpr Index fewest_columns = 4, fewest_text_columns = 2, most_columns = 24;
 
-// The columns in view, with their numbers and names.
+// The visible columns, with their numbers and names.
 struct View {
     app::ShownTokens columns;
     std::vector<std::string> labels;
@@ -72,7 +72,7 @@ View view_of(const app::Sheet& sheet, float width, Index most = most_columns) {
     return view;
 }
 
-// Words without colours say nothing where they have no room, so fewer columns stand there.
+// Cells of text without colours need room for the text, so fewer columns are shown.
 View readable_view(const app::Sheet& sheet, float width) {
     View view = view_of(sheet, width);
     const auto has_room = [&] {
@@ -88,14 +88,14 @@ View readable_view(const app::Sheet& sheet, float width) {
     return view;
 }
 
-// An axis that merely counts leaves its labels to the grid, which says them with the axis's name.
+// An axis that merely counts leaves its labels to the grid, which reads them with the axis's name.
 std::span<const std::string> grid_labels(std::span<const std::string> labels) {
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (labels[i] != std::to_string(i)) return labels;
     return {};
 }
 
-// What stands below the title: whose numbers these are, what they mean, and how many.
+// Returns the line below the title: whose numbers these are, what they mean, and how many there are.
 std::string notation_of(const app::Sheet& sheet, const View& view) {
     std::string notation;
     for (const std::string* part : {&sheet.about, &sheet.notation})
@@ -104,7 +104,7 @@ std::string notation_of(const app::Sheet& sheet, const View& view) {
            (view.columns.are_all() ? "" : ", " + std::to_string(view.columns.size()) + " of them shown");
 }
 
-// The points of a plane are the rows of a table, its axes the columns.
+// Makes a table of the points of a plane: a row for each point, a column for each axis.
 app::Table table_of_points(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
     app::Table table{chart.title, {chart.x.title, chart.y.title}, {}, {}};
     std::vector<double> numbers;
@@ -121,7 +121,7 @@ app::Table table_of_points(const ui::Chart& chart, const std::vector<ui::ChartCu
     return table;
 }
 
-// Each place of the x axis that has a point is a row of a table, and each curve a column.
+// Makes a table of curves: a row for each x that has a point, a column for each curve.
 app::Table table_of_curves(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
     std::map<double, std::pair<std::string, std::vector<double>>> rows;
     app::Table table{chart.title + " (" + chart.y.title + ")", {}, {}, {}};
@@ -149,8 +149,8 @@ app::Table table_of_curves(const ui::Chart& chart, const std::vector<ui::ChartCu
     return table;
 }
 
-// Curves without a name are lines drawn for the eye, such as a limit. An upright one marks a place. The others
-// are copied, a long one at points that are evenly chosen.
+// Makes the chart's table. Unnamed curves are only guides, such as a limit or a vertical line, and are left
+// out. Long curves are copied at evenly chosen points.
 std::function<app::Table()> table_of(const ui::Chart& chart, std::span<const ui::ChartCurve> curves) {
     const bool is_plane = std::ranges::any_of(curves, &ui::ChartCurve::apart);
     std::vector<ui::ChartCurve> kept;
