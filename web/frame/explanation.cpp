@@ -1,4 +1,5 @@
-// The inspector: what it explains, the way through the operands, and the field for a pinned number.
+// Implements the inspector: what it explains, the trail through the operands, and the field for a pinned
+// number.
 #include <imgui.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace attn::app {
 
 namespace {
 
-// "weight, map sparsemax, key 3"
+// Returns "weight, map sparsemax, key 3".
 std::string lens_cell_told(const LensCell& cell) {
     const auto in_words = [](std::string_view name) {
         std::string text(name);
@@ -37,7 +38,7 @@ std::string lens_cell_told(const LensCell& cell) {
     return told;
 }
 
-// Says which number stands in a place, for those who do not see where it leads.
+// Names the number at a place, for users who do not see where a link leads.
 std::string place_told(const Attention* attention, const CellPlace& place) {
     const auto& [stage, row, col, second, words, sink, own] = place.cell;
     if (own.kind) return lens_cell_told(own);
@@ -73,7 +74,7 @@ std::optional<Frame::PinnedInput> Frame::pinned_input() const {
     return PinnedInput{*ladder, edits, *pin, edits.value(visit_.state(), *pin)};
 }
 
-// Draws the field of a pinned input for those who have no keyboard to type on.
+// Draws the field of a pinned input for users without a keyboard.
 void Frame::draw_number(const PinnedInput& input) {
     constexpr float width = 112, height = 40;
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {13, (height - ImGui::GetTextLineHeight()) / 2});
@@ -103,13 +104,13 @@ void Frame::draw_inspector() {
 std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover) const {
     Subject& subject = subject_in(visit_);
     auto why = lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
-    // A number of a lens may be made of other things than a run.
+    // A lens's number may have been computed from something other than a run.
     if (why && subject.runs_model() && !is_stored(cell.stage))
         why->f64_is = cell.stage == Stage::lens ? "this step" : "this step, from the run’s f32 numbers";
     return why;
 }
 
-// While work goes on, it is made anew a few times a second.
+// During computation, it is refreshed a few times a second.
 const std::optional<Explained>& Frame::explanation(const CellRef& cell, const Hover& hover) {
     constexpr double lasts_ms = 250;
     Subject& subject = subject_in(visit_);
@@ -133,7 +134,7 @@ const std::optional<Explained>& Frame::explanation(const CellRef& cell, const Ho
 void Frame::draw_explanation() {
     const auto& pin = visit_.state().pin;
     if (pin != trail_end_) trail_.clear();
-    // Who goes on from a cell into its explanation still reads that.
+    // Moving from a cell into its explanation keeps that explanation.
     if (now_.cell || !ui::focus_is_in("inspector/")) read_ = now_;
     const auto cell = read_.cell ? read_.cell : pin;
     Subject& subject = subject_in(visit_);
@@ -189,7 +190,8 @@ void Frame::draw_head_told() {
     ui::landmark_item("heads/told");
 }
 
-// Tells screen readers of a newly pinned cell, and of its number when that changes: what was said must not go stale.
+// Tells screen readers about a newly pinned cell, and about its number when that changes, so that the
+// announcement is never outdated.
 void Frame::announce_pin() {
     const auto& pin = visit_.state().pin;
     if (!pin) {
@@ -200,7 +202,7 @@ void Frame::announce_pin() {
     const std::uint64_t version = attention ? attention->version() : 0, changes = visit_.changes();
     const bool same = announced_ && announced_->cell == *pin;
     if (same && announced_->version == version && announced_->changes == changes) return;
-    if (same && ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;  // it is told when the drag has ended
+    if (same && ImGui::IsMouseDown(ImGuiMouseButton_Left)) return;  // announced when the drag has ended
     const auto why = explain(*pin, {});
     const std::string value = why ? fixed(why->f32, 4) : "";
     if (why && !same)

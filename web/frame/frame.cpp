@@ -26,7 +26,7 @@ constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, paddi
 constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"},
     group_keys{"see", "understand", "question", "check", "learn"};
 
-// Draws a tab that has no frame until it is chosen or hovered over.
+// Draws a tab that has no outline until it is chosen or hovered over.
 bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align) {
     const ui::Theme& t = ui::theme();
     ImGui::PushID(landmark.c_str());
@@ -47,7 +47,7 @@ bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint
     return pressed;
 }
 
-// Leaves out the last parts of a status until there is room for the others.
+// Drops the last parts of a status until the others fit.
 std::string parts_within(std::string status, float room) {
     constexpr std::string_view gap = "   ", dot = " · ";
     while (ui::text_size(status).x > room) {
@@ -69,11 +69,12 @@ std::string kernels_in_use() {
 }  // namespace
 
 void Frame::draw(std::size_t heap_bytes) {
-    // Frames differ by some bytes. About a rounding the status line would go to and fro, and each picture ask for the next.
+    // Heap size jitters by a few bytes; without hysteresis the rounded figure would flicker and request a
+    // redraw every frame.
     if (std::max(heap_bytes, heap_bytes_) - std::min(heap_bytes, heap_bytes_) >= 100'000)
         heap_bytes_ = heap_bytes;
-    // Escape belongs to what had the keyboard as the frame began. The route of a shortcut would be a frame late.
-    // It also lifts the ring of arrow keys; Dear ImGui would put it around the panel.
+    // Escape belongs to whatever had the keyboard when the frame began; a shortcut's route would be a frame
+    // late. Escape also hides the focus ring, which Dear ImGui would draw around the panel.
     if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) ImGui::SetNavCursorVisible(false);
     const bool escaped = ImGui::IsKeyPressed(ImGuiKey_Escape, false) && !ImGui::IsAnyItemActive() &&
                          !ImGui::IsPopupOpen(nullptr, ImGuiPopupFlags_AnyPopup);
@@ -82,7 +83,7 @@ void Frame::draw(std::size_t heap_bytes) {
     ui::clear_semantics();
     ui::clear_page_fields();
     ui::scroll_by_fingers();
-    palette_.draw(visit_);  // first, so that what is typed goes to it
+    palette_.draw(visit_);  // first, so that it gets what is typed
     const ImGuiViewport* view = ImGui::GetMainViewport();
     ImGui::SetNextWindowPos(view->Pos);
     ImGui::SetNextWindowSize(view->Size);
@@ -104,8 +105,8 @@ void Frame::draw(std::size_t heap_bytes) {
     if (!ImGui::IsAnyItemActive()) ui::next_gesture();
 }
 
-// Further text boxes of the page lie over the top of the lens (web/shell/style.css). The rail stays where it is, so that the
-// lens that was just pressed is still under the pointer.
+// Additional text boxes of the page lie over the top of the lens (web/shell/style.css). The rail stays in
+// place, so that the lens just pressed remains under the pointer.
 float Frame::height_of_boxes() const {
     constexpr float box_height = 39, above = 6;
     const auto shown = std::ranges::count_if(
@@ -139,7 +140,7 @@ void Frame::draw_wide(const Rect& window) {
     list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
 }
 
-// ---- What is looked at, and how ---------------------------------------------------------------------------
+// ---- Subjects and lenses ------------------------------------------------------------------------------
 
 void Frame::draw_tab(const SubjectEntry& subject, float width) {
     const bool on = visit_.state().subject == subject.key;
@@ -151,7 +152,7 @@ void Frame::draw_tab(const SubjectEntry& subject, float width) {
 void Frame::draw_tabs(float width) {
     constexpr float gap = 6, most = 124;
     const auto count = static_cast<float>(subject_list().size());
-    // Where there is little room, a long name takes more of it than a short one.
+    // If room is short, a long name gives way before a short one.
     const auto text = [](const SubjectEntry& subject) {
         const ui::Type semibold(ui::Face::semibold, ui::size_body);
         return ui::text_size(subject.name).x;
@@ -181,7 +182,7 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
     const NamedHeads* named = subject.named_heads();
     const std::string name = named ? named->name(head) : "";
     const std::string full = head_text(head, heads.layers);
-    // The longest for which there is room.
+    // Chooses the longest text that fits.
     std::string text = "head " + heads.layers.short_head(head);
     for (const std::string& longer : {full, name.empty() ? full : full + " · " + name})
         if (ui::text_size(longer).x <= room) text = longer;
@@ -197,7 +198,7 @@ void Frame::draw_chosen_head(float right, float room, float middle) {
         ui::tooltip_at(min, max, head_told().c_str());
 }
 
-// On a phone, there is no inspector beside the lens: the name opens the sheet with what it says.
+// A phone has no inspector beside the lens: the name opens the sheet with its explanation.
 void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
     const float finger = std::max((ui::finger_size - (max.y - min.y)) / 2, 0.0f);
     ImGui::SetCursorScreenPos({min.x, min.y - finger});
@@ -211,7 +212,7 @@ void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
     ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
 }
 
-// Says which subjects have what a lens needs; empty if none has now.
+// Says which subjects have what a lens needs; empty if none has it now.
 std::string Frame::where_it_suits(const LensEntry& lens) const {
     std::vector<std::string> names;
     for (const SubjectEntry& entry : subject_list())
@@ -227,14 +228,14 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     const bool on = visit_.state().lens == lens.key;
     Subject& subject = subject_in(visit_);
     const GuardedLens there = lens_in(visit_, lens.key);
-    // While there is nothing to look at, a lens cannot say what it lacks.
+    // While the subject shows nothing, a lens cannot say what it lacks.
     auto missing = subject.attention() ? there.missing(subject) : std::nullopt;
     if (missing && (missing->comes || (missing->offer && missing->offer->at_once))) missing.reset();
     const bool faint = missing || !there.suits(subject);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
-    // A tooltip would cover other lenses or the head of the one that is open.
+    // A tooltip would cover other lenses or the heading of the open one.
     const std::string why = missing ? missing->sentence : faint ? where_it_suits(lens) : "";
     ui::describe((lens.meaning + (why.empty() ? "" : "\n\n" + why)).c_str());
     if (ImGui::IsItemHovered())
@@ -246,8 +247,8 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     return pressed;
 }
 
-// Draws the name of a group, a press on which folds it. Returns whether its lenses are shown: those of the open lens's group
-// always are.
+// Draws the name of a group, which folds when pressed. Returns whether its lenses are shown; the open lens's
+// group always shows them.
 bool Frame::draw_group(LensGroup group, bool folds) {
     constexpr float height = 20, indent = 14, arrow = 3.5f;
     const bool holds_open = lens_of(visit_.state()).group == group;
@@ -292,7 +293,7 @@ void Frame::draw_rail(int columns) {
                         static_cast<float>(columns);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
     std::optional<LensGroup> group;
-    int placed = 0;  // of the group
+    int placed = 0;  // lenses of the group drawn so far
     bool shown = true;
     std::optional<ui::SemanticGroup> tabs;
     for (const LensEntry& lens : lens_list()) {
@@ -339,13 +340,13 @@ void Frame::draw_lens() {
     if (const auto missing = lens_in(visit_).draw(drawing, subject)) draw_missing(*missing);
 }
 
-// Says in one sentence what is seen.
+// Draws the sentence that says what is seen.
 void Frame::draw_sentence(Subject& subject) {
     spoken_ = lens_in(visit_).spoken(subject);
     const std::string text = subject.attention() ? spoken_ : subject.heading();
     if (text.empty()) return;
-    // What is below must not move when the next sentence is a little longer or shorter, nor when a training, which goes on
-    // by itself, makes it grow.
+    // The content below must not move when the next sentence is a little longer or shorter, nor when
+    // training, which continues by itself, makes it longer.
     const bool narrow = ui::narrow_window();
     ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
@@ -354,7 +355,7 @@ void Frame::draw_sentence(Subject& subject) {
             ImGui::GetTextLineHeight() * static_cast<float>((subject.course() ? 2 : 1) + (narrow ? 1 : 0));
     spoken_width_ = width;
     const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
-    // Arcs and bars are those of the query under the cursor, and so is the sentence where it takes no more lines.
+    // Arcs and bars show the query under the cursor; so does the sentence, if it takes no more lines.
     const std::string preview =
         before_.query && !before_.head ? lens_in(visit_).preview(subject, *before_.query) : std::string();
     const bool previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(text));
@@ -409,7 +410,7 @@ void Frame::draw_progress() {
     ui::semantic_text(text, {at.x, top}, {at.x + width, top + 20});
 }
 
-// ---- Around it --------------------------------------------------------------------------------------------
+// ---- Around the lens ----------------------------------------------------------------------------------
 
 void Frame::draw_status(float width) {
     ui::Type mono(ui::Face::mono, 12);
@@ -425,7 +426,7 @@ void Frame::draw_status(float width) {
     if (!visit_.last_edit().empty() && roomy) text += "   last edit: " + visit_.last_edit();
     if (roomy) text += "   " + kernels_in_use();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    // On a phone the memory gives way to what is looked at, and nothing is cut in the middle.
+    // On a phone the memory figure gives way to the subject's status, and nothing is cut off in the middle.
     const bool narrow = ui::narrow_window(), beside = !narrow || ui::text_size(text).x <= width - 110;
     const float room = beside ? width - 110 : width - 14;
     ui::draw_text_within(ImGui::GetWindowDrawList(), {at.x, at.y}, room,
@@ -438,7 +439,8 @@ void Frame::draw_status(float width) {
                   ui::theme().dim, memory);
 }
 
-// Draws a page with one of its panels marked. Returns whether it was pressed, for the panel to go or to come back.
+// Draws an icon of a page with one panel marked. Returns whether it was pressed, which folds or unfolds the
+// panel.
 bool Frame::draw_fold(const char* panel, bool folded, bool on_the_left) {
     constexpr ImVec2 size{28, status_height - 8};
     const std::string name = std::string("fold/") + panel,
@@ -497,7 +499,7 @@ void Frame::pasted(const std::string& text) {
 
 std::vector<Table> Frame::tables() {
     std::vector<Table> all = lens_in(visit_).tables(subject_in(visit_));
-    // What was opened since the last frame has not drawn its charts yet.
+    // Something opened since the last frame has not drawn its charts yet.
     if (visit_.state().subject == drawn_subject_ && visit_.state().lens == drawn_lens_)
         for (Table& each : visit_.tables())
             if (std::ranges::find(all, each.title, &Table::title) == all.end())

@@ -23,21 +23,21 @@ class Frame {
 
     // Fills the whole window. `heap_bytes` is the memory in use, for the status line.
     void draw(std::size_t heap_bytes);
-    // Returns the cell that the inspector explains: the one under the cursor, otherwise the pinned one.
+    // Returns the cell that the inspector explains: the hovered one, otherwise the pinned one.
     std::optional<CellRef> explained_cell() const;
     // Returns the sentence that says what is seen; empty if there is none.
     const std::string& spoken() const { return spoken_; }
-    // These serve Ctrl+V and Ctrl+C on the canvas, the Table button and Ctrl+K.
+    // Serve Ctrl+V and Ctrl+C on the canvas, the Table button and Ctrl+K.
     void pasted(const std::string& text);
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
-    // Welcomes a person who is new here: most groups of lenses are folded away.
+    // Welcomes a newcomer: most groups of lenses are folded away.
     void greet() {
         start_.open();
         folded_.groups = all_groups & ~(group_bit(LensGroup::see) | group_bit(LensGroup::learn));
     }
-    // What is folded away beside the lens: panels, and groups of lenses but for the one of the open lens. On a phone
-    // there is nothing beside it.
+    // Tells what is folded away beside the lens: panels, and groups of lenses except the open lens's. A phone
+    // has nothing beside the lens.
     static constexpr unsigned all_groups = 0b11111;
     static constexpr unsigned group_bit(LensGroup group) { return 1u << static_cast<unsigned>(group); }
     struct Folded {
@@ -52,7 +52,7 @@ class Frame {
     struct Rect {
         ImVec2 at, size;
     };
-    // A number that is pinned and can be changed.
+    // A pinned number that can be changed.
     struct PinnedInput {
         const Ladder& ladder;
         const LadderEdits& edits;
@@ -79,11 +79,12 @@ class Frame {
     void draw_explanation();
     std::optional<Explained> explain(const CellRef& cell, const Hover& hover) const;
     const std::optional<Explained>& explanation(const CellRef& cell, const Hover& hover);
-    // Pins another number and brings it into view: in this lens, the open one or the first that shows it.
+    // Pins another number and brings it into view: in the named lens, the open one or the first that shows
+    // it.
     void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
     void follow(const CellRef& from, const CellPlace& place);
     void go_back();
-    std::string head_told() const;  // what the chosen head is named after; empty if that is nothing
+    std::string head_told() const;  // what the chosen head is named after; empty if it has no name
     void draw_head_told();
     void draw_guide();
     void draw_sheet(const Rect& sheet);
@@ -95,7 +96,7 @@ class Frame {
     void shortcuts();
     void close_explanation();
     void announce_pin();
-    // Draws which head is chosen and what it is named after, to the left of `right`, if there is room.
+    // Draws the chosen head and what it is named after, to the left of `right`, if there is room.
     void draw_chosen_head(float right, float room, float middle);
     void draw_head_button(const std::string& text, ImVec2 min, ImVec2 max);
 
@@ -109,8 +110,9 @@ class Frame {
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_;
     float spoken_width_ = 0,
-          spoken_height_ = 0;   // of its lines: room once taken stays, so that what is below does not move
-    std::string hovered_lens_;  // in the rail: what is said of it
+          // Height of its lines; room once taken stays, so that the content below does not move.
+        spoken_height_ = 0;
+    std::string hovered_lens_;  // for the rail's text about it
     Steady steady_;
     struct Announced {
         CellRef cell;
@@ -119,21 +121,23 @@ class Frame {
     };
     std::optional<Announced> announced_;
     bool explains_ = false;  // the sheet of a phone is open
-    // What the sheet of a phone says while nothing is pinned: what the chosen head does, or how to use the lens.
+    // What the sheet of a phone shows while nothing is pinned: what the chosen head does, or how to use the
+    // lens.
     enum class Told { nothing, head, guide } told_ = Told::nothing;
-    Hover read_;  // what the explanation is of, if not of the pinned cell
-    // The explanation that is shown. One of thousands of operands takes some milliseconds.
+    Hover read_;  // what the explanation belongs to, if not to the pinned cell
+    // The shown explanation. Computing one with thousands of operands takes some milliseconds.
     struct Shown {
         CellRef cell;
         HeadIndex head;
-        std::uint64_t version = 0, changes = 0;  // of the attention and of the State
+        std::uint64_t version = 0, changes = 0;  // versions of the attention and of the State
         bool operator==(const Shown&) const = default;
     } shown_;
     std::optional<Explained> why_;
     ui::OperandsShown operands_;
     std::uint64_t why_slices_ = 0;
     double why_made_ = 0;  // ms
-    // The numbers that operands were followed from, and the pin at the trail's end: another pin ends it.
+    // The numbers from which operands were followed, and the pin at the trail's end; another pin ends the
+    // trail.
     struct Stop {
         std::string_view lens;
         Selection selection;

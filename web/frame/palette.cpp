@@ -19,7 +19,7 @@ constexpr Index most_tokens = 4096, most_heads = 4096;
 constexpr std::size_t most_shown = 10;
 constexpr float palette_width = 520, line_height = 32, most_from_top = 90, touch_field_height = 40;
 
-// By its name and not by its place, which changes with what is typed.
+// Identifies an entry by its name, not by its place, which changes with what is typed.
 std::string node_key(const PaletteEntry& entry) {
     return "palette/" + std::string(entry.kind) + "/" + entry.label;
 }
@@ -28,7 +28,7 @@ void add(std::vector<PaletteEntry>& to, std::string label, std::string_view kind
     to.push_back({std::move(label), kind, [command = std::move(command)](Visit& v) { v.perform(command); }});
 }
 
-// Each leads to the head that does it most, and from there to the next best.
+// Each entry goes to the head that has the role most strongly, and from there to the next best.
 void add_finds(std::vector<PaletteEntry>& to, const Visit& visit) {
     const NamedHeads* named = subject_in(visit).named_heads();
     if (!named) return;
@@ -101,7 +101,7 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
     add(to, "heads by layer", "setting", SetHeads{});
 }
 
-// Where there is nothing to tell it by, the first subject always has something.
+// If the open subject has nothing to base the introduction on, the first subject always has.
 void introduce(Visit& visit) {
     if (!start_steps(visit, subject_in(visit).chosen()))
         visit.perform(OpenSubject{subject_list().front().key});
@@ -199,7 +199,7 @@ void Palette::draw(Visit& visit) {
         return;
     }
     ImGui::SetNextItemWidth(-1);
-    bool entered = false;  // in the page's field
+    bool entered = false;  // entered in the page's text field
     if (ui::by_touch()) {
         ImGui::Dummy({ImGui::CalcItemWidth(), touch_field_height});
         if (const auto typed =
@@ -225,7 +225,7 @@ void Palette::draw(Visit& visit) {
     }
     std::function<void(Visit&)> act;
     ui::begin_semantic_group(ui::Role::listbox, "palette/found", "Found");
-    ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);  // the arrow keys are the palette's own
+    ImGui::PushItemFlag(ImGuiItemFlags_NoNav, true);  // the palette handles the arrow keys itself
     for (std::size_t i = 0; i < found_.size(); ++i) {
         const PaletteEntry& entry = found_[i];
         ImGui::PushID(static_cast<int>(i));
@@ -249,7 +249,7 @@ void Palette::draw(Visit& visit) {
     if (found_.empty()) ui::caption("Nothing here has that name.");
     if (typing_.entered() || entered) {
         if (at_ < found_.size()) act = found_[at_].act;
-        typing_ = ui::Typing(typing_.text());  // where nothing was found, the field keeps the keyboard
+        typing_ = ui::Typing(typing_.text());  // after a search without results, the field keeps the keyboard
     }
     if (act || ImGui::IsKeyPressed(ImGuiKey_Escape)) close();
     ImGui::EndPopup();

@@ -1,5 +1,5 @@
-// The palette that Ctrl+K opens finds subjects, lenses, examples, commands, settings, heads and tokens by
-// name.
+// Implements the palette that Ctrl+K opens, which finds subjects, lenses, examples, commands, settings, heads
+// and tokens by name.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@
 namespace attn::app {
 
 inline constexpr float status_height = 28;
-inline constexpr ImVec2 sheet_inset{16, 10};  // of what opens at the bottom of a phone's window
+inline constexpr ImVec2 sheet_inset{16, 10};  // for the sheet at the bottom of a phone's window
 
 // Names a panel for screen readers.
 inline std::string panel_name(std::string_view name) {
@@ -29,7 +29,7 @@ inline std::string panel_name(std::string_view name) {
                                  : std::string(name);
 }
 
-// Without a fill, the panel shows the page's own background.
+// Without a fill, the panel shows the page's background.
 inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset,
                   auto draw) {
     if (fill) render::fill(ImGui::GetWindowDrawList(), at, {at.x + size.x, at.y + size.y}, *fill);
@@ -46,8 +46,8 @@ inline void panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32>
     ui::landmark_item(std::string("panel/") + name);
 }
 
-// A part that scrolls by itself. Its contents are as wide with a scroll bar as without: what is as high as its width makes
-// it would otherwise bring the bar in one frame and take it away in the next.
+// A part that scrolls by itself. Its contents are equally wide with and without a scroll bar. Otherwise,
+// content whose height depends on its width could show the bar in one frame and hide it in the next.
 inline void scrolling_panel(const char* name, ImVec2 at, ImVec2 size, std::optional<ImU32> fill, ImVec2 inset,
                             auto draw) {
     ImGui::SetNextWindowContentSize({size.x - 2 * inset.x - ImGui::GetStyle().ScrollbarSize, 0});

@@ -19,17 +19,18 @@ constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, lo
 
 }  // namespace
 
-// Draws the layout for phones: subjects as tabs, lenses behind one button, and a sheet at the bottom for the inspector, or else
-// for the introduction. A phone held sideways has all of the former in one row, no status line, and the sheet at its right.
+// Draws the layout for phones: subjects as tabs, lenses behind one button, and a sheet at the bottom for the
+// inspector, or else for the introduction. A phone held sideways has the tabs and the lens button in one row,
+// no status line, and the sheet on its right.
 void Frame::draw_narrow(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
     const bool low = ui::low_window_now();
-    // The sheet does not open for a hovered cell: it would slip under the finger before it is pressed.
+    // The sheet does not open for a hovered cell: it would slide under the finger before the cell is pressed.
     const bool pinned = visit_.state().pin.has_value();
     if (pinned || (told_ == Told::head && head_told().empty())) told_ = Told::nothing;
     const bool explained = explains_;
-    // While something is being dragged, it stays under the finger.
+    // A cell being dragged stays under the finger.
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) explains_ = pinned || told_ != Told::nothing;
     const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
                 top = low ? row_height : 2 * row_height, bottom = at.y + size.y - (low ? 0 : status_height);
@@ -41,7 +42,7 @@ void Frame::draw_narrow(const Rect& window) {
     const Rect sheet = sheet_height == 0 ? Rect{{at.x, bottom}, {0, 0}}
                        : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
                              : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
-    // A cell that the sheet would cover as it opens moves above it.
+    // A cell that the opening sheet would cover moves above it.
     const float covered = explains_ && !explained && pinned && !low
                               ? ImGui::GetIO().MouseClickedPos[0].y - (sheet.at.y - above_sheet)
                               : 0;
@@ -72,8 +73,8 @@ void Frame::draw_narrow(const Rect& window) {
         list->AddLine(sheet.at, {at.x + size.x, sheet.at.y}, t.border);
 }
 
-// Draws the explanation of the pinned cell, or of the chosen head. What changes an input, and what the change does, stay in view above
-// it.
+// Draws the explanation of the pinned cell, or of the chosen head. The controls of an input, and their
+// effect, stay in view above it.
 void Frame::draw_sheet(const Rect& sheet) {
     const ImVec2 at = sheet.at, end{at.x + sheet.size.x, at.y + sheet.size.y};
     bool closes = false;
@@ -101,7 +102,7 @@ void Frame::draw_sheet(const Rect& sheet) {
     if (closes || sheet_.closed_by_finger(at, end, now_.cell.has_value())) close_explanation();
 }
 
-// Draws the same behind one button, for phones.
+// Draws the rail behind one button, for phones.
 void Frame::draw_lens_menu(float width) {
     const std::string name = std::string(lens_of(visit_.state()).name) + "  ▾";
     if (ui::button("lens-menu", name.c_str())) ImGui::OpenPopup("lenses");
@@ -134,7 +135,7 @@ void Frame::draw_lens_menu(float width) {
     ImGui::PopStyleVar();
 }
 
-// The guide of the lens, which stands in the inspector where there is one.
+// Draws the lens's guide, which has its place in the inspector if there is one.
 void Frame::draw_guide_button() {
     if (ImGui::Button("?", {ImGui::GetFrameHeight(), 0})) {
         told_ = told_ == Told::guide ? Told::nothing : Told::guide;

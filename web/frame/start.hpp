@@ -1,5 +1,6 @@
-// The three steps that tell a newcomer what attention is, as a lookup in the words on the screen. They are shown until
-// they are closed, which the browser remembers, and whenever a person asks for them.
+// Implements the three steps that introduce attention to a newcomer, as a lookup among the words on the
+// screen. They are shown until they are closed, which the browser remembers, and whenever the user asks for
+// them.
 #pragma once
 
 #include <array>
@@ -16,25 +17,27 @@ struct StartStep {
     std::string title, text;
 };
 
-// Tells the steps by the chosen head and query, or the last query. Returns nothing while there is no record of the
-// head, or where the query may look at nothing.
+// Words the steps for the chosen head and query, or the last query. Returns nothing while there is no record
+// of the head, or if the query sees no key.
 std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, const Selection& selection);
 
-// Returns them for the open subject, if it has something to tell them by. A network that only begins to learn has not.
+// Returns them for the open subject, if it has attention to show. A network that has only begun to learn has
+// none.
 std::optional<std::array<StartStep, 3>> start_steps(const Visit& visit, const Selection& selection);
 
-// One of a visit (Visit::shared).
+// One instance per visit (Visit::shared).
 class Start {
   public:
     void open() {
         open_ = true;
         step_ = 0;
     }
-    // The step to be drawn: none when it is closed or there is nothing to tell.
+    // Returns the step to draw; nothing when it is closed or there is nothing to show.
     std::optional<StartStep> step(const Visit& visit, const Selection& selection) const;
     // Returns the height of a panel of this width that holds a step.
     static float panel_height(const StartStep& step, float width);
-    // Draws a card at the cursor, as high as the highest step needs. Returns true when it has just been closed for good.
+    // Draws a card at the cursor, as high as the highest step. Returns true when it has just been closed for
+    // good.
     bool draw_card(const Visit& visit, const Selection& selection);
     // Draws a step into a panel of its own, with its buttons at the panel's end. Returns the same.
     bool draw_panel(const StartStep& step);

@@ -28,7 +28,7 @@ void draw_title(std::size_t number, const StartStep& step) {
     ui::section(step.title.c_str());
 }
 
-// The second press of a double click. Who means one step does not want two.
+// Detects the second press of a double click, which is meant as a single step.
 bool pressed_again() {
     return ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
            ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left] > 1;
@@ -67,7 +67,7 @@ bool Start::draw_card(const Visit& visit, const Selection& selection) {
     ImGui::BeginChild("start", {0, 0}, ImGuiChildFlags_AutoResizeY | ImGuiChildFlags_AlwaysUseWindowPadding,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     draw_title(step_, (*steps)[step_]);
-    // The buttons stay where they are from step to step.
+    // The buttons stay in place from step to step.
     float height = 0;
     for (const StartStep& each : *steps) height = std::max(height, height_of(each.text));
     const float top = ImGui::GetCursorPosY();

@@ -9,11 +9,11 @@ namespace attn::app {
 
 namespace {
 
-constexpr float tremble = 8;  // points; a hand that moves farther has let go
+constexpr float tremble = 8;  // points; a mouse that moves farther has let go
 
-// How much has to follow the content for its panel to be scrolled so far.
+// Returns the room needed below the content for the panel to be scrolled this far.
 float missing_below(float scroll) {
-    constexpr float more = 40;  // than the panel has below its content
+    constexpr float more = 40;  // spare points
     const float missing = scroll + ImGui::GetWindowHeight() - ImGui::GetCursorPosY();
     return scroll > 0 && missing > 0 ? missing + more : 0;
 }
@@ -22,7 +22,8 @@ float missing_below(float scroll) {
 
 void Steady::keep() {
     const float scroll = follow();
-    // Content may be short for a while, as where a model runs again. Later the room for it only becomes less.
+    // Content may be short for a while, for example while a model runs again. Afterwards the extra room only
+    // shrinks.
     room_ = pressed_ ? missing_below(scroll) : std::min(room_, missing_below(scroll));
     if (room_ > 0) ImGui::Dummy({0, room_});
 }

@@ -1,4 +1,5 @@
-// Keeps what was just pressed under the pointer: where the content above it grows or shrinks, its panel scrolls by as much.
+// Keeps the pressed item under the pointer: if content above it grows or shrinks, its panel scrolls by the
+// same amount.
 #pragma once
 
 #include <imgui.h>
@@ -14,11 +15,11 @@ class Steady {
 
   private:
     struct Pressed {
-        std::string key;  // of its node
+        std::string key;  // key of its node
         float at = 0;     // points below the top of the content
         ImVec2 pointer;
     };
-    float follow();  // where the panel is to be scrolled to
+    float follow();  // returns the panel's new scroll position
 
     std::optional<Pressed> pressed_;
     float room_ = 0;  // below the content

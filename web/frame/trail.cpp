@@ -1,4 +1,4 @@
-// The way from a number to those that it is computed from, and back.
+// Follows operands from a number to its inputs, and back.
 #include <algorithm>
 
 #include "frame/frame.hpp"
@@ -37,7 +37,7 @@ void Frame::go_to(std::string_view lens, const Selection& selection, const CellR
                 lens = entry.key;
                 break;
             }
-    // A number of a lens can be pinned only there.
+    // A lens's number can be pinned only in that lens.
     std::vector<Command> commands{Select{selection}};
     if (lens != visit_.state().lens) commands.push_back(OpenLens{lens});
     commands.push_back(Pin{cell});

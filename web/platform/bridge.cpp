@@ -267,7 +267,7 @@ using namespace attn::platform;
 
 extern "C" {
 
-// `kind` is 0 for regular, 1 semibold, 2 mono, and 3 for a fallback for glyphs that the others lack.
+// `kind` is 0 for regular, 1 for semibold, 2 for mono, and 3 for a fallback with glyphs that the others lack.
 EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
     ensure_imgui();
     const auto& kept = fonts().emplace_back(bytes, bytes + size);
@@ -286,7 +286,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
 
-// Groups of lenses are bits; a negative number leaves them as they are.
+// Groups of lenses are bits; a negative number leaves them unchanged.
 EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations, int groups) {
     app::Frame::Folded folded = frame().folded();
     folded.lenses = lenses != 0;
@@ -329,7 +329,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_scale(double scale) { set_scale(static_cast<f
 
 EMSCRIPTEN_KEEPALIVE void explorer_wake() { wake(); }
 
-// A press on no window closes pop-ups.
+// A press outside all windows closes pop-ups.
 EMSCRIPTEN_KEEPALIVE void explorer_pressed_elsewhere() {
     ImGuiIO& io = ImGui::GetIO();
     io.AddMousePosEvent(-FLT_MAX, -FLT_MAX);
@@ -353,7 +353,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_model_name(const char* name, int reads_alike)
     models().name(name, reads_alike != 0);
 }
 
-// Returns a sentence if no model with this config.json can be opened.
+// Returns a sentence if a model with this config.json cannot be opened.
 EMSCRIPTEN_KEEPALIVE const char* explorer_model_refusal(const std::byte* config, int size) {
     const auto parsed = parse_model_config({config, static_cast<std::size_t>(size)});
     return returned(parsed ? "" : parsed.error().message + ".");
@@ -365,7 +365,8 @@ EMSCRIPTEN_KEEPALIVE std::byte* explorer_model_buffer(const char* name, unsigned
     return buffer_in(models(), name, size_low, size_high);
 }
 
-// Returns how many bytes are needed to go on; 0 if all is checked, -1 if the file is refused (a notice says why).
+// Returns how many bytes are needed to go on; 0 if everything is checked, -1 if the file is refused (a notice
+// says why).
 EMSCRIPTEN_KEEPALIVE double explorer_model_check_header(const char* name, unsigned written_low,
                                                         unsigned written_high) {
     const auto needed = models().check_header(name, (std::uint64_t{written_high} << 32) | written_low);
@@ -374,7 +375,8 @@ EMSCRIPTEN_KEEPALIVE double explorer_model_check_header(const char* name, unsign
     return -1;
 }
 
-// Takes the next bytes of a file of weights whose matrices are rounded to 8 bits; not 0: it is refused (a notice says why).
+// Takes the next bytes of a file of weights whose matrices are rounded to 8 bits; not 0: the file is refused
+// (a notice says why).
 EMSCRIPTEN_KEEPALIVE int explorer_model_rounded(const char* name, unsigned size_low, unsigned size_high,
                                                 const std::byte* bytes, int count) {
     const auto status = models().add_rounded(name, (std::uint64_t{size_high} << 32) | size_low,

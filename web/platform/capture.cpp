@@ -37,7 +37,7 @@ struct Pixels {
     int height() const { return bottom - top; }
 };
 
-// Returns the rectangle of the part that is visible within the lens.
+// Returns the visible rectangle of the part within the lens.
 Pixels place_of(const std::string& part, int scale) {
     const auto& all = ui::landmarks();
     const auto found = all.find(part), lens = all.find("panel/lens");
@@ -51,7 +51,7 @@ Pixels place_of(const std::string& part, int scale) {
             pixel(std::min(found->second.max.y, lens->second.max.y))};
 }
 
-// Draws what ImGui has drawn into the target, starting at pixel (left, top).
+// Draws ImGui's draw data into the target, starting at pixel (left, top).
 void draw_tile(int left, int top, int width, int height, int scale) {
     ImDrawData& data = *ImGui::GetDrawData();
     const ImVec2 place = data.DisplayPos, size = data.DisplaySize;

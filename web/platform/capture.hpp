@@ -1,5 +1,5 @@
-// Captures a part of the page as a picture at any scale. It is drawn as on the screen, but off screen, in
-// frames of their own density, until everything it shows has been computed.
+// Captures a part of the page as a picture at any scale. The part is drawn off screen, in frames of their own
+// density, until everything it shows has been computed.
 #pragma once
 
 #include <cstddef>

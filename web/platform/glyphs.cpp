@@ -17,8 +17,8 @@ namespace {
 EM_JS(double, js_draw_glyph, (const char* text, double size, std::byte* pixels, int width, int height),
       { return Module.shell.drawGlyph(UTF8ToString(text), size, pixels, width, height); });
 
-// The picture that the browser draws, in sizes of the font: where the text begins, and room for each of its characters, which
-// may be written as its number, "U+10FFFF".
+// The picture that the browser draws, in multiples of the font size: where the text begins, and room for each
+// of its characters, which may be written as its number, "U+10FFFF".
 constexpr float picture_height = 2, origin_x = 0.5f, origin_y = 1.5f, room_for_one = 5;
 
 float picture_width(std::string_view text) {
@@ -58,7 +58,7 @@ bool load(ImFontAtlas* atlas, ImFontConfig* source, ImFontBaked* baked, void*, I
             bottom = std::max(bottom, y + 1);
             coloured |= pixel[3] > 128 && std::min({pixel[0], pixel[1], pixel[2]}) < 250;
         }
-    if (left >= right) return true;  // it is invisible
+    if (left >= right) return true;  // the glyph is invisible
     const ImFontAtlasRectId id = ImFontAtlasPackAddRect(atlas, right - left, bottom - top);
     if (id == ImFontAtlasRectId_Invalid) return false;
     const auto place = [&](int at, float origin) {

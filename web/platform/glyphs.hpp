@@ -1,5 +1,5 @@
-// Glyphs that the page's own fonts lack, such as Han and emoji, and whole runs of scripts whose letters join
-// (widgets/script.hpp), as the browser draws them with the system's fonts.
+// Provides glyphs that the page's own fonts lack, such as Han and emoji, and whole runs of scripts whose
+// letters join (widgets/script.hpp). The browser draws them with the system's fonts.
 #pragma once
 
 #include <imgui.h>
@@ -7,7 +7,7 @@
 
 namespace attn::platform {
 
-// A character that no font of the system has is drawn as its number: "U+732B".
+// A character that is in none of the system's fonts is drawn as its number: "U+732B".
 const ImFontLoader* browser_glyphs();
 
 }  // namespace attn::platform

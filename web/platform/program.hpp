@@ -14,9 +14,9 @@ std::size_t heap_in_use();  // bytes
 // Defined in main.cpp.
 app::Frame& frame();
 void draw_page();
-// Lays the page's text field over the canvas, or takes it away.
-void show_fields();  // those of the page that lie over the canvas
-// Says that the page's elements are not what is drawn.
+// Lays the page's text field over the canvas, or removes it.
+void show_fields();  // the page's text fields over the canvas
+// Reports that the page's elements no longer match what is drawn.
 void tell_semantics();
 void theme_changed();
 

@@ -28,8 +28,8 @@ namespace attn::platform {
 
 namespace {
 
-// Frames after an event: it is taken, what it changed is laid out, and finds its place. As many as the second number follow
-// every picture that is not as the one before, so that ImGui's fades come to their end.
+// Frames after an event: one to take it, then more to lay out what it changed and settle. The second number
+// of frames follows each picture that differs from the previous one, so that ImGui's fades finish.
 constexpr int awake_frames = 4, frames_after_change = 2;
 // After this long without frames, as in a hidden tab, the page counts as resting.
 constexpr double rests_after_ms = 250;
@@ -40,17 +40,17 @@ struct Window {
     GLFWwindow* glfw = nullptr;
     Frame frame;
     render::Picture picture;
-    int owed = 0;         // frames
+    int owed = 0;         // frames still to draw
     bool called = false;  // something has happened that no frame has shown yet
     int since_call = 0;   // frames drawn since something happened
     double density = 0;
-    float scale = 1;  // CSS pixels of the stage to a point of the page
+    float scale = 1;  // CSS pixels of the stage per point of the page
     long frames = 0;
     double last_tick = 0;
-    double picture_began = 0, picture_ended = 0;  // of the last picture, including the browser's work
+    double picture_began = 0, picture_ended = 0;  // for the last picture, including the browser's work
     bool news = false;                            // a job has news that is not shown yet
     bool news_waits = true;                       // the news has to wait its turn
-    bool working = false;                         // whether there was more to do after the last work
+    bool working = false;                         // the last slice of work left more to do
     bool works_on = false;                        // a task between frames is scheduled
     bool asleep = false;                          // the browser is not asked for frames
     bool lost = false;
@@ -58,11 +58,11 @@ struct Window {
 };
 Window window;
 
-// To ask the stage itself in a frame would make the browser place all elements that have changed, there and then.
+// Querying the stage itself during a frame would force a synchronous layout.
 EM_JS(void, watch_stage, (), {
     const stage = document.getElementById("stage");
-    // A window may leave the stage no height. The canvas then keeps some points, of which there is a pixel even where the
-    // browser's zoom makes these large.
+    // A window may leave the stage no height. The canvas then keeps a few points, so that at least one pixel
+    // remains even if the browser's zoom makes points large.
     const least = 8;
     const measure = () => {
         Module.stageSize = [ Math.max(stage.clientWidth, least), Math.max(stage.clientHeight, least) ];
@@ -75,13 +75,13 @@ EM_JS(int, stage_height, (), { return Module.stageSize[1]; });
 // GLFW notices only the first change of density.
 EM_JS_DEPS(window, "$GLFW")
 EM_JS(void, follow_density, (), { GLFW.onDevicePixelRatioChange(); });
-// Nothing here takes a gamepad, and asking for one makes the browser look 250 times a second whether there is one.
+// Nothing here uses a gamepad, and asking for one makes the browser poll for one 250 times a second.
 EM_JS(void, do_without_gamepads, (), {
     removeEventListener("gamepadconnected", GLFW.onGamepadConnected, true);
     removeEventListener("gamepaddisconnected", GLFW.onGamepadDisconnected, true);
     GLFW.refreshJoysticks = function(){};
 });
-// Reads the clock of events; emscripten_get_now() counts from another moment where there are threads.
+// Reads the clock of events; emscripten_get_now() has a different origin when there are threads.
 EM_JS(double, event_clock, (), { return performance.now(); });
 EM_JS(void, set_cursor, (const char* name), { Module.shell.cursor(UTF8ToString(name)); });
 
@@ -113,7 +113,8 @@ void show_cursor() {
     }
 }
 
-// Beyond a size of 100 % a point of the page is more than a CSS pixel of the stage, which is what GLFW counts in.
+// Above a size of 100 %, a point of the page is more than one CSS pixel of the stage, the unit in which GLFW
+// counts.
 void in_points() {
     ImGuiIO& io = ImGui::GetIO();
     io.DisplaySize = {io.DisplaySize.x / window.scale, io.DisplaySize.y / window.scale};
@@ -172,7 +173,7 @@ bool frame_is_due(double now) {
 void draw_if_due() {
     if (window.lost) return;
     window.last_tick = emscripten_get_now();
-    // If a task is due, the work continues there; what has happened is drawn first.
+    // If a task is due, the work continues there; events are drawn first.
     if (window.called)
         work_between_frames();
     else if (!window.works_on)
@@ -190,7 +191,7 @@ void draw_if_due() {
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplGlfw_NewFrame();
     in_points();
-    // Where no mouse has entered the canvas, as by a finger, the backend asks GLFW itself.
+    // If no mouse has entered the canvas, as with a finger, the backend asks GLFW itself.
     if (window.scale != 1 && !window.left) point_at_cursor();
     if (const auto density = capture_density()) ImGui::GetIO().DisplayFramebufferScale = {*density, *density};
     // The backend continues with the last position that GLFW knows.
@@ -239,7 +240,7 @@ void ask_for_frames() {
     emscripten_resume_main_loop();
 }
 
-// ImGui's GLFW backend chains the callbacks it finds, so these only need to notice that something happened.
+// ImGui's GLFW backend chains the callbacks it finds, so these only need to note that something happened.
 void wake_on_input() {
     glfwSetCursorPosCallback(window.glfw, [](GLFWwindow*, double, double) {
         window.left = false;
@@ -273,7 +274,7 @@ EM_BOOL on_wheel(int, const EmscriptenWheelEvent* event, void*) {
     return EM_TRUE;
 }
 
-// GLFW would present the first finger as a mouse at once; what fingers mean is decided in widgets/touch.
+// GLFW would present the first finger as a mouse at once; widgets/touch decides what fingers mean.
 EM_JS(void, do_without_touch_as_mouse, (), {
     const canvas = Module["canvas"];
     canvas.removeEventListener("touchmove", GLFW.onMousemove, true);
@@ -282,7 +283,7 @@ EM_JS(void, do_without_touch_as_mouse, (), {
     canvas.removeEventListener("touchend", GLFW.onMouseButtonUp, true);
 });
 
-// The answer keeps the browser from presenting the finger as a mouse itself.
+// The return value keeps the browser from presenting the finger as a mouse itself.
 EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
     std::vector<ui::Finger> down;
     for (const EmscriptenTouchPoint& point :
@@ -290,7 +291,7 @@ EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
         if (point.onTarget && !(type == EMSCRIPTEN_EVENT_TOUCHEND && point.isChanged))
             down.push_back(
                 {point.identifier, {static_cast<float>(point.targetX), static_cast<float>(point.targetY)}});
-    // Without a mouse over it, the backend would go on telling where GLFW last knew one.
+    // Without a mouse over the canvas, the backend would keep reporting GLFW's last known position.
     if (std::exchange(window.left, false) || type == EMSCRIPTEN_EVENT_TOUCHSTART)
         ImGui_ImplGlfw_CursorEnterCallback(window.glfw, GLFW_TRUE);
     type == EMSCRIPTEN_EVENT_TOUCHCANCEL ? ui::fingers_cancelled() : ui::fingers(down, event->timestamp);
@@ -298,7 +299,7 @@ EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
     return EM_TRUE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
-    // After a change of the page's layout Chromium sends a move of no distance, which knows of no keys.
+    // After a change of the page's layout, Chromium sends a move of zero distance without modifier keys.
     if (event->movementX == 0 && event->movementY == 0) return EM_FALSE;
     // Keys may have been pressed in a text box, which GLFW does not notice.
     ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, event->shiftKey);
@@ -362,7 +363,7 @@ void set_scale(float scale) {
 void draw_now() {
     window.news = true;
     window.news_waits = false;
-    window.owed = std::max(window.owed, awake_frames);  // new things find their place in their first frames
+    window.owed = std::max(window.owed, awake_frames);  // new windows need a few frames to find their place
     ask_for_frames();
 }
 

@@ -1,5 +1,5 @@
-// Manages the canvas, its WebGL2 context and the frame loop. Frames are drawn only while something asks for
-// them, and otherwise the browser is not asked for any.
+// Manages the canvas, its WebGL2 context and the frame loop. Frames are drawn only when something asks for
+// them; otherwise the browser is not asked for any.
 #pragma once
 
 #include <functional>
@@ -7,22 +7,22 @@
 namespace attn::platform {
 
 struct Frame {
-    std::function<void()> draw;  // inside an ImGui frame
+    std::function<void()> draw;  // called inside an ImGui frame
     std::function<bool()> work;  // runs jobs between frames; true while there is more to do
-    std::function<bool()> due;   // true while a frame is wanted later
+    std::function<bool()> due;   // true while a later frame is wanted
 };
 
 // Opens the canvas; call after setting fonts and theme. Returns false if there is no WebGL2 context.
 bool open_window(Frame frame);
-void start_drawing();  // the first frame is the next one
+void start_drawing();  // requests the first frame
 
-void set_scale(float scale);  // CSS pixels to a point of the page
+void set_scale(float scale);  // CSS pixels per point of the page
 
-void wake();          // something happened, so draw for a little while
+void wake();          // after an event: draws for a short while
 void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
 void draw_again();    // draws the picture on screen once more
-bool owes_frames();   // whether something that happened is not fully on the screen yet
-bool has_answered();  // whether everything is where the last event put it
+bool owes_frames();   // something that happened is not fully on the screen yet
+bool has_answered();  // everything is where the last event put it
 long frames_drawn();
 void context_lost();
 void context_restored();

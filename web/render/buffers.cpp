@@ -11,7 +11,7 @@ namespace attn::render {
 
 namespace {
 
-constexpr int buffer_frames_kept = 120;  // kept this long without being drawn
+constexpr int buffer_frames_kept = 120;  // frames after which an undrawn buffer is dropped
 
 struct Buffer {
     GLuint name = 0;

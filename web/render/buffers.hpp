@@ -1,5 +1,5 @@
-// Keeps vertex buffers by key. What has been uploaded stays, and new bytes are appended. A buffer is dropped
-// when it is no longer drawn, and uploaded again in a new context.
+// Keeps vertex buffers by key. Uploaded bytes stay, and new bytes are appended. A buffer is dropped when it
+// is no longer drawn, and uploaded again in a new context.
 #pragma once
 
 #include <span>

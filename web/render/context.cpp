@@ -4,9 +4,9 @@
 
 extern "C" void attn_get_integerv(GLenum name, GLint* values);
 
-// Dear ImGui's backend, compiled to call this for glGetIntegerv, saves the state before a frame and puts it back after it. A
-// browser has to ask another process for blending and for the scissor box, 0.15 ms each of seven times. Whatever draws here
-// sets what it needs of both, so any state will do.
+// Replaces glGetIntegerv in Dear ImGui's backend, which saves the state before a frame and restores it
+// afterwards. For blending and the scissor box, a browser has to query another process, at 0.15 ms for each
+// of seven calls. Everything that draws here sets what it needs of both, so any values will do.
 void attn_get_integerv(GLenum name, GLint* values) {
     switch (name) {
         case GL_SCISSOR_BOX: values[0] = values[1] = values[2] = values[3] = 0; break;

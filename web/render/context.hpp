@@ -6,9 +6,9 @@
 namespace attn::render {
 
 void begin_frame(int width, int height, float red, float green, float blue);  // size in pixels; clears
-std::uint64_t frame_number();                                                 // of the frames begun
+std::uint64_t frame_number();                                                 // number of frames begun
 
-// The browser has discarded every program and texture. Each is made again when it is next drawn.
+// The browser has discarded every program and texture. Each is recreated when it is next drawn.
 void context_restored();
 std::uint64_t context_number();  // changes after each loss
 

@@ -44,7 +44,7 @@ void bind_edges(const FlowCurves& c) {
     }
 }
 
-// The more curves there are, the coarser each is: in a crowd nobody sees the corners.
+// The more curves there are, the coarser each is: in a dense flow nobody sees the corners.
 GLint segments_of(Index count) { return count < 512 ? 48 : count < 4096 ? 24 : count < 32768 ? 16 : 10; }
 
 auto flow_fields(const FlowCurves& curves) {

@@ -1,4 +1,4 @@
-// The flow pass draws edges between places on two lines as curves, inside ImGui's draw list and its clip
+// Draws the edges of a flow as curves between places on two lines, inside ImGui's draw list and its clip
 // rectangle.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace attn::render {
 
-// Places lie along a line or a column, in units of their own.
+// Places along a line or a column, in units of their own.
 struct FlowPlaces {
     TextureKey key;
     const float* values = nullptr;
@@ -21,8 +21,8 @@ struct FlowPlaces {
 // The places and edges must not change until the frame is drawn.
 struct FlowCurves {
     FlowPlaces queries, keys;
-    // An edge takes 16 bytes: query and key as u32, then as f32 its weight and the sum of the heavier edges
-    // of its row.
+    // An edge takes 16 bytes: query and key as u32, then its weight and the sum of its row's heavier edges as
+    // f32.
     TextureKey key;
     const std::byte* edges = nullptr;
     Index known = 0;             // edges in memory from there on; each is uploaded once
@@ -31,7 +31,7 @@ struct FlowCurves {
     ImVec2 query_origin, key_origin;  // where place 0 lies, in points
     float unit = 1;                   // points per unit of places
     Index columns = 0;                // 1: between two columns; 0: arcs over one line
-    float rise = 0, loop = 0;         // as in maps/flow_shape.hpp
+    float rise = 0, loop = 0;         // see maps/flow_shape.hpp
     float limit = 1;                  // draws the edges whose heavier edges sum to less than this
     float most = 1;                   // the weight drawn strongest
     float opacity = 1;
@@ -44,7 +44,7 @@ void draw(ImDrawList* list, std::span<const FlowCurves> curves);
 // Compiles the shaders early, so that the first edges need not wait for them.
 void prepare_flows();
 
-// Says in the browser's own words why edges cannot be drawn here; empty if they can.
+// Gives the browser's message if edges cannot be drawn here; empty if they can.
 const std::string& flow_fault();
 
 }  // namespace attn::render

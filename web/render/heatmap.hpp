@@ -1,5 +1,4 @@
-// The heatmap pass draws a field of values as coloured cells, inside ImGui's draw list and its clip
-// rectangle.
+// Draws a field of values as coloured cells, inside ImGui's draw list and its clip rectangle.
 #pragma once
 
 #include <imgui.h>
@@ -18,10 +17,10 @@ struct Palette {
 };
 
 struct Heatmap {
-    // Values [rows, cols], at most 2048 per side; −inf means masked, inf not known yet, so nothing is drawn
+    // Values [rows, cols], at most 2048 per side. −inf means masked; inf means unknown, and nothing is drawn
     // there. The values and the palette must not change until the frame is drawn.
     TextureKey key;
-    std::uint64_t version = 1;  // of the values under that key
+    std::uint64_t version = 1;  // version of the values under that key
     const float* values = nullptr;
     Index rows = 0, cols = 0;
 
@@ -36,7 +35,7 @@ struct Heatmap {
     // Maps values to the palette. If cells share a pixel, the largest value shows or, on a diverging scale,
     // the one farthest from zero.
     ValueScale scale;
-    std::uint64_t quantiles = 0;  // serial of the scale's
+    std::uint64_t quantiles = 0;  // serial number of the scale's quantiles
     bool gaps = false;            // leaves a thin line of the background between cells
     ImU32 masked = 0, nan = 0;
 };
@@ -46,7 +45,7 @@ void draw(ImDrawList* list, std::span<const Heatmap> heatmaps);
 // Compiles the shaders early, so that the first heatmap need not wait for them.
 void prepare_heatmaps();
 
-// Says in the browser's own words why nothing can be drawn here; empty if all is well.
+// Gives the browser's message if nothing can be drawn here; empty if all is well.
 const std::string& heatmap_fault();
 
 }  // namespace attn::render

@@ -41,7 +41,7 @@ std::array<std::byte, sizeof(Item)> bytes_of(const Item& item, const std::tuple<
     return bytes;
 }
 
-// Each item is kept until `run` draws it. fields_of(item) ties everything an item consists of.
+// Keeps each item until `run` draws it. fields_of(item) ties together everything an item consists of.
 template <class Item, class F>
 void add_pass(ImDrawList* list, ImDrawCallback run, std::span<const Item> items, F fields_of) {
     for (const Item& item : items) {

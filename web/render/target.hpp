@@ -6,7 +6,7 @@
 
 namespace attn::render {
 
-inline constexpr int target_side = 2048;  // pixels a side, at most
+inline constexpr int target_side = 2048;  // pixels per side, at most
 
 // While a target exists, all drawing goes into it.
 class Target {

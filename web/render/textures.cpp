@@ -13,12 +13,12 @@ namespace attn::render {
 
 namespace {
 
-constexpr std::uint64_t frames_kept = 120;  // kept this long without being drawn
+constexpr std::uint64_t frames_kept = 120;  // frames after which an undrawn texture is dropped
 
 struct Texture {
     GLuint name = 0;
     std::uint64_t last_frame = 0;
-    std::uint64_t version = 0;  // of its contents
+    std::uint64_t version = 0;  // version of its contents
 };
 
 struct Pool {

@@ -1,5 +1,5 @@
-// Provides the attention of all heads that a subject shows, whatever it comes from: layers × heads over
-// queries × keys, under names that all heads share.
+// Provides the attention of all heads that a subject shows, whatever their source: layers × heads over
+// queries × keys, with names that all heads share.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,20 @@ class Attention {
     virtual ~Attention() = default;
 
     virtual std::uint64_t version() const = 0;          // changes with the numbers or the names
-    virtual std::uint64_t origin() const { return 0; }  // if it changes, nothing is where it was before
-    // How many of its queries, or words, from the first on are those of the attention that had this version, each of
-    // which sees only those before it.
+    virtual std::uint64_t origin() const { return 0; }  // if it changes, no position means the same as before
+    // Counts the queries, or words, from the first on that are the same as in the attention with this
+    // version; each of them sees only earlier ones.
     virtual Index kept_since(std::uint64_t /*version*/, bool /*words*/) const { return 0; }
     virtual Index layers() const = 0;
     virtual Layers numbering() const { return layers(); }
-    // Queries and keys below are those of these layers: where there are several texts, others have others.
+    // Layers that the queries and keys below belong to. If there are several texts, other layers have other
+    // queries and keys.
     virtual Range alike() const { return {0, layers()}; }
     virtual Index heads() const = 0;  // heads per layer
     virtual Index queries() const = 0;
     virtual Index keys() const = 0;
 
-    // How queries and keys read; if they are not tokens, these are positions.
+    // The texts of queries and keys; their positions if they are not tokens.
     virtual const std::vector<std::string>& query_names() const = 0;
     virtual const std::vector<std::string>& key_names() const = 0;
     // The same, but empty if there are only positions.
@@ -46,14 +47,15 @@ class Attention {
     virtual bool one_line() const { return true; }  // queries and keys are the same words
     virtual const WordAxis& query_words() const = 0;
     virtual const WordAxis& key_words() const = 0;
-    bool has_words() const { return query_words().merges() || key_words().merges(); }  // of several tokens
-    // Of the queries and of the keys, if they are tokens that have any.
+    // Some words consist of several tokens.
+    bool has_words() const { return query_words().merges() || key_words().merges(); }
+    // Token ids of the queries and of the keys, if they have any.
     virtual std::span<const std::int32_t> ids() const { return {}; }
     virtual std::span<const std::int32_t> key_ids() const { return ids(); }
-    // Returns what is written below a query in a line of words: its token's id or its position.
+    // Returns what is written below a query in a line of words: its token id or its position.
     virtual std::string small_print(Index query) const { return std::to_string(query); }
 
-    // Returns the stages that maps can show; each says something that the one before does not.
+    // Returns the stages that maps can show; each adds something to the one before.
     virtual std::vector<Stage> stages() const = 0;
     // Returns the stage to show for the chosen one, which may be missing here.
     virtual Stage stage_for(Stage chosen) const = 0;
@@ -66,9 +68,9 @@ class Attention {
         return shows_words(choice) ? ShownAxis{key_words().names, &key_words()} : ShownAxis{key_names()};
     }
 
-    // Makes maps of the heads as they are now; it stays valid for as long as it is kept.
+    // Makes maps of the heads in their present state; it stays valid for as long as it is kept.
     virtual HeadMaps maps(const MapChoice& choice) const = 0;
-    // Returns the same object for the same choice; null while what it needs is being computed.
+    // Returns the same object for the same choice; null while its inputs are computed.
     virtual MapPointer map(Index layer, Index head, const MapChoice& choice);
     // Says whether only the sampled rows of such a map mean anything yet (maps/tiles.hpp).
     virtual bool being_measured(Stage) const { return false; }
@@ -78,10 +80,11 @@ class Attention {
     virtual HeadOverview* overview() { return nullptr; }
     // Returns everything that the run computed; null without a model.
     virtual std::shared_ptr<const Trace> trace() const { return nullptr; }
-    // Returns the token whose row of logits a person is shown: they say what comes after it or, where the model looks
-    // both ways, what stands in its place.
+    // Returns the token whose row of logits is shown. They predict the token that follows or, if the model is
+    // bidirectional, the token itself.
     virtual Index predicted() const { return queries() - 1; }
-    // The row of the run's logits, which belong to another text than the encoder's queries.
+    // The row of the run's logits; in an encoder–decoder it belongs to the decoder's text, not to the
+    // encoder's queries.
     virtual Index logits_row() const { return predicted(); }
 
     // Says whether some numbers that should be weights are negative; they are then shown as signed numbers.
@@ -91,16 +94,16 @@ class Attention {
     // Says whether the user has paused the work on it.
     virtual bool paused() const { return false; }
 
-    // For files made from it: what it is, as in {"model": "gpt2"}, and what to save instead if there are too
-    // many heads, as in "save one head's window".
+    // Describes the source in files, as in {"model": "gpt2"}; then what to save instead if there are too many
+    // heads, as in "save one head's window".
     virtual std::map<std::string, std::string> source() const = 0;
     virtual std::string title() const = 0;  // "gpt2", "attention.npy"
-    // What scores of its heads are measured on, as the rest of a sentence.
+    // What the scores of its heads are measured on, as the rest of a sentence.
     virtual const char* measured_on() const { return "on this text"; }
     virtual std::string instead() const { return "save one head's window"; }
 
   protected:
-    // A number that no attention had before, of whatever subject.
+    // Returns a number that no attention of any subject had before.
     static std::uint64_t new_version();
 
     Attention() = default;

@@ -34,7 +34,7 @@ bool CorpusRun::step() {
         SplitText& text = texts_[run_.size()];
         auto begun =
             ForwardPass::start(model_, text.ids, default_kernels(), operations_of_a_frame, text.segments);
-        if (!begun) {  // ids that the model does not have
+        if (!begun) {  // the model does not have these ids
             texts_.erase(texts_.begin() + std::ssize(run_));
             return !done();
         }

@@ -11,9 +11,8 @@
 namespace attn::app {
 
 struct HeadPoint {
-    double induction =
-        0;  // stripe score over random tokens that come twice, analysis/heads/repeated_tokens.hpp
-    double previous_token = 0;  // over the probe
+    double induction = 0;  // stripe score over repeated random tokens, analysis/heads/repeated_tokens.hpp
+    double previous_token = 0;  // mean over the probe
     double entropy = 0;         // nats, mean over the probe's rows
     bool operator==(const HeadPoint&) const = default;
 };
@@ -35,7 +34,7 @@ class HeadMeasuring {
     std::shared_ptr<const Model> model_;
     std::optional<ForwardPass> forward_;
     std::shared_ptr<const Trace> probe_, repeated_;
-    std::size_t next_ = 0;  // head
+    std::size_t next_ = 0;  // the next head
     HeadScoring scoring_;
     std::vector<HeadPoint> points_;
 };

@@ -12,11 +12,11 @@ namespace {
 
 constexpr Index longest_period = 64, measured_sequences = 4;
 constexpr std::uint64_t measuring_seed = 1;
-// Means over 4 and over 16 sequences differ by chance, for the bundled model by 0.06 at most; heads of other weights
-// differ by far more.
+// Means over 4 and over 16 sequences differ by chance, for the bundled model by 0.06 at most; heads of other
+// weights differ by far more.
 constexpr double most_apart = 0.2;
 
-// Special tokens that open the vocabulary are not drawn.
+// Special tokens at the start of the vocabulary are not drawn.
 Index first_ordinary(const ModelConfig& config) {
     Index first = 0;
     for (const auto* ids : {&config.bos_ids, &config.eos_ids})
@@ -75,7 +75,7 @@ std::string NamedHeads::told(HeadIndex head) const {
 HeadNaming::HeadNaming(std::shared_ptr<const Model> model, std::optional<RoleTable> given)
     : model_(std::move(model)), given_(given.has_value()) {
     const ModelConfig& config = model_->config();
-    // At most half as many as the vocabulary has, so that few coincide by chance.
+    // At most half the vocabulary, so that few tokens coincide by chance.
     period_ =
         std::min({longest_period, config.context / 2, (config.vocab_size - first_ordinary(config)) / 2});
     done_ = period_ < 2;

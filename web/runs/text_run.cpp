@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-// So many rows of all heads are made before anything is shown of them.
+// This many rows of all heads are computed before anything is shown.
 constexpr Index few_rows = 64;
 constexpr double slice_operations = 400e6;  // about 15 ms at 30 GFLOP/s
 
@@ -120,7 +120,7 @@ std::vector<Stage> TextRun::stages() const {
     const AttentionSpec& spec = record_at(alike_.begin).spec();
     std::vector<Stage> stages{Stage::raw, Stage::scaled};
     if (spec.softcap > 0) stages.push_back(Stage::capped);
-    bool changed = false;  // scores that edits left are no other stage's
+    bool changed = false;  // edited scores are not the same as any other stage
     for (Index layer = alike_.begin; layer < alike_.end; ++layer)
         changed = changed || record_at(layer).spec().edits;
     if (!spec.bias.empty() || changed) stages.push_back(Stage::masked);
@@ -151,14 +151,14 @@ Status TextJob::start(const std::shared_ptr<const Model>& model, const std::stri
         run_ = {};
         return ok();
     }
-    // A run with segments looks both ways, so there is nothing to keep of the one before.
+    // A run with segments is bidirectional, so nothing of the previous run can be reused.
     const bool continues = run_ && run_->run->model() == model && text_.segments.empty() &&
                            (run_->run->encoder() || run_->run->ids().front() == ids().front());
     auto forward = continues ? ForwardPass::start(run_->run, ids(), slice_operations, written_.ids)
                              : ForwardPass::start(model, ids(), default_kernels(), slice_operations,
                                                   text_.segments, written_.ids);
     if (!forward) {
-        text_.ids.clear();  // so that the same text can be tried again
+        text_.ids.clear();  // allows trying the same text again
         return forward.error();
     }
     forward_ = *std::move(forward);
@@ -213,8 +213,8 @@ Result<bool> TextJob::forward_step() {
         next_.reset();
         return begun.error();
     }
-    // The maps of cross-attention change with every token of either text, and all maps with an intervention, so those of
-    // small runs are made anew.
+    // The maps of cross-attention change with every token of either text, and all maps change with an
+    // intervention, so the maps of small runs are recomputed.
     const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
     catches_up_ = anew ? run_ && std::ssize(text_.ids) + next_->tokens() <= few_rows
                        : kept > 0 && next_->tokens() - kept <= few_rows;

@@ -14,15 +14,15 @@
 
 namespace attn::app {
 
-// A text as its model's tokenizer split it. The segments follow from the ids: as many, or none.
+// A text as its model's tokenizer split it. There are as many segments as ids, or none.
 struct SplitText {
     std::vector<std::int32_t> ids;
     std::vector<std::int32_t> segments = {};
-    std::vector<std::string> pieces;  // how each token reads
+    std::vector<std::string> pieces;  // the text of each token
     std::string text;                 // helps to find where words begin and end
 };
 
-// How the tokens of a text read.
+// The texts of a run's tokens.
 struct ReadText {
     ReadText(std::vector<std::string> names, const std::string& text)
         : pieces(std::move(names)), words(word_axis(pieces, text)) {}
@@ -30,33 +30,33 @@ struct ReadText {
     WordAxis words;
 };
 
-// A run does not change, except that the overview of its heads and the logits are added once computed. Of an
-// encoder–decoder it is the run of the decoder, as its own attention has it: queries and keys are what it has written.
-// Beside it stand the encoder's attention and the cross-attention, which share the rest with it.
+// A run does not change, except that the overview of its heads and the logits are added once computed. For an
+// encoder–decoder it is the decoder's self-attention: queries and keys are the decoder's tokens. The
+// encoder's attention and the cross-attention stand beside it and share the rest with it.
 class TextRun final : public Attention {
   public:
     TextRun(std::shared_ptr<const Trace> trace, std::vector<std::string> tokens, const std::string& text,
             std::string model)
         : TextRun(std::move(trace), std::make_shared<const ReadText>(std::move(tokens), text), nullptr,
                   std::move(model)) {}
-    // `encoded` is what the encoder read; null where there is none.
+    // `encoded` is the encoder's text; null without an encoder.
     TextRun(std::shared_ptr<const Trace> trace, std::shared_ptr<const ReadText> text,
             const std::shared_ptr<const ReadText>& encoded, std::string model);
 
     const std::shared_ptr<const Trace> run;
     const AttentionKind kind;
-    const std::vector<std::string>& pieces;  // [n], of the queries
+    const std::vector<std::string>& pieces;  // [n], texts of the queries
     const WordAxis& words;
-    std::optional<HeadOverview> all_heads;  // of the whole run, as the logits
-    Tensor logits;                          // [1, vocabulary], of the predicted token
-    bool of_training = false;               // the text is a sequence of a training's data
+    std::optional<HeadOverview> all_heads;  // covers the whole run, as do the logits
+    Tensor logits;                          // [1, vocabulary], for the predicted token
+    bool of_training = false;               // the text is a sequence from a training's data
 
-    // The one that this layer belongs to.
+    // Returns the part of the run that this layer belongs to.
     TextRun& of(Index layer);
     const TextRun& whole() const { return *whole_; }
 
-    // Starts the overview of all heads, and computes the logits of the last token. What the overview of the run before has of the
-    // tokens that both begin with is taken over.
+    // Starts the overview of all heads, and computes the logits of the last token. The overview of the
+    // previous run is reused for the tokens that both begin with.
     Status begin_overview(const TextRun* before = nullptr);
     const Record& record_at(Index layer) const { return run->attention(layer).record(); }
     Index tokens() const { return std::ssize(pieces); }
@@ -68,12 +68,12 @@ class TextRun final : public Attention {
 
     Index logits_row() const override { return whole_->predicted_; }
 
-    // The run once more in double precision, which begins to be made when it is first asked for; null where it is not
-    // repeated so (DoubleRun::repeats).
+    // Returns the run repeated in double precision, which starts when first requested; null if such a run is
+    // not repeated (DoubleRun::repeats).
     const DoubleRun* in_double() const;
     bool step_double();  // does a slice; false if there was nothing to do
 
-    // Remembers what it has in common with the run that it takes the place of.
+    // Remembers what it has in common with the run that it replaces.
     void follow(const TextRun& before);
 
     std::uint64_t version() const override { return version_; }
@@ -118,9 +118,9 @@ class TextRun final : public Attention {
     std::string model_;
     std::uint64_t version_;
     Index predicted_;
-    std::uint64_t before_ = 0;  // version of the run before
+    std::uint64_t before_ = 0;  // version of the previous run
     Index kept_tokens_ = 0, kept_words_ = 0;
-    mutable std::unique_ptr<DoubleRun> in_double_;  // of the whole
+    mutable std::unique_ptr<DoubleRun> in_double_;  // covers the whole run
 };
 
 // Names a segment as Devlin et al. 2019 (arXiv 1810.04805) do: "A" or "B".
@@ -130,24 +130,26 @@ class TextJob {
   public:
     explicit TextJob(bool overview) : overview_(overview) {}
     void clear() { *this = TextJob(overview_); }
-    // Without ids there is nothing to show. The existing run stays until the new one is complete, which continues it
-    // as far as their tokens are the same. An encoder–decoder has written what begins with its start token.
+    // Without ids there is nothing to show. The existing run stays until the new one is complete, which
+    // continues it as far as their tokens are the same. An encoder–decoder's written tokens begin with its
+    // start token.
     Status start(const std::shared_ptr<const Model>& model, const std::string& model_name, SplitText text,
                  SplitText written = {});
     // Runs another job's text, whose run is complete, under interventions.
     Status change(const TextJob& of, const std::vector<Intervention>& interventions);
     bool running() const { return forward_ || next_; }
-    // Does a slice; returns true when the run has just become complete. Where it is longer or shorter by a few
-    // tokens, its overview is as far as the one before, so that no picture goes and comes.
+    // Does a slice; returns true when the run has just become complete. If it is longer or shorter by a few
+    // tokens, its overview is already as complete as the previous one, so that no picture disappears and
+    // returns.
     Result<bool> step();
 
     TextRun* run() const { return run_.get(); }
     const std::vector<std::int32_t>& ids() const {
         return text_.ids;
-    }  // of the run, or of the one in progress
-    // Those that a decoder has written, or else the text's.
+    }  // job of the run, or of the run in progress
+    // The tokens that a decoder has written, or else the text's.
     const std::vector<std::int32_t>& last_ids() const { return written_.ids.empty() ? ids() : written_.ids; }
-    std::int64_t bytes() const;  // of that run
+    std::int64_t bytes() const;  // memory of that run
     float progress() const { return forward_ ? forward_->progress() : 1; }
     // Returns the computing time of the last forward pass, without the frames drawn between its slices.
     double forward_ms() const { return forward_ms_; }
@@ -162,7 +164,7 @@ class TextJob {
     std::optional<ForwardPass> forward_;
     double forward_ms_ = 0;
     std::unique_ptr<TextRun> run_, next_;
-    bool changes_ = false;  // the run: then nothing is as it was in the one before
+    bool changes_ = false;  // nothing of the previous run can be reused
     bool catches_up_ = false;
 };
 

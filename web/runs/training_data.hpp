@@ -12,23 +12,24 @@ namespace attn::app {
 
 struct TrainingData {
     std::shared_ptr<const Bpe> tokenizer;  // null if tokens are symbols
-    std::vector<std::int32_t> text;        // of own_text, as tokens
+    std::vector<std::int32_t> text;        // own_text as tokens
     Index vocabulary = 0;                  // the tokens of own_text
-    // A sequence of the task, the same for every seed; its maps are shown. For symbols, it is a training
+    // A sequence of the task, the same for every seed, whose maps are shown. For symbols, it is a training
     // sequence from a step before the first.
     std::vector<std::int32_t> probe;
     std::vector<std::int32_t> probe_targets;  // the next tokens; −1: not counted, as in training
-    std::vector<std::string> probe_pieces;    // how each token reads
-    // Random tokens that come twice, for the induction score: at most half as many as the vocabulary has, so
-    // that few coincide by chance; empty if that is fewer than two.
+    std::vector<std::string> probe_pieces;    // the text of each token
+    // Repeated random tokens, for the induction score: at most half as many as the vocabulary has, so that
+    // few coincide by chance; empty if that is fewer than two.
     std::vector<std::int32_t> repeated;
 
     Result<Batches> batches(const TrainingPlan& plan, std::uint64_t seed) const;
 };
 
-// Says whether tokens are the text's bytes: a short text has too few repeated pieces to learn.
+// Says whether tokens are the text's bytes, because a short text has too few repeated pieces to learn.
 bool reads_bytes(const TrainingPlan& plan);
-// Returns one sentence about what the plan's text lacks, as far as that shows before it is split into tokens.
+// Returns one sentence about what the plan's text lacks, as far as that is known before it is split into
+// tokens.
 Status check_text(const TrainingPlan& plan);
 
 // Learns a vocabulary if the plan needs one. It is an error if the text is missing or shorter than a
@@ -39,9 +40,9 @@ Result<TrainingData> training_data(const TrainingPlan& plan);
 // character.
 std::string probe_text(const TrainingData& data);
 
-// Returns how a token of the data's vocabulary reads.
+// Returns the text of a token of the data's vocabulary.
 std::string piece_of(const TrainingData& data, std::int32_t id);
-// Returns how symbol `id` of a symbol task reads: "|" for the separator, then A … Z, a … z and numbers.
+// Returns the name of symbol `id` of a symbol task: "|" for the separator, then A … Z, a … z and numbers.
 std::string symbol_name(std::int32_t id);
 // Returns the names of all symbols, as "| A … Z a … z 53 … 63".
 std::string symbols_told(Index vocabulary);

@@ -19,7 +19,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-// A word that is not a symbol has no token: the format requires a name for <unk>, but it is not in the
+// Words other than symbols have no token. The format requires a name for <unk>, but <unk> is not in the
 // vocabulary.
 std::string symbol_tokenizer(Index vocabulary) {
     std::string symbols;

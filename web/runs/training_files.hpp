@@ -1,4 +1,4 @@
-// Writes a network that was trained here as files, laid out as a folder of a model hub.
+// Writes a network trained on the page as files, laid out like a folder of a model hub.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace attn::app {
 
-using Files = std::map<std::string, std::vector<std::byte>>;  // by name
+using Files = std::map<std::string, std::vector<std::byte>>;  // keyed by name
 
 // Returns config.json, model.safetensors in f32 and tokenizer.json. If tokens are symbols, the tokenizer
 // splits at blanks and spells them as symbol_name() does.

@@ -1,5 +1,5 @@
-// Describes a training run in the page. A run is a function of its plan, bit for bit: equal plans are the
-// same run, and a plan in a link is the run that somebody watched.
+// Describes a training run on the page. A run is a function of its plan, bit for bit: equal plans give the
+// same run, and a plan in a link reproduces the run that somebody watched.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ bool is_symbolic(TrainingTask task);
 // The values that can change during a run.
 struct TrainingValues {
     double rate = 0.003;     // learning rate
-    std::uint64_t seed = 1;  // of the sequences
+    std::uint64_t seed = 1;  // for sampling the sequences
     Index window = 0;        // number of keys that a query sees, including itself; 0: all up to itself
     std::vector<HeadIndex> ablated = {};  // in order, each once
     bool operator==(const TrainingValues&) const = default;
@@ -41,12 +41,13 @@ struct TrainingPlan {
     TrainingTask task = TrainingTask::repeated;
     Index layers = 2, heads = 4, d_model = 64;
     bool mlp = false;
-    Index vocabulary = 64;  // tokens; for a text an upper limit, as it may support fewer
-    Index context = 64;     // tokens per sequence
-    Index batch = 8;        // sequences per step
+    // Number of tokens; for a text, an upper limit, because the text may support fewer.
+    Index vocabulary = 64;
+    Index context = 64;  // tokens per sequence
+    Index batch = 8;     // sequences per step
     std::int64_t steps = 800;
-    std::uint64_t seed = 1;               // of the initial weights
-    TrainingValues values;                // from the first step on
+    std::uint64_t seed = 1;               // for the initial weights
+    TrainingValues values;                // in effect from the first step
     std::vector<TrainingChange> changes;  // in ascending order of steps, none at 0
     std::string text;                     // for own_text; otherwise empty
 
@@ -62,18 +63,20 @@ inline constexpr Index training_layers_limit = 4, training_heads_limit = 8, trai
                        training_batch_limit = 64;
 inline constexpr std::int64_t training_steps_limit = 20'000;
 inline constexpr double training_rate_limit = 1e9;
-inline constexpr std::size_t training_changes_limit = 16, training_text_limit = 100'000;  // bytes
+// Training_text_limit in bytes.
+inline constexpr std::size_t training_changes_limit = 16, training_text_limit = 100'000;
 
 // Returns one sentence about the first thing that is invalid.
 Status check(const TrainingPlan& plan);
 
-// Returns the plan as it is compared and stored: heads sorted, and a text only if it is trained on.
+// Returns the plan in the form in which it is compared and stored: heads sorted, and a text only if it is
+// trained on.
 TrainingPlan normalised(TrainingPlan plan);
 // Returns a plan that follows this one up to a step and continues from there with other values.
 TrainingPlan forked(TrainingPlan plan, std::int64_t step, TrainingValues values);
-// Returns one sentence about why that is impossible: at the last step nothing is left to train.
+// Returns one sentence if that is impossible: at the last step nothing is left to train.
 Status check_fork(const TrainingPlan& plan, std::int64_t step, const TrainingValues& values);
-// Returns the number of steps that two plans share; if only their lengths differ, that of the shorter one.
+// Returns the number of steps that two plans share; if only their lengths differ, the shorter length.
 std::int64_t common_steps(const TrainingPlan& a, const TrainingPlan& b);
 
 // Returns a config.json for this plan's network at a step, with a vocabulary of that many tokens.
@@ -86,7 +89,7 @@ struct TrainingPreset {
     TrainingPlan plan;
 };
 std::span<const TrainingPreset> training_presets();
-const TrainingPreset* training_preset(std::string_view key);  // null if there is none with that key
+const TrainingPreset* training_preset(std::string_view key);  // null if no preset has that key
 // Returns the preset for the plan's task, with the same number of layers if there is one.
 const TrainingPreset& nearest_preset(const TrainingPlan& plan);
 
@@ -102,8 +105,8 @@ std::string name_of(const TrainedHere& network);  // "trained here: induction, s
 // Writes "induction,layers:3,rate:0.01,at:300,off:1.0": a preset, the differences from it, and the changes. A
 // text of more than 2,000 bytes is left out.
 std::string to_text(const TrainingPlan& plan);
-// Returns what changes on the way, as "from step 400, rate 0.009; from step 600, without head 1.0"; empty if
-// nothing does.
+// Returns the changes during the run, as "from step 400, rate 0.009; from step 600, without head 1.0"; empty
+// if there are none.
 std::string changes_told(const TrainingPlan& plan);
 // If the plan's text was too long for its link, takes the text from a plan that is otherwise equal.
 void complete_text(TrainingPlan& plan, const TrainingPlan& other);

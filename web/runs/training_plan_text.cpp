@@ -48,7 +48,7 @@ constexpr std::array fields{
     field<&TrainingPlan::seed>("seed"),
 };
 
-constexpr std::string_view batch_order = "order";  // the seed that batches are drawn with
+constexpr std::string_view batch_order = "order";  // the seed for drawing batches
 
 std::optional<HeadIndex> read_head(std::string_view text) {
     const auto parts = split(text, '.');

@@ -1,4 +1,4 @@
-// A training run is a network that learns in slices, with what a time axis shows of it.
+// A training run is a network that learns in slices, with the history that a time axis shows.
 //
 // A run depends only on its plan, not on the slices. A run forked from another equals one trained from the
 // start with the forked plan.
@@ -40,20 +40,23 @@ class TrainingRun {
     const TrainingPlan& plan() const { return plan_; }
     const TrainingData& data() const { return *data_; }
 
-    // What it holds in memory: its checkpoints but those that are counted already, and what goes on from the newest.
+    // Returns its memory: its checkpoints, except those already counted, and the trainer that continues from
+    // the newest.
     std::int64_t bytes(std::set<const void*>& counted) const;
 
     // Works towards step `target` for about `budget_ms`; true while there is more to do.
     bool advance(std::int64_t target, double budget_ms);
-    // Returns the newest step that state_at() can show; after a failure, that of the last good checkpoint.
+    // Returns the newest step that state_at() can show; after a failure, the step of the last good
+    // checkpoint.
     std::int64_t steps_taken() const;
     bool finished() const { return failure_ || steps_taken() == plan_.steps; }
     const std::optional<Error>& failure() const { return failure_; }  // the run cannot go on
 
     std::span<const float> losses() const { return losses_; }  // nats per target, one for each step's batch
-    Index targets() const { return targets_; }  // that the newest loss is the mean over; 0: no step was taken
+    // Number of targets that the newest loss averages; 0: no step was taken.
+    Index targets() const { return targets_; }
     // Returns at most 256 points in ascending order of steps, at a stride that grows with the run, and the
-    // newest one.
+    // newest point.
     std::span<const TrainingPoint> points() const { return points_; }
     // Returns the steps that can be shown and forked from: those of points(), as far as memory allows, and
     // the newest.
@@ -71,13 +74,13 @@ class TrainingRun {
   private:
     struct Checkpoint {
         std::int64_t step = 0;
-        std::shared_ptr<const std::vector<std::byte>> bytes;  // from Trainer::checkpoint
+        std::shared_ptr<const std::vector<std::byte>> bytes;  // written by Trainer::checkpoint
     };
 
     TrainingRun() = default;
     Status begin(const Checkpoint* from);
     Status train_from(std::int64_t step, const std::vector<std::byte>* checkpoint);  // null: from the start
-    Status enter_values();  // applies those of the next step
+    Status enter_values();  // applies the values of the next step
     Status begin_measuring();
     void work();  // does a slice
     void keep_point();

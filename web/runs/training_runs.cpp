@@ -34,14 +34,14 @@ std::int64_t TrainingRuns::bytes() const {
     return bytes;
 }
 
-// Drops runs that are not wanted, the least trained first: a slider on its way asks for many that nobody trains, and they
-// are not worth a finished one, to which undo leads back.
+// Drops unwanted runs, the least trained first. A slider being dragged requests many runs that are never
+// trained, and they must not displace a finished one, to which undo leads back.
 void TrainingRuns::let_go() {
     const auto is_wanted = [&](const Run& run) {
         return run == shown_.run || run == compared_.run || run == prepared_;
     };
     while (runs_.size() > kept_limit || bytes() > most_bytes_) {
-        // The wanted count as more than any other; of others that are alike the one wanted longest ago goes.
+        // Wanted runs count more than any other. Among equal ones, the run that was wanted longest ago goes.
         const auto least = std::min_element(runs_.rbegin(), runs_.rend(), [&](const Run& a, const Run& b) {
             return std::pair(is_wanted(a), a->steps_taken()) < std::pair(is_wanted(b), b->steps_taken());
         });
@@ -97,7 +97,7 @@ Result<TrainingRuns::Run> TrainingRuns::run_of(const TrainingPlan& plan) {
         run = *kept;
         runs_.erase(kept);
     } else {
-        // The new run is forked from the kept run that has most in common with it.
+        // The new run is forked from the kept run that shares most with it.
         const auto common = [&](const Run& each) {
             return std::min(common_steps(each->plan(), plan), each->steps_taken());
         };

@@ -1,5 +1,5 @@
-// Keeps the runs that are wanted, and a few that were wanted before, as far as their memory goes. A run is made when it is
-// first wanted, forked from the run that shares most of its beginning.
+// Keeps the runs that are wanted, and a few that were wanted before, as far as memory allows. A run is made
+// when it is first wanted, forked from the run that shares most of its beginning.
 #pragma once
 
 #include <deque>
@@ -12,17 +12,17 @@
 
 namespace attn::app {
 
-// Hands a network over from its run to the subject that reads the user's own text through it. It goes by way
-// of the page, which opens its files like those of any model.
+// Hands a network over from its run to the subject that reads the user's own text. It takes the way through
+// the page, which opens its files like those of any model.
 struct Handover {
     TrainedHere network;
-    std::string text;  // the probe of the run
+    std::string text;  // the run's probe
     HeadIndex head;    // shown first
 };
 
 class TrainingRuns {
   public:
-    // Above this many bytes, only runs that are wanted stay.
+    // Above this many bytes, only wanted runs stay.
     explicit TrainingRuns(std::int64_t most_bytes = 80'000'000) : most_bytes_(most_bytes) {}
 
     std::optional<Handover> handover;
@@ -31,31 +31,31 @@ class TrainingRuns {
 
     // Works on what is wanted for about `budget_ms`; true while there is more to do.
     bool work(const TrainingState& state, double budget_ms);
-    // Returns what went wrong since the last call: a plan that cannot be run, or a run that failed.
+    // Returns what went wrong since the last call: an invalid plan, or a run that failed.
     std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
 
-    // Works instead towards a network that a link or undo asks for; false once prepared() has it or has
-    // failed.
+    // Works instead towards a network that a link or undo needs; false once prepared() has it or has failed.
     bool prepare(const TrainedHere& network, double budget_ms);
-    // Returns the run that has reached the network or is getting there; null before prepare(), and if its
-    // plan cannot be run.
+    // Returns the run that has reached the network or is on its way; null before prepare(), and if its plan
+    // is invalid.
     const TrainingRun* prepared() const { return prepared_.get(); }
 
-    std::int64_t bytes() const;  // of all runs that are kept
+    std::int64_t bytes() const;  // memory of all kept runs
 
     const std::optional<TrainingPlan>& wanted_plan() const { return shown_.plan; }
     // Null until work() has made them, and if none is wanted.
     const TrainingRun* shown() const { return shown_.run.get(); }
     const TrainingRun* compared() const { return compared_.run.get(); }
-    // Returns the view at the step shown, recomputed if that or the run has changed; null if there is no run.
+    // Returns the view at the shown step, recomputed if the step or the run has changed; null if there is no
+    // run.
     const TrainingView* shown_view(const TrainingState& state) { return view(shown_, state); }
     const TrainingView* compared_view(const TrainingState& state) { return view(compared_, state); }
 
   private:
     using Run = std::shared_ptr<TrainingRun>;
     struct Place {
-        std::optional<TrainingPlan> plan;  // the plan asked for
-        Run run;                           // null if the plan cannot be run
+        std::optional<TrainingPlan> plan;  // the requested plan
+        Run run;                           // null if the plan is invalid
         std::optional<TrainingView> view;
     };
     static constexpr std::size_t kept_limit = 4;

@@ -1,4 +1,4 @@
-// Says which training runs are wanted, and how far: what a user can set about a network that learns.
+// Holds which training runs are wanted, and up to which step: the settings of a network that learns.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 namespace attn::app {
 
 struct TrainingState {
-    TrainingPlan plan;                     // of the run shown
-    std::optional<TrainingPlan> compared;  // of a second run next to it
-    std::optional<std::int64_t> step;      // the step that is shown; none: the newest
+    TrainingPlan plan;                     // plan of the shown run
+    std::optional<TrainingPlan> compared;  // plan of a second run next to it
+    std::optional<std::int64_t> step;      // the shown step; none: the newest
     bool running = false;                  // otherwise the runs train up to `step` and no further
     bool operator==(const TrainingState&) const = default;
     // Returns how many steps the runs should take; 0 without a `step` means that there is no run yet.
@@ -23,7 +23,7 @@ struct TrainingState {
 inline const TrainingState& training_of(const State& state) { return state.of<TrainingState>(); }
 
 // Shows another run. A run in progress is shown as it grows; a paused one stays at its step, or goes back to
-// where the two runs part. A new text of the user's own is not learned until they ask for it.
+// the step where the two runs part. A new text of the user's own is not trained on until they ask for it.
 struct SetTrainingPlan {
     TrainingPlan plan;
     Status apply(State& state) const;

@@ -14,7 +14,8 @@ namespace {
 constexpr float slant = 1.0472f;                  // 60°
 constexpr float label_pitch = 12, label_gap = 4;  // a label takes up at least this much of its axis
 
-// Returns n such that every n-th name is shown, evenly from the first one on. Positions go in round steps.
+// Returns n such that every n-th name is shown, counting from the first. Intervals between positions are
+// round numbers.
 Index names_apart(const AxisLabels& labels, float pitch) {
     const std::size_t last = labels.names.size() - 1;
     if (!labels.names.empty() && labels.names[last] == std::to_string(last))
@@ -25,7 +26,7 @@ Index first_shown(const AxisLabels& labels, Index every) {
     return (labels.shown.begin + every - 1) / every * every;
 }
 
-// Only measures the unmarked names that are drawn, which are few.
+// Measures only the unmarked names that are drawn, which are few.
 float widest(const AxisLabels& labels) {
     const Index every = names_apart(labels, label_pitch);
     float width = 0;
@@ -72,7 +73,7 @@ float centre(const AxisLabels& labels, Index i) {
 
 void draw_slanted_text(ImDrawList* list, ImVec2 at, float angle, float width, ImU32 colour,
                        std::string_view text) {
-    // The text is drawn where nothing of it is clipped away, then rotated into place.
+    // Draws the text where none of it is clipped away, then rotates it into place.
     const ImVec2 from{std::floor(list->GetClipRectMin().x) + 1, std::floor(list->GetClipRectMin().y) + 1};
     const float base = from.y + ImGui::GetFontSize() * 0.8f;
     const int first = list->VtxBuffer.Size;

@@ -21,16 +21,17 @@ struct AxisLabels {
     Range shown;      // the names in view
     float first = 0;  // position along the axis where the cell of shown.begin begins
     float cell = 0;   // points per cell, along the axis
-    float most = 0;   // limit on a name's length, and the length of the longest
-    // These are drawn first: `lit` in the text colour, `strong` in the accent colour.
+    float most = 0;   // limit on the length of names, and the length of the longest
+    // Drawn first: `lit` in the text colour, `strong` in the accent colour.
     std::optional<Index> strong, lit;
 };
 
 // Returns 1, 2 or 5 times a power of ten: the smallest number of cells that takes up `apart` points.
 Index round_step(float cell, float apart);
-// Returns how long the longest is, but stops at one that is at least `enough`: names may be those of a vocabulary.
+// Returns the length of the longest name, but stops at a name of at least `enough`: the names may be a whole
+// vocabulary.
 float longest_name(std::span<const std::string> names, float enough);
-// Returns how far the names reach from the axis.
+// Returns how far the names extend from the axis.
 float column_labels_height(const AxisLabels& labels);
 float row_labels_width(const AxisLabels& labels);
 void draw_column_labels(ImDrawList* list, const AxisLabels& labels, float bottom);  // above `bottom`

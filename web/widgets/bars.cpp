@@ -50,11 +50,11 @@ std::optional<Index> bar_list(const std::string& name, const std::string& title,
         const bool two_sided = scale.diverging, negative = two_sided && share < 0;
         const float reach = two_sided ? room / 2 : room, zero = left + (two_sided ? reach : 0);
         const float size = negative ? -share : share;
-        const float length = size > 0 ? std::min(size, 1.0f) * reach : 0;  // none of NaN
+        const float length = size > 0 ? std::min(size, 1.0f) * reach : 0;  // NaN has no length
         const float from = negative ? zero - std::max(length, 1.5f) : zero,
                     to = negative ? zero : zero + std::max(length, 1.5f);
         list->AddRectFilled({from, top}, {to, top + bar_height}, scale.colour(bar.value), 3);
-        // The outline makes colours visible that are close to the page's own.
+        // The outline makes colours visible that are close to the page's background.
         if (length > 3) list->AddRect({from, top}, {to, top + bar_height}, theme().border, 3);
         draw_text(list, {(two_sided ? left + room : to) + bar_gap, text_y}, ink, bar.number);
         const std::string key = name + "/" + std::to_string(i);

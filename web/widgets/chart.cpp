@@ -28,7 +28,7 @@ double at_share(const ChartAxis& axis, double share) {
                             : axis.low + share * (axis.high - axis.low);
 }
 
-// As many digits as the distance of ticks asks for.
+// Writes as many digits as the distance between ticks requires.
 std::string tick_text(double value, double step) {
     if (value == 0) return "0";
     if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::power_text(value);
@@ -45,7 +45,7 @@ struct Area {
         return min.x + (max.x - min.x) * static_cast<float>(std::clamp(along(chart.x, value), -1.0, 2.0));
     }
     float y(double value) const {
-        // What lies beyond the axis is cut off, and does not bend the line that leads there.
+        // Values beyond the axis are cut off, without bending the line that leads there.
         return max.y - (max.y - min.y) * static_cast<float>(std::clamp(along(chart.y, value), -3.0, 4.0));
     }
     ImVec2 at(double to_x, double to_y) const { return {x(to_x), y(to_y)}; }
@@ -88,7 +88,7 @@ void draw_axes(ImDrawList* list, const Area& area) {
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }
 
-// Where a bar begins and ends along the axis.
+// Returns where a bar begins and ends along the axis.
 std::pair<float, float> bar_ends(const Area& area, const ChartCurve& curve, std::size_t i) {
     const std::size_t last = curve.x.size() - 1;
     if (last == 0) return {area.min.x, area.max.x};
@@ -117,7 +117,7 @@ void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
             area.at(curve.x[i], curve.band_high[i]), area.at(curve.x[i], curve.band_low[i])};
         if (good(i - 1) && good(i)) list->AddConvexPolyFilled(corners, 4, with_alpha(curve.colour, 0.18f));
     }
-    // Dashes are as long as gaps, wherever the points are.
+    // Dashes and gaps have the same length, wherever the points are.
     constexpr float dash = 5;
     float travelled = 0;
     for (std::size_t i = 1; i < curve.x.size() && !curve.apart; ++i) {
@@ -141,7 +141,7 @@ void draw_curve(ImDrawList* list, const Area& area, const ChartCurve& curve) {
         }
     }
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-        // A point between two gaps would be no line.
+        // A point between two gaps would not form a line.
         const bool alone = (i == 0 || !good(i - 1)) && (i + 1 == curve.x.size() || !good(i + 1));
         if (good(i) && (curve.points || curve.apart || alone))
             list->AddCircleFilled(area.at(curve.x[i], curve.y[i]), curve.radius, curve.colour);
@@ -153,7 +153,7 @@ std::optional<ChartReply::Point> point_under(const Area& area, std::span<const C
     constexpr float reach = 24;
     std::optional<ChartReply::Point> found;
     float least = reach;
-    // A bar takes all that is above and below it.
+    // A bar reacts to the mouse over its whole height and above and below it.
     for (std::size_t c = 0; c < curves.size(); ++c)
         for (std::size_t i = 0; curves[c].bars && i < curves[c].x.size(); ++i) {
             const auto [from, to] = bar_ends(area, curves[c], i);
@@ -173,7 +173,7 @@ std::optional<ChartReply::Point> point_under(const Area& area, std::span<const C
     return found;
 }
 
-// The point of a curve that is nearest along the axis.
+// Returns the point of a curve that is nearest along the axis.
 std::optional<std::size_t> nearest(const Area& area, const ChartCurve& curve, double x) {
     std::optional<std::size_t> best;
     const auto away = [&](std::size_t i) { return std::abs(area.x(curve.x[i]) - area.x(x)); };
@@ -182,7 +182,7 @@ std::optional<std::size_t> nearest(const Area& area, const ChartCurve& curve, do
     return best;
 }
 
-// A count is written as one.
+// A count has no decimals.
 std::string number_text(const ChartAxis& y, double value) {
     if (y.whole && value == std::floor(value)) return app::fixed(value, 0);
     return std::abs(value) >= 1000 ? app::fixed(value, 1) : app::fixed(value, 4);
@@ -199,10 +199,10 @@ std::string told(const Chart& chart, const ChartCurve& curve, std::size_t i) {
     return text;
 }
 
-// Such a line stands at a place of the axis and has no value elsewhere.
+// An upright line stands at one place of the axis and has no value elsewhere.
 bool is_upright(const ChartCurve& curve) { return curve.x.size() > 1 && curve.x.front() == curve.x.back(); }
 
-// The names of the curves, with their values at the mark.
+// Holds the names of the curves, with their values at the mark.
 struct Legend {
     struct Entry {
         std::size_t curve;
@@ -211,13 +211,13 @@ struct Legend {
         ImVec2 min, max;
     };
     std::vector<Entry> entries;
-    float height = 0, extra = 0;  // `extra`: by how much its rows are higher for fingers
+    float height = 0, extra = 0;  // `extra`: additional row height for fingers
 };
 
 Legend legend_of(const Area& area, ImVec2 at, float width, std::span<const ChartCurve> curves) {
     Type mono(Face::mono, 12);
     Legend legend;
-    // Values at the mark are pressed.
+    // Values at the mark can be pressed.
     const float row =
         area.chart.marked && narrow_window() ? std::max(finger_size, legend_height) : legend_height;
     ImVec2 to = at;
@@ -252,7 +252,7 @@ bool lies_in(ImVec2 point, ImVec2 min, ImVec2 max) {
     return point.x >= min.x && point.x < max.x && point.y >= min.y && point.y < max.y;
 }
 
-// What can be reached without a mouse: the values at the mark, bars, and points of a plane.
+// Returns the point reached without a mouse: a value at the mark, a bar, or a point of a plane.
 std::optional<ChartReply::Point> asked_point(const Area& area, const Legend& legend,
                                              std::span<const ChartCurve> curves, bool& pressed) {
     constexpr std::size_t most_options = 256;
@@ -336,7 +336,7 @@ std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
             break;
         }
     if (axis.whole) step = std::max(step, 1.0);
-    // Counted, so that 0 is 0.
+    // Counts ticks instead of adding steps, so that 0 is exactly 0.
     for (double i = std::ceil(axis.low / step - 1e-9); i * step <= axis.high + 1e-9 * step; ++i)
         keep(i * step);
     return ticks;
@@ -389,8 +389,7 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
             "chart/" + chart.name, chart.title,
             chart.x.title + " " + app::shortest(static_cast<float>(*chart.marked)) + ": " + values,
             {*chart.marked, chart.x.low, chart.x.high}, chart.x.logarithmic);
-        // A press on the legend is no drag of the mark.
-        // A step along an axis of whole numbers is one of them at least.
+        // A press on the legend does not drag the mark. On an axis of whole numbers, a step is at least 1.
         if (asked && chart.x.whole && std::abs(*asked - *chart.marked) < 1)
             reply.held = std::clamp(*chart.marked + std::copysign(1.0, *asked - *chart.marked), chart.x.low,
                                     chart.x.high);

@@ -1,4 +1,5 @@
-// Contrast of text, as WCAG 2.2 defines it (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio): 1 … 21.
+// Computes the contrast of text as WCAG 2.2 defines it (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio): 1
+// … 21.
 #pragma once
 
 #include <cmath>
@@ -20,8 +21,8 @@ inline float contrast(std::uint32_t a, std::uint32_t b) {
     return first > second ? first / second : second / first;
 }
 
-// Returns black or white, whichever is easier to read on the fill. Where they are alike, at a luminance of 0.18, both
-// have a contrast of 4.58.
+// Returns black or white, whichever is easier to read on the fill. At a luminance of 0.18, both have a
+// contrast of 4.58.
 inline std::uint32_t ink_on_colour(std::uint32_t fill) {
     return contrast(fill, 0x000000) >= contrast(fill, 0xffffff) ? 0x000000 : 0xffffff;
 }

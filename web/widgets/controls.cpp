@@ -22,9 +22,10 @@ std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
 constexpr ImVec2 popup_padding{10, 8};
 bool labels_are_tight = false;
-std::string last_label;  // names the choice that follows it
+std::string last_label;  // names the choice that follows
 
-// Returns the number that the slider shows, so that what is set is what is read. A format without a number keeps it.
+// Rounds to the number that the slider shows, so that the value set is the value displayed. A format without
+// a number leaves it unrounded.
 double as_written(double value, const char* format) {
     char text[64];
     std::snprintf(text, sizeof text, format, value);
@@ -154,7 +155,7 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
     ImGui::PushID(name);
     if (button(name, label)) {
         ImGui::OpenPopup("menu");
-        // It stands under its button, wherever the mouse is.
+        // Keeps the list under its button, wherever the mouse is.
         ImGui::GetCurrentContext()->OpenPopupStack.back().OpenPopupPos = {ImGui::GetItemRectMin().x,
                                                                           ImGui::GetItemRectMax().y + 4};
     }
@@ -188,7 +189,7 @@ bool begin_list(const char* name, const char* label, const char* shown) {
                                         ImGuiComboFlags_HeightLargest);
     ImGui::PopStyleVar();
     landmark(name, min, max);
-    // While the list is open, the last item is one of it.
+    // While the list is open, the last item belongs to it.
     (open ? semantic_place(Role::button, name, label, min, max) : semantic_item(Role::button, name, label))
         .value = shown;
     node_opens(open);
@@ -231,7 +232,7 @@ std::optional<Index> stepper(const char* name, const char* label, const std::str
     };
     ImGui::PushID(name);
     ui::label(label);
-    last_label.clear();  // it names this control alone
+    last_label.clear();  // names this control alone
     const ImVec2 min = ImGui::GetCursorScreenPos();
     Node& node =
         semantic_place(Role::spinbutton, name, label, min, {min.x + 80, min.y + ImGui::GetFrameHeight()});
@@ -267,7 +268,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     std::optional<double> changed;
     ImGui::PushID(name);
     ui::label(label);
-    last_label.clear();  // it names this control alone
+    last_label.clear();  // names this control alone
     // The number is next to the slider, where the knob does not cover it.
     constexpr float value_width = 42;
     ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x - value_width, 150.0f));
@@ -402,7 +403,7 @@ void tooltip_at(ImVec2 min, ImVec2 max, const char* text) {
     const auto within = [](float at, float length, float from, float to) {
         return std::max(std::min(at, to - length), from);
     };
-    // If there is no room on the one side, there is on the other.
+    // If the tooltip does not fit on one side, it goes to the other.
     const auto outside = [&](float from, float to, float length, float limit) {
         return to + gap + length <= limit ? to + gap : from - gap - length;
     };

@@ -1,5 +1,5 @@
-// Provides small controls in a common style: buttons, choices, steppers, sliders. Each control has a
-// landmark and a node of its meaning.
+// Provides small controls in a common style: buttons, choices, steppers, sliders. Each control has a landmark
+// and a semantics node.
 #pragma once
 
 #include <cfloat>
@@ -21,7 +21,7 @@ namespace attn::ui {
 void next_control(float width);
 
 void label(const char* text);  // placed before a control
-// In its scope, labels are as wide as their text. Elsewhere they all get the same width, so that controls in
+// While it lives, labels are as wide as their text. Otherwise all have the same width, so that controls on
 // successive lines start at the same x.
 class TightLabels {
   public:
@@ -32,24 +32,25 @@ class TightLabels {
 };
 
 bool button(const char* name, const char* label, bool enabled = true);
-// Draws a button that is disabled and says why if its step is impossible.
+// Draws a button; if its step is impossible, the button is disabled and says why.
 bool button(const char* name, const char* label, const Status& possible);
-// Draws a button whose label changes when it is used, as wide as the widest of its labels: what is beside it stays.
+// Draws a button whose label changes with use. It is as wide as its widest label, so that its neighbours do
+// not move.
 bool button(const char* name, const char* label, std::initializer_list<const char*> labels,
             const Status& possible = ok());
 
 // Draws a button that stays down while it is on; its label has to say so, too.
 bool toggle(const char* name, const char* label, bool on);
 
-// Draws a row of choices, one of them taken. Returns the index of a newly taken one.
+// Draws a row of choices with one of them selected. Returns the index of a newly selected one.
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 
-// Draws a button that opens a list. Returns the index of the item chosen. Landmarks are the name, and
+// Draws a button that opens a list. Returns the index of the chosen item. Landmarks are the name, and
 // name/item.
 std::optional<int> menu(const char* name, const char* label, std::span<const char* const> items,
                         const char* called = nullptr);
 
-// Opens the list of a choice among many, with `shown` as the one taken. If it returns true, draw the options and
+// Opens a list of many options, with `shown` as the selected one. If it returns true, draw the options and
 // call end_list().
 bool begin_list(const char* name, const char* label, const char* shown);
 bool list_option(const char* name, const char* label, bool on, bool enabled = true);
@@ -57,7 +58,7 @@ void end_list();
 
 // Draws "label  − value +". Returns the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);
-// Does the same with steps of its own; `shown` is displayed as the value.
+// The same with custom steps; `shown` is displayed as the value.
 struct Lead {
     Index value = 0;
     std::string refused;  // why the step is refused; empty if it is allowed
@@ -76,10 +77,11 @@ void next_gesture();  // call when the mouse is released or a field loses focus
 
 // Breaks lines at blanks, and within a word only if it is too long for a line.
 void wrapped_text(std::string_view text, float most_width = FLT_MAX, Role role = Role::paragraph);
-void heading(const char* text);                              // of a lens
-void section(const char* text, bool with_controls = false);  // of a part; controls may follow on its line
-// What there is to try in a lens, and whether to draw its settings now. Where the window is narrow the one is in the guide
-// and the others are behind a button, so that the picture comes first.
+void heading(const char* text);  // heading of a lens
+// Heading of a part; controls may follow on its line.
+void section(const char* text, bool with_controls = false);
+// Holds a lens's hint and whether to draw its settings now. In a narrow window, the hint moves to the guide
+// and the settings behind a button, so that the picture comes first.
 struct Folded {
     std::string hint;
     bool offered = false;  // the lens has settings
@@ -91,18 +93,18 @@ bool settings();
 void caption(const char* text);  // dim, wrapped
 // Draws text in lines no wider than `most_width`, so that they are easy to read.
 void paragraph(const std::string& text, ImU32 colour, float most_width = reading_width);
-// Draws one line of a list: a name as it is typed, and what it is.
+// Draws one line of a list: a name as it is typed, and its meaning.
 void list_item(const char* name, const char* what);
 void badge(const char* text, ImU32 fill, ImU32 ink);
 
-// Shows a text under or over what it explains and never on it.
+// Shows a text above or below what it explains, never on top of it.
 void tooltip(const char* text);  // for the last item, while it is hovered over
 void tooltip_at(ImVec2 min, ImVec2 max, const char* text);
 void tooltip_at_cursor(const char* text);  // for something small in a large picture
 
-// Says whether a pointer holds the last item. A key that presses it is nowhere.
+// Says whether a pointer holds the last item; a press by keyboard has no position.
 bool held();
-// Says whether the mouse is or was farther from where its button was pressed than a hand trembles.
+// Says whether the mouse has moved farther from where its button was pressed than a hand trembles.
 bool dragged();
 // Says whether the mouse button was released where it was pressed.
 bool clicked();

@@ -14,14 +14,14 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float slack = 8;              // points that a finger may land beside what it means
+constexpr float slack = 8;              // points by which a finger may miss its target
 constexpr float zoom_per_notch = 0.2f;  // widgets/map_view.cpp zooms by e^0.2 per notch
 
 struct State {
     TouchArbiter arbiter;
     TouchArbiter::Said said;
-    ImGuiID window = 0;  // that is being scrolled, or 0
-    float at = 0;        // its scroll, without rounding
+    ImGuiID window = 0;  // the window that scrolls, or 0
+    float at = 0;        // its scroll position, without rounding
     bool moved = false;  // since the finger came down
     bool any_way = false;
     std::optional<Swipe> swipe;
@@ -34,7 +34,8 @@ ImGuiWindow* window_at(ImVec2 at) {
     return found;
 }
 
-// Returns the innermost window under the finger that can move that way. A popup keeps what is behind it in place.
+// Returns the innermost window under the finger that can scroll in that direction. A popup keeps the windows
+// behind it in place.
 ImGuiWindow* scrolling_window(ImVec2 at, float way) {
     const ImGuiContext& context = *ImGui::GetCurrentContext();
     ImGuiWindow* window = window_at(at);
@@ -67,7 +68,8 @@ bool is_target(const Node& node) {
     }
 }
 
-// Returns the point of the nearest target of this window that a finger here is likely to mean, or the point itself.
+// Returns the point of the nearest target in this window that a finger here is likely to mean, or else the
+// point itself.
 ImVec2 meant(ImVec2 at) {
     const ImGuiWindow* window = window_at(at);
     if (!window) return at;
@@ -80,7 +82,7 @@ ImVec2 meant(ImVec2 at) {
         const ImVec2 on{bounded(at.x, node.min.x + 1, node.max.x - 1),
                         bounded(at.y, node.min.y + 1, node.max.y - 1)};
         const ImVec2 off{std::abs(on.x - at.x), std::abs(on.y - at.y)};
-        if (off.x <= 1 && off.y <= 1) return at;  // it hits one
+        if (off.x <= 1 && off.y <= 1) return at;  // the finger hits a target
         if (off.x > std::max(slack, (finger_size - size.x) / 2) ||
             off.y > std::max(slack, (finger_size - size.y) / 2))
             continue;

@@ -1,4 +1,4 @@
-// Tells Dear ImGui what fingers do (widgets/touch.hpp), and scrolls the windows under them.
+// Passes finger gestures (widgets/touch.hpp) on to Dear ImGui, and scrolls the windows under the fingers.
 #pragma once
 
 #include <imgui.h>
@@ -10,21 +10,22 @@
 
 namespace attn::ui {
 
-void fingers(std::span<const Finger> down, double ms);  // all that are down, after each change
+void fingers(std::span<const Finger> down, double ms);  // all fingers that are down, after each change
 void fingers_cancelled();
 void tell_fingers(double ms);  // before ImGui's frame
 void scroll_by_fingers();      // at the start of the page's frame
-bool fingers_need_frames();    // while something glides, or a finger is yet to be understood
+bool fingers_need_frames();    // while something glides, or until a finger's meaning is clear
 
-// The last item can be dragged in any direction by a finger that has rested on it.
+// Lets a finger that has rested on the last item drag it in any direction.
 void takes_any_drag();
-// What two fingers do over the last item in this frame: notches of a wheel, and the way of the middle between them.
+// What two fingers did over the last item in this frame: notches of a wheel, and the movement of their
+// midpoint.
 struct TwoFingers {
     float notches = 0;
     ImVec2 pan;
 };
 std::optional<TwoFingers> two_fingers();
-// A finger has been lifted after moving up or down over something that did not scroll.
+// A finger that was lifted after moving up or down over something that did not scroll.
 struct Swipe {
     ImVec2 from, to;
 };

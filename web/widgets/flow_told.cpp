@@ -10,10 +10,10 @@ namespace attn::ui {
 namespace {
 
 constexpr std::size_t most_told = 24;
-constexpr std::size_t most_compared = 4096;  // in every frame
+constexpr std::size_t most_compared = 4096;  // compared in every frame
 
 std::string word(std::span<const std::string> names, std::uint32_t i) {
-    constexpr std::string_view blank = "·";  // as tokens show one before them
+    constexpr std::string_view blank = "·";  // how tokens show a leading blank
     const std::string name = app::on_one_line(names[i]);
     std::string_view rest = name;
     if (rest.starts_with(blank)) rest.remove_prefix(blank.size());

@@ -17,7 +17,7 @@ namespace {
 
 constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
-constexpr std::size_t long_text = 64;     // with this many words, arcs rise higher
+constexpr std::size_t long_text = 64;     // with this many words or more, arcs rise higher
 constexpr std::size_t few_edges = 4096;   // few enough to tell apart and hover over
 constexpr std::size_t named_edges = 256;  // edges that get landmarks
 constexpr float edge_reach = 5;           // hover distance from an edge, in points
@@ -25,14 +25,14 @@ std::uint64_t serials = 0;
 
 struct Word {
     Index index;
-    float place;  // of its middle, on the screen
+    float place;  // centre on the screen
 };
 
 // Returns the words in view that have room: marked ones first, then the others at even intervals.
 template <class Place, class Size>
 std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place place, Size size) {
     std::vector<Word> words;
-    std::map<float, float> taken;  // from, to
+    std::map<float, float> taken;  // occupied intervals: from, to
     const auto put = [&](Index i) {
         const float low = place(i) - size(i) / 2, high = low + size(i);
         const auto after = taken.lower_bound(low);
@@ -52,7 +52,7 @@ std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place pl
     return words;
 }
 
-// Returns where the middle of a word can be so that neither end is cut off by an end of the line.
+// Returns the centre of a word such that neither end of the word is cut off by an end of the line.
 float inside(float middle, float size, float length) {
     return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
 }
@@ -64,7 +64,7 @@ std::vector<Index> marked(std::optional<Index> first, std::optional<Index> secon
     return all;
 }
 
-// What the strong edges give to a word at their other end.
+// Holds how strongly the edges light the word at their other end.
 struct Lit {
     float weight = 0;
     ImU32 colour = 0;
@@ -83,10 +83,10 @@ std::map<Index, Lit> lit_words(const FlowPicture& picture) {
 
 }  // namespace
 
-// Holds where things are in one frame.
+// Holds the positions in one frame.
 struct FlowView::Frame {
     FlowShape shape;
-    ImVec2 query_origin, key_origin;  // of place 0 on the screen
+    ImVec2 query_origin, key_origin;  // screen position of place 0
     float zoom = 1;
     float chips_top = 0;  // used by arcs
     ImVec2 min, max;      // the visible part
@@ -274,7 +274,8 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
         }
     }
     const bool few = crowd <= few_edges;
-    // The more edges there are, the fainter each is, weak ones above all, so that a crowd of them stays airy.
+    // The more edges there are, the fainter each is, weak ones most of all, so that a dense flow stays
+    // readable.
     const float air = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max(crowd, std::size_t{1}))));
     for (std::size_t i = picture.series.size(); i-- > 0;) {
         if (alone && !few) break;
@@ -300,7 +301,7 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTo
             add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
     render::draw(ImGui::GetWindowDrawList(), curves);
 
-    // This finds the edge that is hovered over.
+    // Finds the edge under the mouse.
     const ImVec2 mouse = ImGui::GetMousePos();
     const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key && !touch.heard;
     const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
@@ -408,7 +409,7 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
         std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad - chip_pad);
     const auto strong = of_keys ? (picture.query ? std::nullopt : picture.key) : picture.query;
     const auto chosen = of_keys ? picture.chosen_key : picture.chosen_query;
-    // These words are at the other end of the strong edges.
+    // Words at the other end of the strong edges.
     const auto lit = of_keys == picture.query.has_value() ? lit_words(picture) : std::map<Index, Lit>{};
     const auto place = [&](Index i) {
         const float middle = (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
@@ -448,7 +449,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     const bool overflows = total_ * zoom_ > room_ + 0.5f;
     const float rise = picture.queries.size() > long_text ? high_rise : low_rise;
     const float height = columns ? room_ : rise + 6 + chip_height;
-    if (columns) {  // The headings stay in place.
+    if (columns) {  // the headings stay in place
         const auto [query, key] = this->columns(width - (overflows ? ImGui::GetStyle().ScrollbarSize : 0));
         const ImVec2 corner = ImGui::GetCursorScreenPos();
         Type small(Face::regular, size_small);

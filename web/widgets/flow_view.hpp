@@ -1,4 +1,5 @@
-// Draws the flow: who looks where, as arcs over one line of words or as curves between two columns of them.
+// Draws the flow, which shows where each word attends: as arcs over one line of words, or as curves between
+// two columns of words.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ namespace attn::ui {
 struct FlowSeries {
     HeadFlow* flow;
     ImU32 colour;
-    std::string name = {};  // of its head, where there are several
+    std::string name = {};  // name of its head, if there are several
 };
 
 struct FlowPicture {
@@ -37,16 +38,16 @@ struct FlowTouch {
         FlowEdge edge;
     };
     std::optional<Index> query, key;  // the word under the cursor
-    std::optional<Edge> edge;         // or the edge
+    std::optional<Edge> edge;         // or the edge under the cursor
     bool clicked = false;
-    bool heard = false;  // without the cursor
-    Index cut = 0;       // number of rows in view that keep fewer edges than make up the share
+    bool heard = false;  // reached without the cursor
+    Index cut = 0;       // number of rows in view that keep fewer edges than the share requires
 };
 
 class FlowView {
   public:
-    // Draws at the cursor and advances it. If there are more words than fit, the wheel zooms once the flow was
-    // clicked, or with Ctrl; a drag pans, and a double click restores the words' normal size.
+    // Draws at the cursor and advances it. If there are more words than fit, the wheel zooms after a click on
+    // the flow, or with Ctrl; a drag pans, and a double click restores the words' normal size.
     FlowTouch draw(const FlowPicture& picture, float width, float most_height);
 
     bool zooms() const { return fit_ < 1; }
@@ -54,7 +55,7 @@ class FlowView {
     bool is_large() const { return zoom_ >= 1; }
     void zoom_by(float factor) { zoom_about(factor, room_ / 2); }
 
-    // What the last frame showed: these words, in a picture of this width.
+    // The words in view in the last frame, and the width of the picture.
     Range queries_in_view() const { return queries_in_view_; }
     Range keys_in_view() const { return keys_in_view_; }
     float width() const { return width_; }
@@ -68,7 +69,7 @@ class FlowView {
 
     void measure(const FlowPicture& picture);
     void zoom_about(float factor, float at);
-    // Returns where the column of queries ends and that of keys begins, in a window of this width.
+    // Returns where the column of queries ends and the column of keys begins, in a window of this width.
     std::pair<float, float> columns(float width) const;
     Frame frame(const FlowPicture& picture, float width, float height) const;
     void act(const Frame& frame, FlowTouch& touch);
@@ -83,7 +84,7 @@ class FlowView {
     FlowForm form_ = FlowForm::arcs;
     float font_size_ = 0;
     TokenLine line_;
-    float name_width_ = 0;  // for columns
+    float name_width_ = 0;  // used by columns
     Words queries_, keys_;
     float total_ = 0, room_ = 0;  // length along the line or column at zoom 1, and the visible length
     float zoom_ = 1, fit_ = 1, scrolled_ = 0;

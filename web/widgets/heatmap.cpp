@@ -12,7 +12,7 @@ namespace attn::ui {
 
 namespace {
 
-constexpr ImU32 not_a_number = IM_COL32(255, 0, 200, 255);  // as in the colour maps
+constexpr ImU32 not_a_number = IM_COL32(255, 0, 200, 255);  // same colour as in the colour maps
 
 const render::Palette& palette(bool diverging_map) {
     struct Built {
@@ -31,7 +31,7 @@ const render::Palette& palette(bool diverging_map) {
     return built.palette;
 }
 
-// Neighbours in a row that have the same colour are one rectangle.
+// Neighbours in a row that have the same colour become one rectangle.
 void draw_rectangles(ImDrawList* list, const render::Heatmap& map) {
     const auto colour = [&](Index row, Index col) -> ImU32 {
         const float value = map.values[row * map.cols + col];

@@ -1,4 +1,4 @@
-// Shows values as colours: a map, its colour bar and its numbers share one scale.
+// Shows values as colours. A map, its colour bar and its numbers share one scale.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct ColourScale : ValueScale {
 ColourScale sequential_scale(float high);
 ColourScale diverging_scale(float extent);
 
-// Sets what the pass needs to know about colours.
+// Sets the colours of the render pass.
 void use_scale(render::Heatmap& heatmap, const ColourScale& scale);
 
-// Draws them by the pass, or as rectangles where a VectorPicture follows the list.
+// Draws them by the render pass, or as rectangles if a VectorPicture records the list.
 void draw_heatmaps(ImDrawList* list, std::span<const render::Heatmap> heatmaps);
 
 inline constexpr float colour_bar_height = 34;
-// Draws the bar with its title between the two ends, and marks the value that is hovered over.
+// Draws the bar with its title between the two ends, and marks the value under the cursor.
 void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title, int decimals,
                 std::optional<float> marked);
 

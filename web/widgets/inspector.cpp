@@ -26,7 +26,7 @@ void line(Face face, float size, ImU32 colour, const std::string& text) {
     ImGui::PopStyleColor();
 }
 
-// Makes this part of the panel lead to another number. It can be reached with the keyboard, too.
+// Makes this part of the panel a link to another number, which the keyboard can reach, too.
 void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 max,
           const std::optional<app::CellPlace>& to, const PlaceTold& told, InspectorReply& reply) {
     if (!to || max.x - min.x < 1) return;
@@ -205,7 +205,7 @@ OperandsShown operands_shown(const app::Explained& why) {
     shown.which.resize(why.operands.size());
     std::iota(shown.which.begin(), shown.which.end(), std::size_t{0});
     if (std::ssize(shown.which) <= most_operands) return shown;
-    // The largest decide the result, and a NaN decides it alone.
+    // The largest operands decide the result, and a NaN decides it alone.
     const auto rank = [&](std::size_t i) {
         const double product = why.operands[i].product;
         const double size = std::isnan(product) ? std::numeric_limits<double>::infinity() : std::abs(product);

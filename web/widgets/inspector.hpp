@@ -1,5 +1,5 @@
 // Draws the right-hand panel, which explains the number under the cursor, or the pinned one. Its operands and
-// steps lead on to the numbers that they are.
+// steps are links to those numbers.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,21 @@ struct InspectorReply {
     std::optional<app::Dialect> copied;
 };
 
-// What is shown of the operands of a sum. An explanation is drawn in many frames and may have thousands of operands, so
-// this is found once.
+// Chooses which operands of a sum to show. An explanation is drawn in many frames and may have thousands of
+// operands, so this is computed once.
 struct OperandsShown {
-    std::vector<std::size_t> which;  // all of them in their order; of more than a few, the largest ones first
-    double sum = 0, largest = 0;     // of all products, and the largest finite size among them
-    bool negative = false;           // a product is
+    // All of them in order; if there are more than a few, the largest ones first.
+    std::vector<std::size_t> which;
+    double sum = 0, largest = 0;  // sum of all products, and the largest finite magnitude among them
+    bool negative = false;        // a product is negative
 };
 OperandsShown operands_shown(const app::Explained& why);
 
-// Says which number stands in a place: “q of “It”, component 4”.
+// Names the number at a place: “q of “It”, component 4”.
 using PlaceTold = std::function<std::string(const app::CellPlace&)>;
 
-// `may_go_back` offers the way back to where an operand was followed from; `draw_change` draws, under the value, what can be
-// changed about it.
+// `may_go_back` offers the way back to the number from which an operand was followed; `draw_change` draws,
+// under the value, the controls that change it.
 InspectorReply inspector(const app::Explained& why, const OperandsShown& shown, bool pinned, bool may_go_back,
                          const PlaceTold& told, const std::function<void()>& draw_change);
 

@@ -6,7 +6,7 @@
 namespace attn::ui {
 
 namespace {
-// Every frame notes some hundred landmarks, and hardly anybody asks for them: they are sorted on demand.
+// Every frame notes some hundred landmarks, and hardly anybody asks for them, so they are sorted on demand.
 std::vector<std::pair<std::string, Landmark>> noted;
 std::vector<LandmarkCells> noted_cells;
 std::map<std::string, Landmark> by_name;

@@ -1,4 +1,4 @@
-// Defines in one place where the page breaks and how wide controls are, in points.
+// Defines in one place at which widths the layout changes and how wide controls are, in points.
 #pragma once
 
 #include <imgui.h>
@@ -9,28 +9,29 @@
 
 namespace attn::ui {
 
-// Like std::clamp, but in a picture without room the bounds may cross: then the upper one counts.
+// Like std::clamp, but if a picture without room makes the bounds cross, the upper bound wins.
 inline float bounded(float value, float low, float high) { return std::min(std::max(value, low), high); }
 
-// In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one is
-// treated as a phone.
+// In a window at least this wide, the rail, the lens and the inspector are side by side; a narrower one gets
+// the phone's layout.
 inline constexpr float wide_window = 820;
-// So is one lower than this, as a phone held sideways: everything above its lens is in one row.
+// A window lower than this, such as a phone held sideways, also gets the phone's layout, with everything
+// above its lens in one row.
 inline constexpr float low_window = 440, least_low_width = 520;
 inline bool low_window_now() {
     const ImVec2 size = ImGui::GetMainViewport()->Size;
     return size.y < low_window && size.x >= least_low_width;
 }
 inline bool narrow_window() { return ImGui::GetMainViewport()->Size.x < wide_window || low_window_now(); }
-// In a lens at least this wide, its parts are in two columns, its curves are next to its maps, and its
+// In a lens at least this wide, the parts are in two columns, the curves are next to the maps, and the
 // settings are open.
 inline constexpr float two_columns = 680, two_unequal_columns = 740, settings_open = 640;
-// At this width, two maps are side by side.
+// At this width or more, two maps are side by side.
 inline constexpr float two_maps = 440;
 inline constexpr float column_gap = 32;
-inline constexpr float reading_width = 620;  // lines of text are no longer than this
+inline constexpr float reading_width = 620;  // longest line of text
 
-// The padding of controls that are smaller than others; where fingers press them, none are.
+// Returns the padding of smaller controls. Where fingers press them, no control is smaller.
 inline ImVec2 compact(ImVec2 padding) {
     const bool touch = (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0;
     return {padding.x, touch ? ImGui::GetStyle().FramePadding.y : padding.y};
@@ -43,15 +44,15 @@ inline constexpr float icon = 60, button = 90, long_button = 120, two_choices = 
                        short_stepper = 135;
 }
 
-// The widths of controls without a text that determines them.
+// Widths of controls without a text that determines them.
 inline constexpr float slider_width = 110, menu_width = 150, wide_menu_width = 300, number_width = 64,
                        long_number_width = 96;
 
-// Lays out what is in the child window that has just begun even where all of it is out of view, which Dear ImGui skips:
-// the keyboard can go there.
+// Lays out the child window that has just begun even if it is entirely out of view, because the keyboard can
+// go there. Dear ImGui would skip it.
 void lay_out_unseen();
 
-// Calls draw(width) at the cursor; the column is as high as what it draws.
+// Calls draw(width) at the cursor. The column is as high as its contents.
 void column(const char* name, float width, auto&& draw) {
     ImGui::BeginChild(name, {width, 0}, ImGuiChildFlags_AutoResizeY,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
@@ -60,7 +61,7 @@ void column(const char* name, float width, auto&& draw) {
     ImGui::EndChild();
 }
 
-// Draws columns of equal widths, as many beside each other as have the least one, and the others below.
+// Draws columns of equal widths side by side, as many as fit at the least width, and the others below.
 template <class... Draw>
 void columns(const char* name, float least, float gap, Draw&&... draw) {
     const float width = ImGui::GetContentRegionAvail().x;
@@ -76,7 +77,7 @@ void columns(const char* name, float least, float gap, Draw&&... draw) {
     (next(draw), ...);
 }
 
-// Places what is drawn one after the other, in as many lines as it needs.
+// Places items one after another, on as many lines as they need.
 class Lines {
   public:
     Lines(float width, ImVec2 gap) : corner_(ImGui::GetCursorScreenPos()), gap_(gap), width_(width) {}

@@ -1,4 +1,4 @@
-// The cells of a map as they are heard.
+// Describes the cells of a map to screen readers.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace attn::ui {
 
 inline constexpr Index most_told_cells = 32 * 32;
 
-// This divides because 65,536 tokens have more cells than a 32-bit Index can count.
+// Divides, because 65,536 tokens have more cells than a 32-bit Index can count.
 inline bool can_be_told(Range queries, Range keys) {
     return queries.size() <= most_told_cells / std::max<Index>(keys.size(), 1);
 }
 
-// Returns the cells in view or, where these are too many, one: that which has the focus, is pinned or is looked at.
-// Their places are left to the caller.
+// Returns the cells in view or, if these are too many, a single cell: the focused, pinned or hovered one. The
+// caller fills in their positions.
 std::shared_ptr<CellGrid> told_cells(const MapPicture& picture, MapTiles& tiles, Range queries, Range keys,
                                      std::optional<MapCell> heard);
 

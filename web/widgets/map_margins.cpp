@@ -45,7 +45,7 @@ ImVec2 margins_size(Index tokens) {
 
 namespace {
 
-// What is drawn of an axis: the sums of its cells that are in view, in a strip.
+// A strip along an axis: the sums of its cells in view.
 struct Strip {
     const Margins::Axis& axis;
     std::span<const double> values;
@@ -54,7 +54,7 @@ struct Strip {
     ImVec2 min, max;
 };
 
-// The sums as they are heard: those in view or, where these are too many, one.
+// Returns the sums for screen readers: those in view or, if these are too many, a single one.
 std::shared_ptr<const CellGrid> heard_cells(const Strip& of, Index one, std::optional<Index> chosen,
                                             const char* what) {
     auto cells = std::make_shared<CellGrid>();
@@ -78,7 +78,7 @@ std::shared_ptr<const CellGrid> heard_cells(const Strip& of, Index one, std::opt
     return cells;
 }
 
-// Makes a strip that can be pointed at, clicked and heard.
+// Makes a strip respond to hovering, clicks and screen readers.
 void touch_strip(const Strip& of, const std::string& key, const char* title, const Margins& m, auto told,
                  MarginTouch& touch) {
     const Index count = std::ssize(of.values);

@@ -1,5 +1,5 @@
-// Draws next to a map of weights or contributions what each row and column sums up to, and rulers of positions. Each of
-// the sums can be pointed at, clicked, and reached without the picture.
+// Draws the sums of rows and columns next to a map of weights or contributions, and rulers of positions. Each
+// sum can be hovered over, clicked, and reached without the picture.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace attn::ui {
 
-// The sum of a row, or of a column.
+// Names the sum of a row, or of a column.
 struct MarginCell {
     bool of_row = true;
     Index at = 0;
@@ -23,7 +23,7 @@ struct MarginTouch {
 };
 
 struct Margins {
-    std::string name;  // of the map
+    std::string name;  // name of the map
     struct Axis {
         float begin, cell;  // points
         float first;        // index of the cell that begins there
@@ -33,11 +33,12 @@ struct Margins {
     float right = 0, bottom = 0;  // edges of the map
     std::optional<Index> pointed_query, pointed_key;
     std::optional<MarginCell> pinned{};
-    std::span<const std::string> query_names{}, key_names{};  // of all cells, or none
+    std::span<const std::string> query_names{}, key_names{};  // names of all cells, or none
     bool weights = true;  // rows then show their entropy, because they all sum to 1
 };
 
-// Returns how much room the margins take to the right of a map and below it, for this many tokens per side.
+// Returns the width of the margin to the right of a map and the height of the one below, for this many tokens
+// per side.
 ImVec2 margins_size(Index tokens);
 // `sums` is null while unknown; the rulers are drawn anyway.
 MarginTouch draw_margins(const MapSums* sums, const Margins& margins);

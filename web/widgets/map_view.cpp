@@ -19,7 +19,7 @@ namespace {
 constexpr float most_cell = 64, number_cell = 34, gap_cell = 7, least_side = 120, axis_height = 20;
 constexpr Index most_tiles = 40;
 constexpr float most_name_width = 96;
-constexpr float margins_from = 420;  // points of width; a narrower map has no room for margins
+constexpr float margins_from = 420;  // points; a narrower map has no room for margins
 
 // Returns the cell size at which this many cells fit; large cells are whole pixels, so that all are equal.
 float cell_for(float room, Index count) {
@@ -51,7 +51,7 @@ struct MapView::Plot {
     float y(Index query) const { return y(static_cast<float>(query)); }
     Range queries() const { return shown(first.y, size.y, cell.y, n_q); }
     Range keys() const { return shown(first.x, size.x, cell.x, n_k); }
-    // These are the cells whose centre is in view.
+    // Queries whose centre is in view.
     Range centred_queries() const { return centred(first.y, size.y, cell.y, n_q); }
     Range centred_keys() const { return centred(first.x, size.x, cell.x, n_k); }
     MapCell at(ImVec2 mouse) const {
@@ -83,11 +83,11 @@ void MapView::zoom(Plot& plot, float fit, float factor, ImVec2 around) {
     first_query_ = query - inside.y / plot.cell.y;
 }
 
-// Applies what the lens's buttons, a search or a bookmark requested.
+// Applies requests from the lens's buttons, a search or a bookmark.
 void MapView::place(Plot& plot, float fit) {
     const ImVec2 whole{plot.cell.x / zoom_, plot.cell.y / zoom_};
     moved_ = zoom_factor_ != 1 || wanted_;
-    // In a window of another size the same part stays in view, as far as it can.
+    // In a window of another size, the same part stays in view, as far as possible.
     const bool resized = std::exchange(size_.x, plot.size.x) != plot.size.x || size_.y != plot.size.y;
     size_.y = plot.size.y;
     if (resized && zoom_ > 1 && !moved_) wanted_ = view_;
@@ -248,7 +248,7 @@ void add(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& dra
     if (const MapTiles::Texels* texels = tiles.find(at)) maps.push_back(drawing.heatmap(*texels, at));
 }
 
-// Adds what lies under an incomplete tile: the coarser tiles, coarsest first.
+// Adds the coarser tiles under an incomplete tile, coarsest first.
 void add_coarser(MapTiles& tiles, std::vector<render::Heatmap>& maps, const Drawing& drawing, TileAt at) {
     if (at.level >= tiles.coarsest()) return;
     const TileAt above{at.level + 1, at.row / 2, at.col / 2};
@@ -275,7 +275,7 @@ Index MapView::look_at(const Plot& plot) {
            (std::max(plot.cell.x, plot.cell.y) * density * static_cast<float>(Index{1} << level) < 1 ||
             tiles_of(queries, level) * tiles_of(keys, level) > most_tiles))
         ++level;
-    // This stays true while zooming in: if the pooling control went, the map would move under the cursor.
+    // Stays true while zooming in: without the pooling control, the map would move under the cursor.
     pooled_ = level > 0 || (pooled_ && zoom_ > 1);
     tiles_.look_at(level, queries, keys);
     return level;
@@ -327,7 +327,7 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
                 if (size.x > plot.cell.x - 4 && decimals > 0) continue;
                 const ImVec2 at{plot.x(k) + (plot.cell.x - size.x) / 2,
                                 plot.y(q) + (plot.cell.y - size.y) / 2};
-                // No number is cut off: a cell at the edge that cannot show all of it shows none.
+                // No number is cut off: a cell at the edge without room for its whole number shows none.
                 if (at.x >= plot.min.x && at.y >= plot.min.y && at.x + size.x <= plot.max().x &&
                     at.y + size.y <= plot.max().y)
                     draw_text(list, at, ink_on(scale.colour(*value)), text);
@@ -336,13 +336,13 @@ void MapView::draw_numbers(const Plot& plot, const MapPicture& picture, const Co
         }
 }
 
-// ---- What is pointed at, chosen, pinned -------------------------------------------------------------------
+// ---- Hovering, choosing, pinning ----------------------------------------------------------------------
 
 void MapView::draw_marks(const Plot& plot, const MapPicture& picture) {
     const Theme& t = theme();
     const auto outline = [&](Range queries, Range keys, ImU32 colour, float thick) {
         ImVec2 a{plot.x(keys.begin), plot.y(queries.begin)}, b{plot.x(keys.end), plot.y(queries.end)};
-        const auto widen = [](float& low, float& high) {  // cells smaller than a point remain visible
+        const auto widen = [](float& low, float& high) {  // keeps cells smaller than a point visible
             if (high - low < 4) low -= (4 - (high - low)) / 2, high = low + 4;
         };
         widen(a.x, b.x);
@@ -451,13 +451,13 @@ bool MapView::step_sums() {
     return false;
 }
 
-// ---- All of it --------------------------------------------------------------------------------------------
+// ---- The whole map ------------------------------------------------------------------------------------
 
 MapTouch MapView::draw(const MapPicture& picture, float width, float most_height,
                        const app::Deadline& deadline) {
     const Index n_q = picture.map->queries(), n_k = picture.map->keys();
     MapTouch touch;
-    // Another text is shown whole; with one more token, the same text continues.
+    // A new text is shown whole; one more token means that the same text continues.
     if (std::abs(n_q - queries_) > 1 || std::abs(n_k - keys_) > 1) {
         touch.reset = zoom_ > 1;
         zoom_ = 1;
@@ -486,14 +486,14 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     const bool margins = width >= margins_from && !picture.map->is_signed();
     const float left = std::max(row_labels_width(rows), margins ? 56.0f : 24.0f);  // leaves room for "query"
     const ImVec2 beside = margins ? margins_size(std::max(n_q, n_k)) : ImVec2{0, 0};
-    const float axes = margins ? beside.y : axis_height;  // with a ruler, the axis title shares its line
+    const float axes = margins ? beside.y : axis_height;  // beside a ruler, the axis title shares its line
     const float below = axes + 10 + colour_bar_height;
     const float wide = width - left - beside.x;
     columns.cell = cell_for(wide, n_k);
     const float top = column_labels_height(columns);
     const float high = std::max(most_height - top - below - ImGui::GetFrameHeight(), least_side);
     const float fit = std::min(columns.cell, cell_for(high, n_q));
-    // Cells are square, unless that would turn one side into a mere line.
+    // Cells are square, unless that would turn one side into a line.
     const auto side = [&](Index n, float room) {
         return std::max(fit, cell_for(std::min(least_side, room), n));
     };
@@ -520,7 +520,7 @@ MapTouch MapView::draw(const MapPicture& picture, float width, float most_height
     in_view_ = {plot.queries(), plot.keys()};
     const Index level = look_at(plot);
     if (!picture.being_measured) start_sums();
-    // The parts of a large map are computed between frames, and its first frame has enough to do with
+    // The parts of a large map are computed between frames, because its first frame has enough to do with
     // everything else that is new.
     const bool is_large = tiles_.coarsest() > 0;
     while (!is_large && step() && !deadline.passed()) continue;

@@ -1,6 +1,7 @@
-// The map widget shows a map of any size like a street map, with names on both axes. Once it was clicked, or
-// with Ctrl, the wheel zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or
-// while brushing is on, a drag marks a rectangle, whose sums are then computed. While painting is on, a drag paints.
+// Shows a map of any size like a street map, with names on both axes. After a click, or with Ctrl, the wheel
+// zooms; so do two fingers. A drag pans, and a double click shows the whole map. With Shift, or while
+// brushing is on, a drag marks a rectangle, whose sums are then computed. While painting is on, a drag
+// paints.
 #pragma once
 
 #include <optional>
@@ -21,19 +22,19 @@ struct MapCell {
     bool operator==(const MapCell&) const = default;
 };
 
-// What this frame shows.
+// What to draw in this frame.
 struct MapPicture {
-    std::string name;  // of its landmarks: "map" and "map/<query>/<key>"
+    std::string name;  // landmarks are "map" and "map/<query>/<key>"
     MapPointer map{};
-    bool being_measured = false;  // as in MapTiles::show: cells mean nothing yet
-    Index kept = 0;               // as there: queries that are those of the map before
-    std::span<const std::string> query_names{}, key_names{};  // as many as the map has
+    bool being_measured = false;  // see MapTiles::show; the cells mean nothing yet
+    Index kept = 0;               // see MapTiles::show; number of queries unchanged from the previous map
+    std::span<const std::string> query_names{}, key_names{};  // one per row and column of the map
     app::MapChoice choice{};
-    const char* title = "";      // of the values
+    const char* title = "";      // what the values are
     const char* rows = "query";  // what rows and columns are
     const char* columns = "key";
     float high = 0;                       // end of the colour scale; 0: the largest magnitude on the map
-    int decimals = 2;                     // of numbers in cells
+    int decimals = 2;                     // decimals of numbers in cells
     std::optional<Index> query{}, key{};  // the marked row and column
     std::optional<MapCell> pointed{}, pinned{};
     std::optional<MarginCell> pinned_margin{};
@@ -41,51 +42,51 @@ struct MapPicture {
     float painted_as = 0;                  // the value that they will have
 };
 
-// What a stroke has come over since the last frame, from one cell to another.
+// The movement of a stroke since the last frame, from one cell to another.
 struct MapStroke {
     MapCell from, to;
     bool begins = false;
 };
 
 struct MapTouch {
-    std::optional<MapCell> over;  // under the cursor
-    bool clicked = false;         // whether it was clicked, which may be the first half of a double click
+    std::optional<MapCell> over;  // the cell under the cursor
+    bool clicked = false;         // may be the first half of a double click
     bool double_clicked = false;
     std::optional<MapStroke> stroke{};
     bool stroke_ended = false;
-    MarginTouch margin;  // what is beside and below the map
+    MarginTouch margin;  // hover or click on the margins
     bool more = false;   // more to compute: see MapView::step
-    bool moved = false;  // a person has moved the map, or had it moved
-    bool reset = false;  // another text is shown, whole
+    bool moved = false;  // the user has moved the map, directly or by a control
+    bool reset = false;  // a new text is shown, whole
 };
 
-// The sums over a rectangle.
+// Sums over a rectangle.
 struct BrushSums {
-    double cells = 0, sum = 0;  // of the cells that are not masked
+    double cells = 0, sum = 0;  // over cells that are not masked
     float strongest = masked_cell;
     bool complete = false;
 };
 
 class MapView {
   public:
-    // Draws at the cursor and advances it. The pieces of a name are kept if cells are at least that large.
+    // Draws at the cursor and advances it. If cells are at least that large, the parts of a name are kept.
     MapTouch draw(const MapPicture& picture, float width, float most_height, const app::Deadline& deadline);
 
-    // Does a slice of what the last frame asked for; true while there is more to do.
+    // Does a slice of the work that the last frame requested; true while there is more to do.
     bool step() { return tiles_.step() || step_sums(); }
     bool working() const { return tiles_.working() || brush_job_; }
 
     const MapTiles& tiles() const { return tiles_; }
-    bool pooled() const { return pooled_; }  // cells share texels, at least with the whole map in view
+    bool pooled() const { return pooled_; }  // cells share texels, at least when the whole map is in view
     bool zoomed() const { return zoom_ > 1; }
     // Returns what the last frame showed under the landmark "<name>/picture".
     const MapWindow& in_view() const { return in_view_; }
-    const app::MapExtent& view() const { return view_; }  // exactly
+    const app::MapExtent& view() const { return view_; }  // the exact view
     const ColourScale& scale() const { return scale_; }
-    // The side, a power of two, of the squares of cells that are large enough to be pointed at.
+    // Returns the side, a power of two, of squares of cells that are large enough to hover over.
     Index brush_side() const { return brush_side_; }
 
-    // These take effect in the next frame.
+    // Take effect in the next frame.
     void zoom_by(float factor) { zoom_factor_ *= factor; }
     void show(const app::MapExtent& view) { wanted_ = view; }
     void show(Range queries, Range keys) { show(app::MapExtent::of(queries, keys)); }
@@ -94,7 +95,7 @@ class MapView {
     bool brushing = false;      // a drag marks a rectangle
     bool painting = false;      // a drag is a stroke
     bool colours_open = false;  // the colour controls are shown
-    // A rectangle that reaches beyond the map is not there.
+    // A rectangle that extends beyond the map is ignored.
     const std::optional<MapWindow>& brushed() const { return brushed_; }
     void brush(const MapWindow& window);
     void forget_brush();
@@ -114,30 +115,30 @@ class MapView {
     void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
     void draw_marks(const Plot& plot, const MapPicture& picture);
     MarginTouch draw_margins(const Plot& plot, const MapPicture& picture);
-    // Answers what the page's own elements are asked.
+    // Answers requests from the page's accessible elements.
     void hear(Plot& plot, const MapPicture& picture, MapTouch& touch);
     void start_sums();
     bool step_sums();
 
     MapTiles tiles_;
-    // Where the user is on the map, and what they have marked. This is not State, just as a page's scroll
-    // position is not.
+    // The user's position on the map, and what they have marked. This is not part of the State, just as a
+    // page's scroll position is not.
     Index queries_ = 0, keys_ = 0;
-    float longest_query_ = 0, longest_key_ = 0;  // over the names of the map shown
+    float longest_query_ = 0, longest_key_ = 0;  // lengths over all names of the shown map
     float zoom_ = 1;                             // 1: the whole map
     float first_query_ = 0, first_key_ = 0;      // the cell in the upper left corner
     float zoom_factor_ = 1;
     WheelTaker wheel_;
     std::optional<app::MapExtent> wanted_;
     app::MapExtent view_;
-    ImVec2 size_{};  // of the picture, in points
+    ImVec2 size_{};  // size of the picture, in points
     bool moved_ = false;
     bool pooled_ = false;
     MapCell pressed_{};               // where the button was pressed
     std::optional<MapCell> stroked_;  // the last cell of the current stroke
     bool stroking_ = false;
     Index brush_side_ = 1;
-    std::optional<bool> marks_;  // the current drag, once it is known to be one: whether it marks
+    std::optional<bool> marks_;  // whether the current drag marks a rectangle; known once it is a drag
     MapWindow in_view_;
     ColourScale scale_;
     std::optional<MapWindow> brushed_;
@@ -145,7 +146,7 @@ class MapView {
     MapPointer brush_of_;
     BrushSums sums_;
     FollowedPin<MapCell> followed_pin_;
-    std::optional<MapCell> heard_;  // the cell that has the focus of the page's own elements
+    std::optional<MapCell> heard_;  // the cell that has the focus of the page's accessible elements
 };
 
 }  // namespace attn::ui

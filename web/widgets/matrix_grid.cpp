@@ -22,14 +22,14 @@ constexpr float matrix_title_height = 22, notation_height = 18, matrix_axis_heig
 constexpr float name_slant = 1.0472f, longest_slanted = 96, least_slanted_cell = 12;  // 60°
 constexpr float size_notation = 12, size_axis = 12, shape_gap = 10, shape_padding = 14;
 constexpr float cell_gap = 2, drag_threshold = 3;
-constexpr float least_text = 46;  // what is left of a text that is cut
+constexpr float least_text = 46;  // the least width of a text that is cut off
 
 struct Scale {
     bool diverging = false;
     float most = 1;
 };
 
-// The scale is from zero to the largest value, or symmetric about zero; infinities do not count.
+// The scale goes from zero to the largest value, or is symmetric about zero; infinities do not count.
 Scale scale_of(const MatrixGrid& grid) {
     Scale scale{grid.is_signed, grid.most};
     for (double v : grid.values->values) {
@@ -207,7 +207,7 @@ std::optional<CellAt> cell_under(const MatrixGrid& grid, const GridMetrics& metr
     return CellAt{r, c};
 }
 
-// Rows and columns whose cells, with what is drawn around them, are not cut off.
+// Returns the rows and columns whose cells, including their outlines, are not cut off.
 std::pair<Range, Range> cells_in_view(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at) {
     const ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
@@ -222,10 +222,10 @@ std::pair<Range, Range> cells_in_view(const MatrixGrid& grid, const GridMetrics&
             range(min.x, max.x, first.x, metrics.cell_width, grid.values->cols)};
 }
 
-// The width of the widest number, of which only those need to be printed that can be it: the figures of this face are equally
-// wide, so of numbers written alike the least and the greatest have the most of them.
+// Returns the width of the widest number. All digits of the font are equally wide, so among numbers in the
+// same notation the least and the greatest have the most digits, and only these need to be printed.
 float widest_number(const MatrixGrid& grid) {
-    constexpr double written_alike = 1e6;  // what is larger is written with an exponent (app/format.hpp)
+    constexpr double written_alike = 1e6;  // larger numbers have an exponent (app/format.hpp)
     double least = 0, greatest = 0;
     float widest = 0;
     const auto measure = [&](double value) {
@@ -244,14 +244,15 @@ float widest_number(const MatrixGrid& grid) {
     return widest;
 }
 
-// Of many rows or columns those are heard that the place is among: elements for all of them would hold up the page.
+// Returns the part of many rows or columns, around the place, that screen readers get: elements for all of
+// them would slow the page down.
 Range heard_part(Index size, Index place) {
     constexpr Index most = 16;
     const Index first = std::clamp(place, Index{0}, std::max<Index>(size - 1, 0)) / most * most;
     return {first, std::min(first + most, size)};
 }
 
-// Returns the matrix as it is heard, in its part of all cells.
+// Returns the matrix for screen readers, as a part of the whole grid.
 std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
                                          std::optional<CellAt> focus) {
     auto cells = std::make_shared<CellGrid>();
@@ -262,7 +263,7 @@ std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetri
     cells->first_col = grid.first.second + columns.begin;
     cells->rows = grid.first.first + m.rows;
     cells->cols = grid.first.second + m.cols;
-    // A mere number says of what.
+    // A mere index also needs the name of its axis.
     const auto heard = [](std::span<const std::string> labels, const std::string& axis, Index i) {
         return i < std::ssize(labels) ? label_of(labels, i) : axis + " " + std::to_string(i);
     };
@@ -325,7 +326,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     if (grid.texts.empty()) widest = widest_number(grid);
     const float room =
         (width - metrics.label_width) / static_cast<float>(std::max<Index>(grid.values->cols, 1));
-    // Texts over colours may be cut, and names slant where they have no room.
+    // Texts over colours may be cut off, and names slant if they do not fit.
     if (grid.coloured_texts) widest = std::min(widest, std::max(least_text, room - 5));
     metrics.cell_width = std::clamp(std::max(widest, widest_label) + 9, 40.0f, 84.0f);
     if (room < widest + 5) {
@@ -335,7 +336,7 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     } else {
         metrics.cell_width = std::min(metrics.cell_width, room);
     }
-    // A layout may make cells a little narrower.
+    // A layout may make cells slightly narrower.
     constexpr float narrowest = 0.9f;
     const float name = longest_name(grid.column_labels, longest_slanted);
     metrics.slanted = metrics.cell_width >= least_slanted_cell && name > narrowest * metrics.cell_width - 2;
@@ -350,7 +351,7 @@ ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics) {
         const Type type(face, size);
         return text_size(line).x + 4;
     };
-    // A title's shape and a notation may extend into the gap on their right.
+    // The shape in the title, and the notation, may extend into the gap on their right.
     const float head = !grid.headed ? 0
                                     : std::max(text(Face::semibold, size_title, grid.title),
                                                text(Face::regular, size_notation, grid.notation) - 24);
@@ -379,7 +380,7 @@ void draw_misprint(ImDrawList* list, ImVec2 corner) {
     const auto triangle = [&](float side, ImU32 colour) {
         list->AddTriangleFilled({corner.x - side, corner.y}, corner, {corner.x, corner.y + side}, colour);
     };
-    triangle(11, theme().background);  // apart from any fill
+    triangle(11, theme().background);  // stands out from any fill
     triangle(8, theme().misprint);
 }
 
@@ -393,7 +394,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     ImGui::PopID();
 
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    // A drag is about the cell that it began on, wherever it leads.
+    // A drag refers to the cell where it began, wherever it leads.
     const bool dragging = ImGui::IsItemActive() && dragged();
     const auto under = cell_under(grid, metrics, at,
                                   dragging ? ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left] : mouse);
@@ -407,7 +408,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     if (ImGui::IsItemActive()) {
         const ImVec2 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left];
         reply.dragged = cell_under(grid, metrics, at, down);
-        // A sideways drag edits; fingers scroll with up and down.
+        // A sideways drag edits; fingers scroll by moving up and down.
         const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
         if (std::abs(way.x) > std::abs(way.y)) reply.drag = ImGui::GetIO().MouseDelta.x;
     }

@@ -10,7 +10,7 @@ namespace attn::ui {
 namespace {
 
 constexpr int frames_kept =
-    4;  // that what is typed waits for its field, as for a part that is being laid out
+    4;  // frames that typed text waits for its field, such as one still being laid out
 
 struct TypedThere {
     std::string key;

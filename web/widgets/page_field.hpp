@@ -1,4 +1,5 @@
-// Text fields that the page lays over the canvas on a touch screen, since only a real one brings the keyboard.
+// Lays text fields of the page over the canvas on a touch screen, because only a real text field opens the
+// keyboard.
 #pragma once
 
 #include <imgui.h>
@@ -9,14 +10,14 @@
 
 namespace attn::ui {
 
-// Says whether a finger points. The bridge sets this once.
+// Says whether the user points with a finger. The bridge sets this once.
 inline bool by_touch() { return (ImGui::GetIO().ConfigFlags & ImGuiConfigFlags_IsTouchScreen) != 0; }
 
 struct PageField {
     std::string key;      // a landmark's name
     std::string name;     // for screen readers
-    std::string text;     // what it holds as long as nobody types
-    bool number = false;  // a keyboard of digits suffices; the text counts once it is entered
+    std::string text;     // its contents while nobody types
+    bool number = false;  // opens a keyboard of digits; the text is reported only once it is entered
     ImVec2 min = {}, max = {};
 
     bool operator==(const PageField& o) const {
@@ -30,8 +31,8 @@ struct PageTyped {
     bool entered = false;
 };
 
-// Where a finger points, lays the field over the last ImGui item, if all of that is in view and no popup covers it.
-// Returns what has been typed there since the last frame.
+// On a touch screen, lays the field over the last ImGui item, if the item is entirely in view and no popup
+// covers it. Returns what was typed there since the last frame.
 std::optional<PageTyped> page_field(PageField field);
 
 // ---- For the page -----------------------------------------------------------------------------------------

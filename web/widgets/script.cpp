@@ -10,7 +10,7 @@ namespace attn::ui {
 
 namespace {
 
-// The last plane is for private use. Its end holds two that are no characters.
+// The last plane is for private use. Its last two code points are not characters.
 constexpr ImWchar first_run = 0x100000, most_runs = 0xfffd;
 
 struct Runs {
@@ -20,7 +20,7 @@ struct Runs {
 Runs runs;
 bool joins_letters = true;
 
-// From Hebrew to Tibetan, Burmese, Khmer, and the forms of Hebrew and Arabic letters for presentation.
+// Covers Hebrew to Tibetan, Burmese, Khmer, and the presentation forms of Hebrew and Arabic letters.
 bool joins(char32_t c) {
     return (c >= 0x590 && c < 0x10a0) || (c >= 0x1780 && c < 0x1800) || (c >= 0xfb1d && c < 0xfe00) ||
            (c >= 0xfe70 && c < 0xff00);
@@ -52,7 +52,7 @@ void join_letters(bool browser_draws) { joins_letters = browser_draws; }
 
 bool has_joined_runs(std::string_view text) {
     if (!joins_letters) return false;
-    // The first bytes of these characters in UTF-8.
+    // Tests the first bytes of these characters in UTF-8.
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if ((byte >= 0xd6 && byte <= 0xe1) || byte == 0xef) return true;
@@ -61,7 +61,7 @@ bool has_joined_runs(std::string_view text) {
 }
 
 std::string with_joined_runs(std::string_view text) {
-    std::string joined, phrase, blanks;  // a phrase of words from right to left, and the blanks after it
+    std::string joined, phrase, blanks;  // a phrase of right-to-left words, and the blanks after it
     const auto close_phrase = [&] {
         joined += phrase + blanks;
         phrase.clear();

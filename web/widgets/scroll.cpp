@@ -15,8 +15,8 @@ void scroll_to(ImVec2 min, ImVec2 max) {
 float wheel_over_item(bool chosen) {
     const ImGuiIO& io = ImGui::GetIO();
     if (const auto fingers = two_fingers()) return fingers->notches;
-    const bool ctrl = io.KeyCtrl || io.KeySuper;  // which Dear ImGui exchanges on a Mac
-    // A page that is being scrolled goes on when something chosen comes under the cursor.
+    const bool ctrl = io.KeyCtrl || io.KeySuper;  // Dear ImGui swaps these two on a Mac
+    // A page that is scrolling continues when something chosen comes under the cursor.
     const bool page_scrolls = ImGui::GetCurrentContext()->WheelingWindow != nullptr;
     if (!ctrl && (!chosen || page_scrolls)) return 0;
     ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);

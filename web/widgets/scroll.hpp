@@ -1,6 +1,6 @@
-// Scrolls a panel, either when the mouse drags its empty background or to bring something into view, and decides what
-// the wheel does: it scrolls the page, unless the thing under it was chosen or Ctrl is held. Fingers scroll in
-// widgets/fingers.
+// Scrolls a panel when the mouse drags its empty background, or to bring something into view, and decides
+// what the wheel does: it scrolls the page, unless the item under it was chosen or Ctrl is held. Fingers
+// scroll in widgets/fingers.
 #pragma once
 
 #include <imgui.h>
@@ -14,11 +14,11 @@ void scroll_by_drag();  // for the current window; call after drawing its conten
 // Scrolls the enclosing windows until this rectangle is in view, as far as it fits.
 void scroll_to(ImVec2 min, ImVec2 max);
 
-// Returns the notches that the wheel was turned over the last item, if that is what the item takes: when it was
-// chosen, when Ctrl is held, and from two fingers on a touch screen. Otherwise it returns 0.
+// Returns the notches of the wheel over the last item if the item takes them: it was chosen, Ctrl is held, or
+// two fingers move on a touch screen. Otherwise returns 0.
 float wheel_over_item(bool chosen);
 
-// Such an item, chosen as long as it was pressed last, until Escape.
+// An item that takes the wheel: it is chosen from the last press on it until Escape or another press.
 class WheelTaker {
   public:
     float notches();  // call once per frame, after drawing the item
@@ -27,7 +27,7 @@ class WheelTaker {
     bool chosen_ = false;
 };
 
-// On a phone, the inspector opens over what was tapped, so this keeps a newly pinned cell in view while the
+// On a phone, the inspector opens over the tapped cell, so this keeps a newly pinned cell in view while the
 // layout is still moving.
 template <class Cell>
 class FollowedPin {
@@ -36,7 +36,7 @@ class FollowedPin {
     bool follows(const std::optional<Cell>& pin) {
         if (pin != kept_) frames_ = 4;
         kept_ = pin;
-        // What is being dragged stays where it is.
+        // A dragged cell stays where it is.
         if (ImGui::IsMouseDown(ImGuiMouseButton_Left)) return false;
         return frames_ > 0 && frames_-- > 0;
     }

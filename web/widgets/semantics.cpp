@@ -23,7 +23,7 @@ constexpr std::array role_names{"group",      "region",     "tablist", "tab",   
                                 "slider",     "spinbutton", "textbox", "combobox", "heading",  "paragraph",
                                 "status",     "img",        "grid"};
 
-constexpr int patience = 4;  // frames that an ask waits for its widget, as for a part that is being laid out
+constexpr int patience = 4;  // frames that a request waits for its widget, such as one still being laid out
 
 struct Waiting {
     Ask ask;
@@ -39,12 +39,12 @@ struct Focus {
 struct Semantics {
     std::vector<Node> nodes, given;
     std::string typing, given_typing;
-    std::array<int, role_names.size()> texts{};  // how many nodes of words this frame has, by role
+    std::array<int, role_names.size()> texts{};  // number of text nodes in this frame, by role
     int depth = 0;
     bool changed = true;
     std::vector<Waiting> asks;
     Focus focus;
-    bool pressed = false;     // a place, in this frame
+    bool pressed = false;     // a place was pressed in this frame
     std::string under_press;  // in this frame
 };
 Semantics now;
@@ -92,7 +92,7 @@ void clear_semantics() {
     std::erase_if(now.asks, [](Waiting& each) { return ++each.frames > patience; });
 }
 
-// ---- What is there ----------------------------------------------------------------------------------------
+// ---- Nodes --------------------------------------------------------------------------------------------
 
 Node& semantic_place(Role role, std::string key, std::string name, ImVec2 min, ImVec2 max) {
     if (now.focus.arrived && now.focus.key == key) {
@@ -164,7 +164,7 @@ void begin_semantic_group(Role role, std::string key, std::string name) {
 }
 void end_semantic_group() { --now.depth; }
 
-// ---- What is asked ----------------------------------------------------------------------------------------
+// ---- Requests -----------------------------------------------------------------------------------------
 
 void ask(Ask what) { now.asks.push_back({std::move(what), 0}); }
 
@@ -211,8 +211,8 @@ std::optional<double> semantic_slider(const std::string& key, std::string name, 
     node.range = range;
     const double steps = asked_steps(key);
     if (steps == 0) return std::nullopt;
-    // A step is a power of ten: about a hundredth of the range or, where decades are evenly apart, a tenth of the
-    // decade that the value is in.
+    // A step is a power of ten: about a hundredth of the range or, on a logarithmic scale, a tenth of the
+    // value's decade.
     const double unit = logarithmic
                             ? std::pow(10, std::floor(std::log10(range.now) + 1e-9) - 1)
                             : std::pow(10, std::floor(std::log10((range.most - range.least) / 100) + 1e-9));
@@ -221,7 +221,7 @@ std::optional<double> semantic_slider(const std::string& key, std::string name, 
     return to != range.now ? std::optional(to) : std::nullopt;
 }
 
-// ---- What the page is given -------------------------------------------------------------------------------
+// ---- Output for the page ------------------------------------------------------------------------------
 
 const std::vector<Node>& semantics() { return now.nodes; }
 

@@ -1,6 +1,6 @@
-// Says what is on the screen to those who do not see it. Beside its picture a frame leaves a list of nodes, of which
-// the page makes real elements over the canvas (web/shell/semantics.js). What is done to an element comes back as an
-// ask, and the widget answers it where it draws.
+// Describes the screen to assistive technology. Besides its picture, a frame leaves a list of nodes, from
+// which the page makes real elements over the canvas (web/shell/semantics.js). What a user does to an element
+// comes back as a request, which the widget answers where it draws.
 #pragma once
 
 #include <imgui.h>
@@ -17,7 +17,7 @@
 
 namespace attn::ui {
 
-// Named as in ARIA.
+// Names are those of ARIA.
 enum class Role : std::uint8_t {
     group,
     region,
@@ -42,16 +42,16 @@ enum class Role : std::uint8_t {
     grid
 };
 
-// The cells of a grid. A large one gives only those in view, or the one that matters.
+// Cells of a grid. A large grid lists only the cells in view, or a single relevant one.
 struct CellGrid {
-    Index rows = 0, cols = 0;                            // of all of it
-    Index first_row = 0, first_col = 0;                  // of the cells that are given
-    std::vector<std::string> row_names, column_names{};  // of the given rows and columns
+    Index rows = 0, cols = 0;                            // size of the whole grid
+    Index first_row = 0, first_col = 0;                  // where the listed cells begin
+    std::vector<std::string> row_names, column_names{};  // names of the listed rows and columns
     std::vector<double> values{};                        // row by row; −inf is hidden
     std::vector<std::string> words{};                    // instead of values
-    int decimals = 2;                                    // of values
+    int decimals = 2;                                    // decimals of values
     ImVec2 at, cell;                                     // corner of the first cell, size of each
-    std::optional<std::pair<Index, Index>> chosen{};     // row and column in all of it
+    std::optional<std::pair<Index, Index>> chosen{};     // row and column in the whole grid
     bool editable = false;
 
     bool operator==(const CellGrid& o) const;
@@ -67,39 +67,39 @@ struct Node {
     Role role = Role::group;
     int depth = 0;
     std::string name;
-    std::string value{};        // as it is written
+    std::string value{};        // the text on the screen
     std::string description{};  // its tooltip
     std::string active{};       // key of the option that a combobox points at
     bool disabled = false;
     std::optional<bool> on{};  // chosen, checked or, with `opens`, open
-    bool opens = false;        // a list or a menu
-    SliderRange range{};       // of a slider or a spin button, where it has one
+    bool opens = false;        // opens a list or a menu
+    SliderRange range{};       // range of a slider or a spin button, if it has one
     std::shared_ptr<const CellGrid> grid{};
     ImVec2 min{}, max{};
-    ImGuiID window = 0;  // in which it lies
+    ImGuiID window = 0;  // the window that contains it
 
     bool operator==(const Node& o) const;
 };
 
 void clear_semantics();  // at the start of a frame
 
-// Adds a node that is at the last ImGui item and answers what it is asked: to take the focus, to be pressed. The
-// reference is good until the next node.
+// Adds a node at the last ImGui item, which takes the focus or a press when asked. The reference is valid
+// until the next node.
 Node& semantic_item(Role role, std::string key, std::string name);
-// Adds a node that is no ImGui item of its own.
+// Adds a node that is not an ImGui item.
 Node& semantic_place(Role role, std::string key, std::string name, ImVec2 min, ImVec2 max);
-// Adds words at the last ImGui item, or in a place.
+// Adds text at the last ImGui item, or in a place.
 void semantic_text(Role role, std::string_view text);
 void semantic_text(std::string_view text, ImVec2 min, ImVec2 max);
-// Returns the key of the item that the mouse has begun to press in this frame; empty if there is none.
+// Returns the key of the item that the mouse began to press in this frame; empty if there is none.
 const std::string& node_under_press();
-void describe(const char* text);     // the last node; a choice, if that is one of its items
-void rename_node(std::string name);  // the last node, where its label is a mere sign
+void describe(const char* text);     // describes the last node, or its group if it is an item of a choice
+void rename_node(std::string name);  // renames the last node, if its label is a mere symbol
 void node_opens(bool open);          // the last node opens a list or a menu
-// Adds the node of a text field that is the last ImGui item.
+// Adds a node for a text field that is the last ImGui item.
 Node& semantic_field(Role role, std::string key, std::string name, std::string_view text);
 
-// Nodes between the two belong to this one.
+// Nodes between these two calls belong to this group.
 void begin_semantic_group(Role role, std::string key, std::string name);
 void end_semantic_group();
 class SemanticGroup {
@@ -112,19 +112,19 @@ class SemanticGroup {
     SemanticGroup& operator=(const SemanticGroup&) = delete;
 };
 
-// What an element has been asked since the last frame; widgets take what is theirs.
+// A request to a cell since the last frame. Each widget takes its own.
 struct AskedCell {
     Index row = 0, col = 0;
     bool pressed = false;
-    bool arrived = false;  // the focus has just come here
+    bool arrived = false;  // the focus has just arrived here
 };
-// A cell of the grid of this key, or what has this key, has the focus or is pressed.
+// Returns the cell of this key's grid, or the node with this key, if it has the focus or is pressed.
 std::optional<AskedCell> asked_cell(const std::string& key);
-// The place "<prefix><number>" has the focus, or is pressed; its number is the column.
+// Returns the place "<prefix><number>" that has the focus or is pressed; its number is the column.
 std::optional<AskedCell> asked_place(const std::string& prefix);
-bool take_press();                           // says once that the last of these was pressed
-double asked_steps(const std::string& key);  // how many steps up; infinite: to the end
-// Adds the node of a slider at the last ImGui item and returns where it is asked to go.
+bool take_press();                           // returns true once if the last of these was pressed
+double asked_steps(const std::string& key);  // number of steps up; infinite: to the end
+// Adds a node for a slider at the last ImGui item. Returns the requested value.
 std::optional<double> semantic_slider(const std::string& key, std::string name, std::string value,
                                       const SliderRange& range, bool logarithmic = false);
 
@@ -134,16 +134,17 @@ struct Ask {
     enum class Kind : std::uint8_t { press, step };
     Kind kind = Kind::press;
     std::string key;
-    Index row = -1, col = -1;  // of a cell
+    Index row = -1, col = -1;  // for a cell
     double steps = 0;
 };
 void ask(Ask what);
 void focus_node(std::string key, Index row, Index col);  // an empty key: the focus is elsewhere
-bool focus_is_in(std::string_view prefix);               // whether a node whose key begins so has it
+// Says whether a node whose key begins with the prefix has the focus.
+bool focus_is_in(std::string_view prefix);
 
-const std::vector<Node>& semantics();  // of this frame, in reading order
-bool semantics_changed();              // since they were last given
-// Returns {"nodes": […], "typing": key}; a node that has not changed since the last call is its key alone.
+const std::vector<Node>& semantics();  // nodes of this frame, in reading order
+bool semantics_changed();              // since take_semantics() was last called
+// Returns {"nodes": […], "typing": key}; a node that has not changed since the last call is only its key.
 std::string take_semantics();
 
 }  // namespace attn::ui

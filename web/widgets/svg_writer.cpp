@@ -10,7 +10,7 @@ namespace attn::ui {
 
 namespace {
 
-// These five characters must be escaped in XML, and most control characters are not allowed at all.
+// XML requires escapes for these five characters and forbids most control characters.
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) switch (c) {

@@ -1,4 +1,4 @@
-// Writes an SVG file (W3C SVG 1.1): rectangles, paths, texts, and what clips them. Lengths are in points.
+// Writes an SVG file (W3C SVG 1.1): rectangles, paths, texts, and clip paths. Lengths are in points.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace attn::ui {
 
 std::string svg_number(float value);
-std::string svg_colour(std::uint32_t rgb);  // of 0xRRGGBB
+std::string svg_colour(std::uint32_t rgb);  // takes 0xRRGGBB
 
 class SvgWriter {
   public:
@@ -20,7 +20,7 @@ class SvgWriter {
     enum class Anchor { start, middle, end };
     void text(float x, float y, std::string_view words, std::uint32_t fill, Anchor anchor = Anchor::start,
               float size = font, float degrees = 0, const std::string& attributes = {});
-    // Whatever refers to it is cropped to the rectangle.
+    // Elements that refer to `id` are cropped to the rectangle.
     void clip(const std::string& id, float x, float y, float width, float height);
     void open_group(const std::string& attributes);
     void close_group();

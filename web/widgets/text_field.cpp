@@ -15,7 +15,7 @@ namespace attn::ui {
 
 namespace {
 
-// The field's buffer. A text that is too long leaves what was there.
+// The field's buffer. A text that is too long leaves the previous text in place.
 struct Buffer {
     std::string& text;
     std::string before;

@@ -1,5 +1,5 @@
-// A line of text of any length up to a limit, which its owner keeps and reads as it is typed, and a number that is typed. On a
-// touch screen the page's own fields (widgets/page_field.hpp) lie over them.
+// Draws lines of text of any length up to a limit, which the owner stores and reads as they are typed, and
+// fields for numbers. On a touch screen the page's own fields (widgets/page_field.hpp) lie over them.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,24 @@ namespace attn::ui {
 
 struct Typed {
     bool changed = false;
-    bool too_long = false;  // it would have been; the text stays as it was
+    bool too_long = false;  // the new text was too long, so the old one stayed
 };
 
-// Draws the field at the cursor, up to `most_width` points wide; `meaning` is what it is called. Its landmark is the
-// name.
+// Draws the field at the cursor, up to `most_width` points wide; `meaning` names it for screen readers. Its
+// landmark is the name.
 Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
                  float most_width = 620);
 
-// The same of several lines.
+// The same with several lines.
 Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
                 float most_width = 620);
 
-// Draws a field for a number at the cursor, as printf's `format` writes it, and returns what is entered; nothing if that
-// is no number. Its landmark is the name.
+// Draws a field for a number at the cursor, in printf's `format`, and returns the number entered; nothing if
+// the text is not a number. Its landmark is the name.
 std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,
                                    float width);
 
-// Draws what is wrong with a text below its field; nothing if it is empty.
+// Says below the field what is wrong with its text; draws nothing if the sentence is empty.
 void fault(const char* name, const std::string& sentence);
 
 }  // namespace attn::ui

@@ -100,7 +100,7 @@ constexpr Stops viridis{0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c,
 // A single-hue ramp with even steps in lightness, for a light page.
 constexpr Stops blues{0xe6eef8, 0xd5e4f4, 0xbcd6ec, 0x9dc6e2, 0x70aed4,
                       0x4793c6, 0x2676b4, 0x0f5a9c, 0x0a3a70};
-// From orange, which is negative on either page, to blue.
+// Orange is negative and blue is positive, on either page.
 constexpr Stops dark_diverging{0xffc98c, 0xe8923a, 0xb3661c, 0x6b401b, 0x1c222a,
                                0x22406f, 0x2b66bf, 0x4f97f0, 0x8cc2ff};
 constexpr Stops light_diverging{0x8f4607, 0xcb7626, 0xeaab66, 0xf7d9b8, 0xf3f4f6,
@@ -124,7 +124,7 @@ void merge(ImFont* font, ImFontConfig& config) {
     config.MergeMode = true;
     config.DstFont = font;
     ImGui::GetIO().Fonts->AddFont(&config);
-    // ImGui remembers which glyphs were missing so far, so this makes it forget.
+    // ImGui remembers which glyphs were missing, so this makes it forget.
     ImFontAtlasFontDiscardBakes(ImGui::GetIO().Fonts, font, 0);
 }
 
@@ -168,7 +168,7 @@ void use_theme(bool dark, bool more_contrast) {
     set(ImGuiCol_ScrollbarGrabActive, t.dim);
     set(ImGuiCol_NavCursor, t.accent);
     set(ImGuiCol_TextSelectedBg, with_alpha(t.accent, 0.35f));
-    style.DisabledAlpha = 0.7f;  // can still be read
+    style.DisabledAlpha = 0.7f;  // still readable
     style.WindowPadding = {0, 0};
     style.WindowRounding = 0;
     style.WindowBorderSize = 0;
@@ -185,7 +185,7 @@ void use_theme(bool dark, bool more_contrast) {
 }
 
 void use_touch() {
-    constexpr float same_place = 24;  // within which a finger hits twice
+    constexpr float same_place = 24;  // points within which two taps count as a double tap
     ImGui::GetIO().ConfigFlags |= ImGuiConfigFlags_IsTouchScreen;
     ImGui::GetIO().MouseDoubleClickMaxDist = same_place;
 }
@@ -241,13 +241,13 @@ namespace {
 
 std::optional<CutText> cut_text;
 
-// Does what as_drawn() does without a copy; `room` keeps a text that has to be changed.
+// Does the same as as_drawn() without a copy; `room` holds a text that has to be changed.
 std::string_view drawn_in(std::string_view text, std::string& room) {
     if (has_joined_runs(text)) text = room = with_joined_runs(text);
     return text;
 }
 
-// As text_size(), before it is rounded up.
+// Returns the width before text_size() rounds it up.
 float advance(std::string_view text) {
     std::string room;
     text = drawn_in(text, room);
@@ -278,7 +278,7 @@ ImVec2 text_size(std::string_view text) {
 
 std::string wrapped(std::string_view text, float width) {
     std::string lines(text);
-    // Each word is measured once, with the blank before it; a line is as wide as all that stand on it.
+    // Each word is measured once, with the blank before it; a line is as wide as the sum of its words.
     const auto width_of = [&](std::size_t begin, std::size_t end) {
         return advance(std::string_view(lines).substr(begin, end - begin));
     };
@@ -286,7 +286,7 @@ std::string wrapped(std::string_view text, float width) {
     for (std::size_t line = 0, blank = 0, at = 0; at <= lines.size(); ++at) {
         if (at < lines.size() && lines[at] != ' ' && lines[at] != '\n') continue;
         if (at + 1 < lines.size() && lines[at] == ' ' && lines[at + 1] == '%')
-            continue;  // stays with its number
+            continue;  // keeps the unit next to its number
         so_far += width_of(std::max(line, blank), at);
         if (blank > line && std::floor(so_far + 0.99999f) > width) {
             lines[blank] = '\n';
@@ -321,7 +321,7 @@ std::string shortened(std::string_view text, float width) {
     while (!text.empty()) {
         do text.remove_suffix(1);
         while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0u) == 0x80u);
-        // If the cut was within a character, its lead byte goes, too.
+        // A cut within a character also removes its lead byte.
         if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xC0u) text.remove_suffix(1);
         if (std::string cut = std::string(text) + "…"; text_size(cut).x <= width) return cut;
     }

@@ -28,9 +28,9 @@ struct Theme {
 };
 
 const Theme& theme();
-// Also sets ImGui's style. With more contrast, text has 7 : 1 on whatever it stands, and lines have 3 : 1.
+// Also sets ImGui's style. With more contrast, text has 7 : 1 on any background, and lines have 3 : 1.
 void use_theme(bool dark, bool more_contrast = false);
-// Fingers point here: what they press is larger. Call once, before the theme is used.
+// Makes controls larger for fingers. Call once, before the theme is used.
 inline constexpr float finger_size = 40;
 void use_touch();
 
@@ -41,7 +41,7 @@ inline constexpr float size_heading = 21, size_title = 16, size_body = 15, size_
 void add_font(Face face, const void* bytes, int size);  // before the first frame
 void add_fallback_font(const void* bytes, int size);    // for glyphs that the others lack
 void add_fallback_glyphs(const ImFontLoader* loader);   // for glyphs that no font has
-class Type {                                            // sets a face and size for its scope
+class Type {                                            // sets a face and size while it lives
   public:
     Type(Face face, float size);
     ~Type();
@@ -50,8 +50,9 @@ class Type {                                            // sets a face and size 
 };
 Face face_now();
 
-// Colour maps. The sequential one, 0 … 1, goes from dark to light or light to dark with the theme, is even in
-// lightness and safe for colour-blind people. The diverging one, −1 … 1, is centred on zero and blue above it.
+// Colour maps. The sequential one, 0 … 1, goes from dark to light or light to dark with the theme, is
+// perceptually uniform, and is safe for colour-blind people. The diverging one, −1 … 1, is centred on zero,
+// with blue for positive values.
 ImU32 sequential(float t);
 ImU32 diverging(float t);
 std::uint32_t rgb_of(ImU32 colour);  // 0xRRGGBB
@@ -59,8 +60,9 @@ std::uint32_t rgb_of(ImU32 colour);  // 0xRRGGBB
 ImU32 ink_on(ImU32 fill);
 ImU32 with_alpha(ImU32 colour, float alpha);
 
-// Returns the text as Dear ImGui draws it: letters that join are one character (widgets/script.hpp). Labels of its own
-// controls need this; all other text is drawn by the functions below.
+// Returns the text as Dear ImGui draws it, with joined letters replaced by one character
+// (widgets/script.hpp). Labels of Dear ImGui's own controls need this; the functions below draw all other
+// text.
 std::string as_drawn(std::string_view text);
 // Draws text as an item at the cursor.
 void text_item(std::string_view text);
@@ -68,16 +70,16 @@ void text_item(std::string_view text);
 // Measures text in the current face.
 ImVec2 text_size(std::string_view text);
 
-// Wraps text to lines no wider than `width`, as far as blanks allow. Dear ImGui's own wrapping also breaks
-// after a point, within numbers.
+// Wraps text to lines no wider than `width`, at blanks where possible. Dear ImGui's own wrapping also breaks
+// after a decimal point.
 std::string wrapped(std::string_view text, float width);
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text);
-// Shortens the text with … to fit into `width`. Under the cursor, the page shows the whole of what was cut.
+// Shortens the text with … to fit into `width`. Under the cursor, the page shows the full text.
 void draw_text_within(ImDrawList* list, ImVec2 at, float width, ImU32 colour, std::string_view text);
-// Returns the text as it fits.
+// Returns the text shortened to fit.
 std::string shortened(std::string_view text, float width);
 
-// What was cut under the cursor.
+// The full text of the shortened one under the cursor.
 struct CutText {
     std::string text;
     ImVec2 min, max;

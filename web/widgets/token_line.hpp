@@ -14,7 +14,7 @@ namespace attn::ui {
 inline constexpr float chip_height = 42;
 
 struct TokenLine {
-    std::vector<float> left, width;  // of the chips, from the start of the line
+    std::vector<float> left, width;  // positions of the chips, from the start of the line
     float total = 0;
 
     float centre(Index i) const {

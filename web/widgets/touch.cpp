@@ -7,11 +7,11 @@
 namespace attn::ui {
 
 namespace {
-constexpr float slop = 8;             // points that a finger trembles
+constexpr float slop = 8;             // points; smaller movements are trembling
 constexpr double rests_after = 350;   // ms
 constexpr double speed_over = 100;    // ms of movement that determine the speed of a swipe
-constexpr double glide_decay = 325;   // ms in which that falls to 1/e
-constexpr float least_speed = 0.02f;  // points a millisecond
+constexpr double glide_decay = 325;   // ms in which the speed falls to 1/e
+constexpr float least_speed = 0.02f;  // points per millisecond
 }  // namespace
 
 void TouchArbiter::fingers(std::span<const Finger> down, double ms) {
@@ -19,7 +19,7 @@ void TouchArbiter::fingers(std::span<const Finger> down, double ms) {
     if (down.size() > 1) return pinched(down[0], down[1]);
     const Finger& one = down.front();
     if (act_ == Act::none) return came_down(one, ms);
-    // After a pinch, the finger that stays does nothing until it is lifted.
+    // After a pinch, the remaining finger does nothing until it is lifted.
     if (act_ == Act::pinches || one.id != id_) {
         if (act_ == Act::drags) say(Step::Kind::release, at_);
         if (act_ != Act::over) say(Step::Kind::leave, at_);
@@ -64,7 +64,7 @@ void TouchArbiter::moved(ImVec2 to, double ms) {
         act_ = Act::scrolls;
         samples_.push_back({ms, to.y});
         said_.scroll = Scroll{from_, to, true};
-        // What the finger trembled is no part of the way.
+        // The distance within the slop is not part of the movement.
         return scroll(way.y - std::copysign(std::min(slop, std::abs(way.y)), way.y));
     }
     act_ = Act::drags;

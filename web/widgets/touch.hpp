@@ -1,7 +1,8 @@
-// Decides what fingers on the page mean before the page hears of them: a touch is no press until it is known to be one.
-//   A tap clicks. A finger that moves up or down scrolls, wherever it began, and presses nothing. One that moves
-//   sideways presses where it began and drags. One that rests is told as a pointer over that place, and may then drag
-//   what takes drags in any direction. Two fingers zoom and pan.
+// Interprets fingers before the page hears of them: a touch is not a press until it is known to be one.
+//
+// A tap clicks. A finger that moves up or down scrolls, wherever it began, and presses nothing. A finger that
+// moves sideways presses where it began and drags. A finger that rests becomes a hovering pointer, and may
+// then drag items that take drags in any direction. Two fingers zoom and pan.
 #pragma once
 
 #include <imgui.h>
@@ -20,36 +21,36 @@ struct Finger {
 
 class TouchArbiter {
   public:
-    // What the page is to hear of as a pointer, in this order.
+    // Pointer events for the page, in this order.
     struct Step {
         enum class Kind : std::uint8_t { point, press, release, leave };
         Kind kind = Kind::leave;
         ImVec2 at;
-        bool begins = false;  // the finger came down there, so that what is near may be meant
+        bool begins = false;  // the finger came down there, so that a target nearby may be meant
     };
     struct Scroll {
-        ImVec2 from, to;  // where the finger came down and is now
+        ImVec2 from, to;  // where the finger came down, and where it is now
         bool begins = false, ends = false;
-        float by = 0;  // points that the contents move down
+        float by = 0;  // points by which the contents move down
     };
     struct Pinch {
-        float factor = 1;  // by which the fingers moved apart
-        ImVec2 pan;        // how far the middle between them moved
+        float factor = 1;  // ratio of the distances between the fingers
+        ImVec2 pan;        // movement of the midpoint between them
     };
-    // What has happened since the last call.
+    // Events since the last call.
     struct Said {
         std::vector<Step> steps;
         std::optional<Scroll> scroll;
         std::optional<Pinch> pinch;
     };
 
-    // All fingers that are down, after each change, and when that was.
+    // All fingers that are down, after each change, and its time.
     void fingers(std::span<const Finger> down, double ms);
-    void cancelled();  // the browser or the system has taken the fingers for itself
-    // Call once a frame. `any_way` says that what lies under a resting finger takes drags in any direction.
+    void cancelled();  // the browser or the system has taken over the fingers
+    // Call once per frame. `any_way`: the item under a resting finger takes drags in any direction.
     Said take(double ms, bool any_way = false);
 
-    // What glides has come to an end.
+    // Stops gliding.
     void halt() { speed_ = 0; }
 
     bool scrolls() const { return act_ == Act::scrolls || gliding(); }
@@ -79,8 +80,8 @@ class TouchArbiter {
     bool any_way_ = false;
     bool stopped_ = false;  // the finger came down on something that was gliding, and only stops it
     std::vector<Sample> samples_;
-    float speed_ = 0;    // points a millisecond, of what glides on
-    double glided_ = 0;  // ms; the time of the last step of that
+    float speed_ = 0;    // gliding speed in points per millisecond
+    double glided_ = 0;  // ms; time of the last gliding step
     float apart_ = 0;
     ImVec2 middle_;
 };

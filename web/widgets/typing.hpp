@@ -1,5 +1,5 @@
-// A text field that takes the keyboard as soon as it opens. Dear ImGui gives a field its focus only a frame or
-// two after it is asked for; what is typed until then is kept here, so that no letter is lost.
+// A text field that takes the keyboard as soon as it opens. Dear ImGui gives a field its focus only a frame
+// or two after it is requested; text typed until then is kept here, so that no letter is lost.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@ class Typing {
     // Everything in the field is selected at first, so that typing replaces it.
     explicit Typing(std::string_view text = {});
 
-    // Keeps what is typed in this frame, unless the field already has its focus.
+    // Keeps what was typed in this frame, unless the field already has its focus.
     void gather();
     // Draws the field at the cursor.
     void draw(const char* id, const char* hint = "");
 
     std::string_view text() const { return text_.data(); }
     bool entered() const { return entered_; }  // with the Enter key
-    bool left() const { return left_; }        // for another field, or with the Escape key
+    bool left() const { return left_; }        // because another field took the focus, or with the Escape key
 
   private:
     std::array<char, 80> text_{};

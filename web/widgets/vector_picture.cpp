@@ -20,11 +20,11 @@ constexpr ImDrawListFlags smoothing = ImDrawListFlags_AntiAliasedLines |
                                       ImDrawListFlags_AntiAliasedFill;
 constexpr float everywhere = 1e6f;
 
-// Dear ImGui's sizes are from the lowest descender to the highest ascender; those of SVG are ems. Inter and JetBrains Mono
-// say so in their tables hhea.
+// Dear ImGui's font sizes span from the lowest descender to the highest ascender; SVG's are ems. The ratios
+// are from the hhea tables of Inter and JetBrains Mono.
 struct FaceShape {
     const char* attributes;
-    float em, ascent;  // of Dear ImGui's size
+    float em, ascent;  // fractions of Dear ImGui's size
 };
 constexpr std::array<FaceShape, 3> shapes{{
     {"", 0.8263f, 0.8005f},
@@ -38,7 +38,7 @@ std::string opacity(ImU32 colour, const char* name) {
     return alpha_of(colour) < 1 ? std::string(name) + "=\"" + svg_number(alpha_of(colour)) + "\"" : "";
 }
 
-// Joins the triangles of a draw list to polygons, and the polygons of one colour to paths.
+// Joins the triangles of a draw list into polygons, and polygons of the same colour into paths.
 class Shapes {
   public:
     Shapes(SvgWriter& svg, ImVec2 corner) : svg_(svg), corner_(corner) {}
@@ -148,7 +148,7 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
     const auto write_texts = [&](int until) {
         for (; next != texts_.end() && next->before <= until; ++next) {
             const FaceShape& face = shapes[static_cast<std::size_t>(next->face)];
-            // Readers that lack the font write another one as wide.
+            // Viewers that lack the font substitute another at the same width.
             std::string attributes =
                 "textLength=\"" + svg_number(next->width) + "\" lengthAdjust=\"spacingAndGlyphs\"";
             for (const std::string& more :
@@ -182,7 +182,7 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
             for (int k = 0; k < 3; ++k)
                 corners[static_cast<std::size_t>(k)] =
                     list_->VtxBuffer[static_cast<int>(command.VtxOffset) + list_->IdxBuffer[i + k]];
-            // Whatever has a texture is a letter of a text.
+            // Only letters of texts have a texture.
             if (std::ranges::all_of(corners, [&](const ImDrawVert& corner) {
                     return corner.uv.x == plain.x && corner.uv.y == plain.y;
                 }))

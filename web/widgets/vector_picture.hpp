@@ -1,4 +1,4 @@
-// Writes as SVG what is drawn into a draw list: shapes as polygons, and texts as text.
+// Writes the contents of a draw list as SVG: shapes as polygons, and texts as text.
 #pragma once
 
 #include <imgui.h>
@@ -11,8 +11,8 @@
 
 namespace attn::ui {
 
-// Follows one draw list from its construction on. Meanwhile nothing is clipped by the window, so that parts out of view are
-// in the picture, and edges are not smoothed, which is for those who show the file to do.
+// Follows one draw list from its construction on. Meanwhile the window clips nothing, so that parts out of
+// view are in the picture, and edges are not anti-aliased, because viewers of the file do that.
 class VectorPicture {
   public:
     explicit VectorPicture(ImDrawList* list);
@@ -20,17 +20,17 @@ class VectorPicture {
     VectorPicture(const VectorPicture&) = delete;
     VectorPicture& operator=(const VectorPicture&) = delete;
 
-    // Returns what has been drawn within this rectangle of the screen.
+    // Returns everything drawn within this rectangle of the screen.
     std::string finish(ImVec2 min, ImVec2 max, const std::string& title);
 
-    // Returns the one that follows this list, or null. Whatever draws a text tells it.
+    // Returns the picture that follows this list, or null. Functions that draw text report it there.
     static VectorPicture* of(const ImDrawList* list);
     void text(ImVec2 at, ImU32 colour, std::string_view text);
     void rotate_last_text(ImVec2 at, float radians);  // `at`: where its baseline begins
 
   private:
     struct Text {
-        int before;  // it is drawn before the index of this number
+        int before;  // drawn before the index with this number
         ImVec2 at;   // where its baseline begins
         float width, size, radians;
         ImU32 colour;

@@ -15,7 +15,7 @@ constexpr float least_component = 9, most_component = 24, cell_height = 18, stri
 
 StripLayout::StripLayout(Index components, float width) : size(components) {
     columns = std::clamp(static_cast<Index>(width / least_component), Index{1}, std::max(size, Index{1}));
-    // All lines have the same length, a power of two, so that components are easy to count.
+    // The number of columns is a power of two, so that components are easy to count.
     if (columns < size) columns = Index{1} << static_cast<Index>(std::log2(static_cast<double>(columns)));
     lines = (std::max(size, Index{1}) + columns - 1) / columns;
     cell = {std::min(std::floor(width / static_cast<float>(columns)), most_component), cell_height};

@@ -16,7 +16,7 @@ struct StripLayout {
 
     StripLayout(Index size, float width);
     float height() const { return static_cast<float>(lines) * cell.y; }
-    ImVec2 place(Index component) const;  // of a component's cell, relative to the strip's corner
+    ImVec2 place(Index component) const;  // position of a component's cell, relative to the strip's corner
 };
 
 // Draws the strip at `at` and returns the component under the mouse. `lit` is outlined. Landmarks are

@@ -14,7 +14,7 @@ struct Words {
     std::string_view mouse, fingers;
 };
 
-// Longer phrases come first. The first letter of what is replaced decides whether that of its place is large.
+// Longer phrases come first. The replacement is capitalised if the original is.
 constexpr std::array<Words, 33> phrases{{
     {"drag or type to change an input, or click it and scroll",
      "drag an input sideways to change it, or tap it"},

@@ -1,4 +1,5 @@
-// Words what a person does by the kind of pointer: where fingers point, nobody clicks, hovers or drops files.
+// Adapts the wording of texts to the kind of pointer: on a touch screen, nobody clicks, hovers or drops
+// files.
 #pragma once
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace attn::ui {
 
-// Returns the text as it reads for a mouse, or for fingers. What stands in “ ” is quoted, and stays.
+// Returns the text as it reads for a mouse, or for fingers. Text in “ ” is quoted, so it stays unchanged.
 std::string for_pointer(std::string_view text);
 std::string for_fingers(std::string_view text);
 
