@@ -77,6 +77,18 @@ void columns(const char* name, float least, float gap, Draw&&... draw) {
     (next(draw), ...);
 }
 
+// Draws two columns side by side, the left one with this share of the width; in a narrow lens, one below the
+// other.
+void unequal_columns(float share, float gap, const char* left_name, auto&& draw_left, const char* right_name,
+                     auto&& draw_right) {
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool beside = width >= two_unequal_columns;
+    const float left = beside ? std::floor((width - gap) * share) : width;
+    column(left_name, left, draw_left);
+    if (beside) ImGui::SameLine(0, gap);
+    column(right_name, beside ? width - left - gap : width, draw_right);
+}
+
 // Places items one after another, on as many lines as they need.
 class Lines {
   public:

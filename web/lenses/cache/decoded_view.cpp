@@ -172,9 +172,6 @@ void CacheLens::draw_decoded(const Drawing& drawing, Subject& subject) {
         ui::landmark_item("cache/progress");
     }
     if (!shown_) return;
-    const float width = ImGui::GetContentRegionAvail().x;
-    const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - present::card_gap) / 2) : width;
     const auto curves = [&](float w) {
         draw_divergence(drawing, subject, w);
         draw_second_curve(drawing, subject, w);
@@ -182,24 +179,23 @@ void CacheLens::draw_decoded(const Drawing& drawing, Subject& subject) {
     };
     if (evicts()) {
         if (!kept_head()) return ui::caption("The head’s weights are being computed.");
+        const float width = ImGui::GetContentRegionAvail().x;
         present::sheet(drawing, row_sheet(subject), width);
         if (is_scored(subject)) present::sheet(drawing, score_sheet(subject), width);
-        ui::column("kept", left, [&](float w) {
+        const auto kept = [&](float w) {
             draw_kept(drawing, subject, w);
             draw_heads(drawing, subject, w);
-        });
-    } else {
-        ui::column("codes", left, [&](float w) {
-            draw_heads(drawing, subject, w);
-            if (codes_shown(subject).size() == 0)
-                return ui::caption(
-                    "No group of tokens is complete, so that nothing is rounded. Choose a smaller group.");
-            for (const bool of_keys : {true, false})
-                present::sheet(drawing, codes_sheet(subject, of_keys), w);
-        });
+        };
+        return ui::unequal_columns(0.5f, present::card_gap, "kept", kept, "curves", curves);
     }
-    if (beside) ImGui::SameLine(0, present::card_gap);
-    ui::column("curves", beside ? width - left - present::card_gap : width, curves);
+    const auto codes = [&](float w) {
+        draw_heads(drawing, subject, w);
+        if (codes_shown(subject).size() == 0)
+            return ui::caption(
+                "No group of tokens is complete, so that nothing is rounded. Choose a smaller group.");
+        for (const bool of_keys : {true, false}) present::sheet(drawing, codes_sheet(subject, of_keys), w);
+    };
+    ui::unequal_columns(0.5f, present::card_gap, "codes", codes, "curves", curves);
 }
 
 }  // namespace attn::app

@@ -300,10 +300,7 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
     set(next, ui::gesture());
     find_wires();
     ImGui::Dummy({0, 4});
-    const float width = ImGui::GetContentRegionAvail().x;
-    const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - present::card_gap) * 0.62f) : width;
-    ui::column("circuits/diagram", left, [&](float w) {
+    const auto draw_left = [&](float w) {
         draw_diagram(drawing, subject, w);
         std::string told =
             many(std::ssize(wires_.drawn), "wire") + " of at least " + fixed(wires_.threshold, 3) + ".";
@@ -311,10 +308,9 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
             told += " " + with_commas(wires_.left_out) + " more are too many to draw; raise the threshold.";
         ui::caption((told + " The stream runs upwards, from the first layer to the last.").c_str());
         ui::landmark_item("circuits/wires_told");
-    });
-    if (beside) ImGui::SameLine(0, present::card_gap);
-    ui::column("circuits/wire", beside ? width - left - present::card_gap : width,
-               [&](float w) { draw_wire_list(drawing, subject, w); });
+    };
+    ui::unequal_columns(0.62f, present::card_gap, "circuits/diagram", draw_left, "circuits/wire",
+                        [&](float w) { draw_wire_list(drawing, subject, w); });
     draw_virtual(drawing, subject);
 }
 

@@ -201,7 +201,7 @@ class HeadsLens final : public Lens {
     void draw_ladder(const Drawing& drawing, float width) const;
     void draw_writes(const Drawing& drawing, Subject& subject, float width);
     void draw_shares(const Drawing& drawing, Subject& subject, float width);
-    void draw_alike(const Drawing& drawing, Subject& subject, float width);
+    void draw_alike(const Drawing& drawing, Subject& subject);
     void draw_similarity(const Drawing& drawing, Subject& subject, float width);
     void draw_roles(const Drawing& drawing, Subject& subject, float width);
     void draw_cache(const Drawing& drawing, Subject& subject);

@@ -282,7 +282,7 @@ void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
     switch (now().part) {
         case HeadsPart::shapes: draw_shapes(drawing, width); break;
         case HeadsPart::writes: draw_writes(drawing, subject, width); break;
-        case HeadsPart::alike: draw_alike(drawing, subject, width); break;
+        case HeadsPart::alike: draw_alike(drawing, subject); break;
         case HeadsPart::sharing:
         case HeadsPart::latent: draw_cache(drawing, subject); break;
     }

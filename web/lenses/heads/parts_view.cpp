@@ -128,7 +128,7 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
         ui::caption(("Copying is being measured, " + percent(copying_->progress()) + ".").c_str());
 }
 
-void HeadsLens::draw_alike(const Drawing& drawing, Subject& subject, float width) {
+void HeadsLens::draw_alike(const Drawing& drawing, Subject& subject) {
     if (!similarity() || order_.empty()) {
         ui::caption(("Heads are being compared, " + percent(alike_->progress()) + ".").c_str());
         ui::landmark_item("heads/progress");
@@ -139,12 +139,9 @@ void HeadsLens::draw_alike(const Drawing& drawing, Subject& subject, float width
         ui::caption(("There are " + std::to_string(all.size() * subject.attention()->heads()) +
                      " heads, too many for one picture; these are those of the chosen layer.")
                         .c_str());
-    const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - present::card_gap) * 0.55f) : width;
-    ui::column("alike", left, [&](float w) { draw_similarity(drawing, subject, w); });
-    if (beside) ImGui::SameLine(0, present::card_gap);
-    ui::column("roles", beside ? width - left - present::card_gap : width,
-               [&](float w) { draw_roles(drawing, subject, w); });
+    ui::unequal_columns(
+        0.55f, present::card_gap, "alike", [&](float w) { draw_similarity(drawing, subject, w); }, "roles",
+        [&](float w) { draw_roles(drawing, subject, w); });
     ui::caption(("Over " + many(alike_->rows(), "query row") +
                  "; clusters by average linkage, joined farther to the right where they are less alike.")
                     .c_str());

@@ -156,7 +156,7 @@ class LayersLens final : public Lens {
     void draw_places(const Drawing& drawing, Subject& subject, float width);
     void draw_said(const Drawing& drawing, Subject& subject, float width);
     void draw_curves(const Drawing& drawing, Subject& subject, bool of_token, float width, float height);
-    void draw_sum(const Drawing& drawing, Subject& subject, float width);
+    void draw_sum(const Drawing& drawing, Subject& subject);
     void draw_parts(const Drawing& drawing, Subject& subject, float width);
     void draw_heads(const Drawing& drawing, float width);
     void draw_tokens(const Drawing& drawing, Subject& subject, float width);

@@ -207,21 +207,18 @@ void LayersLens::draw(const Drawing& drawing, Subject& subject) {
     update(subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
-    const bool beside = width >= ui::two_unequal_columns;
     if (!reading()) {
         ui::caption(("The stream is being read, " + percent(read_.stream->progress()) + ".").c_str());
     } else {
-        const float left = beside ? std::floor((width - present::card_gap) * places_share) : width;
-        ui::column("places", left, [&](float w) {
+        const auto draw_left = [&](float w) {
             draw_places(drawing, subject, w);
             draw_said(drawing, subject, w);
-        });
-        if (beside) ImGui::SameLine(0, present::card_gap);
-        ui::column("curves", beside ? width - left - present::card_gap : width, [&](float w) {
-            draw_curves(drawing, subject, true, w, beside ? curve_beside : curve_height);
-        });
+        };
+        const float height = width >= ui::two_unequal_columns ? curve_beside : curve_height;
+        ui::unequal_columns(places_share, present::card_gap, "places", draw_left, "curves",
+                            [&](float w) { draw_curves(drawing, subject, true, w, height); });
         draw_curves(drawing, subject, false, width, curve_height);
-        draw_sum(drawing, subject, width);
+        draw_sum(drawing, subject);
         draw_tokens(drawing, subject, width);
     }
     if (step(subject))

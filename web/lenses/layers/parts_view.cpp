@@ -22,7 +22,7 @@ constexpr Index parts_shown = 14;
 
 }  // namespace
 
-void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width) {
+void LayersLens::draw_sum(const Drawing& drawing, Subject& subject) {
     ui::section(("What adds up to the logit of " + vocabulary_.name(subject, token())).c_str());
     double embeddings = 0, heads = 0, mlps = 0, changes = 0, rest = 0;
     bool changed = false;
@@ -56,12 +56,9 @@ void LayersLens::draw_sum(const Drawing& drawing, Subject& subject, float width)
             "it had "
             "written; those count as if it were still there.");
     ImGui::Dummy({0, below_text});
-    const bool beside = width >= ui::two_unequal_columns;
-    const float left = beside ? std::floor((width - present::card_gap) * parts_share) : width;
-    ui::column("parts", left, [&](float w) { draw_parts(drawing, subject, w); });
-    if (beside) ImGui::SameLine(0, present::card_gap);
-    ui::column("heads", beside ? width - left - present::card_gap : width,
-               [&](float w) { draw_heads(drawing, w); });
+    ui::unequal_columns(
+        parts_share, present::card_gap, "parts", [&](float w) { draw_parts(drawing, subject, w); }, "heads",
+        [&](float w) { draw_heads(drawing, w); });
 }
 
 void LayersLens::draw_parts(const Drawing& drawing, Subject& subject, float width) {
