@@ -33,6 +33,12 @@ struct Wire {
     bool operator==(const Wire&) const = default;
 };
 
+// The query or the key of a point of the plane.
+struct PlaneEnd {
+    bool key = false;
+    Index point = 0;
+};
+
 struct CircuitsState {
     CircuitsPart part = CircuitsPart::qk;
     // Tokens; none: the chosen query's, the one that it looks at most, and that one again.
@@ -142,12 +148,8 @@ class CircuitsLens final : public Lens {
     void find_wires();
     void find_plane(Subject& subject);
     void find_corpus_plane(Subject& subject);
-    // The query or the key of a point of many texts: the pinned one, or else the first query.
-    struct CorpusEnd {
-        bool key = false;
-        Index point = 0;
-    };
-    CorpusEnd corpus_end() const;
+    using CorpusEnd = PlaneEnd;    // of many texts
+    CorpusEnd corpus_end() const;  // the pinned one, or else the first query
     double corpus_score(const CorpusEnd& of, Index other) const;
     std::vector<Index> corpus_best(const CorpusEnd& of) const;     // of the other kind, by their score
     std::vector<Index> corpus_nearest(const CorpusEnd& of) const;  // likewise, by their distance in the plane
@@ -223,7 +225,11 @@ class CircuitsLens final : public Lens {
     void draw_carried(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject);
     void draw_plane_controls(Subject& subject);
+    Index draw_points(const Drawing& drawing, Subject& subject, Index query, float width);
+    void draw_products(const Drawing& drawing, Subject& subject, Index query, float width);
     void draw_corpus_plane(const Drawing& drawing, Subject& subject);
+    std::optional<CorpusEnd> draw_corpus_points(const Drawing& drawing, Subject& subject,
+                                                const CorpusEnd& pinned, float width);
     void draw_corpus_products(const Drawing& drawing, Subject& subject, const CorpusEnd& of, float width);
     void choose_wire(const Drawing& drawing, const Wire& wire);
     CellRef wire_cell(const Wire& wire) const;
