@@ -139,6 +139,13 @@ class MemoryLens final : public Lens {
     void draw_beta();
     void draw_modern(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject, float width);
+    struct Square;  // of the plane, on the screen
+    void move_start(const Square& square, std::array<double, 2> start, bool held);
+    void draw_basins(const Square& square);
+    std::optional<Index> draw_keys(const Square& square, Index drawn) const;
+    void draw_steps(const Square& square, ImVec2 start) const;
+    void tell_place(const Drawing& drawing, Subject& subject, const Square& square,
+                    std::optional<Index> over) const;
     void paint_basins();
     void draw_legend(Subject& subject, float width) const;
     void draw_path(const Drawing& drawing, Subject& subject, float width);

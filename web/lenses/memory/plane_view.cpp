@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
@@ -49,58 +50,6 @@ const render::Palette& basin_palette() {
     return palette;
 }
 
-// The square on the screen.
-struct Square {
-    Basins::Box box;
-    ImVec2 at;
-    float side;
-
-    ImVec2 point(std::array<double, 2> place) const {
-        const auto share = [&](std::size_t axis) {
-            return static_cast<float>((place[axis] - box.low[axis]) / (box.high[axis] - box.low[axis]));
-        };
-        return {at.x + side * share(0), at.y + side * (1 - share(1))};
-    }
-    std::array<double, 2> place(ImVec2 point) const {
-        const auto along = [&](std::size_t axis, float share) {
-            return box.low[axis] +
-                   (box.high[axis] - box.low[axis]) * static_cast<double>(std::clamp(share, 0.0f, 1.0f));
-        };
-        return {along(0, (point.x - at.x) / side), along(1, 1 - (point.y - at.y) / side)};
-    }
-    bool holds(ImVec2 point) const {
-        return point.x >= at.x && point.x < at.x + side && point.y >= at.y && point.y < at.y + side;
-    }
-};
-
-void draw_axes(const Square& square, const std::string& across, const std::string& up) {
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::Theme& t = ui::theme();
-    const float bottom = square.at.y + square.side;
-    list->AddRect(square.at, {square.at.x + square.side, bottom}, t.border);
-    {
-        ui::Type mono(ui::Face::mono, 12);
-        for (const double tick : ui::axis_ticks({"", square.box.low[0], square.box.high[0]}, 5)) {
-            const std::string text = fixed(tick, 1);
-            const float x = square.point({tick, 0}).x, wide = ui::text_size(text).x;
-            list->AddLine({x, bottom}, {x, bottom + 4}, t.border);
-            ui::draw_text(
-                list, {ui::bounded(x - wide / 2, square.at.x, square.at.x + square.side - wide), bottom + 5},
-                t.dim, text);
-        }
-        for (const double tick : ui::axis_ticks({"", square.box.low[1], square.box.high[1]}, 5)) {
-            const std::string text = fixed(tick, 1);
-            const float y = square.point({0, tick}).y;
-            list->AddLine({square.at.x - 4, y}, {square.at.x, y}, t.border);
-            ui::draw_text(list, {square.at.x - 7 - ui::text_size(text).x, y - 7}, t.dim, text);
-        }
-    }
-    ui::Type small(ui::Face::regular, 12);
-    ui::draw_text(list, {square.at.x, square.at.y - 17}, t.dim, up + " ↑");
-    const std::string title = across + " →";
-    ui::draw_text(list, {square.at.x + square.side - ui::text_size(title).x, bottom + 19}, t.dim, title);
-}
-
 // Words on a picture, where nothing else was written.
 class Names {
   public:
@@ -120,6 +69,59 @@ class Names {
 };
 
 }  // namespace
+
+// The square on the screen.
+struct MemoryLens::Square {
+    Basins::Box box;
+    ImVec2 at;
+    float side;
+
+    ImVec2 end() const { return {at.x + side, at.y + side}; }
+    ImVec2 point(std::array<double, 2> place) const {
+        const auto share = [&](std::size_t axis) {
+            return static_cast<float>((place[axis] - box.low[axis]) / (box.high[axis] - box.low[axis]));
+        };
+        return {at.x + side * share(0), at.y + side * (1 - share(1))};
+    }
+    std::array<double, 2> place(ImVec2 point) const {
+        const auto along = [&](std::size_t axis, float share) {
+            return box.low[axis] +
+                   (box.high[axis] - box.low[axis]) * static_cast<double>(std::clamp(share, 0.0f, 1.0f));
+        };
+        return {along(0, (point.x - at.x) / side), along(1, 1 - (point.y - at.y) / side)};
+    }
+    bool holds(ImVec2 point) const {
+        return point.x >= at.x && point.x < at.x + side && point.y >= at.y && point.y < at.y + side;
+    }
+    void draw_axes(const std::string& across, const std::string& up) const;
+};
+
+void MemoryLens::Square::draw_axes(const std::string& across, const std::string& up) const {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ui::Theme& t = ui::theme();
+    const float bottom = at.y + side;
+    list->AddRect(at, end(), t.border);
+    {
+        ui::Type mono(ui::Face::mono, 12);
+        for (const double tick : ui::axis_ticks({"", box.low[0], box.high[0]}, 5)) {
+            const std::string text = fixed(tick, 1);
+            const float x = point({tick, 0}).x, wide = ui::text_size(text).x;
+            list->AddLine({x, bottom}, {x, bottom + 4}, t.border);
+            ui::draw_text(list, {ui::bounded(x - wide / 2, at.x, at.x + side - wide), bottom + 5}, t.dim,
+                          text);
+        }
+        for (const double tick : ui::axis_ticks({"", box.low[1], box.high[1]}, 5)) {
+            const std::string text = fixed(tick, 1);
+            const float y = point({0, tick}).y;
+            list->AddLine({at.x - 4, y}, {at.x, y}, t.border);
+            ui::draw_text(list, {at.x - 7 - ui::text_size(text).x, y - 7}, t.dim, text);
+        }
+    }
+    ui::Type small(ui::Face::regular, 12);
+    ui::draw_text(list, {at.x, at.y - 17}, t.dim, up + " ↑");
+    const std::string title = across + " →";
+    ui::draw_text(list, {at.x + side - ui::text_size(title).x, bottom + 19}, t.dim, title);
+}
 
 void MemoryLens::paint_basins() {
     if (picture_.made == basins_made_ && picture_.version == basins_->version()) return;
@@ -179,6 +181,103 @@ void MemoryLens::draw_legend(Subject& subject, float width) const {
     lines.finish();
 }
 
+// Keys and mouse move the start.
+void MemoryLens::move_start(const Square& square, std::array<double, 2> start, bool held) {
+    MemoryState wanted = now();
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        const auto asked = ui::semantic_slider(
+            axis == 0 ? "memory/start/across" : "memory/start/up", axis == 0 ? "start, across" : "start, up",
+            fixed(start[axis], 3), {start[axis], box_.low[axis], box_.high[axis]});
+        if (!asked) continue;
+        wanted.start = start;
+        (*wanted.start)[axis] = four_digits(*asked);
+    }
+    if (held && ImGui::IsMousePosValid()) {
+        const auto place = square.place(ImGui::GetMousePos());
+        wanted.start = {four_digits(place[0]), four_digits(place[1])};
+    }
+    set(wanted);
+}
+
+void MemoryLens::draw_basins(const Square& square) {
+    if (!basins_) return;
+    paint_basins();
+    render::Heatmap map;
+    map.key = {this, 0};
+    map.version = picture_.serial;
+    map.values = picture_.values.data();
+    map.rows = map.cols = basins_->side();
+    map.min = map.origin = square.at;
+    map.max = square.end();
+    map.cell.x = map.cell.y = square.side / static_cast<float>(basins_->side());
+    const ui::ColourScale scale = ui::sequential_scale(static_cast<float>(colours));
+    ui::use_scale(map, scale);
+    map.palette = &basin_palette();
+    ui::draw_heatmaps(ImGui::GetWindowDrawList(), std::array{map});
+}
+
+// Returns the key near the cursor.
+std::optional<Index> MemoryLens::draw_keys(const Square& square, Index drawn) const {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    std::optional<Index> over;
+    float nearest = near_key;
+    const ImVec2 mouse = ImGui::GetMousePos();
+    for (Index i = 0; i < drawn; ++i) {
+        const Index j = i * patterns_->count() / drawn;
+        const ImVec2 at = square.point(places_[static_cast<std::size_t>(j)]);
+        list->AddCircleFilled(at, 3.5f, ui::theme().text);
+        list->AddCircle(at, 3.5f, ui::theme().background);
+        const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
+        if (away >= nearest) continue;
+        nearest = away;
+        over = j;
+    }
+    return over;
+}
+
+void MemoryLens::draw_steps(const Square& square, ImVec2 start) const {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (path_) {
+        ImVec2 from = start;
+        std::vector<ImVec2> steps;
+        for (const auto& point : path_->points() | std::views::drop(1))
+            steps.push_back(square.point(plane_->place_of(point.state)));
+        for (const ImVec2 to : steps) {
+            list->AddLine(from, to, ui::theme().background, 5);
+            list->AddLine(from, to, ui::theme().text, 2);
+            from = to;
+        }
+        for (const ImVec2 step : steps) list->AddCircleFilled(step, 3, ui::theme().accent);
+        list->AddCircle(from, 7, ui::theme().text, 0, 2);
+    }
+    list->AddCircleFilled(start, 8, ui::theme().accent);
+    list->AddCircle(start, 8, ui::theme().background, 0, 2);
+}
+
+// Says what is under the cursor: a key, or where a start there would lead.
+void MemoryLens::tell_place(const Drawing& drawing, Subject& subject, const Square& square,
+                            std::optional<Index> over) const {
+    if (over) {
+        const Index key = patterns_->keys[static_cast<std::size_t>(*over)];
+        ui::tooltip_at_cursor(key_name(subject, key).c_str());
+        return drawing.point(row_.query, key);
+    }
+    if (!basins_) return;
+    const auto place = square.place(ImGui::GetMousePos());
+    const auto step = [&](std::size_t axis) {
+        const double share = (place[axis] - box_.low[axis]) / (box_.high[axis] - box_.low[axis]);
+        return std::min(static_cast<Index>(share * static_cast<double>(basins_->side())),
+                        basins_->side() - 1);
+    };
+    const std::uint8_t end = basins_->end_at(step(1), step(0));
+    if (end >= basins_->ends().size()) return;
+    const Basins::End& there = basins_->ends()[end];
+    const std::string text = "From here to " + fixed(there.effective, 2) + " of " +
+                             many(patterns_->count(), "key") + ", most " +
+                             key_name(subject, there.strongest) + " (" + percent(there.weight) + ")";
+    ui::tooltip_at_cursor(text.c_str());
+}
+
 void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float width) {
     if (!plane_) return ui::caption("The directions of the plane are being looked for.");
     const present::Card card(drawing,
@@ -198,79 +297,22 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     ui::landmark_item("memory/plane");
 
     ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");
-    const bool of_query = plane_kind_ == MemoryPlane::query;
     std::string across = "to the query", up = "to its strongest key";
-    if (!of_query) {
+    if (plane_kind_ != MemoryPlane::query) {
         const auto shares = principal_->shares();
         across = "first principal component, " + percent(shares[0]) + " of the keys’ variance";
         up = "second, " + percent(shares[1]);
     }
     const auto start = path_ ? plane_->place_of(path_->points().front().state) : plane_->place_of(query_);
-    MemoryState wanted = now();
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        const auto asked = ui::semantic_slider(
-            axis == 0 ? "memory/start/across" : "memory/start/up", axis == 0 ? "start, across" : "start, up",
-            fixed(start[axis], 3), {start[axis], box_.low[axis], box_.high[axis]});
-        if (!asked) continue;
-        wanted.start = start;
-        (*wanted.start)[axis] = four_digits(*asked);
-    }
-    if (held && ImGui::IsMousePosValid()) {
-        const auto place = square.place(ImGui::GetMousePos());
-        wanted.start = {four_digits(place[0]), four_digits(place[1])};
-    }
-    set(wanted);
+    move_start(square, start, held);
 
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    if (basins_) {
-        paint_basins();
-        render::Heatmap map;
-        map.key = {this, 0};
-        map.version = picture_.serial;
-        map.values = picture_.values.data();
-        map.rows = map.cols = basins_->side();
-        map.min = map.origin = square.at;
-        map.max = {square.at.x + side, square.at.y + side};
-        map.cell.x = map.cell.y = side / static_cast<float>(basins_->side());
-        ui::ColourScale scale = ui::sequential_scale(static_cast<float>(colours));
-        ui::use_scale(map, scale);
-        map.palette = &basin_palette();
-        ui::draw_heatmaps(list, std::array{map});
-    }
-    draw_axes(square, across, up);
-
-    list->PushClipRect(square.at, {square.at.x + side, square.at.y + side}, true);
+    draw_basins(square);
+    square.draw_axes(across, up);
+    ImGui::GetWindowDrawList()->PushClipRect(square.at, square.end(), true);
     const Index count = patterns_->count(), drawn = std::min(count, most_drawn);
-    std::optional<Index> over;
-    float nearest = near_key;
-    const ImVec2 mouse = ImGui::GetMousePos();
-    for (Index i = 0; i < drawn; ++i) {
-        const Index j = i * count / drawn;
-        const ImVec2 at = square.point(places_[static_cast<std::size_t>(j)]);
-        list->AddCircleFilled(at, 3.5f, ui::theme().text);
-        list->AddCircle(at, 3.5f, ui::theme().background);
-        const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
-        if (hovered && away < nearest) {
-            nearest = away;
-            over = j;
-        }
-    }
-    if (path_) {
-        ImVec2 from = square.point(start);
-        const auto& points = path_->points();
-        for (std::size_t t = 1; t < points.size(); ++t) {
-            const ImVec2 to = square.point(plane_->place_of(points[t].state));
-            list->AddLine(from, to, ui::theme().background, 5);
-            list->AddLine(from, to, ui::theme().text, 2);
-            from = to;
-        }
-        for (std::size_t t = 1; t < points.size(); ++t)
-            list->AddCircleFilled(square.point(plane_->place_of(points[t].state)), 3, ui::theme().accent);
-        list->AddCircle(from, 7, ui::theme().text, 0, 2);
-    }
+    const std::optional<Index> over = draw_keys(square, drawn);
     const ImVec2 grip = square.point(start);
-    list->AddCircleFilled(grip, 8, ui::theme().accent);
-    list->AddCircle(grip, 8, ui::theme().background, 0, 2);
+    draw_steps(square, grip);
     {
         ui::Type small(ui::Face::regular, 12);
         Names names;
@@ -280,31 +322,10 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
                 square.point(places_[static_cast<std::size_t>(j)]),
                 label_at(subject.attention()->key_names(), patterns_->keys[static_cast<std::size_t>(j)]));
     }
-    list->PopClipRect();
+    ImGui::GetWindowDrawList()->PopClipRect();
     ui::landmark("memory/start", {grip.x - 8, grip.y - 8}, {grip.x + 8, grip.y + 8});
+    if (hovered && !held && square.holds(ImGui::GetMousePos())) tell_place(drawing, subject, square, over);
 
-    if (hovered && !held && square.holds(mouse)) {
-        if (over) {
-            const Index key = patterns_->keys[static_cast<std::size_t>(*over)];
-            ui::tooltip_at_cursor(key_name(subject, key).c_str());
-            drawing.point(row_.query, key);
-        } else if (basins_) {
-            const auto place = square.place(mouse);
-            const auto step = [&](std::size_t axis) {
-                const double share = (place[axis] - box_.low[axis]) / (box_.high[axis] - box_.low[axis]);
-                return std::min(static_cast<Index>(share * static_cast<double>(basins_->side())),
-                                basins_->side() - 1);
-            };
-            const std::uint8_t end = basins_->end_at(step(1), step(0));
-            if (end < basins_->ends().size()) {
-                const Basins::End& there = basins_->ends()[end];
-                const std::string text = "From here to " + fixed(there.effective, 2) + " of " +
-                                         many(count, "key") + ", most " + key_name(subject, there.strongest) +
-                                         " (" + percent(there.weight) + ")";
-                ui::tooltip_at_cursor(text.c_str());
-            }
-        }
-    }
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, 20 + side + axis_height});
     if (basins_) draw_legend(subject, width);
