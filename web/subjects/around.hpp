@@ -1,4 +1,5 @@
-// What explains the numbers of a model shares: the number that is asked about, and the kinds of arithmetic around it.
+// Declares what explanations of a model's numbers share: the number in question, and the kinds of arithmetic
+// around it.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +19,7 @@ struct Around {
 
     Index layer() const { return places.head.layer; }
     LayerAttention attention() const { return run.run->attention(layer()); }
-    // Of the queries' text, which an encoder or a decoder ran.
+    // The run that the queries belong to, an encoder's or a decoder's.
     const Trace& trace() const { return attention().queries; }
     const Model& model() const { return *trace().model(); }
     const ModelConfig& config() const { return model().config(); }
@@ -29,12 +30,12 @@ struct Around {
     const LayerTrace& at_layer() const { return trace().layers()[place()]; }
     const Block& block() const { return network().blocks[place()]; }
     bool of_cross() const { return attention().place.kind == AttentionKind::cross; }
-    // The same block's cross-attention, if this is the decoder's own attention and there is one.
+    // Returns the same block's cross-attention, if this is the decoder's self-attention and there is one.
     std::optional<Index> cross() const {
         if (of_cross() || !block().cross) return std::nullopt;
         return layer() + config().decoder_layers;
     }
-    // The number of the attention that comes first in a block.
+    // Returns the index of the attention that comes first in a block.
     Index first_half() const { return of_cross() ? layer() - config().decoder_layers : layer(); }
     bool of_keys() const {
         return cell.stage == Stage::k || cell.stage == Stage::v || cell.stage == Stage::k_pre_rope ||
@@ -55,7 +56,7 @@ struct Around {
     }
 };
 
-// A step that is a number of its own.
+// Adds a step whose value is a number with a place of its own.
 inline void add_step(Explained& out, const char* name, std::string arithmetic, double value,
                      const CellPlace& at) {
     out.steps.push_back({name, std::move(arithmetic), four(value), false, at});
@@ -65,19 +66,19 @@ inline void add_step(Explained& out, const char* name, std::string arithmetic, d
     out.steps.push_back({name, std::move(arithmetic), four(value), current});
 }
 
-// Σ x · W + bias; `x` names the row and `left` says where its numbers stand.
+// Explains Σ x · W + bias; `x` names the row and `left` gives the places of its numbers.
 void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, Stage weights,
                     const std::string& x);
-// A sum of numbers of the same row and column.
+// Explains a sum of numbers with the same row and column.
 void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
                  std::initializer_list<const Tensor*> tensors);
 // The rows of Stage::norm_gain and norm_bias.
 enum class NormRow { heads, mlp, final, after_heads, after_mlp, embedding, head, q, k };
 inline constexpr Index norm_rows = 9;
-const Norm* norm_of(const Around& a, NormRow which);  // null: there is none
-// Of a row of `input`, where a norm is; else what it reads is taken as it is.
+const Norm* norm_of(const Around& a, NormRow which);  // null: the model has no such norm
+// Explains a normalised row of `input`; without a norm, the row itself.
 void explain_norm(const Around& a, NormRow which, const Tensor& input, Stage of);
-// What a half leaves, or what lies between (LayerTrace). The layer is that of `a`.
+// Explain the residual stream after a sublayer, or between the two (LayerTrace). The layer is that of `a`.
 void explain_left(const Around& a, bool of_attention);
 void explain_between(const Around& a, bool of_attention);
 void explain_embedding(const Around& a);
@@ -88,12 +89,12 @@ void explain_expert_hidden(const Around& a);
 void explain_expert_output(const Around& a);
 void explain_head_input(const Around& a);
 void explain_logit(const Around& a);
-// A component of q or k that is normalised after its projection, before positions turn it.
+// Explains a component of q or k that is normalised after its projection, before the rotation.
 void explain_normalised(const Around& a, const VectorComponent& why, Stage weights);
-std::string activation_expression(Activation activation);  // of x_in
-void explain_hidden(const Around& a);                      // of the MLP
+std::string activation_expression(Activation activation);  // a function of x_in
+void explain_hidden(const Around& a);                      // a hidden number of the MLP
 void explain_active_gate(const Around& a);
-void explain_attended(const Around& a);         // what all heads of a layer add
+void explain_attended(const Around& a);         // the sum over all heads of a layer
 void explain_projected_value(const Around& a);  // v W_O
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-// The row of a subject's attention that a lens about one query looks at.
+// Finds the row of a subject's attention that lenses about a single query show.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace attn::app {
 
 struct ChosenRow {
-    std::shared_ptr<const Record> record;  // null while it is being computed
+    std::shared_ptr<const Record> record;  // null until it is computed
     HeadIndex head;
-    Index query = 0;  // the predicted one unless another is chosen; −1 if there is none
+    Index query = 0;  // the chosen one, otherwise the predicted one; −1 if there is none
     bool operator==(const ChosenRow&) const = default;
 };
 

@@ -46,8 +46,8 @@ void add_line(Explained& out, std::string name, std::string expression, double v
 // `names` are those of the two columns in copies.
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);
-// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage. `score`
-// is the expression of the raw score, or empty where it is given; `mask_rule` is that of CellNames.
+// Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage.
+// `score` is the expression of the raw score, or empty where it is given; `mask_rule` is that of CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text, std::string score,
                const std::string& mask_rule = {});
@@ -65,8 +65,9 @@ struct ProjectedValue {
     double f32_norm = 0;
 };
 
-// Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs or of the softmax, the
-// output, or a component of q, k or v. Returns false if the head has no such cell. Projected contributions need `projected`.
+// Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs or of the softmax,
+// the output, or a component of q, k or v. Returns false if the head has no such cell. Projected
+// contributions need `projected`.
 bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
                   const CellNames& names,
                   const std::function<ProjectedValue(Index key)>& projected = nullptr);
@@ -88,8 +89,8 @@ using TokenWeights = std::function<TokenWeight(Index query, Index key)>;
 void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight);
 TokenWeights token_weights(const Record& record, Index head);
 
-// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is `first` and
-// stands there.
+// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is
+// `first` and stands there.
 void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first, const CellPlace& at);
 // The same between words; `first` is the first key's pair with the cell's query.
 void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first, const Places& places,

@@ -12,7 +12,8 @@ struct ChangedSite {
     Site site;
 };
 
-// The sites that a stage of an attention is, in their order. Scores, masks and weights are told by their chain.
+// The sites that a stage of an attention is, in their order. Scores, masks and weights are told by their
+// chain.
 std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage) {
     const AttentionPlace place = run.attention(attention).place;
     const Index blocks = std::ssize(run.attention(attention).queries.layers());

@@ -1,5 +1,5 @@
-// Explains what a model computes around its heads: each number by those before it, back to the embeddings, and each
-// weight by its place in a file.
+// Explains what a model computes around its heads: each number by those before it, back to the embeddings,
+// and each weight by its place in a file.
 #include <array>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace attn::app {
 
 namespace {
 
-// The view of a stage's weight matrix, and where in it the head's part begins. Rows are what goes in, except in tables
-// of embeddings.
+// The view of a stage's weight matrix, and where in it the head's part begins. Rows are what goes in, except
+// in tables of embeddings.
 struct View {
     const WeightView* weight = nullptr;
     Index first_in = 0, first_out = 0, rows = 0, cols = 0;
@@ -175,7 +175,8 @@ const Tensor* kept(const Around& a) {
     }
 }
 
-// What the blocks before this attention left, or the last one of its stack: by the number that its first half has.
+// What the blocks before this attention left, or the last one of its stack: by the number that its first half
+// has.
 void residual(const Around& a, Index layer, bool first_of_all) {
     if (!first_of_all) {
         const Places before{{layer - 1, a.places.head.head}, a.places.second};

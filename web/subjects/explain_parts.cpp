@@ -1,4 +1,5 @@
-// Explains what only some families compute: norms after a half, sums of embeddings, experts, caps and heads of their own.
+// Explains what only some families compute: norms after a half, sums of embeddings, experts, caps and heads
+// of their own.
 #include <cmath>
 
 #include "model/block.hpp"

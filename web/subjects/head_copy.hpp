@@ -1,4 +1,4 @@
-// Holds one head for some tokens, which one subject hands to another to be edited.
+// Holds one head for some tokens, which one subject hands to another for editing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace attn::app {
 
-// A head's vectors for some tokens, and where they came from.
+// A head's vectors for some tokens, and their source.
 struct HeadCopy {
     Matrix q, k, v;  // [n_q, d_k], [n_k, d_k], [n_k, d_v]; the exact f32 values
     std::vector<std::string> query_labels, key_labels;
@@ -27,7 +27,7 @@ struct HeadCopy {
 Matrix rows_of(const Tensor& tensor, Index head, Range rows);
 Matrix rows_of(const Tensor& tensor, Index head, std::span<const Index> rows);
 
-// `from` says where the head is from: "layer 3, head 0 of storyteller".
+// `from` names the head's source: "layer 3, head 0 of storyteller".
 HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
                  const std::vector<std::string>& query_names, const std::vector<std::string>& key_names,
                  std::string from);

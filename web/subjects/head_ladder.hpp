@@ -1,5 +1,5 @@
-// Shows one head of a run as a ladder: its q, k and v for some tokens, and what follows from them. It cannot
-// be edited.
+// Shows one head of a run as a ladder: its q, k and v for some tokens, and everything computed from them. It
+// cannot be edited.
 #pragma once
 
 #include <memory>

@@ -23,34 +23,38 @@ struct Rung {
     const char* row_axis = "";
     const char* column_axis = "";
     int decimals = 2;
-    std::function<bool(Index row, Index col)> allowed = {};     // by the mask; none: every cell
-    std::function<bool(Index row, Index col)> misprinted = {};  // by a tutorial; none: nowhere
+    // Whether the mask allows the cell; none: all cells.
+    std::function<bool(Index row, Index col)> allowed = {};
+    // Whether a tutorial misprints the cell; none: no cell.
+    std::function<bool(Index row, Index col)> misprinted = {};
 };
 
-// Returns what is written under the title of a matrix, with indices in brackets: "O[i, c] = A[i, j] V[j, c]".
-// `scores` are the scores, after scaling and so on, that it follows from. Empty where subjects differ.
+// Returns the formula under a matrix's title, with indices in brackets: "O[i, c] = A[i, j] V[j, c]". `scores`
+// is the stage of the scores that feed the matrix, after scaling and so on. Empty where subjects differ.
 std::string notation_of(Stage stage, Stage scores);
 
-// What can be changed instead of a computed cell.
+// Offers an input that can be changed instead of a computed cell.
 struct Instead {
     std::string why;    // "Q is computed from X · W_Q."
-    std::string label;  // of the button: "Change Q, K and V instead"
-    Command command;    // one step of undo; after it, `cell` can be edited
+    std::string label;  // label of the button: "Change Q, K and V instead"
+    Command command;    // one undo step; after it, `cell` can be edited
     CellRef cell;
 };
 
-// The edits that a ladder allows; each returns the command that makes it, or none.
+// The edits that a ladder allows; each returns its command, or none.
 struct LadderEdits {
     bool (*may_edit)(const State&, Stage) = nullptr;
-    double (*value)(const State&, const CellRef& cell) = nullptr;  // of an editable cell, as typed
+    // Returns an editable cell's value as typed.
+    double (*value)(const State&, const CellRef& cell) = nullptr;
     Command (*set)(const CellRef& cell, double value) = nullptr;
     std::optional<Command> (*reset)(const State&, const CellRef& cell) = nullptr;
-    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;    // paints the mask
-    std::optional<Instead> (*instead)(const State&, const CellRef& cell) = nullptr;  // of a computed cell
+    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;  // paints the mask
+    // Returns the alternative to a computed cell.
+    std::optional<Instead> (*instead)(const State&, const CellRef& cell) = nullptr;
 };
 
-// Returns the command that sets the cell to a number as somebody types it, with a point or a comma, or one
-// sentence that says why the text is none.
+// Returns the command that sets the cell to a typed number, with a point or a comma, or one sentence that
+// says why the text is not a number.
 Result<Command> set_as_typed(const LadderEdits& edits, const CellRef& cell, const std::string& text);
 
 class Ladder {

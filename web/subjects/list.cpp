@@ -1,5 +1,5 @@
 // Lists the subjects, one per line, in the order of the tabs. Only this list and the subject's own folder
-// refer to a subject.
+// refer to a subject by name.
 #include <array>
 
 #include "app/catalogue.hpp"

@@ -1,4 +1,4 @@
-// What makes a head's q, k and v of the numbers before them: X and the weights of its projections.
+// Holds what a head's q, k and v are computed from: X and the weights of its projections.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,32 @@
 
 namespace attn::app {
 
-// What divides q or k by the root of the mean square of what it takes together, which is this head's components or
-// those of all heads, and multiplies it by a gain (Zhang & Sennrich 2019, arXiv 1910.07467).
+// RMS norm of q or k: divides by the root mean square, over this head's components or over those of all
+// heads, and multiplies by a gain (Zhang & Sennrich 2019, arXiv 1910.07467).
 struct HeadNorm {
     std::vector<double> gain;     // [d_k]
-    Matrix before;                // [n, d_k]: of this head
-    std::vector<double> squares;  // [n]: the mean of all squares, and ε
-    double together = 0;          // how many components
-    // Of the other heads, where it takes them along, for component b of X: Σ_a u[t, a] W[b, a], and Σ_a W[b, a]².
-    Matrix others = {};                      // [n, components]; empty: there are none
+    Matrix before;                // [n, d_k], this head's components before the norm
+    std::vector<double> squares;  // [n], mean of all squares, plus ε
+    double together = 0;          // number of components in the mean
+    // For norms over all heads, what the other heads contribute for component b of X: Σ_a u[t, a] W[b, a],
+    // and Σ_a W[b, a]².
+    Matrix others = {};                      // [n, components]; empty: this head alone
     std::vector<double> other_squares = {};  // [components]
     bool operator==(const HeadNorm&) const = default;
 };
 
-// q, k and v as X W, one head; queries and keys are the same tokens. Of a model's many components of X, and of the rows of
-// W, only some are here.
+// Holds one head's q, k and v as X W; queries and keys are the same tokens. Of a model's many components of
+// X, and the rows of W, only some are here.
 struct Projections {
     Matrix x, w_q, w_k, w_v;                           // [n, components], [components, d_k], …
-    Index first = 0;                                   // of the components
-    std::optional<Rotary> rotary = {};                 // none: q and k are not turned
-    std::optional<HeadNorm> q_norm = {}, k_norm = {};  // before they are turned
+    Index first = 0;                                   // the first component that is here
+    std::optional<Rotary> rotary = {};                 // none: q and k are not rotated
+    std::optional<HeadNorm> q_norm = {}, k_norm = {};  // before the rotation
     Stage of_x = Stage::x;                             // what the numbers of X are
-    // Of cross-attention the rows of X are those that k and v are made of, and one more for the query in view.
+    // In cross-attention, the rows of X are the inputs of k and v, and one more row is the input of the query
+    // in view.
     bool crosses = false;
-    // What changes the head's q, k and v once they are made; of all heads of theirs.
+    // Changes the head's q, k or v after the projection; the head is among all that the intervention covers.
     struct Change {
         Stage stage;
         Edit edit;
@@ -44,7 +46,7 @@ struct Projections {
     bool operator==(const Projections&) const = default;
 };
 
-// Returns those that can be edited; nothing if the subject's q, k and v were not made of any here.
+// Returns the projections that can be edited; nothing if the subject's q, k and v did not come from any here.
 std::optional<Projections> edited_projections(Subject& subject, const State& state);
 
 }  // namespace attn::app

@@ -12,10 +12,10 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t looks_told = 3;
-// From the first share on, one key says it all; below the second, none is worth a name.
+// With at least the first share, a single key describes the row; below the second, a key is not worth naming.
 constexpr double dominant = 0.5, notable = 0.05;
 
-// How one side of the attention reads: in words where there are tokens, otherwise in positions.
+// Describes one side of the attention: in words if it has tokens, otherwise by positions.
 struct Side {
     const WordAxis& words;
     std::span<const std::string> tokens;  // empty: there are only positions
@@ -109,7 +109,7 @@ std::string prediction_in_words(const Attention& attention) {
 const std::optional<Reading>& RowReader::read(const Attention& attention, Index layer, Index head,
                                               std::optional<Index> query) {
     const Row wanted{&attention, attention.version(), layer, head, query};
-    // What is still being computed may be there by now.
+    // A pending result may be there by now.
     if (row_ == wanted && reading_) return reading_;
     row_ = wanted;
     return reading_ = read_row(attention, layer, head, query);

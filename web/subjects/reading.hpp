@@ -1,4 +1,4 @@
-// Says in plain words what a head does with one query, as its weights have it.
+// Describes in plain words what a head does with one query, judging by its weights.
 #pragma once
 
 #include <optional>
@@ -9,34 +9,35 @@
 
 namespace attn::app {
 
-// The query's row of weights, [keys]; the tokens of a word count together.
+// The query's row of weights, [keys]; the weights of a word's tokens are added.
 struct Reading {
     struct Look {
         std::string at;    // "“animal”", "itself", "key 3"
-        double share;      // of the row
-        Index tokens = 1;  // of the word, whose shares are added
+        double share;      // share of the row
+        Index tokens = 1;  // tokens of the word, whose shares are added
     };
     Index query = 0;
     std::string asks;         // "Reading “It”", "At query 5"
-    std::vector<Look> looks;  // the strongest first, three at most; none if the query may look at nothing
+    std::vector<Look> looks;  // at most three, the strongest first; none if the query sees no key
 };
 
-// Reads the row of `query`, or of the predicted one. Returns nothing while the weights are being computed, and where
-// some of them are no shares of a whole.
+// Reads the row of `query`, or of the predicted token. Returns nothing while the weights are computed, and if
+// some of them cannot be shares of a whole.
 std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
                                 std::optional<Index> query);
 
 // Returns "looks at “animal” (98 %)", as the rest of a sentence.
 std::string looks_at(const Reading& reading);
 
-// Names a query or a key as people read it: a word of one token without its marks, another token as it is.
+// Names a query or a key for readers: a one-token word without its marks, any other token unchanged.
 std::string query_in_words(const Attention& attention, Index query);
 std::string key_in_words(const Attention& attention, Index key);
 
-// Says what the predicted token's logits are of: "after the text", "in place of “[MASK]” at position 5". For a run of a model.
+// Says what the predicted token's logits predict: "after the text", "in place of “[MASK]” at position 5".
+// Requires a run of a model.
 std::string prediction_in_words(const Attention& attention);
 
-// Keeps the row that it read last, for a sentence that is drawn in every frame.
+// Keeps the row read last, for a sentence that is drawn in every frame.
 class RowReader {
   public:
     const std::optional<Reading>& read(const Attention& attention, Index layer, Index head,

@@ -23,7 +23,7 @@ std::string cut(Index rows, Index cols) {
            with_commas(static_cast<std::ptrdiff_t>(std::max(rows, cols)));
 }
 
-// " of attention.npy, layer 1, head 2"
+// Returns " of attention.npy, layer 1, head 2".
 std::string of_head(const Attention& attention, HeadIndex head) {
     std::string text = " of " + attention.title();
     if (attention.layers() * attention.heads() > 1)
@@ -50,7 +50,7 @@ Table map_table(const Attention& attention, const State& state, HeadIndex head) 
                     attention.key_axis(choice).names, choice.stage);
 }
 
-// Q, K, V and the output of the chosen head.
+// Adds Q, K, V and the output of the chosen head.
 void add_vectors(std::vector<Table>& to, const Attention& attention, const State& state, HeadIndex head) {
     const auto record = attention.record(head.layer);
     if (!record) return;

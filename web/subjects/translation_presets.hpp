@@ -1,4 +1,5 @@
-// English sentences that the translator in models/ knows, each with the French of its grammar (core/train/translation).
+// Lists English sentences that the translator in models/ knows, each with its French translation
+// (core/train/translation).
 #pragma once
 
 #include <array>

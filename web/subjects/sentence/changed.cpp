@@ -1,4 +1,5 @@
-// The run as a person has changed it: it goes on from the other one, and is what every lens shows.
+// Implements the run under the user's interventions. It starts from the unchanged run, and all lenses show
+// it.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,7 @@ namespace attn::app {
 
 TextRun* SentenceSubject::compared_run() const {
     if (!now().compared || !now().compared->before) return compared_.run();
-    // Beside itself a run has nothing to say.
+    // A run compared with itself shows nothing.
     return shows_changed() ? sentence_.run() : nullptr;
 }
 
@@ -77,7 +78,7 @@ std::string SentenceSubject::change_said() const {
            " " + percent(m.before) + "; " + moved;
 }
 
-// Says what a change has done, or that it is taken back.
+// Announces the effect of a change, or that it is undone.
 void SentenceSubject::announce_change() {
     if (!is_open() || changed_.running()) return;
     std::string said = change_said();
@@ -110,7 +111,7 @@ Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query
     const auto same =
         std::ranges::find_if(changes.all, [&](const RunChange& each) { return each.same_place(step); });
     if (same == changes.all.end()) return Command(ChangeRun{step});
-    // Steps add up to one, as long as nothing is done to what they leave.
+    // Successive steps add up to one, as long as no later change touches their result.
     const bool last = std::none_of(same + 1, changes.all.end(), [&](const RunChange& each) {
         return each.on && each.site == Site::q && each.layer == head.layer;
     });

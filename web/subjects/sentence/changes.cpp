@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-// What a person can choose here, and how a link writes it.
+// The operations that a user can choose, and how links spell them.
 constexpr std::array<std::pair<Operation, std::string_view>, 7> operation_keys{
     {{Operation::zero, "zero"},
      {Operation::scale, "scale"},
@@ -62,13 +62,13 @@ Status check(const RunChange& change) {
     return ok();
 }
 
-// The stage whose numbers the softmax reads, where the mask does not hide them.
+// Says whether the softmax reads this stage, apart from masked cells.
 bool is_score(Stage stage, const AttentionSpec& spec) {
     if (stage == Stage::masked) return true;
     return spec.bias.empty() && stage == (spec.softcap > 0 ? Stage::capped : Stage::scaled);
 }
 
-// A comparison with what was before ends with the last change.
+// A comparison with the unchanged run ends with the last change.
 void settle(SentenceState& sentence) {
     if (!sentence.changes.any_on()) sentence.changes.before = false;
     if (sentence.compared && sentence.compared->before && !sentence.changes.any_on())
@@ -271,7 +271,7 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
         if (each.operation == Operation::mean_of_texts) made.from = texts;
         if (each.operation != Operation::patch) continue;
         made.from = {beside};
-        // Of texts of other lengths, the tokens that both have.
+        // For texts of different lengths, only the tokens that both have are patched.
         const Index own = extent_of(run, each.layer, each.site).rows,
                     others = extent_of(*beside, each.layer, each.site).rows;
         if (own != others && !each.row)

@@ -1,4 +1,4 @@
-// Defines the changes that a person makes to the run of a model, which goes on from them (core/model/intervention.hpp).
+// Defines the interventions that a user makes in the run of a model (core/model/intervention.hpp).
 #pragma once
 
 #include <memory>
@@ -19,21 +19,21 @@ class Trace;
 namespace attn::app {
 
 inline constexpr std::size_t most_changes = 64;
-inline constexpr double largest_change = 1e9;  // of a number, either side of 0
+inline constexpr double largest_change = 1e9;  // limits the magnitude of a number
 
 struct RunChange {
     Site site = Site::head_output;
-    Index layer = 0;                       // the number of an attention
-    std::optional<Index> head{};           // of K and V, the one that several queries' heads share; none: all
+    Index layer = 0;              // index of an attention layer
+    std::optional<Index> head{};  // for K and V, the key-value head that several query heads share; none: all
     std::optional<Index> row{}, column{};  // token or query, and component or key; none: all
     Operation operation = Operation::zero;
-    double value = 0;  // what is multiplied, added or set
-    // Instead of it, what is added to a row of vectors, one number for each column.
+    double value = 0;  // the factor, summand or new value
+    // Replaces `value`: a vector to add to a row, one number per column.
     std::vector<float> values{};
     bool on = true;
     bool operator==(const RunChange&) const = default;
 
-    // Whether both change the same numbers.
+    // Says whether both change the same numbers.
     bool same_place(const RunChange& o) const {
         return site == o.site && layer == o.layer && head == o.head && row == o.row && column == o.column;
     }
@@ -45,11 +45,11 @@ struct RunChanges {
     bool operator==(const RunChanges&) const = default;
 
     bool any_on() const;
-    // Whether the changed run is the same.
+    // Says whether both lead to the same run.
     bool same_run(const RunChanges& o) const { return all == o.all; }
 };
 
-// Adds a change, or puts it in the place of one of the same numbers.
+// Adds a change, or replaces the change of the same numbers.
 struct ChangeRun {
     RunChange change;
     Status apply(State& state) const;
@@ -72,23 +72,24 @@ struct ShowBefore {
     std::string describe(const State& before) const;
 };
 
-// "q of head 2 in layer 3, token 13, component 5: 1.25"
+// Returns "q of head 2 in layer 3, token 13, component 5: 1.25".
 std::string told(const RunChange& change, const Layers& layers);
 
-// Writes "head_output,3,2,,,zero" with ";" between them: site, layer, head, row, column, operation, its value or values
-// ("_0.5_-1.25") if it has one, and "off".
+// Writes changes, separated by ";", as "head_output,3,2,,,zero": site, layer, head, row, column, operation,
+// its value or values ("_0.5_-1.25") if it has one, and "off".
 std::string write_changes(const std::vector<RunChange>& changes);
 std::optional<std::vector<RunChange>> read_changes(std::string_view text);
 
-// What a run of this text takes: those that are on and whose numbers it has. A patch is taken from the run of the text
-// beside it, if there is one, token by token from the first; of scores and weights, from a text of as many tokens. A mean
-// over texts is taken of these, once they are run.
+// Says whether a change applies to this run: it is on, and the run has its numbers. A patch takes its values
+// from the run beside it, if there is one, token by token from the first; for scores and weights, both texts
+// must have the same number of tokens. A mean over texts uses the sample of texts, once they have been run.
 bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts = false);
 std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
                                            const std::shared_ptr<const Trace>& beside,
                                            const std::vector<std::shared_ptr<const Trace>>& texts = {});
 
-// The change that sets this number of a run, which is still to be given its operation; nothing if it follows from others.
+// Returns the change that sets this number of a run, without its operation; nothing if the number cannot be
+// changed itself.
 std::optional<RunChange> change_at(const Trace& run, const CellPlace& place);
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-// Draws what a person has changed in the run, and what can be changed about a number.
+// Draws the user's interventions in the run, and the controls that change a number.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@ void SentenceSubject::draw_change_menu() {
     const std::vector<Offer> offers = change_offers();
     std::vector<const char*> names;
     for (const Offer& offer : offers) names.push_back(offer.label.c_str());
-    // As low as the badges beside it, but where fingers press it.
+    // The text is as small as in the badges beside it, unless fingers press it.
     ui::Type small(ui::Face::regular, ui::size_small);
     const bool narrow = ui::narrow_window();
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, narrow ? 6.0f : 1.0f}));
@@ -29,7 +29,7 @@ void SentenceSubject::draw_change_menu() {
         "Switch off a head, or more: the model goes on from there. To change a single number, click it.");
 }
 
-// One chip for each change, then what they do to the prediction.
+// Draws a chip for each change, then their effect on the prediction.
 void SentenceSubject::draw_changes() {
     const RunChanges& changes = now().changes;
     if (changes.all.empty()) return;
@@ -115,7 +115,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         name.erase(name.rfind(':'));
         ui::caption((capitalised(name) + ".").c_str());
     }
-    // What is already scaled or set, is multiplied as it is.
+    // A number already scaled or set is multiplied again as it is.
     const bool again = same != all.end() && same->on &&
                        (same->operation == Operation::scale || same->operation == Operation::set);
     std::optional<Command> asked;

@@ -12,7 +12,7 @@ namespace attn::app {
 
 namespace {
 
-// Another model has other heads, so choices of heads and changes of them are dropped.
+// Another model has other heads, so the chosen heads and the interventions in them are dropped.
 void forget_heads(State& state) {
     Looks looks = looks_of(state, sentence_subject);
     looks.flow.heads.clear();
@@ -26,7 +26,7 @@ void forget_heads(State& state) {
     }
 }
 
-// “ sat”, or the beginning of a longer text, on one line.
+// Returns “ sat”, or the beginning of a longer text, on one line.
 std::string excerpt_of(std::string_view text) {
     constexpr std::ptrdiff_t most = 24;  // characters
     const std::string_view first = first_code_points(text, most);
@@ -82,7 +82,7 @@ Status OpenBundled::apply(State& state) const {
     if (const Status opened = SetModel{.name = model}.apply(state); !opened) return opened;
     show_subject(state, sentence_subject);
     state.edit<SentenceState>().compared.reset();
-    state.edit<SentenceState>().sampling.temperature = 0;  // the likeliest token, as its card has it
+    state.edit<SentenceState>().sampling.temperature = 0;  // the most likely token, as its model card says
     if (lens_of(state).compares) state.lens = usual_lens(state);
     if (const Status read = SetText{text}.apply(state); !read) return read;
     return SetWritten{written}.apply(state);
@@ -126,7 +126,7 @@ Status SetModel::apply(State& state) const {
         sentence.written.clear();
         if (sentence.compared) sentence.compared->written.clear();
     }
-    // What stood beside the model before need not have the tokenizer of this one.
+    // The model read beside the previous one may not have this one's tokenizer.
     if (sentence.compared && sentence.compared->model) sentence.compared.reset();
     forget_heads(state);
     return ok();

@@ -12,20 +12,20 @@ struct SetText {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// What the decoder of an encoder–decoder has written.
+// Sets what the decoder of an encoder–decoder has written.
 struct SetWritten {
     std::string text;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Shows a model that comes with the page on a text, and on what its decoder has written.
+// Shows a bundled model on a text, and on its decoder's text.
 struct OpenBundled {
     std::string model, text, written;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Puts something beside the sentence, or beside `text`, which then replaces the sentence; without it, the comparison
-// ends.
+// Compares the sentence with something, or with `text`, which then replaces the sentence; without an
+// argument, the comparison ends.
 struct Compare {
     std::optional<Comparison> with = {};
     std::optional<std::string> text = {};
@@ -34,12 +34,13 @@ struct Compare {
 };
 struct SetModel {
     std::string name;
-    // The model that was open wrote no text, so that what is written came with a link and waits for one that does.
+    // The previous model wrote no text, so the written text came with a link and waits for a model that
+    // writes.
     bool keeps_written = false;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Shows a network that was trained in this page, at one of its steps, on a text.
+// Shows a network trained on this page, at one of its steps, on a text.
 struct OpenTrained {
     TrainedHere network;
     std::string text;
@@ -61,10 +62,10 @@ struct SetCorpus {
 
 // Says whether a model may have this name: UTF-8 of at most 200 bytes.
 bool is_model_name(std::string_view text);
-// A model of the hub is named hub:org/name@revision, as in links.
+// Links name a model of the hub hub:org/name@revision.
 bool is_hub_model(std::string_view name);
-// How a user reads the name of a model: of the hub's without the prefix, and without a revision that is a
-// commit's hash.
+// Returns a model's name as shown: for the hub's models without the prefix, and without a revision that is a
+// commit hash.
 std::string shown_name(std::string_view name);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
-// The texts that stand for many: a person's own or, without them, seeded paragraphs like those that the model that comes
-// with the page was trained on.
+// Implements the sample of texts: the user's own or, without them, seeded paragraphs like those that the
+// bundled model was trained on.
 #include <algorithm>
 
 #include "app/clock.hpp"

@@ -1,4 +1,4 @@
-// Draws the controls of the texts that stand for many.
+// Draws the controls of the sample of texts.
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/sentence/sentence.hpp"

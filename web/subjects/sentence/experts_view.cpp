@@ -1,4 +1,4 @@
-// Draws which experts of the chosen layer the chosen token goes to.
+// Draws which experts of the chosen layer process the chosen token.
 #include <algorithm>
 #include <numeric>
 
@@ -12,7 +12,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t experts_shown = 8;  // with the highest scores
+constexpr std::size_t experts_shown = 8;  // experts with the highest scores
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void SentenceSubject::draw_experts(const Drawing& drawing, float width) {
     std::ranges::sort(order,
                       [&](Index a, Index b) { return score(a) != score(b) ? score(a) > score(b) : a < b; });
     order.resize(std::min(order.size(), experts_shown));
-    // Which of the token's experts one is; none: it does not go there.
+    // Returns the place of an expert among the token's chosen ones; none if it is not chosen.
     const auto slot_of = [&](Index expert) -> std::optional<Index> {
         for (Index slot = 0; slot < experts->per_token; ++slot)
             if (static_cast<Index>(at.chosen_experts.matrix()(token, slot)) == expert) return slot;

@@ -1,4 +1,4 @@
-// Says under the candidates of a masked language model how tokens are masked, and how they are written there.
+// Says under the candidates of a masked language model how tokens are masked, and how to type a mask.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace attn::app {
 
-// Of a text with so many masks; `tokens` is of the word that could be masked next, 0: none is chosen.
+// `masks` counts the masks in the text; `tokens` is the number of tokens in the word that could be masked
+// next, 0: no word is chosen.
 std::string fill_hint(Index masks, Index tokens);
 
 }  // namespace attn::app

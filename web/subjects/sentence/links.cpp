@@ -1,4 +1,4 @@
-// Writes a sentence into links: the text, the model, what it is compared with, and the sampling.
+// Writes a sentence into links: the text, the model, the comparison, and the sampling.
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "app/looks.hpp"
@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-// Removes texts that are too long for a link, and a pinned cell that belongs to a second one.
+// Removes texts that are too long for a link, and a pinned cell that belongs to a removed second text.
 void prune(State& state) {
     const auto long_text = [&](auto member) { return !fits_into_a_link(member(sentence_of(state))); };
     if (long_text([](const SentenceState& s) -> auto& { return s.text; }))

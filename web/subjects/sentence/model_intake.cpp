@@ -23,7 +23,8 @@ Result<std::byte*> ModelIntake::buffer(const std::string& file, std::uint64_t si
     if (size > bytes_limit || total_ + size > bytes_limit)
         return Error{file + " is " + gigabytes(size) + "; a browser tab can hold models of up to " +
                      gigabytes(bytes_limit) + " in total. Use a smaller model, or the native program."};
-    // Without exceptions, a vector that cannot be allocated ends the program, so this tries malloc first.
+    // Exceptions are off, so a vector that cannot be allocated would end the program; this tries malloc
+    // first.
     void* room = std::malloc(static_cast<std::size_t>(size) + 1);
     if (!room)
         return Error{"There is no memory left for " + file + " (" + gigabytes(size) +
@@ -41,7 +42,7 @@ Result<std::byte*> ModelIntake::buffer(const std::string& file, std::uint64_t si
         return files_.index->data();
     }
     if (file == "scores.json") {
-        bytes.reserve(1);  // an empty file has an address as well
+        bytes.reserve(1);  // gives an empty file an address, too
         return scores_.emplace(std::move(bytes)).data();
     }
     Bytes& weights = files_.weights[file] = std::move(bytes);
@@ -72,7 +73,7 @@ Result<std::uint64_t> ModelIntake::check_gguf(const std::string& file, std::span
     const auto header = parse_gguf_header(first_bytes, size);
     if (!header) return refusal(header.error());
     if (!*header) return std::min<std::uint64_t>(size, 2 * first_bytes.size() + 8);
-    if ((*header)->shard > 0) return std::uint64_t{0};  // all keys are in the first
+    if ((*header)->shard > 0) return std::uint64_t{0};  // the first shard has all keys
     if (auto status = check_gguf_architecture(file, **header); !status) return status.error();
     const auto vocabulary = GgufVocabulary::read(**header);
     if (!vocabulary) return refusal(vocabulary.error());

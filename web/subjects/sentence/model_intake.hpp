@@ -14,10 +14,10 @@ namespace attn::app {
 
 class ModelIntake {
   public:
-    // This limits the sum of file sizes: a tab's heap ends at 2 GB, and a run needs room next to the weights.
+    // Limits the sum of file sizes: a tab's heap ends at 2 GB, and a run needs room next to the weights.
     static constexpr std::uint64_t bytes_limit = 1'700'000'000;
 
-    // `reads_alike`: its tokenizer has the tokens of the open model's.
+    // `reads_alike`: its tokenizer has the same tokens as the open model's.
     void name(std::string folder, bool reads_alike) {
         folder_ = std::move(folder);
         reads_alike_ = reads_alike;
@@ -27,19 +27,21 @@ class ModelIntake {
 
     // Returns where to write the `size` bytes of the file; the address is valid until load() or discard().
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
-    // Checks the header of a file of weights of which the first `written` bytes are there, before its body is read: of a
-    // GGUF file, also its architecture and its tokenizer. Returns how many bytes are needed to go on, or 0 when all is done.
+    // Checks the header of a file of weights whose first `written` bytes are there, before its body is read;
+    // for a GGUF file, also its architecture and its tokenizer. Returns how many bytes are needed to go on,
+    // or 0 when everything is checked.
     Result<std::uint64_t> check_header(const std::string& file, std::uint64_t written);
-    // Takes the next bytes of a .safetensors file of `size` bytes whose matrices are held in 8 bits (model/eight_bits.hpp),
-    // after config.json and in place of buffer().
+    // Takes the next bytes of a .safetensors file of `size` bytes whose matrices are held in 8 bits
+    // (model/eight_bits.hpp), after config.json and in place of buffer().
     Status add_rounded(const std::string& file, std::uint64_t size, std::span<const std::byte> bytes);
-    // Describes the tokenizer of the GGUF file that arrives, and that file's model, as JSON; empty: there is none.
+    // Describes the tokenizer of the arriving GGUF file, and that file's model, as JSON; empty if there is
+    // none.
     std::string told_tokenizer() const;
-    // Takes the bytes. scores.json goes with the model, and is not read yet.
+    // Takes the bytes. scores.json stays with the model, and is not parsed yet.
     struct Loaded {
         std::shared_ptr<const Model> model;
         std::optional<Bytes> scores;
-        std::shared_ptr<const GgufTokenizer> tokenizer;  // null: the model is in no GGUF file
+        std::shared_ptr<const GgufTokenizer> tokenizer;  // null: the model did not come in a GGUF file
     };
     Result<Loaded> load();
     void discard();
@@ -52,7 +54,7 @@ class ModelIntake {
     struct Rounding {
         EightBits reader;
         std::uint64_t size = 0, arrived = 0;
-        bool counted = false;  // in total_
+        bool counted = false;  // included in total_
     };
 
     std::string folder_;
@@ -61,7 +63,7 @@ class ModelIntake {
     std::map<std::string, Rounding> rounding_;
     std::optional<Bytes> scores_;
     std::shared_ptr<const GgufTokenizer> tokenizer_;
-    std::string gguf_name_;  // the model's, in its file
+    std::string gguf_name_;  // the model's name in its file
     bool has_config_ = false;
     std::uint64_t total_ = 0;
 };

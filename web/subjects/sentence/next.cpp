@@ -1,5 +1,5 @@
-// What comes next: the likeliest tokens, and generation one token after the other. In a model that reads both ways, what
-// stands in the place of a token.
+// Implements prediction: the most likely next tokens, and generation one token at a time; in a bidirectional
+// model, the tokens that fit at a position.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -17,7 +17,7 @@ constexpr Index next_shown = 12;
 
 bool SentenceSubject::continues_text() const { return model_ && model_->network().causal; }
 
-// The second run is asked where the first is; of another text, where its own mask is.
+// The second run predicts the same position as the first or, if it has another text, its own mask.
 void SentenceSubject::ask_beside() {
     TextRun* second = compared_run();
     if (!second || second->run->network().causal) return;
@@ -79,7 +79,7 @@ void SentenceSubject::mask_word() {
     write(tokens, std::vector(static_cast<std::size_t>(tokens.size()), *special_.mask));
 }
 
-// Everything in the picture belongs to the run.
+// True when everything in the picture belongs to the run.
 bool SentenceSubject::is_shown() const { return visit().frames() > run_frame_ && !visit().frame_computes(); }
 
 void SentenceSubject::play(bool on) {
@@ -106,7 +106,7 @@ void SentenceSubject::generate() {
         playing_ = false;
         return visit().notice(possible.error().message);
     }
-    // The sampler continues while the text is what it made; any edit starts a new one.
+    // The sampler continues while the text is its own output; any edit starts a new one.
     if (!sampler_ || sampled_ids_ != sentence_.last_ids() || !(next_for_ == sampler_for_)) {
         auto sampler = Sampler::start(sampling_of(now().sampling));
         if (!sampler) {
@@ -123,7 +123,7 @@ void SentenceSubject::generate() {
         return visit().notice(id.error().message);
     }
     const bool ends = std::ranges::count(model_->config().eos_ids, *id) > 0;
-    // What a decoder has written has no end token, so that it can go on.
+    // A decoder's written text keeps no end token, so that it can be continued.
     if (ends && writes_another()) {
         if (!std::exchange(playing_, false))
             visit().notice(shown_name(model_name_) + " ends its text here: it drew “" +

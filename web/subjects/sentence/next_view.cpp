@@ -1,5 +1,5 @@
-// Draws what the model predicts next, how a token is sampled from that, and generation step by step; or what it fills in,
-// and how a text is masked.
+// Draws what the model predicts next, how a token is sampled from that, and generation step by step; or how
+// it fills in masks, and how to mask a text.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +40,7 @@ void buttons(SentenceSubject& subject) {
 
 bool SentenceSubject::may_choose_next() const { return continues_text() || !masked().empty(); }
 
-// What one of the likeliest tokens says under the cursor.
+// Returns the tooltip of one of the most likely tokens.
 std::string SentenceSubject::candidate_told(std::size_t i) const {
     const Candidate& c = next_.candidates[i];
     return "id " + std::to_string(c.id) + " · logit " + fixed(static_cast<double>(c.logit), 4) +
@@ -92,7 +92,7 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     draw_experts(drawing, width);
 }
 
-// What the settings beside Play make of the model's own probabilities.
+// Says how the settings beside Play change the model's own probabilities.
 std::string SentenceSubject::sampling_told() const {
     if (next_.candidates.empty()) return "";
     const SamplingState& s = now().sampling;
@@ -107,7 +107,7 @@ std::string SentenceSubject::sampling_told() const {
            drawn + (drawn == own ? ", as without these settings." : " instead of " + own + ".");
 }
 
-// The likeliest tokens of both runs that are compared, where both have read their texts.
+// Draws the most likely tokens of both compared runs, once both are complete.
 void SentenceSubject::draw_next_of_both() {
     constexpr Index shown = 4;
     TextRun* second = compared_run();
@@ -151,7 +151,7 @@ void SentenceSubject::draw_fill_hints() {
     ui::landmark_item("next/masked");
 }
 
-// Says which tokens are of which sentence, or how to have two.
+// Says which tokens belong to which sentence, or how to enter two.
 void SentenceSubject::draw_segments() {
     if (model_->config().segments < 2 || !special_.separator) return;
     const std::string separator = token_texts(std::array{*special_.separator}).front();

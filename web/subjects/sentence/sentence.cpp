@@ -15,7 +15,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::string_view aligned_key = "aligned";  // of a head in scores.json
+constexpr std::string_view aligned_key = "aligned";  // the key of a head's score in scores.json
 
 const char* how_to_open(std::string_view model) {
     return is_hub_model(model) ? "open it from the hub" : "drop its folder onto the page";
@@ -113,7 +113,7 @@ void SentenceSubject::follow(const State& before, Change how) {
         now().corpus != sentence_of(before).corpus)
         begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
-    // A person asked for a model that comes with the page.
+    // The user asked for a bundled model.
     if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
         if (await_model(now(), "The model '" + shown_name(now().model) + "' does not come with this page."))
             best_wanted_ = true;
@@ -170,7 +170,7 @@ std::optional<TextBox> SentenceSubject::text_box() const {
                        : "Drop a model folder onto the page to see a sentence through a real transformer"};
 }
 
-// What an encoder–decoder has written stands below what it reads.
+// An encoder–decoder's written text is below the text that it reads.
 std::optional<LowerBox> SentenceSubject::lower_box(Box which) const {
     if (!model_ || !awaited_.empty()) return std::nullopt;
     if (writes_another() && which == Box::second)
@@ -218,7 +218,7 @@ bool SentenceSubject::last_is_chosen() const {
 
 void SentenceSubject::set_text(const std::string& text) {
     wanted_.reset();
-    // Where a text goes on after its last token, which was chosen, the last one stays chosen.
+    // If the last token was chosen and the text continues, the new last token is chosen.
     if (last_is_chosen() && text.starts_with(now().text)) last_wanted_ = true;
     begin_typing();
     visit().perform(SetText{text}, typing_);
@@ -232,7 +232,7 @@ void SentenceSubject::begin_typing() {
     typed_at_ms_ = awaits_tokens_ ? 0 : now;
 }
 
-// What is written for a person is a step of undo of its own. The page answers by calling tokens().
+// Text written for the user is an undo step of its own. The page answers by calling tokens().
 void SentenceSubject::write(Range tokens, const std::vector<std::int32_t>& ids) {
     typed_at_ms_ = -typing_pause_ms;
     visit().page().write_tokens(tokens, ids);
@@ -320,7 +320,7 @@ bool SentenceSubject::load_model() {
     return true;
 }
 
-// The page's tokenizer is that of both.
+// Both models share the page's tokenizer.
 bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
     const auto& model = loaded.model;
     const std::string& name = intake_.name();
@@ -344,7 +344,8 @@ bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
     return true;
 }
 
-// The tokens tell, because a network that was saved and opened again says nothing else about its training.
+// Recognised by the tokens, because a network that was saved and opened again has no other trace of its
+// training.
 const std::string& SentenceSubject::alphabet() {
     if (alphabet_) return *alphabet_;
     alphabet_.emplace();
@@ -359,15 +360,15 @@ const std::string& SentenceSubject::alphabet() {
     return *alphabet_;
 }
 
-// The text was written by the person; it is none that the page brought.
+// The user wrote the text; the page did not supply it.
 bool SentenceSubject::text_is_own() const {
     const std::string& text = now().text;
     const auto is_preset = [&](const TranslationPreset& preset) { return text == preset.english; };
     return !text.empty() && !twin_of(text) && !std::ranges::any_of(translation_presets, is_preset);
 }
 
-// The user has opened the model, so it is shown. A model that comes with the page shows its opening sentence,
-// unless the user has written a text.
+// The user has opened the model, so it is shown. A bundled model shows its opening sentence, unless the user
+// has written a text.
 void SentenceSubject::model_chosen(bool keeps_written) {
     const bool own = text_is_own();
     if (best_aligned() && !own) {
@@ -378,7 +379,7 @@ void SentenceSubject::model_chosen(bool keeps_written) {
         return visit().perform(OpenBundled{model_name_, first.english, first.french});
     }
     if (const State* home = visit().home(); home && model_name_ == sentence_of(*home).model && !own) {
-        State next = state();  // the worked example stays as it is
+        State next = state();  // the worked example stays unchanged
         show_subject(next, home->subject);
         next.lens = home->lens;
         SentenceState& sentence = next.edit<SentenceState>();
@@ -441,7 +442,7 @@ void SentenceSubject::name_open_model(SentenceState& sentence) const {
 bool SentenceSubject::awaits_training() const { return !awaited_.empty() && now().trained && is_open(); }
 
 bool SentenceSubject::prepare_awaited(double until_ms) {
-    if (training_.handover) return false;  // the page is reading it
+    if (training_.handover) return false;  // the page is already reading it
     const TrainedHere network = *now().trained;
     if (training_.prepare(network, std::max(until_ms - now_ms(), 0.0))) return true;
     const TrainingRun* run = training_.prepared();
@@ -504,7 +505,7 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
             begin_changed();
         if (complete && *complete && &job != &sentence_ && is_open()) fit_selection();
         if (complete && *complete && &job == &compared_) refresh_next();
-        // Where a run is changed, that is the one to wait for.
+        // If a run is under interventions, the changed run is the one to wait for.
         if (complete && *complete && &job != &compared_ && !computing()) forward_finished();
         if (now_ms() >= until_ms) return true;
     }
@@ -559,7 +560,7 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
     std::optional<RoleTable> given;
     aligned_.clear();
     if (scores && writes_another()) {
-        // They are of the cross-attention, and say how it aligns two languages.
+        // The scores belong to the cross-attention heads, and measure how well they align two languages.
         auto read = parse_head_scores(*scores, config.decoder_layers, config.heads, std::array{aligned_key});
         if (read)
             aligned_ = *std::move(read);
@@ -576,7 +577,7 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
     naming_ = HeadNaming(model_, std::move(given));
 }
 
-// Nobody waits for it: it begins when everything of the sentence is there.
+// Naming heads has the lowest priority: it starts once everything about the sentence is computed.
 bool SentenceSubject::name_heads(double until_ms) {
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || !heads->done()) return false;
@@ -589,9 +590,9 @@ bool SentenceSubject::name_heads(double until_ms) {
     return false;
 }
 
-// Goes on with the runs whose numbers somebody asked for in double.
+// Continues the runs that an explanation needs in double precision.
 bool SentenceSubject::repeat_in_double(double until_ms) {
-    bool worked = false;  // then what is explained is explained anew
+    bool worked = false;  // renews the shown explanation
     for (TextRun* each : {run(), compared_run()})
         while (each && each->step_double()) {
             worked = true;

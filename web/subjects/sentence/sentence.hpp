@@ -41,48 +41,48 @@ class SentenceSubject final : public Subject, private Translating {
 
     const std::shared_ptr<const Model>& model() const { return model_; }
     const std::string& model_name() const { return model_name_; }
-    // With what a person has changed in it, unless the run before that is wanted.
+    // The run under the user's interventions, unless the unchanged one is wanted.
     TextRun* run() const { return shows_changed() ? changed_.run() : sentence_.run(); }
     TextRun* unchanged_run() const { return sentence_.run(); }
-    // The run as the chosen head has it, which may be of the other text.
+    // The part of the run that has the chosen head, which may belong to the other text.
     TextRun* chosen_run() const;
     TextRun* compared_run() const;
     // Returns the run that a cell belongs to.
     TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
-    // Names the model that a link or undo asks for while it is loaded from the site or the hub, or trained again; empty:
-    // none.
+    // Names the model that a link or undo needs while it is loaded from the site or the hub, or trained
+    // again; empty if there is none.
     const std::string& awaited_model() const { return awaited_; }
-    // Says which symbols a network reads that was trained in this page on symbols; empty for other models.
+    // Lists the symbols that a network trained here on symbols reads; empty for other models.
     const std::string& alphabet();
     bool load_model();
     void model_failed();
 
-    // The likeliest tokens by plain softmax and how they read: the next ones or, in a model that reads both ways, those
-    // in the place of a token of the text.
+    // The most likely tokens by plain softmax, and their texts: the next tokens or, in a bidirectional model,
+    // the tokens that fit at a position.
     struct Next {
         std::vector<Candidate> candidates;
         std::vector<std::string> pieces;
-        // What sampling leaves of them, for a model that continues a text.
-        std::vector<double> drawn;  // the probability with which each candidate is drawn
+        // The distribution after top-k, top-p and temperature, for a model that continues a text.
+        std::vector<double> drawn;  // the probability of drawing each candidate
         Index kept = 0;             // tokens that may be drawn
     };
     const Next& next_tokens() const { return next_; }
-    // False for a model that reads in both directions: it fills in what is masked.
+    // False for a bidirectional model, which fills in masks.
     bool continues_text() const;
-    // Whether the model reads one text and writes another.
+    // Says whether the model reads one text and writes another.
     bool writes_another() const { return model_ && model_->config().decoder_layers > 0; }
-    std::vector<Index> masked() const { return masked_tokens(run()->ids(), special_); }  // of the run
-    // The word that mask_word() would mask: the chosen one or, where nothing is masked, that of the predicted token.
-    // Nothing if that is a special token, or if the model has no mask.
+    // Masked tokens of the run.
+    std::vector<Index> masked() const { return masked_tokens(run()->ids(), special_); }
+    // Returns the word that mask_word() would mask: the chosen one or, if nothing is masked, the predicted
+    // token's. Nothing if that is a special token, or if the model has no mask token.
     std::optional<Index> maskable_word() const;
-    void mask_word();             // by a mask for each of its tokens
-    Status may_generate() const;  // one token more, or why not
+    void mask_word();             // writes a mask for each of its tokens
+    Status may_generate() const;  // says whether one more token is possible
     void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
-    // What is generated until it ends is one step of undo.
-    // A decoder that has come to its end begins anew.
+    // Text generated until it stops is one undo step. A decoder that has finished starts again.
     void play(bool on) override;
     bool playing() const override { return playing_; }
-    // Appends a token that a person chose, or writes it over the predicted one.
+    // Appends a token that the user chose, or replaces the predicted one.
     void choose_next(std::int32_t id);
 
     // Puts another text into the sentence box. If the last word was chosen, the last word stays chosen.
@@ -188,12 +188,12 @@ class SentenceSubject final : public Subject, private Translating {
     void model_chosen(bool keeps_written);
     void set_text(const std::string& text);
     void set_written(const std::string& text);
-    // Whether the last of the tokens is chosen that a text goes on after.
+    // Says whether the last token is chosen, after which the text continues.
     bool last_is_chosen() const;
     void compare_typed(Box box, const std::string& text);
     void start_both(TextJob& job);
     bool compares_models() const { return now().compared && now().compared->model; }
-    // Of a run that is beside the sentence's, another model may compute it; null while none is open.
+    // Another model may compute the run beside the sentence's; null while none is open.
     const std::shared_ptr<const Model>& model_of(const TextJob& job) const {
         return &job == &compared_ && compares_models() ? other_model_ : model_;
     }
@@ -204,22 +204,22 @@ class SentenceSubject final : public Subject, private Translating {
         return model_->memory_bytes() + (other_model_ ? other_model_->memory_bytes() : 0);
     }
     bool open_beside(ModelIntake::Loaded loaded);
-    // Whether the text goes through its model.
+    // Says whether the text's run is in progress.
     bool computing() const { return sentence_.running() || changed_.running(); }
     bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
     void begin_changed();
-    // Those that stand for many, if means over them are taken and all are run.
+    // Runs over the sample of texts, if means over them are needed and all are complete.
     std::vector<std::shared_ptr<const Trace>> corpus_runs();
     bool run_corpus(double until_ms);
-    // Of the text beside this one in the same model; null: there is none, or it is still computed.
+    // Returns the second text's run in the same model; null if there is none, or until it is computed.
     std::shared_ptr<const Trace> run_beside() const;
-    void run_shown();  // is another than before
+    void run_shown();  // the run shown has changed
     void measure_change();
-    // “Now “che” 24 %, before “crept” 35 %; “crept” from 35 % to 12 %”, or empty.
+    // Returns “Now “che” 24 %, before “crept” 35 %; “crept” from 35 % to 12 %”, or nothing.
     std::string change_said() const;
     void announce_change();
     void draw_next_of_both();
-    // What may be changed of the chosen head and its layer, in words, and of the chosen query and key.
+    // Offers interventions in the chosen head and its layer, and at the chosen query and key, in words.
     std::vector<Offer> change_offers() const;
     std::optional<HeadIndex> best_aligned() const;
     void begin_typing();
@@ -244,7 +244,7 @@ class SentenceSubject final : public Subject, private Translating {
     void append(std::int32_t id);
     void write(Range tokens, const std::vector<std::int32_t>& ids);
 
-    // These are defined in view.cpp, next_view.cpp and experts_view.cpp.
+    // Defined in view.cpp, next_view.cpp and experts_view.cpp.
     void draw_waiting() const;
     void draw_alphabet();
     void draw_invitation_to_type();
@@ -256,12 +256,12 @@ class SentenceSubject final : public Subject, private Translating {
     std::string candidate_told(std::size_t i) const;
     std::string sampling_told() const;
     void draw_sampling(float width);
-    std::string mask_label(Index word) const;  // of a button
+    std::string mask_label(Index word) const;  // the button's label
     void draw_masking();
     void draw_experts(const Drawing& drawing, float width);
     void draw_fill_hints();
     void draw_segments();
-    // These are defined in changes_view.cpp.
+    // Defined in changes_view.cpp.
     void draw_change_menu();
     void draw_changes();
 
@@ -270,56 +270,58 @@ class SentenceSubject final : public Subject, private Translating {
     Files files_{*this};
     std::shared_ptr<const Model> model_;
     std::string model_name_;
-    std::shared_ptr<const GgufTokenizer> tokenizer_;  // of a model in a GGUF file; of two, both have it
-    // Reads the same sentence beside that, as long as the two are compared.
+    // For a model in a GGUF file; two compared models share it.
+    std::shared_ptr<const GgufTokenizer> tokenizer_;
+    // Reads the same sentence for comparison, while two models are compared.
     std::shared_ptr<const Model> other_model_;
     std::string other_name_;
-    std::optional<TrainedHere> model_trained_;  // which network the model is, if it was trained in this page
-    std::optional<std::string> alphabet_;       // none: not asked for since the model was opened
+    // The network that the model is, if it was trained on this page.
+    std::optional<TrainedHere> model_trained_;
+    std::optional<std::string> alphabet_;  // none: not requested since the model was opened
     std::string awaited_;
 
     std::uint64_t typing_ = std::uint64_t{1} << 63;  // the gesture of the letters being typed
     double typed_at_ms_ = 0;
-    // The selection to make once the run has enough tokens: what a link or undo chose, the last token, or a
+    // The selection to make once the run has enough tokens: the one from a link or undo, the last token, or a
     // word.
     std::optional<Selection> wanted_;
     bool last_wanted_ = false;
     std::string wanted_word_;
     bool selecting_ = false;  // the subject itself is changing the selection
 
-    SpecialTokens special_;  // of model_, known with the first tokens
-    // Of an encoder–decoder: what the boxes hold, as it was split.
+    SpecialTokens special_;  // belong to model_; known with the first tokens
+    // Texts in the boxes of an encoder–decoder, split into tokens.
     std::map<Box, TokenizedText> split_;
-    std::vector<double> aligned_;  // [decoder layers · heads], as the model's scores.json has it
-    bool best_wanted_ = false;     // the head that aligns best, once there is a run
+    std::vector<double> aligned_;  // [decoder layers · heads], from the model's scores.json
+    bool best_wanted_ = false;     // choose the head that aligns best, once there is a run
     TextJob sentence_{true}, changed_{true}, compared_{false};
     std::optional<CorpusRun> corpus_;
     Corpus corpus_of_;
     std::vector<Intervention> changed_by_;
     std::uint64_t changed_of_ = 0;  // version of the run without them
-    // What the changes do to the token that was likeliest before, and which one is now.
+    // Effect of the changes: on the token that was most likely before, and on the one that is now.
     struct ChangeMeasured {
         std::uint64_t version = 0;
         std::string was, now;
-        double before = 0, after = 0;  // the probability of what it was
-        double likeliest = 0;          // of what it is now
+        double before = 0, after = 0;  // probability of the token that was most likely before
+        double likeliest = 0;          // probability of the token that is most likely now
     };
     ChangeMeasured change_measured_;
     std::string change_announced_;
-    // The likeliest next tokens of a run.
+    // The most likely next tokens of a run.
     struct NextTold {
         std::uint64_t version = 0;
         Index token = -1;
         std::string text;
     };
-    std::array<NextTold, 2> next_told_;  // of this run and of the one it is compared with
-    HeadNaming naming_;                  // of model_
+    std::array<NextTold, 2> next_told_;  // for this run and the one it is compared with
+    HeadNaming naming_;                  // names of model_'s heads
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;
     // The whole vocabulary, for explanations.
     struct Kept {
-        std::uint64_t version = 0;  // of the run
+        std::uint64_t version = 0;  // version of the run
         Index token = 0;
         std::vector<Candidate> tokens;
     };
@@ -329,12 +331,12 @@ class SentenceSubject final : public Subject, private Translating {
     std::uint64_t next_of_ = 0;  // version of the run
     std::optional<Sampler> sampler_;
     SamplingState sampler_for_;
-    std::vector<std::int32_t> sampled_ids_;  // of the text that it made
-    Index total_tokens_ = 0;  // of the whole first text, which may be more than the model reads
+    std::vector<std::int32_t> sampled_ids_;  // the text that it has generated
+    Index total_tokens_ = 0;  // tokens of the whole first text, which may be more than the model reads
     bool step_wanted_ = false, playing_ = false;
-    bool played_ = false;          // the undo step of what is being generated has begun
+    bool played_ = false;          // the undo step of the current generation has begun
     std::uint64_t run_frame_ = 0;  // the frame before the run was complete
-    bool play_wanted_ = false;     // once the run begins anew
+    bool play_wanted_ = false;     // play once the run begins anew
     bool awaits_tokens_ = false;   // a generated token is on its way through the sentence box
 };
 

@@ -1,5 +1,5 @@
-// What the special tokens of a model that reads both ways say about a text: where it is masked, and which of two
-// sentences a token belongs to.
+// Interprets the special tokens of a bidirectional model: which tokens are masked, and which of two sentences
+// a token belongs to.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace attn::app {
 bool is_special(const SpecialTokens& special, std::int32_t id);
 std::vector<Index> masked_tokens(std::span<const std::int32_t> ids, const SpecialTokens& special);
 
-// Returns the token that such a model is asked about: the chosen one if it is masked, or else the first that is. Where none
-// is, it is the chosen one, or else the last with a letter or a number that is no special token. `pieces` are how the
-// tokens read.
+// Returns the token to predict: the chosen one if it is masked, or else the first masked one. If none is
+// masked, it is the chosen one, or else the last ordinary token with a letter or a number. `pieces` are the
+// texts of the tokens.
 Index asked_token(std::span<const std::int32_t> ids, std::span<const std::string> pieces,
                   const SpecialTokens& special, std::optional<Index> chosen);
 
-// Returns the segment of each token: 0 up to the first separator, 1 after it (Devlin et al. 2019, arXiv 1810.04805). If
-// there is nothing after it the text is one sentence, and nothing is returned.
+// Returns the segment of each token: 0 up to the first separator, 1 after it (Devlin et al. 2019, arXiv
+// 1810.04805). If nothing follows the separator, the text is one sentence, and nothing is returned.
 std::vector<std::int32_t> segments_of(std::span<const std::int32_t> ids, const SpecialTokens& special);
 
 }  // namespace attn::app

@@ -22,21 +22,23 @@ struct SamplingState {
     bool operator==(const SamplingState&) const = default;
 };
 
-// What stands beside the sentence: another one, the run without its changes, or the same sentence in another model.
+// What the sentence is compared with: another sentence, the run without its changes, or the same sentence in
+// another model.
 struct Comparison {
     std::string text = {};     // the second sentence
-    std::string written = {};  // of it, as below
-    bool before = false;       // in its place, the run without its changes
-    // In its place, another model reads the sentence: this one or, without a name, the next that is opened.
+    std::string written = {};  // written text of the second sentence, as below
+    bool before = false;       // compares with the run without its changes instead
+    // Compares with another model reading the sentence: the named one or, if the name is empty, the next that
+    // is opened.
     std::optional<std::string> model = {};
     bool of_text() const { return !before && !model; }
     bool operator==(const Comparison&) const = default;
 };
 
-// Texts that stand for many: means over texts are taken of them, and lens Circuits may place their queries and keys.
+// A sample of texts: means over texts use it, and lens Circuits may place its queries and keys.
 struct Corpus {
-    std::string own;         // one text a line; empty: paragraphs of train/sentences.hpp
-    std::uint64_t seed = 1;  // of the paragraphs
+    std::string own;         // one text per line; empty: paragraphs of train/sentences.hpp
+    std::uint64_t seed = 1;  // for the paragraphs
     bool operator==(const Corpus&) const = default;
 };
 inline constexpr std::size_t longest_corpus = 20'000;
@@ -44,9 +46,9 @@ inline constexpr std::uint64_t corpus_seed_limit = 1'000'000;
 
 struct SentenceState {
     std::string text;
-    std::string written;                 // by the decoder of an encoder–decoder, which reads the text
-    std::string model;                   // name of the folder that the model was opened from; empty: none yet
-    std::optional<TrainedHere> trained;  // set if the model named by `model` was trained in this page
+    std::string written;  // text written by the decoder of an encoder–decoder, which reads `text`
+    std::string model;    // name of the folder that the model was opened from; empty: none yet
+    std::optional<TrainedHere> trained;  // set if the model named by `model` was trained on this page
     SamplingState sampling;
     std::optional<Comparison> compared;
     RunChanges changes;

@@ -1,5 +1,4 @@
-// What the subject says of itself: how many heads, which steps are worth finding by name, what a number is, and its line of
-// status.
+// Describes the subject: its number of heads, the steps to find by name, explanations, and the status line.
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -73,8 +72,8 @@ std::optional<Offer> SentenceSubject::offer_second() const {
                  true};
 }
 
-// Two tokens in a row that come again are what an induction head goes by. Words that no grammar joins show it best: within a
-// sentence read twice, such a head may have nothing to do and rest on the first token.
+// An induction head relies on a repeated pair of tokens. Random words show it best: within a sentence read
+// twice, such a head may have nothing to do and rest on the first token.
 std::optional<Offer> SentenceSubject::offer_repetition() const {
     constexpr std::size_t looked_at = 1024;
     constexpr Index least_context = 64;
@@ -107,7 +106,7 @@ std::string SentenceSubject::second_wanted() const {
            beside;
 }
 
-// An empty second is none.
+// An empty second text means no second text.
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
     const State* home = visit().home();
     const bool comes_with_page = home && !sentence_of(*home).model.empty();
@@ -128,7 +127,7 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     const bool of_logit =
         cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
     if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
-    // Another model may have fewer heads; its nearest stands beside this one's.
+    // The other model may have fewer heads, so the nearest one stands beside this one's.
     if (shown && cell.second)
         s = {std::min(s.layer, shown->layers() - 1), std::min(s.head, shown->heads() - 1)};
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;

@@ -10,8 +10,8 @@
 namespace attn::app {
 
 struct Twin {
-    std::string adjective;  // the other one
-    std::string text;       // with the other adjective
+    std::string adjective;  // the other adjective
+    std::string text;       // the sentence with that adjective
 };
 
 std::string first_twin();

@@ -1,5 +1,5 @@
 // Draws the subject's own part of the page: the chosen head with its measurements and the way to other
-// sentences or, before there is a run, what to do to get one.
+// sentences or, before there is a run, instructions for getting one.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,8 +25,7 @@ constexpr const char* causal_twins =
     "The first “it” cannot know the adjective: in a causal model its row is the same in both sentences. Only "
     "later words can, such as the last “It”.";
 
-// Badges share a line as far as they fit, then continue on the next.
-// On the line of the last item, where there is room.
+// Places an item on the line of the previous one if there is room, otherwise on the next line.
 void beside(float width, float gap) {
     const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
     if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, gap);
@@ -148,7 +147,7 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
     ui::landmark_item("heading");
     if (!name.empty()) ui::tooltip(named->told(head).c_str());
     draw_change_menu();                   // before the badges, which differ from head to head
-    if (!compares) draw_badges(drawing);  // they describe only the first sentence
+    if (!compares) draw_badges(drawing);  // describe only the first sentence
     draw_changes();
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
@@ -169,7 +168,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
     if (!heads || s.layer >= heads->layers() || s.head >= heads->heads()) return;
     const std::optional<HeadScores>& scores = heads->scores({s.layer, s.head});
     if (!scores) return badge("measuring …", "Adding up this head's weights", true);
-    // A badge of a score explains itself in the inspector, too; a click keeps it there.
+    // The badge of a score also explains itself in the inspector; a click keeps it there.
     const auto explains = [&](HeadScore score) {
         if (!ImGui::IsItemHovered()) return;
         drawing.now.cell = head_score_cell(*heads, {s.layer, s.head}, score);
@@ -178,7 +177,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
     using enum HeadScore;
     std::vector shares{current_token, previous_token, first_token, duplicate_token, induction};
     const auto share_of = [&](HeadScore score) { return number_of(scores, score).value_or(0); };
-    // Some are of self-attention alone.
+    // Some scores exist for self-attention only.
     std::erase_if(shares, [&](HeadScore score) { return !number_of(scores, score); });
     std::ranges::sort(shares, std::greater{}, share_of);
     {
@@ -205,7 +204,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
 // other one.
 void SentenceSubject::draw_other_sentences() {
     const auto other = twin_of(now().text);
-    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;  // a finger shows no tooltips
+    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;  // touch screens show no tooltips
     const char* about_twins = continues_text() ? causal_twins : twins_both_ways;
     {
         ui::Type small(ui::Face::regular, ui::size_small);
@@ -255,7 +254,7 @@ std::pair<std::string, std::string> SentenceSubject::comparison_names() {
     if (!now().compared) return {now().text, ""};
     if (now().compared->before) return {"changed", "before"};
     if (compares_models()) return {shown_name(model_name_), shown_name(other_name_)};
-    // Queries that were written are told by what was written.
+    // If the queries are the written text, the written texts name the runs.
     return writes_another() && chosen_run() && chosen_run()->kind == AttentionKind::decoder
                ? std::pair(now().written, now().compared->written)
                : std::pair(now().text, now().compared->text);

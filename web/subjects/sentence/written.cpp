@@ -1,5 +1,5 @@
-// An encoder–decoder: what its decoder has written stands in a box of its own, and goes through the model together with
-// what the encoder reads.
+// Supports encoder–decoders: the decoder's written text has a box of its own, and goes through the model
+// together with the encoder's text.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +17,7 @@ void SentenceSubject::set_written(const std::string& text) {
     visit().perform(SetWritten{text}, typing_);
 }
 
-// The page splits one text after the other. Those of a comparison have boxes while its lens is open.
+// The page tokenizes one text after the other. A comparison's texts have boxes while its lens is open.
 void SentenceSubject::start_both(TextJob& job) {
     const bool beside = &job == &compared_, second = beside && !compares_models();
     if (beside && !now().compared) return;
@@ -73,14 +73,14 @@ Command SentenceSubject::texts(const std::string& text, const std::string& writt
 
 std::optional<Offer> SentenceSubject::offer_translation() const {
     const TranslationPreset& first = translation_presets.front();
-    // A text of one's own is translated, and not lost.
+    // The user's own text is kept and translated.
     return Offer{"Open the translator",
                  text_is_own() ? OpenBundled{"translator", now().text, ""}
                                : OpenBundled{"translator", first.english, first.french},
                  true};
 }
 
-// "14 tokens"; "8 tokens read, 7 written".
+// Returns "14 tokens" or "8 tokens read, 7 written".
 std::string SentenceSubject::tokens_told() const {
     if (is_cut()) return std::to_string(run()->tokens()) + " of " + many(total_tokens_, "token");
     if (!writes_another()) return many(run()->tokens(), "token");
@@ -88,7 +88,7 @@ std::string SentenceSubject::tokens_told() const {
            " written";
 }
 
-// "5 layers"; "2 + 2 layers" of an encoder and a decoder.
+// Returns "5 layers", or "2 + 2 layers" for an encoder and a decoder.
 std::string SentenceSubject::layers_told() const {
     const ModelConfig& config = model_->config();
     if (!writes_another()) return many(config.layers, "layer");

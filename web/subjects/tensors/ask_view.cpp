@@ -1,5 +1,5 @@
-// Draws what is said about tensors before there is a picture: what can be dropped, what the files leave open,
-// and what is missing.
+// Draws what is said about tensors before there is a picture: which files can be dropped, what the files
+// leave open, and what is missing.
 #include <algorithm>
 
 #include "subjects/tensors/tensors.hpp"
@@ -57,7 +57,7 @@ void TensorsSubject::draw_questions() {
     }
     ui::section(opening->questions().size() > 1 ? "Some questions" : "A question");
     ui::caption("The files don't say; please choose.");
-    // This is a copy, because an answer changes the questions.
+    // A copy, because an answer changes the questions.
     for (const std::vector<Question> questions = opening->questions(); const Question& question : questions) {
         ImGui::Dummy({0, 2});
         if (!ask(question)) break;

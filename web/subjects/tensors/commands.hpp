@@ -6,7 +6,7 @@
 
 namespace attn::app {
 
-// Names the open files, and what was answered about them, and shows them; no names: they are closed.
+// Shows the open files, under these names and with the answers about them; without names, closes them.
 struct OpenTensors {
     std::vector<std::string> files = {};
     decltype(TensorsState::answers) answers = {};

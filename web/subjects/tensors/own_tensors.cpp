@@ -102,7 +102,7 @@ bool OwnTensors::work(const TensorRule& rule, double until_ms) {
     while (opening_ && opening_->works()) {
         opening_->step();
         settle();
-        // The rule that other tensors followed need not apply to these.
+        // The rule chosen for other tensors need not apply to these.
         if (opened_ || now_ms() >= until_ms) return true;
     }
     if (!open_) return false;

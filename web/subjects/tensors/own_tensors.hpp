@@ -15,7 +15,7 @@ class OwnTensors {
   public:
     // For dropped files, call buffer() for each, then one of the other two.
     Result<std::byte*> buffer(const std::string& file, std::uint64_t size);
-    // The answers are those of a link about files of these names, if one was followed.
+    // The answers come from a link about files with these names, if one was followed.
     void arrived(const std::vector<std::string>& named = {}, const Answers& answers = {});
     void discard() { intake_.discard(); }
 
@@ -30,15 +30,15 @@ class OwnTensors {
 
     void answer(const std::string& question, const std::string& answer);
     void ask_again() { open_with({}); }
-    void open_with(const Answers& answers);  // the open tensors, with others than were given about them
-    void cancel();                           // cancels what is being opened, and what waits
+    void open_with(const Answers& answers);  // reopens the open tensors with other answers
+    void cancel();                           // cancels the current opening, and drops the waiting files
     void close() { open_.reset(); }
 
     // Works until until_ms of now_ms(); true while there is more to do.
     bool work(const TensorRule& rule, double until_ms);
-    // These say what has happened since the last call.
+    // Return what has happened since the last call.
     std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
-    bool take_asked() { return std::exchange(asked_, false); }    // questions arose, or the files are clear
+    bool take_asked() { return std::exchange(asked_, false); }    // questions arose, or there are none left
     bool take_opened() { return std::exchange(opened_, false); }  // another set is open
 
   private:
@@ -48,7 +48,7 @@ class OwnTensors {
     TensorIntake intake_;
     std::unique_ptr<TensorSet> open_;
     std::unique_ptr<TensorOpening> opening_;
-    // A set that the dropped files may make. The first attempt that lacks nothing is opened.
+    // A set that the dropped files may form. The first attempt that lacks nothing is opened.
     struct Attempt {
         std::vector<TensorFile> files;
         Answers answers;

@@ -14,7 +14,7 @@ namespace attn::app {
 
 inline constexpr std::string_view tensors_subject = "tensors";
 
-// Says how Q and K become weights.
+// Defines how Q and K become weights.
 struct TensorRule {
     enum class Causal {
         none,
@@ -29,8 +29,9 @@ inline constexpr std::array<const char*, 3> causal_names{"no", "yes", "with a pa
 inline constexpr std::array<const char*, 2> scale_names{"1/√d", "none"};
 
 struct TensorsState {
-    std::vector<std::string> files;  // of the open files, or those that a link was made with
-    std::map<std::string, std::string, std::less<>> answers;  // to what they left open, by the questions' ids
+    std::vector<std::string> files;  // names of the open files, or of the files of a link
+    // Answers about what the files leave open, by question id.
+    std::map<std::string, std::string, std::less<>> answers;
     TensorRule rule;
     bool operator==(const TensorsState&) const = default;
 };

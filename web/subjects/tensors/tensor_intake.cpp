@@ -33,7 +33,7 @@ Result<std::byte*> TensorIntake::buffer(const std::string& file, std::uint64_t s
     if (open + arrived + size > bytes_limit)
         return Error{file + " (" + size_text(size) + ") does not fit beside the " + size_text(open) +
                      " that are open" + small};
-    // This is not a vector, which would first write to all of it.
+    // A vector would first write to all of it.
     auto* room = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(size) + 1));
     if (!room) return Error{"There is no memory left for " + file + " (" + size_text(size) + ")" + small};
     files_.push_back(

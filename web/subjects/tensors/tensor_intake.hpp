@@ -1,4 +1,4 @@
-// Takes files of tensors from the page into memory, where each is kept once, however many sets it is part of.
+// Takes tensor files from the page into memory, where each is kept once, however many sets it is part of.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,7 @@ std::string size_text(std::uint64_t bytes);  // "604 MB", "1.7 GB"
 
 class TensorIntake {
   public:
-    // This limits the sum of file sizes: a tab's heap ends at 2 GB, and what is computed needs room next to
-    // them.
+    // Limits the sum of file sizes: a tab's heap ends at 2 GB, and the results need room next to the files.
     static constexpr std::uint64_t bytes_limit = 1'700'000'000;
 
     // Returns where to write the `size` bytes of the file; the address is valid until take() or discard().

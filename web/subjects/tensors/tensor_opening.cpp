@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index elements_a_step = Index{1} << 18;
 
-// Without exceptions, an allocation that fails ends the program, so this tries first.
+// Exceptions are off, so a failed allocation would end the program; this tries first.
 bool has_room(Index bytes) {
     void* room = std::malloc(static_cast<std::size_t>(bytes) + 1);
     std::free(room);
@@ -65,7 +65,7 @@ std::vector<Mask> MaskConversion::take() {
 
 TensorConversion::TensorConversion(const ArrayView& from)
     : shape_(from.shape), rows_(from), values_(static_cast<std::size_t>(from.shape[0])) {
-    // This only reserves room: writing zeros at once would take as long as many slices.
+    // Only reserves room, because writing zeros at once would take as long as many slices.
     for (auto& values : values_) values.reserve(elements_of_layer(from));
 }
 
@@ -173,7 +173,7 @@ void TensorOpening::load_some() {
 
 void TensorOpening::convert(OpenTensor tensor) {
     const Shape& shape = tensor.array.shape;
-    // Twice the size leaves room for what follows from it, and for a mask's bits.
+    // Twice the size leaves room for results, and for a mask's bits.
     constexpr Index bytes_each = 2 * sizeof(float);
     const auto count = element_count(shape, bytes_each);
     if (!count || !has_room(*count * bytes_each))

@@ -1,5 +1,5 @@
-// Turns files into tensors that have been understood. They are read, matched, asked about if their names and
-// shapes say too little, and unpacked, all in slices; what is open meanwhile is not touched.
+// Turns files into tensors with known roles. They are read, matched and unpacked in slices, and the user is
+// asked if names and shapes say too little. The open tensors stay untouched meanwhile.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class RowWalk {
 
   private:
     ArrayView from_;
-    Index next_ = 0;  // over all heads of all layers
+    Index next_ = 0;  // counts over all heads of all layers
 };
 
 // Converts [layers, heads, rows, columns] to f32.
@@ -40,10 +40,11 @@ class TensorConversion {
     std::vector<AlignedVector<float>> values_;
 };
 
-// Does the same for a mask, as bits.
+// The same for a mask, as bits.
 class MaskConversion {
   public:
-    MaskConversion(const ArrayView& from, bool allows);  // true: nonzero means allowed; false: zero does
+    // True: nonzero means allowed; false: zero means allowed.
+    MaskConversion(const ArrayView& from, bool allows);
 
     bool step();
     std::vector<Mask> take();  // one for each layer
@@ -64,7 +65,7 @@ class TensorOpening {
     const std::vector<TensorFile>& files() const { return files_; }
     bool works() const { return phase_ == Phase::reading || phase_ == Phase::loading; }
 
-    void step();  // while it works
+    void step();  // call while it works
     float progress() const;
 
     // Valid while it asks. Answers may lead to more questions.
@@ -102,7 +103,7 @@ class TensorOpening {
 
     TensorSet::Parts parts_;
     std::vector<Needed> needed_;
-    std::size_t next_ = 0;  // of needed_
+    std::size_t next_ = 0;  // index into needed_
     std::optional<TensorLoading> loading_;
     std::optional<TensorConversion> conversion_;
     std::optional<MaskConversion> mask_conversion_;

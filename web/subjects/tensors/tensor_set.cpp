@@ -18,7 +18,7 @@ namespace attn::app {
 
 namespace {
 
-// The tokens as a sentence's are shown.
+// Writes tokens the way a sentence's are shown.
 void make_visible(std::vector<std::string>& tokens) {
     std::string storage;
     tokens = read_byte_level(tokens);
@@ -154,7 +154,7 @@ std::vector<TensorSet::Remark> TensorSet::remarks() const {
     return out;
 }
 
-// Nothing for a tensor whose numbers have no place of their own, such as a bias.
+// Returns nothing for a tensor whose numbers have no place of their own, such as a bias.
 std::optional<CellPlace> TensorSet::place_of(const Check& check, const OddityTold& each) const {
     const Oddity& o = each.oddity;
     if (finished() && each.of_cell) return CellPlace{{o.layer, o.head}, {Stage::weight, o.row, o.column}};
@@ -192,7 +192,7 @@ void TensorSet::follow(const TensorRule& rule) {
         const AttentionSpec spec{.scale = rule.scale_by_sqrt_d ? std::nullopt : std::optional(1.0),
                                  .mask = with_rule(of_layer(parts_.masks, layer), rule, queries(), keys()),
                                  .bias = of_layer(parts_.biases, layer)};
-        // The first records take the tensors that were read; the next ones share them.
+        // The first records take the tensors that were read; later ones share them.
         auto prepared = records_.empty()
                             ? Record::prepare(std::move(parts_.q[layer]), std::move(parts_.k[layer]),
                                               std::move(parts_.v[layer]), spec)
@@ -218,7 +218,7 @@ bool TensorSet::sampled(Index side) const {
     return std::ranges::all_of(jobs_, [&](const auto& job) { return !job || job->sampled(side); });
 }
 
-// The layer that is looked at comes first, then a first picture of the others, then all of them.
+// The layer in view comes first, then a first picture of the others, then all of them.
 std::optional<RecordJob>* TensorSet::next_job() {
     if (job_of(looked_at_)) return &jobs_[static_cast<std::size_t>(looked_at_)];
     const Index side = HeadOverview::side_of(static_cast<std::size_t>(layers() * heads()));
@@ -243,8 +243,8 @@ bool TensorSet::check_some() {
     return false;
 }
 
-// It computes what is looked at first: the attention, then a picture of every head, then whether the numbers
-// are odd.
+// Computes first what is in view: the attention, then a picture of every head, then whether the numbers are
+// odd.
 bool TensorSet::step() {
     if (paused_) return false;
     const auto count = static_cast<std::size_t>(layers() * heads());
@@ -328,7 +328,7 @@ bool TensorSet::shows_words(const MapChoice& choice) const {
 }
 
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
-    // The rows sampled first are not those of whole words.
+    // The rows sampled first do not cover whole words.
     looked_at_ = layer;
     const bool unmeasured =
         being_measured(choice.stage) && (shows_words(choice) || !job_of(layer)->sampled(tile_side));
@@ -352,12 +352,12 @@ std::map<std::string, std::string> TensorSet::source() const {
 }
 
 void TensorSet::begin_overview() {
-    if (layers() * heads() == 1) return;  // the map of a single head is all there is
+    if (layers() * heads() == 1) return;  // a single head has no picture besides its map
     std::vector<MapPointer> maps;
     const HeadMaps weights = this->maps({});
     for (Index layer = 0; layer < layers(); ++layer)
         for (Index head = 0; head < heads(); ++head) maps.push_back(weights(layer, head));
-    // Ids exist for one text only: tokens that read alike get the same id.
+    // Ids exist for one text only: tokens with the same text get the same id.
     std::map<std::string_view, std::int32_t> numbers;
     std::vector<std::int32_t> ids;
     const Matched& matched = parts_.matched;

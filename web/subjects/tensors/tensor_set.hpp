@@ -1,5 +1,5 @@
-// Holds a user's own tensors once they are understood: finished attention weights, or Q and K (and V, and a
-// mask) with the attention that follows from them. It works in slices.
+// Holds a user's own tensors once their roles are known: finished attention weights, or Q and K (and V, and a
+// mask) with the attention computed from them. It works in slices.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct OpenTensor {
     std::string role;                   // "Q", "mask"; empty: finished weights
     std::string file, shown;            // "run.npz", "'q' of run.npz"
     ArrayView array;                    // [layers, heads, rows, columns]
-    std::shared_ptr<const void> owner;  // of the bytes
-    // Positions count from here: the file's first byte, or that of the unpacked array; null: read from a
+    std::shared_ptr<const void> owner;  // owner of the bytes
+    // Start for counting positions: the first byte of the file or of the unpacked array; null: read from a
     // table.
     const std::byte* begin = nullptr;
     bool unpacked = false;
@@ -39,13 +39,14 @@ class TensorSet final : public Attention {
 
     struct Parts {
         std::vector<TensorFile> files;
-        Answers answers;  // the answers behind the match
+        Answers answers;  // the answers that led to the match
         Matched matched;
-        std::vector<OpenTensor> weights;  // one, or one per layer; none: they follow from Q and K
+        std::vector<OpenTensor> weights;  // one, or one per layer; none: computed from Q and K
         std::vector<OpenTensor> inputs;   // Q, K and, if present, V and the mask
-        // Of each layer: [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v]; without V, none.
+        // One per layer: [heads, queries, d], [kv_heads, keys, d], [kv_heads, keys, d_v]; v is empty without
+        // V.
         std::vector<Tensor> q, k, v;
-        // One for each layer, one for all, or none.
+        // One per layer, one for all, or none.
         std::vector<Mask> masks;
         std::vector<Bias> biases;
     };
@@ -57,7 +58,7 @@ class TensorSet final : public Attention {
     Index heads() const override { return parts_.matched.heads; }
     Index queries() const override { return parts_.matched.queries; }
     Index keys() const override { return parts_.matched.keys; }
-    // How they read; if there are no tokens, these are positions.
+    // The texts of tokens; without tokens, positions.
     const std::vector<std::string>& query_names() const override { return query_names_; }
     const std::vector<std::string>& key_names() const override { return key_names_; }
     // Empty if there are only positions.
@@ -73,7 +74,7 @@ class TensorSet final : public Attention {
     const char* measured_on() const override { return "on these tensors"; }
     std::string title() const override;  // "attention.npy", "Q, K and V of run.npz"
     std::string summary() const;         // "12 layers × 12 heads, 1024 queries × 1024 keys, float32"
-    // One sentence each: what was left out, and what is odd, with the row or the cell that it is about.
+    // One sentence each: what was left out, and what is odd, with the row or cell concerned.
     struct Remark {
         std::string sentence;
         std::optional<CellPlace> place = {};
@@ -103,7 +104,7 @@ class TensorSet final : public Attention {
     bool shows_words(const MapChoice& choice) const override;
     HeadMaps maps(const MapChoice& choice) const override;
     MapPointer map(Index layer, Index head, const MapChoice& choice) override;
-    // Of the layer whose map was asked for last.
+    // Refers to the layer whose map was requested last.
     bool being_measured(Stage stage) const override {
         return job_of(looked_at_) && !is_signed(stage_for(stage));
     }
@@ -131,9 +132,9 @@ class TensorSet final : public Attention {
     void begin_overview();
     bool check_some();
     std::optional<CellPlace> place_of(const Check& check, const OddityTold& told) const;
-    const RecordJob* job_of(Index layer) const;  // null: there is nothing to do
-    bool measures() const;                       // whether any layer has something to do
-    bool sampled(Index side) const;              // whether the rows sampled first are there, of all layers
+    const RecordJob* job_of(Index layer) const;  // null: nothing to do
+    bool measures() const;                       // some layer has something to do
+    bool sampled(Index side) const;              // the rows sampled first are there for all layers
     std::optional<RecordJob>* next_job();
 
     Parts parts_;
@@ -142,9 +143,9 @@ class TensorSet final : public Attention {
     std::vector<Check> checks_;
     bool paused_ = false;
     std::optional<TensorRule> rule_;
-    std::vector<std::optional<RecordJob>> jobs_;  // of each layer, until it is done
+    std::vector<std::optional<RecordJob>> jobs_;  // per layer, until it is done
     std::vector<std::shared_ptr<const Record>> records_;
-    Index looked_at_ = 0;  // the layer that is wanted first
+    Index looked_at_ = 0;  // the layer to compute first
     std::optional<HeadOverview> overview_;
     std::uint64_t serial_ = 0, version_ = 0;
 };

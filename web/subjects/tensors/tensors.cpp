@@ -62,7 +62,7 @@ void TensorsSubject::receive(State& state, const State&, Change how) {
     name_open_files(state, how == Change::replaced);
     const TensorSet* set = open();
     if (!set || how == Change::command || tensors_of(state).answers == set->answers()) return;
-    // Links of old say nothing of them.
+    // Older links do not contain answers.
     if (tensors_of(state).answers.empty())
         state.edit<TensorsState>().answers = set->answers();
     else if (!own_.opening())
@@ -135,8 +135,8 @@ Guide TensorsSubject::guide() const {
             "Click to keep it here."};
 }
 
-// Returns {"open": {"title", "summary", "files", "remarks", "heads_exact"} or null, "phase" of what is being
-// opened or null, "questions": [{"id", "text", "choices": [[answer, text], …]}], "waiting": names}.
+// Returns {"open": {"title", "summary", "files", "remarks", "heads_exact"} or null, "phase" of the opening or
+// null, "questions": [{"id", "text", "choices": [[answer, text], …]}], "waiting": names}.
 std::string TensorsSubject::probe() const {
     nlohmann::json json{{"open", nullptr}, {"phase", nullptr}, {"questions", nlohmann::json::array()}};
     if (const TensorSet* set = open()) {

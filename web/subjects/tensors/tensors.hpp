@@ -1,4 +1,4 @@
-// Shows a user's own tensors: finished attention weights, or Q and K with what follows from them.
+// Shows a user's own tensors: finished attention weights, or Q and K and the attention computed from them.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class TensorsSubject final : public Subject {
 
     OwnTensors& own() { return own_; }
     const TensorSet* open() const { return own_.open(); }
-    // Names the files that a link was made with if they are not open; otherwise empty.
+    // Returns the names of a link's files if they are not open; otherwise nothing.
     std::string wanted() const;
     void close();
 
@@ -67,7 +67,7 @@ class TensorsSubject final : public Subject {
 
     const TensorsState& now() const { return state().of<TensorsState>(); }
     void name_open_files(State& state, bool say) const;
-    // These are defined in view.cpp and ask_view.cpp.
+    // Defined in view.cpp and ask_view.cpp.
     void draw_heading();
     void draw_actions(bool settings);
     void draw_work();

@@ -19,7 +19,7 @@ void group(auto&& draw) {
     ImGui::EndGroup();
 }
 
-// Lies over a note: pressing it shows the place that it is about.
+// Turns a note into a link to the place that it is about.
 bool link_over(const std::string& landmark, ImVec2 min, ImVec2 max, const CellPlace& place,
                const TensorSet& set) {
     const ImVec2 after = ImGui::GetCursorScreenPos();
@@ -105,7 +105,7 @@ void TensorsSubject::draw_work() {
     });
 }
 
-// Says how Q and K become weights.
+// Draws the choice of how Q and K become weights.
 void TensorsSubject::draw_rule() {
     TensorRule rule = now().rule;
     const bool past = open()->keys() > open()->queries();

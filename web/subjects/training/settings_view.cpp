@@ -1,4 +1,4 @@
-// Draws the settings of what to train: the presets, and changes to the network and its training.
+// Draws the settings of a training: the presets, and changes to the network and its training.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-// − and + lead as far as check() allows; beyond that, they show its message.
+// − and + go as far as check() allows; beyond that, they show its message.
 class Settings {
   public:
     explicit Settings(Visit& visit) : visit_(visit), bare_(plan()) { bare_.text.clear(); }
@@ -51,7 +51,7 @@ class Settings {
     }
 
   private:
-    // What a fork changes on the way is meant for this network and these sequences alone.
+    // The changes of a fork apply only to this network and these sequences, so they are dropped.
     static TrainingPlan changed(const TrainingPlan& from, auto how) {
         TrainingPlan plan = from;
         how(plan);
@@ -131,7 +131,7 @@ void rarer(Settings& settings) {
 
 }  // namespace
 
-// The preset stays lit while its settings are changed and its text is written.
+// The preset stays highlighted while its settings are changed and its text is written.
 void TrainingSubject::draw_presets() {
     const auto all = training_presets();
     const TrainingPreset& taken = nearest_preset(now().plan);

@@ -1,4 +1,4 @@
-// Trains a small network in the page; the user can go back to every step of it.
+// Trains a small network on the page; the user can go back to every step.
 #pragma once
 
 #include <memory>
@@ -59,14 +59,14 @@ class TrainingSubject final : public Subject {
     std::string probe() const override;
 
   private:
-    // One of the two runs' pass over the probe, by the network of the shown step.
+    // The pass of one of the two runs over the probe, by the network at the shown step.
     struct Shown {
         std::shared_ptr<const Trace> of;
         std::unique_ptr<TextRun> run;
     };
     const TrainingState& now() const { return state().of<TrainingState>(); }
     TextRun* shown(Shown& place, const TrainingRun* run, const TrainingView* view);
-    // These are defined in view.cpp and settings_view.cpp.
+    // Defined in view.cpp and settings_view.cpp.
     void draw_presets();
     // Says why the run cannot take another step.
     Status may_go_on(const TrainingRun* run) const;
@@ -76,7 +76,7 @@ class TrainingSubject final : public Subject {
 
     TrainingRuns& runs_;
     Shown shown_, compared_;
-    HeadNaming naming_;  // of the network that was shown when the runs last rested
+    HeadNaming naming_;  // names for the network that was shown when the runs last rested
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;

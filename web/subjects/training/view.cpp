@@ -23,7 +23,7 @@ bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
         ui::landmark_item("training/fork");
     }
     if (!run) {
-        // What can be trained stands below the button that trains it, which is then followed by the picture.
+        // The presets are below the button that trains them; the picture follows the button.
         if (!brief && !settings) draw_presets();
         const Status text = check_text(now().plan);
         ui::caption(text ? "Press Train to train this network in your browser."
@@ -42,7 +42,7 @@ Status TrainingSubject::may_go_on(const TrainingRun* run) const {
     return check_text(now().plan);
 }
 
-// Draws the one button that makes the run go on or pause.
+// Draws the single button that continues or pauses the run.
 void TrainingSubject::draw_go(const TrainingRun* run) {
     const std::int64_t taken = run ? run->steps_taken() : 0, steps = now().plan.steps;
     const auto go = [&] {
@@ -100,7 +100,7 @@ void TrainingSubject::draw_transport(const TrainingRun* run) {
     if (run && run->failure()) ui::caption(run->failure()->message.c_str());
 }
 
-// Offers what can be done with the network at the step shown.
+// Offers what can be done with the network at the shown step.
 void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
     const TrainingRun* run = runs_.shown();
     const TrainingView* view = runs_.shown_view(now());

@@ -15,14 +15,15 @@ std::pair<Axis, Axis> axes_of(Stage input);
 
 Index size_of(const WorkedState& worked, Axis axis);  // 0 if the example has no such axis
 
-// Labels and painted cells follow. Rows and columns are added at the end as zeros, and new cells are allowed.
+// Adjusts labels and painted cells, too. New rows and columns are zeros at the end, and new cells are
+// allowed.
 void resize(WorkedState& worked, Axis axis, Index size);
 void remove_at(WorkedState& worked, Axis axis, Index index);
 
-// Names rows that have no name yet "t3".
+// Gives rows without a name names like "t3".
 void resize_labels(std::vector<std::string>& labels, Index size);
 
-// Says whether an input may hold the value: whatever f32 can hold, and for given scores also infinity.
+// Says whether an input may hold the value: any finite f32, and for given scores also infinity.
 bool may_hold(Stage input, double value);
 
 // Checks that the inputs of the source exist, fit together, and hold only valid values.

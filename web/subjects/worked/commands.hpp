@@ -19,7 +19,7 @@ struct SetCell {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Replaces an input matrix starting at a cell; it and everything that must agree with it grow as needed.
+// Replaces an input matrix starting at a cell; it and everything that must match its shape grow as needed.
 struct PasteCells {
     CellRef at;
     Matrix cells;
@@ -40,7 +40,7 @@ struct RemoveAt {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
-// Keeps what is on the screen: Q, K and V stay when X is removed.
+// Keeps the values on the screen: Q, K and V stay when X is removed.
 struct SetSource {
     Source source;
     Status apply(State& state) const;

@@ -25,7 +25,7 @@ class LabelMenu {
     bool opening_ = false;
     Axis axis_ = Axis::queries;
     Index index_ = 0;
-    std::array<char, 65> text_{};  // of the text field; components have no names
+    std::array<char, 65> text_{};  // contents of the text field; components have no names
 };
 
 }  // namespace attn::app

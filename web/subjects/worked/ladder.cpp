@@ -116,7 +116,7 @@ std::optional<Command> paint_cell(const State& state, const CellRef& cell) {
     return PaintMask{cell.row, cell.col, !spec_of(w).mask.allows(0, cell.row, cell.col)};
 }
 
-// Q, K, V and scores become inputs where they were computed; where they are inputs, the pin goes to them.
+// Computed Q, K, V and scores can become inputs; if they already are, the pin goes to them.
 std::optional<Instead> instead_of(const State& state, const CellRef& cell) {
     const WorkedState& w = worked_of(state);
     const std::string name(symbol(cell.stage));

@@ -1,5 +1,4 @@
-// Writes the worked example into links: the example, the matrices that differ from it, and what is done with
-// them.
+// Writes the worked example into links: the example, the matrices that differ from it, and its rules.
 #include <algorithm>
 #include <array>
 
@@ -47,7 +46,7 @@ bool read_source(WorkedState& worked, std::string_view text) {
     return true;
 }
 
-// Returns what a link with the same example and source, but no other key, gives.
+// Returns the State of a link with the same example and source, but no other key.
 WorkedState usual_of(const WorkedState& worked) {
     WorkedState usual = origin_state(worked);
     resize_labels(usual.query_labels, worked.queries());

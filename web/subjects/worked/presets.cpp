@@ -11,7 +11,7 @@ namespace {
 
 using enum Stage;
 
-// The titles of the tutorials.
+// Titles of the tutorials.
 constexpr std::string_view heart = "Attention: The Heart of Transformers",
                            step_by_step = "What is Attention? Step-by-Step Explanation",
                            tutorial_02 = "Tutorial 02: Attention Mechanism";
@@ -46,7 +46,7 @@ constexpr std::array<PresetInfo, 8> preset_list{{
      "compare."},
 }};
 
-// These are the cells whose exact value, rounded to the printed digits, differs from what is printed.
+// Cells whose exact value, rounded to the printed digits, differs from the printed one.
 constexpr Printed cat_printed[] = {
     {raw, 1, 2, 0.65, "0.65"},      {raw, 2, 1, 0.65, "0.65"},      {scaled, 1, 2, 0.325, "0.325"},
     {scaled, 2, 1, 0.325, "0.325"}, {weight, 1, 0, 0.384, "0.384"}, {weight, 1, 1, 0.377, "0.377"},

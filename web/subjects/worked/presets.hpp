@@ -30,26 +30,26 @@ WorkedState preset_state(PresetId);
 // Makes Q, K, V the source, with standard normal numbers in the shapes that the origin names.
 void generate_qkv(WorkedState& worked, const Origin& origin);
 
-// Returns the preset with the inputs that the origin gave it, before any edit; without inputs if they were
-// typed in.
+// Returns the preset with its original inputs, before any edit; without inputs if they were typed in.
 WorkedState origin_state(const WorkedState& worked);
 
-// What a tutorial prints for a computed cell, if it differs from the exact value when both are rounded to the
-// digits printed.
+// The value that a tutorial prints for a computed cell, if it differs from the exact one when both are
+// rounded to the printed digits.
 struct Printed {
     Stage stage;
     Index row;
     Index col;
     double value;
-    std::string_view text;  // as printed
+    std::string_view text;  // the printed digits
 };
 std::span<const Printed> printed_values(PresetId);
-// Returns those of the example on screen; none as soon as an input or a rule differs from the tutorial's.
+// Returns the misprints of the example on screen; none as soon as an input or a rule differs from the
+// tutorial's.
 std::span<const Printed> misprints(const WorkedState& worked);
 // Null if the cell is not among them.
 const Printed* printed_value(std::span<const Printed> misprints, const CellRef& cell);
 
-// What stands above the example. It is true for the numbers and rules on screen.
+// The text above the example. It is true for the numbers and rules on screen.
 struct Introduction {
     std::string question, story;
 };

@@ -1,4 +1,4 @@
-// Defines what a user can set about the worked example: its inputs, and what is done with them.
+// Defines what a user can set about the worked example: its inputs and its rules.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@ namespace attn::app {
 
 inline constexpr std::string_view worked_subject = "worked";
 
-// The worked examples from tutorials, under their usual names; the letters are those of the page's preset
-// list.
+// Worked examples from tutorials, under their usual names; the letters are those of the page's preset list.
 enum class PresetId {
     cat_sat_mat,       // A: X 3×4, W = I
     three_tokens,      // B: Q = K 3×2, V 3×3
@@ -35,17 +34,17 @@ enum class Source {
 };
 std::span<const Stage> inputs_of(Source source);
 
-inline constexpr std::size_t origin_limit = 200;  // bytes of the text that says where a head was taken from
+inline constexpr std::size_t origin_limit = 200;  // bytes of the text that names a copied head's source
 
-// Says where the cells of an input matrix came from before anybody edited one.
+// Says where an input matrix came from, before any edit.
 struct Origin {
     enum class Kind { preset, generated, entered, taken };
     Kind kind = Kind::preset;
-    // For generated: the seed of numpy.random.RandomState(seed).randn, which gives Q, then K, then V in these
-    // shapes.
+    // For `generated`: the seed of numpy.random.RandomState(seed).randn, which gives Q, then K, then V in
+    // these shapes.
     std::uint32_t seed = 0;
     Index queries = 0, keys = 0, d_k = 0, d_v = 0;
-    std::string from = {};  // for taken: the head, "layer 3, head 0 of storyteller"
+    std::string from = {};  // for `taken`: the head, "layer 3, head 0 of storyteller"
     bool operator==(const Origin&) const = default;
 };
 
@@ -81,7 +80,8 @@ struct WorkedState {
     Index d_v() const;        // 0 without values
     Matrix* input(Stage id);  // null if the source computes the matrix, or it is absent
     const Matrix* input(Stage id) const { return const_cast<WorkedState*>(this)->input(id); }
-    Matrix* stored(Stage id);  // the member with that name, whatever the source; null for stages except raw
+    // The member with that name, whatever the source; null for all stages except raw.
+    Matrix* stored(Stage id);
     const Matrix* stored(Stage id) const { return const_cast<WorkedState*>(this)->stored(id); }
     void clear_matrices();
 };

@@ -31,7 +31,7 @@ std::string title_of(const PresetInfo& preset) {
     return std::string(preset.letter) + "   " + std::string(preset.title);
 }
 
-// A copy of a head, random numbers and numbers that were entered are no example.
+// Copies of a head, random numbers and typed numbers are not examples, so they have titles of their own.
 std::string title_of(const WorkedState& worked) {
     switch (worked.origin.kind) {
         case Origin::Kind::generated: return "Random numbers, seed " + std::to_string(worked.origin.seed);
@@ -42,7 +42,7 @@ std::string title_of(const WorkedState& worked) {
     return title_of(info(worked.preset));
 }
 
-// Says what the marks in the corners of cells mean.
+// Explains the marks in the corners of cells.
 void legend() {
     const ui::Type small(ui::Face::regular, ui::size_small);
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -69,8 +69,8 @@ float height_of(const std::string& text, bool with_legend) {
     return with_legend ? height + ImGui::GetTextLineHeight() + spacing : height;
 }
 
-// `how` says how to edit. An introduction takes at least the room of the example's own, so that the cells stay
-// where they are when one of them is edited.
+// `how` says how to edit. An introduction takes at least the room of the example's own, so that the cells
+// stay in place when one of them is edited.
 void draw_introduction(const WorkedState& worked, const char* how) {
     const float top = ImGui::GetCursorScreenPos().y;
     const float least = height_of(told(introduction(preset_state(worked.preset)), how),
@@ -121,7 +121,7 @@ void WorkedSubject::settings() {
     sizes();
 }
 
-// A width leaves the label out.
+// With a width, the menu has no label.
 void WorkedSubject::preset_menu(float width) {
     group([&] {
         if (width == 0) ui::label("Example");

@@ -33,7 +33,7 @@ class WorkedAttention final : public Attention {
     const WordAxis& key_words() const override { return key_words_; }
     std::vector<Stage> stages() const override {
         std::vector<Stage> stages;
-        // The record of given scores has them as a bias, so it does not know the stages before that.
+        // In the record, given scores are a bias, so it does not know the earlier stages.
         const bool given = state_.source == Source::scores;
         if (!given) stages.insert(stages.end(), {Stage::raw, Stage::scaled});
         if (!given && state_.softcap > 0) stages.push_back(Stage::capped);
@@ -100,7 +100,7 @@ bool worked_may_pin(const State& state, const CellRef& cell) {
                        !(word_axis(worked.query_labels).merges() || word_axis(worked.key_labels).merges())))
         return false;
     if (cell.second && !same_shapes(origin_state(worked), worked)) return false;
-    // Before and after are compared in their weights and in the rows of the one head.
+    // Before and after are compared in their weights and in the rows of the single head.
     const bool of_two = cell.stage == Stage::difference || cell.stage == Stage::row_cosine;
     if (of_two && (cell.second || !same_shapes(origin_state(worked), worked))) return false;
     const MatrixShape shape = cell.stage == Stage::row_cosine

@@ -52,7 +52,7 @@ class WorkedSubject final : public Subject {
   private:
     const WorkedState& now() const { return state().of<WorkedState>(); }
     void rerun();
-    // These are defined in view.cpp.
+    // Defined in view.cpp.
     void preset_menu(float width);
     void source_choice();
     void generator();
@@ -67,8 +67,8 @@ class WorkedSubject final : public Subject {
     std::unique_ptr<Attention> attention_, original_;
     std::optional<WorkedLadder> ladder_;
     LabelMenu label_menu_;
-    int seed_ = 42;          // in the field
-    bool unfolded_ = false;  // whether the settings are shown, if there is little room
+    int seed_ = 42;          // shown in the field
+    bool unfolded_ = false;  // shows the settings if there is little room
     MapSumExplainer sums_;
 };
 

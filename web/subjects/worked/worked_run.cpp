@@ -39,7 +39,7 @@ double scale_of(const WorkedState& state) {
     return 1.0 / ((divide ? std::sqrt(static_cast<double>(state.d_k())) : 1.0) * state.temperature);
 }
 
-// Says whether the stage comes before the mask and the scores are given; the record does not know such
+// Says whether the stage comes before the mask and the scores are given; the record does not have such
 // stages.
 bool is_given_stage(const WorkedState& state, Stage id) {
     return state.source == Source::scores && (id == Stage::raw || id == Stage::scaled || id == Stage::capped);
