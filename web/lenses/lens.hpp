@@ -1,8 +1,8 @@
-// A lens is a way of looking at a subject. It asks one question and answers it for every subject that has the
+// A lens presents a subject in one way. It asks one question and answers it for every subject that has the
 // necessary data.
 //
 // Each lens is one folder and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its State, its
-// commands, its link rows and what it computes, without Dear ImGui; NAME_view.cpp draws it. Its members hold
+// commands, its link rows and its computations, without Dear ImGui; NAME_view.cpp draws it. Its members hold
 // what it remembers between frames.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace attn::app {
 // Says what a subject lacks for a lens.
 struct Missing {
     std::string sentence;  // what is missing, and what it is needed for
-    // A step of the same subject that fixes it, if there is one; otherwise another subject is offered.
+    // The subject's own step that fixes it, if there is one; otherwise another subject is offered.
     std::optional<Offer> offer = {};
-    bool comes = false;  // by itself, before long
+    bool comes = false;  // will be there shortly, without a step
 };
 
-// A kind of numbers of a lens, and what explains one of them.
+// A kind of a lens's numbers, and the function that explains them.
 template <class L>
 struct LensNumber {
     const CellKind* kind;
@@ -56,24 +56,24 @@ class Lens : public Resident {
     Visit& visit() const { return visit_; }
     const State& state() const { return visit_.state(); }
 
-    // A GuardedLens asks these, and nobody else.
+    // Only GuardedLens calls these.
     friend class GuardedLens;
 
-    // Returns nothing if the subject can be drawn. Asked only if the subject has attention.
+    // Returns nothing if the subject can be drawn. Called only if the subject has attention.
     virtual std::optional<Missing> missing(Subject& subject) const = 0;
-    // Says whether the lens makes sense for this kind of subject, so that it is worth going there.
+    // Says whether the lens makes sense for this kind of subject, so that the step to it is worth offering.
     virtual bool suits(Subject& subject) const = 0;
     virtual Guide guide(Subject& subject) const { return subject.guide(); }
 
-    // The following are asked only if the subject has attention and nothing is missing.
+    // The following are called only if the subject has attention and nothing is missing.
 
     // Draws at the cursor, across the window's width.
     virtual void draw(const Drawing& drawing, Subject& subject) = 0;
-    // Explain a cell. A lens with nothing of its own to say leaves this to its subject.
+    // Explain a cell. A lens with nothing to add leaves this to its subject.
     virtual std::optional<Explained> explain(Subject& subject, const CellPlace& place) {
         return subject.explain_at(place);
     }
-    // Says whether the cell stands in this lens, and what brings it into view there.
+    // Says whether the lens shows the cell, and which commands bring it into view there.
     virtual bool shows(Subject&, const CellRef&) const { return false; }
     virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
@@ -81,18 +81,18 @@ class Lens : public Resident {
         return tables_of(*subject.attention(), state(), subject.chosen_head());
     }
     virtual std::string status(Subject& subject) { return subject.status(); }
-    // Returns one sentence, computed from what is shown, that says what can be seen; empty if the subject's
-    // heading already says it.
+    // Returns one sentence, computed from the numbers on screen, that says what can be seen; empty if the
+    // subject's heading already says it.
     virtual std::string spoken(Subject&) { return ""; }
-    // The same for another query, which the cursor is over; empty if the sentence is not about one query.
+    // The same for the query under the cursor; empty if the sentence is not about a single query.
     virtual std::string preview(Subject&, Index) { return ""; }
 
   private:
     Visit& visit_;
 };
 
-// The one way to ask a lens for anything. While its subject has no attention, or lacks what the lens needs, the lens is
-// not asked: the answers are empty or the subject's own.
+// The only access to a lens. While its subject has no attention, or lacks what the lens needs, the lens is
+// not called: the answers are empty or the subject's own.
 class GuardedLens {
   public:
     explicit GuardedLens(Lens& lens) : lens_(lens) {}
@@ -103,7 +103,7 @@ class GuardedLens {
     }
     bool suits(Subject& subject) const { return lens_.suits(subject); }
     Guide guide(Subject& subject) const { return lens_.guide(subject); }
-    // Draws nothing while something is missing, which it returns.
+    // While something is missing, draws nothing and returns it.
     std::optional<Missing> draw(const Drawing& drawing, Subject& subject) const {
         auto lacks = missing(subject);
         if (!lacks) lens_.draw(drawing, subject);
@@ -136,7 +136,8 @@ class GuardedLens {
 inline GuardedLens lens_in(const Visit& visit, std::string_view key) {
     return GuardedLens(static_cast<Lens&>(visit.lens(key)));
 }
-// Returns the command that opens a lens over the open subject, with what it needs there if one step brings that.
+// Returns the command that opens a lens over the open subject, preceded by the step that provides what it
+// needs, if there is a single one.
 inline Command opening_of(const Visit& visit, std::string_view key) {
     Subject& subject = subject_in(visit);
     const GuardedLens lens = lens_in(visit, key);
@@ -144,7 +145,6 @@ inline Command opening_of(const Visit& visit, std::string_view key) {
     if (!missing || !missing->offer || !missing->offer->at_once) return OpenLens{key};
     return Together{{missing->offer->command, OpenLens{key}}};
 }
-// Returns the open lens.
 inline GuardedLens lens_in(const Visit& visit) { return lens_in(visit, visit.state().lens); }
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
 // Lists the lenses, one per line, in the order of the rail. Only this list and the lens's own folder refer to
-// a lens.
+// a lens by name.
 #include <array>
 
 #include "app/catalogue.hpp"

@@ -13,7 +13,7 @@ namespace attn::app {
 namespace {
 
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
-constexpr Index usual_written = 32;        // tokens, at least
+constexpr Index usual_written = 32;        // at least this many tokens
 
 }  // namespace
 
@@ -29,9 +29,9 @@ std::optional<Missing> CacheLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// What is kept here holds whole runs.
+// Results kept here hold whole runs, so they are released.
 void CacheLens::follow(const State& before, Change how) {
     if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
         play_.reset();
@@ -75,7 +75,7 @@ CellPlace CacheLens::run_cell(Subject& subject, const HeadIndex& head, Stage sta
     return {{first + head.layer, head.head}, {.stage = stage, .row = row, .col = col}};
 }
 
-// A chosen query of an encoder is none of those that are decoded.
+// The chosen query may belong to an encoder, so it is not among the decoded ones.
 Index CacheLens::query(Subject& subject) const {
     const Trace& trace = *subject.attention()->trace();
     const Selection chosen = subject.chosen();
@@ -153,7 +153,7 @@ bool CacheLens::step(Subject& subject) {
     return kept_ && !kept_->done() && kept_->step();
 }
 
-// ---- The cost ---------------------------------------------------------------------------------------------
+// ---- Cost -------------------------------------------------------------------------------------------------
 
 std::vector<Index> CacheLens::kv_heads_offered(Subject& subject) const {
     const ModelConfig& config = subject.attention()->trace()->model()->config();
@@ -189,7 +189,7 @@ CacheLens::Cost CacheLens::cost(Subject& subject) const {
     return cost;
 }
 
-// ---- What is decoded --------------------------------------------------------------------------------------
+// ---- Decoding ---------------------------------------------------------------------------------------------
 
 Index CacheLens::changed_tokens() const {
     Index changed = 0;
@@ -205,7 +205,7 @@ Index CacheLens::farthest() const {
     return most;
 }
 
-// Over the tokens that the text has behind a decoded one; NaN where there is none.
+// Averages over the decoded tokens that have a successor in the text; NaN if there are none.
 double CacheLens::mean_loss(bool before) const {
     double sum = 0;
     for (Index query = shown_->prompt(); query + 1 < shown_->tokens(); ++query)
@@ -213,7 +213,7 @@ double CacheLens::mean_loss(bool before) const {
     return sum / static_cast<double>(shown_->tokens() - 1 - shown_->prompt());
 }
 
-// The group of tokens of the chosen key that are rounded, or else the last such group.
+// Returns the quantization group of the chosen key's tokens, or else the last group.
 Range CacheLens::codes_shown(Subject& subject) const {
     const Index group = rounding().bits == 16 ? 8 : rounding().group,
                 rounded = rounding().rounded_before(shown_->tokens());
@@ -223,7 +223,8 @@ Range CacheLens::codes_shown(Subject& subject) const {
     return {begin, std::min(begin + group, rounded)};
 }
 
-// What decided about a key before the chosen query; nothing where no number does, and of the newest.
+// Returns the number that decided whether to keep a key, before the chosen query; nothing if the rule uses no
+// number, or for the newest key.
 std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     const Index at = query(subject);
     if (!kept_head() || key >= at) return std::nullopt;
@@ -238,7 +239,8 @@ std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     return shown_->eviction(of.layer, kv_head(of))->score(key);
 }
 
-// The chosen key, the strongest, and then of four always one that the query loses most on, and the newest that it sees.
+// Lists the chosen key, the strongest, then in groups of four the one with the largest loss and the three
+// newest visible ones.
 std::vector<Index> CacheLens::keys_wanted(Subject& subject) const {
     const Index at = query(subject);
     const HeadIndex of = head(subject);

@@ -1,5 +1,5 @@
-// Lens Cache: what a decoder keeps of the tokens it has read, what that costs and saves, and what becomes of the answer when it
-// keeps fewer bits or fewer keys. The last two are decoded with the model, token by token.
+// Lens Cache: what a decoder keeps of the tokens it has read, what that costs and saves, and how the answer
+// changes if it keeps fewer bits or fewer keys. For the last two, the model decodes token by token.
 #pragma once
 
 #include <array>
@@ -27,25 +27,26 @@ namespace attn::app {
 namespace cache_cells {
 inline constexpr std::array<std::string_view, 2> whose_words{"model", "compared"},
     reading_words{"cached", "recomputed"};
-inline constexpr std::array<std::string_view, 4> bits_words{"32", "16", "8", "4"};  // of cache_bits
+inline constexpr std::array<std::string_view, 4> bits_words{"32", "16", "8", "4"};  // words for cache_bits
 
 inline constexpr CellKind bytes{"bytes", {CellAxis{"cache", whose_words}, {"tokens"}}};
 // Step 0 reads the prompt.
 inline constexpr CellKind operations{"operations", {CellAxis{"reading", reading_words}, {"step"}}};
-// The bytes with another number of heads, which is a place among kv_heads_offered.
+// Bytes with another number of key-value heads, given as a place in kv_heads_offered.
 inline constexpr CellKind variant{"variant", {CellAxis{"place"}, {"bits", bits_words}}};
-inline constexpr CellKind time{"time"};  // of a whole pass over that of a step, as measured
+inline constexpr CellKind time{"time"};  // measured time of a full pass, relative to a step's
 inline constexpr CellKind divergence{"divergence", {CellAxis{"query"}}};
-inline constexpr CellKind loss{"loss", {CellAxis{"query"}}};                  // how far it rises
-inline constexpr CellKind lost_weight{"lost_weight", {CellAxis{"query"}}};    // of the chosen head
-inline constexpr CellKind output_error{"output_error", {CellAxis{"query"}}};  // likewise
-inline constexpr CellKind head{"head", {CellAxis{"layer"}, {"head"}}};  // the mean of either over the queries
-inline constexpr CellKind score{"score", {CellAxis{"key"}}};            // before the chosen query
-inline constexpr CellKind probability{"probability", {CellAxis{"rank"}}};  // after it
+inline constexpr CellKind loss{"loss", {CellAxis{"query"}}};                  // increase of the loss
+inline constexpr CellKind lost_weight{"lost_weight", {CellAxis{"query"}}};    // lost by the chosen head
+inline constexpr CellKind output_error{"output_error", {CellAxis{"query"}}};  // for the chosen head
+// Either of the two, averaged over the queries.
+inline constexpr CellKind head{"head", {CellAxis{"layer"}, {"head"}}};
+inline constexpr CellKind score{"score", {CellAxis{"key"}}};               // before the chosen query
+inline constexpr CellKind probability{"probability", {CellAxis{"rank"}}};  // after the chosen query
 inline constexpr CellKind key{"key", {CellAxis{"token"}, {"component"}}};
 inline constexpr CellKind value{"value", {CellAxis{"token"}, {"component"}}};
 inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
-inline constexpr CellKind full_weight{"full_weight", {CellAxis{"query"}, {"key"}}};  // with nothing evicted
+inline constexpr CellKind full_weight{"full_weight", {CellAxis{"query"}, {"key"}}};  // without eviction
 }  // namespace cache_cells
 CellKinds cache_numbers();
 std::optional<CellRef> packed_cache_cell(Index row, Index col);
@@ -64,30 +65,31 @@ class CacheLens final : public Lens {
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
-    // What is computed of the cost.
+    // The computed cost.
     struct Cost {
-        CacheShape own, other;  // the model's, and what it is compared with
+        CacheShape own, other;  // the model's own, and the one that it is compared with
         CachePrecision own_kept, other_kept;
         Index prompt = 0, written = 0;
         Index steps() const { return written + 1; }
         Range tokens_of(Index step) const {
             return step == 0 ? Range{0, prompt} : Range{prompt + step - 1, prompt + step};
         }
-        Index after(Index step) const { return prompt + step; }  // tokens
+        Index after(Index step) const { return prompt + step; }  // in tokens
     };
     Cost cost(Subject& subject) const;
-    // Numbers of heads of keys and values that this model's heads could share, the most first.
+    // Numbers of key-value heads that this model's heads could share, the largest first.
     std::vector<Index> kv_heads_offered(Subject& subject) const;
     CacheShape variant(Subject& subject, Index kv_heads) const;  // with the window that is compared
 
-    // A decoding that is done, of what is asked for or was last; null until there is one.
+    // Returns a finished decoding, of the present request or the previous one; null until there is one.
     const CachedDecoding* decoding() const { return shown_.get(); }
     const KeptHead* kept_head() const { return kept_ && kept_->done() ? &*kept_ : nullptr; }
-    const std::string& refused() const { return refused_; }  // why nothing is decoded; empty: it is
+    // Why nothing is decoded; empty if decoding works.
+    const std::string& refused() const { return refused_; }
     const std::optional<DecodeRace>& race() const { return race_; }
     bool step(Subject& subject);  // true while there is more to do
-    // The chosen head among the decoder's, the heads of its layer that share keys with it, and the chosen query, or the
-    // nearest that is decoded.
+    // The chosen head among the decoder's, the heads of its layer that share its keys, and the chosen query,
+    // or the nearest decoded one.
     HeadIndex head(Subject& subject) const;
     Index kv_head(const HeadIndex& head) const;
     Index query(Subject& subject) const;
@@ -95,7 +97,7 @@ class CacheLens final : public Lens {
 
   private:
     struct Play {
-        std::uint64_t gesture;  // all of its steps are one of undo
+        std::uint64_t gesture;  // its steps share one undo step
         double next_ms;
     };
     struct KeptOf {
@@ -108,20 +110,21 @@ class CacheLens final : public Lens {
     void update(Subject& subject);
     void follow_kept(Subject& subject);
     void forget();
-    static Attention& text(Subject& subject);  // whose queries are those that are decoded
+    static Attention& text(Subject& subject);  // its queries are the decoded ones
     static CellPlace run_cell(Subject& subject, const HeadIndex& head, Stage stage, Index row, Index col);
     CacheRule rule() const;
-    Index prompt() const;  // of what is decoded
+    Index prompt() const;  // length of the decoding's prompt
     bool evicts() const { return shown_ && std::holds_alternative<EvictionRule>(shown_->rule()); }
     const EvictionRule& eviction() const { return std::get<EvictionRule>(shown_->rule()); }
     const CacheRounding& rounding() const { return std::get<CacheRounding>(shown_->rule()); }
     bool is_decoded(Index query) const { return query >= shown_->prompt() && query < shown_->tokens(); }
-    double mean_of(const HeadIndex& head) const;  // of the weight lost or the output's error
+    double mean_of(const HeadIndex& head) const;  // mean of the weight lost, or of the output's error
     Range codes_shown(Subject& subject) const;    // tokens
     std::optional<double> score_of(Subject& subject, Index key) const;
-    bool is_scored(Subject& subject) const { return score_of(subject, 0).has_value(); }  // any key
+    // Says whether keys have scores.
+    bool is_scored(Subject& subject) const { return score_of(subject, 0).has_value(); }
     std::vector<Index> keys_wanted(Subject& subject) const;
-    Index changed_tokens() const;  // at how many queries the likeliest token is another
+    Index changed_tokens() const;  // counts the queries at which the most likely token changes
     Index farthest() const;        // the query with the largest divergence
     double mean_loss(bool before) const;
 
@@ -143,7 +146,7 @@ class CacheLens final : public Lens {
     Explained begin(Subject& subject, std::string title) const;
     friend CellKinds cache_numbers();
     static const std::array<LensNumber<CacheLens>, 15> declared;
-    static constexpr std::ptrdiff_t cost_kinds = 4;  // the first of them
+    static constexpr std::ptrdiff_t cost_kinds = 4;  // the cost's kinds come first
     std::optional<Explained> explain_bytes(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_operations(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_variant(Subject& subject, const LensCell& cell);
@@ -184,13 +187,13 @@ class CacheLens final : public Lens {
 
     std::shared_ptr<const Trace> trace_;
     std::string refused_;
-    std::shared_ptr<CachedDecoding> shown_, next_;  // next_: what is asked for, until it is done
+    std::shared_ptr<CachedDecoding> shown_, next_;  // next_: the requested one, until it is done
     std::optional<KeptHead> kept_;
     KeptOf kept_of_;
     std::optional<DecodeRace> race_;
     std::optional<Play> play_;
     Vocabulary vocabulary_;
-    MapPointer map_;  // of a head of this record
+    MapPointer map_;  // belongs to a head of this record
     std::pair<const Record*, Index> mapped_{};
     ui::MapView view_;
     parts::MapClicks clicks_;

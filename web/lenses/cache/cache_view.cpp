@@ -1,4 +1,4 @@
-// Draws the controls of the lens, and walks through what is decoded.
+// Draws the controls of the lens, and walks through the decoding.
 #include <imgui.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double play_ms = 600;
 
-// Controls that keep together, on a line that breaks where they do not fit.
+// Keeps controls together, on a line that breaks if they do not fit.
 void group(float width, auto draw) {
     ui::next_control(width);
     ImGui::BeginGroup();
@@ -87,7 +87,7 @@ void CacheLens::draw_cost_controls(Subject& subject, CacheState& next) {
             next.window = *to;
 }
 
-// Where one is left there is nothing to choose.
+// If only one is left, there is nothing to choose.
 void CacheLens::draw_prompt(Subject& subject, CacheState& next) {
     const Index last = subject.attention()->trace()->tokens() - 1;
     if (last < 2) return;
@@ -177,7 +177,7 @@ void CacheLens::go(const Drawing& drawing, Subject& subject, Index query, std::u
     visit().perform(Select{selection}, gesture);
 }
 
-// Goes through the steps by hand; the walk that goes on by itself then stops.
+// Goes through the steps by hand, which stops the automatic walk.
 void CacheLens::draw_steps(const Drawing& drawing, Subject& subject) {
     const Index first = shown_->prompt(), last = shown_->tokens() - 1, at = query(subject);
     const auto leap = [&](Index to) {
@@ -228,7 +228,7 @@ void CacheLens::draw(const Drawing& drawing, Subject& subject) {
                  : "Press Play: each step sees the keys that are left. Then choose another policy, or "
                    "fewer keys.");
     if (ui::settings()) draw_controls(drawing, subject);
-    // A preset may have asked for another model.
+    // A preset may have requested another model.
     if (!subject.attention() || missing(subject)) return;
     update(subject);
     ImGui::Dummy({0, 6});

@@ -1,4 +1,4 @@
-// Draws what a cache takes and saves, step by step.
+// Draws what a cache costs and saves, step by step.
 #include <imgui.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 constexpr float cost_chart_height = 250, time_name_width = 130;
 constexpr Index most_points = 256;
 
-// A unit that makes the largest of some amounts a number of few digits.
+// Chooses a unit in which the largest of some amounts has few digits.
 struct AmountUnit {
     double size = 1;
     const char* name = "";
@@ -34,7 +34,7 @@ AmountUnit unit_of(double most, const std::array<const char*, 5>& names) {
 constexpr std::array byte_units{"bytes", "KB", "MB", "GB", "TB"},
     operation_units{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
 
-// Some places from the first to the last, both among them.
+// Returns some places from the first to the last, both included.
 std::vector<Index> places(Index first, Index last) {
     const Index stride = std::max<Index>(1, (last - first + most_points - 1) / most_points);
     std::vector<Index> all;
@@ -74,7 +74,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
     if (reply.held) {
         CacheState next = now();
         next.prompt = std::clamp<Index>(std::lround(*reply.held), 1, last - 1);
-        // What is read in all stays.
+        // The total length stays the same.
         next.written = last - next.prompt;
         set(next);
     }
@@ -84,7 +84,7 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
     ui::ChartCurve steps{.name = "with the cache", .colour = ui::series_colour(0), .bars = true},
         anew{.name = "without", .colour = ui::series_colour(1), .dashed = true};
     const AmountUnit unit = unit_of(step_cost(all.own, {0, all.after(all.written)}).total(), operation_units);
-    // Bars that do not fit would be read as a sum of some.
+    // If only some bars fit, each would be read as a sum over several.
     const bool bars = all.steps() <= most_points;
     steps.bars = bars;
     for (const Index step : bars ? places(0, all.written) : places(1, all.written)) {

@@ -7,7 +7,7 @@ namespace attn::app {
 namespace {
 
 constexpr double race_slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
-constexpr double long_enough_ms = 100;          // that both sides together take
+constexpr double long_enough_ms = 100;          // minimum for both sides together
 constexpr int most_passes = 200;
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<DecodeRace> DecodeRace::start(std::shared_ptr<const Trace> trace) {
     return race;
 }
 
-// Of the text's first tokens.
+// Runs the text's first tokens.
 Result<ForwardPass> DecodeRace::run(Index tokens) const {
     const auto part = trace_->ids().first(static_cast<std::size_t>(tokens));
     const std::vector<std::int32_t> ids(part.begin(), part.end());

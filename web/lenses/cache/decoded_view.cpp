@@ -1,4 +1,5 @@
-// Draws what is decoded with fewer bits or fewer keys: the next token's way off, the heads, what a head keeps.
+// Draws decoding with fewer bits or fewer keys: how far the next token's distribution moves, the heads, and
+// what a head keeps.
 #include <imgui.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void CacheLens::draw_divergence(const Drawing& drawing, Subject& subject, float 
            ui::gesture());
 }
 
-// With fewer keys the weight that the chosen head loses, with fewer bits the loss.
+// With fewer keys, draws the weight that the chosen head loses; with fewer bits, the loss.
 void CacheLens::draw_second_curve(const Drawing& drawing, Subject& subject, float width) {
     const bool keys = evicts();
     const Attention& words = text(subject);

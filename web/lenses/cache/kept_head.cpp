@@ -19,12 +19,12 @@ KeptHead::KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head)
     for (Index query = 0; query < n; ++query)
         for (Index key = 0; key <= query; ++key)
             seen.allowed[static_cast<std::size_t>(query * n + key)] = sees(query, key);
-    // A prompt's query may be shown a key behind it.
+    // A query of the prompt may see later keys.
     std::vector<std::uint8_t> of_prompt(static_cast<std::size_t>(n));
     std::fill_n(of_prompt.begin(), decoding.prompt(), std::uint8_t{1});
     AttentionSpec spec = before.spec();
     spec.mask = spec.mask & (Mask::painted({1, n, 1, std::move(of_prompt)}) | Mask::painted(std::move(seen)));
-    // Their shapes are those of a record.
+    // Their shapes are those of a record, so this succeeds.
     auto record = Record::prepare(decoding.q(layer), decoding.k(layer), decoding.v(layer), std::move(spec),
                                   before.kernels());
     record_ = std::make_shared<Record>(*std::move(record));

@@ -1,4 +1,4 @@
-// The weights of the heads that share keys and values in one layer, as a decoding with fewer keys has them.
+// Computes the weights of the heads that share keys and values in one layer, in a decoding with fewer keys.
 #pragma once
 
 #include <memory>
@@ -9,35 +9,36 @@
 
 namespace attn::app {
 
-// In slices. Queries and keys are the text's tokens; the prompt's queries see all.
+// Works in slices. Queries and keys are the text's tokens; the prompt's queries see all keys.
 class KeptHead {
   public:
-    // The decoding is done and evicts keys.
+    // Requires a finished decoding that evicts keys.
     KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head);
 
     bool step();  // some rows; true while there is more to do
     bool done() const { return next_ == record_->queries(); }
-    // Of all heads; only those that share the keys are measured.
+    // Holds all heads, but only those that share the keys are measured.
     const Record& record() const { return *record_; }
-    MapPointer map(Index head) const { return stage_map(record_, head, Stage::weight); }  // one of these
+    // Requires a head that shares the keys.
+    MapPointer map(Index head) const { return stage_map(record_, head, Stage::weight); }
     bool sees(Index query, Index key) const {
         return key <= query && query < gone_[static_cast<std::size_t>(key)];
     }
     Index gone(Index key) const { return gone_[static_cast<std::size_t>(key)]; }
-    // Σ of the weights that these heads gave a key before that query; of heavy hitters alone.
+    // Σ of the weights that these heads gave a key before that query; for heavy hitters only.
     double sum(Index query, Index key) const;
-    // Those that it is the sum of: of the query, over the heads.
+    // Returns one summand of sum(): the weights that a query gave, summed over the heads.
     double given(Index query, Index key) const;
 
   private:
-    void add_row();  // of the weights of the query before the next
+    void add_row();  // adds the weights of the previous query
 
     std::vector<Index> gone_;
     bool adds_up_;
     std::shared_ptr<Record> record_;
-    Range heads_{};  // that share the keys
+    Range heads_{};  // heads that share the keys
     Index kv_head_ = 0, next_ = 0;
-    std::vector<std::vector<double>> sums_;  // before each query, of the keys before it; or none
+    std::vector<std::vector<double>> sums_;  // for each query, over earlier keys and queries; may be empty
 };
 
 }  // namespace attn::app

@@ -1,4 +1,4 @@
-// The matrices of lens Cache, as it shows them.
+// Makes the matrices that lens Cache shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -67,12 +67,12 @@ Sheet CacheLens::heads_sheet(Subject& subject) const {
     return sheet;
 }
 
-// The keys up to the chosen query.
+// Keys up to the chosen query.
 SheetAxis CacheLens::key_axis(Subject& subject) const {
     return {"key", labels_in(text(subject).key_names(), {0, query(subject) + 1}), keys_wanted(subject)};
 }
 
-// The chosen query's row, as it is and with what is left.
+// The chosen query's row, complete and after eviction.
 Sheet CacheLens::row_sheet(Subject& subject) const {
     const Index at = query(subject);
     const HeadIndex of = head(subject);
@@ -97,7 +97,7 @@ Sheet CacheLens::row_sheet(Subject& subject) const {
             .is_tall = true};
 }
 
-// What decided about each key.
+// The number that decided about each key.
 Sheet CacheLens::score_sheet(Subject& subject) const {
     return {.key = "cache/score",
             .title = "What speaks for a key",
@@ -141,7 +141,7 @@ Sheet CacheLens::codes_sheet(Subject& subject, bool of_keys) const {
     return sheet;
 }
 
-// What each step takes, with the numbers of both charts.
+// The cost of each step, with the numbers of both charts.
 Table CacheLens::steps_table(Subject& subject) const {
     const Cost all = cost(subject);
     Table steps{"What each step takes",
@@ -160,7 +160,7 @@ Table CacheLens::steps_table(Subject& subject) const {
     return steps;
 }
 
-// What each step that was decoded says, with what its charts leave out.
+// The result of each decoded step, with numbers that its charts leave out.
 Table CacheLens::decoded_table(Subject& subject) const {
     const HeadIndex of = head(subject);
     Table steps{"Each decoded step",

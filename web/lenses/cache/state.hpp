@@ -1,4 +1,4 @@
-// What lens Cache asks: which part of it is shown, and the numbers that its runs and formulas take.
+// Defines the settings of lens Cache: which part of it is shown, and the numbers for its runs and formulas.
 #pragma once
 
 #include <array>
@@ -14,15 +14,16 @@ namespace attn::app {
 
 enum class CachePart : std::uint8_t { cost, bits, eviction };
 inline constexpr Index cache_part_count = 3;
-inline constexpr std::array<Index, 4> cache_bits{32, 16, 8, 4};  // the first is how this page keeps a number
+inline constexpr std::array<Index, 4> cache_bits{32, 16, 8, 4};  // the first is the page's own precision
 
 struct CacheState {
     CachePart part = CachePart::cost;
-    // Tokens that are read at once. 0: in the cost all of the text; else half of it, and the rest is decoded.
+    // Tokens that are read at once. 0: for the cost, the whole text; for decoding, half of it, and the rest
+    // is decoded.
     Index prompt = 0;
     Index written =
-        0;  // in the cost, tokens that are decoded behind them; 0: as many as them, if there is room
-    // The cache that the model's own is compared with; of heads of keys and values and of a window, 0 is its own.
+        0;  // for the cost, tokens decoded after the prompt; 0: as many as the prompt has, if there is room
+    // The cache compared with the model's own. For key-value heads and the window, 0 means the model's own.
     Index kv_heads = 0, window = 0, bits = 4;
     CacheRounding rounding{};
     EvictionRule eviction{};

@@ -1,4 +1,4 @@
-// What lens Cache says: its sentence, its guide.
+// Writes the sentence and the guide of lens Cache.
 #include <array>
 #include <cmath>
 
@@ -30,7 +30,7 @@ std::string CacheLens::cost_spoken(Subject& subject) const {
     const double first = step_cost(all.own, all.tokens_of(0)).total(),
                  kept = step_cost(all.own, all.tokens_of(last)).total(),
                  anew = step_cost(all.own, {0, all.after(last)}).total();
-    // The last step without a cache takes the keys and values of cross-attention anew, too.
+    // Without a cache, the last step also recomputes the keys and values of cross-attention.
     const double cross = cross_numbers_kept(all.own) * static_cast<double>(all.own_kept.bits) / 8;
     return "Reading " + many(all.prompt, "token") + " takes " + cache_words::operations(first) +
            ", and each further one at most " + cache_words::operations(kept) + ", because " +

@@ -34,7 +34,7 @@ std::string policy(const EvictionRule& rule) {
     switch (rule.policy) {
         case EvictionPolicy::window: return keys + ", the newest";
         case EvictionPolicy::sinks: {
-            // One place is the query's own.
+            // One place belongs to the query itself.
             const Index first = std::min(rule.sinks, rule.budget - 1);
             if (first == 0) return keys + ", the newest";
             return keys + ", the first " + std::to_string(first) +

@@ -1,4 +1,4 @@
-// How lens Cache writes amounts and policies.
+// Writes amounts and policies for lens Cache.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attn::app::cache_words {
 
-std::string bytes(double bytes);               // "87.5 KB", each unit a thousand of the one before
+std::string bytes(double bytes);               // "87.5 KB"; each unit is a thousand times the one before
 std::string operations(double operations);     // "3.4 MFLOP"
 std::string policy(const EvictionRule& rule);  // "at most 8 keys, the newest"
 

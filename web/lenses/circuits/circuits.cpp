@@ -28,7 +28,7 @@ std::optional<Missing> CircuitsLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// What is kept here holds a model and a run.
+// Results kept here hold a model and a run, so they are released.
 void CircuitsLens::follow(const State&, Change) {
     if (trace_ && &visit().lens() != this) forget();
 }
@@ -52,7 +52,7 @@ void CircuitsLens::forget() {
     shown_ = {};
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
 Circuit CircuitsLens::circuit_of(CircuitsPart part) const {
     return part == CircuitsPart::ov          ? Circuit::ov
@@ -177,7 +177,8 @@ std::optional<Wire> CircuitsLens::wire() const {
     return wires_.drawn.empty() ? std::nullopt : std::optional(wires_.drawn.front().wire);
 }
 
-// A virtual head attends to a token, as the earlier head does, and writes what the later one makes of that.
+// A virtual head attends to a token as the earlier head does, and writes what the later head makes of the
+// earlier one's output.
 bool CircuitsLens::step_virtual() {
     const auto of = wire();
     if (!of || !copying_ || !copying_->products().done()) return false;
@@ -192,7 +193,7 @@ bool CircuitsLens::step_virtual() {
             made.of = *of;
             made.middle = virtual_middle(ends, of->from, of->to);
             const Tensor between = products.between(of->to, of->from);
-            // W_O U E W_V of the two ends, times what lies between them.
+            // W_O U E W_V of the two ends, times the product between them.
             const Index size = between.dim(0);
             std::vector<double> matrix(static_cast<std::size_t>(size * size));
             for (Index i = 0; i < size; ++i)
@@ -241,7 +242,7 @@ bool CircuitsLens::step_virtual() {
 
 // ---- The plane --------------------------------------------------------------------------------------------
 
-// Of the tokens up to the chosen query where the text is long.
+// For a long text, only tokens up to the chosen query.
 void CircuitsLens::find_plane(Subject& subject) {
     const auto record = subject.attention()->record(head_.layer);
     if (!record || record->queries() == 0) return;

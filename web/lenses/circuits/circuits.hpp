@@ -1,6 +1,7 @@
-// Lens Circuits: what a head would do on any text, from the weights alone. Which key token each query token looks for (QK),
-// which tokens become likelier where it attends to one (OV), what positions do to that, how heads read what earlier heads
-// write, and where queries and keys of the text in view, or of many texts, lie.
+// Lens Circuits: what a head would do on any text, from the weights alone. It shows which key token each
+// query token matches (QK), which tokens become more likely where the head attends to one (OV), what
+// positions change about that, how heads read what earlier heads write, and where queries and keys of the
+// present text, or of many texts, lie.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ namespace attn::app {
 enum class CircuitsPart : std::uint8_t { qk, ov, positions, wiring, plane };
 inline constexpr Index circuits_part_count = 5;
 
-// From one head to a later one that reads what it writes.
+// Connects a head to a later one that reads its output.
 struct Wire {
     Composition kind = Composition::q;
     HeadIndex from, to;
@@ -41,14 +42,14 @@ struct PlaneEnd {
 
 struct CircuitsState {
     CircuitsPart part = CircuitsPart::qk;
-    // Tokens; none: the chosen query's, the one that it looks at most, and that one again.
+    // Tokens; none: the chosen query's, the one that it attends to most, and the latter again.
     std::optional<std::int32_t> query = {}, key = {}, output = {};
-    Index distance = 1;                           // of a key before its query, where positions turn both
-    std::array<bool, 3> kinds{true, true, true};  // of composition that are drawn
-    std::optional<double> threshold = {};         // of composition; none: as many wires as can be told apart
+    Index distance = 1;  // distance of a key before its query, used if positions rotate q and k
+    std::array<bool, 3> kinds{true, true, true};  // kinds of composition that are drawn
+    std::optional<double> threshold = {};         // for composition; none: as many wires as can be told apart
     std::optional<Wire> wire = {};                // none: the strongest
-    bool corpus = false;                          // the plane is of many texts
-    bool by_position = false;                     // it is coloured by it
+    bool corpus = false;                          // the plane shows many texts
+    bool by_position = false;                     // colours the plane by position
     bool operator==(const CircuitsState&) const = default;
 };
 inline constexpr Index circuits_distance_limit = 100'000;
@@ -71,7 +72,7 @@ inline constexpr CellAxis circuit_axis{"circuit", circuit_words};
 
 // Rows and columns are tokens or positions.
 inline constexpr CellKind map{"map", {circuit_axis, {"row"}, {"column"}}};
-// Their factors: of a row and of a column, and what the head reads of either.
+// Factors of the map: for a row and for a column, and what the head reads from each.
 inline constexpr CellKind left_factor{"left_factor", {circuit_axis, {"row"}, {"component"}}};
 inline constexpr CellKind right_factor{"right_factor", {circuit_axis, {"column"}, {"component"}}};
 inline constexpr CellKind input{"input", {circuit_axis, {"row"}, {"component"}}};
@@ -85,7 +86,7 @@ inline constexpr CellKind virtual_logit{"virtual_logit", {CellAxis{"token"}}};
 inline constexpr CellKind plane{"plane", {CellAxis{"end", end_words}, {"axis", axis_words}, {"token"}}};
 inline constexpr CellKind corpus_plane{"corpus_plane",
                                        {CellAxis{"end", end_words}, {"axis", axis_words}, {"point"}}};
-// Heads are counted through the layers.
+// Heads are counted through all layers.
 inline constexpr CellKind composition{"composition", {CellAxis{"kind", composition_words}, {"from"}, {"to"}}};
 }  // namespace circuits_cells
 CellKinds circuits_numbers();
@@ -105,34 +106,34 @@ class CircuitsLens final : public Lens {
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
-    // What is on screen; null until it is known, and where this part has no such thing.
+    // Results on screen; null until they are known, and if this part has none.
     HeadCircuit* circuit();
     const CopyingJob* copying() const { return copying_ && copying_->done() ? &*copying_ : nullptr; }
     const CompositionJob* composition() const { return composition_ ? &*composition_ : nullptr; }
     const QueryKeyPlane* plane() const { return plane_ ? &plane_->search.plane() : nullptr; }
-    // Of many texts; null until it is known.
+    // For many texts; null until it is known.
     const CorpusPlane* corpus_plane() const {
         return corpus_plane_ && corpus_plane_->done() ? &*corpus_plane_ : nullptr;
     }
-    // The tokens that are asked about.
+    // The tokens in question.
     std::int32_t query() const { return tokens_.query; }
     std::int32_t key() const { return tokens_.key; }
     std::int32_t output() const { return tokens_.output; }
-    // Those drawn, the strongest first; nothing until all are known.
+    // The wires that are drawn, the strongest first; none until all are known.
     struct DrawnWire {
         Wire wire;
         double value = 0;
     };
     const std::vector<DrawnWire>& wires() const { return wires_.drawn; }
     std::optional<Wire> wire() const;
-    // Of the wire's two heads as one, both their OV circuits one after the other; nothing until it is known.
+    // The wire's two heads as one: the product of both OV circuits; nothing until it is known.
     struct VirtualHead {
         Wire of;
         Tensor middle;  // [head_dim, head_dim]
         Copying copying;
-        std::int32_t token = -1;                   // that is attended to
-        std::vector<float> carried;                // [head_dim], what the later head's W_O writes of it
-        std::unique_ptr<TokenDirections> outputs;  // along what it writes; null until that is known
+        std::int32_t token = -1;                   // the attended token
+        std::vector<float> carried;                // [head_dim], the later head's W_O maps it to the output
+        std::unique_ptr<TokenDirections> outputs;  // along its output; null until they are known
     };
     const VirtualHead* virtual_head() const { return virtual_ ? &*virtual_ : nullptr; }
     bool step(Subject& subject);  // true while there is more to do
@@ -148,23 +149,25 @@ class CircuitsLens final : public Lens {
     void find_wires();
     void find_plane(Subject& subject);
     void find_corpus_plane(Subject& subject);
-    using CorpusEnd = PlaneEnd;    // of many texts
+    using CorpusEnd = PlaneEnd;    // in the plane of many texts
     CorpusEnd corpus_end() const;  // the pinned one, or else the first query
     double corpus_score(const CorpusEnd& of, Index other) const;
-    std::vector<Index> corpus_best(const CorpusEnd& of) const;     // of the other kind, by their score
-    std::vector<Index> corpus_nearest(const CorpusEnd& of) const;  // likewise, by their distance in the plane
+    // The points of the other kind with the highest scores.
+    std::vector<Index> corpus_best(const CorpusEnd& of) const;
+    // The points of the other kind nearest in the plane.
+    std::vector<Index> corpus_nearest(const CorpusEnd& of) const;
     std::string corpus_word(Subject& subject, const CorpusEnd& end) const;
-    std::string corpus_name(Subject& subject, const CorpusEnd& end) const;  // with its text
+    std::string corpus_name(Subject& subject, const CorpusEnd& end) const;  // names the token and its text
     bool step_virtual();
     bool read_names(Subject& subject);  // true while there is more to do
     Circuit circuit_of(CircuitsPart part) const;
-    bool uses_rope() const;  // rather than have rows of an embedding
-    // Of the map that is shown.
+    bool uses_rope() const;  // otherwise it has rows of an embedding
+    // Distance in the shown map.
     Index distance() const { return now().part == CircuitsPart::qk && uses_rope() ? now().distance : 0; }
     const Network& network() const { return trace_->network(); }
-    Index vocabulary_size() const;  // tokens that can be read and written
+    Index vocabulary_size() const;  // number of tokens that can be read and written
     const std::vector<double>* by_distance();
-    Index distances() const;  // of the curve
+    Index distances() const;  // length of the curve
 
     std::string token_name(Subject& subject, Index id) const {
         return vocabulary_.name(subject, static_cast<std::int32_t>(id));
@@ -181,7 +184,7 @@ class CircuitsLens final : public Lens {
     Explained begin(Subject& subject, std::string title) const;
     friend CellKinds circuits_numbers();
     static const std::array<LensNumber<CircuitsLens>, 12> declared;
-    // The circuit that is shown, if the cell is one of its map or its factors.
+    // Returns the shown circuit if the cell belongs to its map or its factors.
     HeadCircuit* circuit_with(const LensCell& cell);
     std::optional<Explained> explain_map(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_factor(Subject& subject, const LensCell& cell);
@@ -197,7 +200,7 @@ class CircuitsLens final : public Lens {
     Explained copying_score(Subject& subject, const Copying& of, const std::string& name, bool of_virtual);
     std::string end_name(Subject& subject, Circuit of, Index i) const;
 
-    // Whose row of the circuit a list is of, or whose column.
+    // Returns the token whose row, or column, of the circuit a list shows.
     std::int32_t list_token(bool of_row) const {
         return now().part == CircuitsPart::ov ? (of_row ? key() : output()) : (of_row ? query() : key());
     }
@@ -236,18 +239,18 @@ class CircuitsLens final : public Lens {
 
     std::shared_ptr<const Trace> trace_;
     HeadIndex head_;
-    std::array<std::optional<HeadCircuit>, 3> circuits_;  // by Circuit, of that head
-    std::string refused_;                                 // why the part has none
+    std::array<std::optional<HeadCircuit>, 3> circuits_;  // indexed by Circuit, for that head
+    std::string refused_;                                 // why the part has no result
     std::optional<std::vector<double>> by_distance_;
-    std::optional<CopyingJob> copying_;  // of all heads of the model
+    std::optional<CopyingJob> copying_;  // covers all heads of the model
     std::optional<CompositionJob> composition_;
     struct {
         std::vector<DrawnWire> drawn;
         double strongest = 0, threshold = 0;
-        Index left_out = 0;  // beyond what can be drawn
+        Index left_out = 0;  // wires beyond those that can be drawn
         std::optional<CircuitsState> of;
     } wires_;
-    std::optional<VirtualHead> virtual_, coming_;  // the one that is shown, and the next one's beginning
+    std::optional<VirtualHead> virtual_, coming_;  // the shown one, and the one in progress
     std::optional<EigenvalueSearch> coming_search_;
     struct PlaneOf {
         std::shared_ptr<const Trace> trace;
@@ -255,21 +258,21 @@ class CircuitsLens final : public Lens {
         Range tokens;
         QueryKeyPlaneSearch search;
     };
-    std::optional<PlaneOf> plane_, coming_plane_;  // the one that is shown, done; and the next one
+    std::optional<PlaneOf> plane_, coming_plane_;  // the finished one on screen, and the one in progress
     std::optional<CorpusPlane> corpus_plane_;
     struct {
         std::int32_t query = 0, key = 0, output = 0;
     } tokens_;
     Vocabulary vocabulary_;
-    std::vector<std::string> names_;  // of all tokens, as far as they are read
+    std::vector<std::string> names_;  // texts of all tokens, as far as they are read
     std::vector<std::string> position_names_;
-    std::array<TokenSearch, 2> search_;  // of the map's row and of its column
-    std::array<ui::MapView, 3> views_;   // by Circuit
+    std::array<TokenSearch, 2> search_;  // for the map's row and its column
+    std::array<ui::MapView, 3> views_;   // indexed by Circuit
     struct Shown {
         const Map* map = nullptr;
         Index row = -1, col = -1;
     };
-    std::array<Shown, 3> shown_;  // what each view was last brought to
+    std::array<Shown, 3> shown_;  // what each view last moved to
     parts::MapClicks clicks_;
 };
 

@@ -1,4 +1,5 @@
-// Draws the lens: its controls, the circuits as maps of the vocabulary, and what they find for the chosen tokens.
+// Draws the lens: its controls, the circuits as maps over the vocabulary, and the results for the chosen
+// tokens.
 #include <imgui.h>
 
 #include <algorithm>
@@ -201,7 +202,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject& subject, float widt
         view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
 }
 
-// What a chosen row, or column, has highest, and below it lowest.
+// Draws the highest cells of a chosen row or column and, below them, the lowest.
 void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_row, float width) {
     HeadCircuit& shown = *circuit();
     const bool of_ov = now().part == CircuitsPart::ov;
@@ -345,7 +346,7 @@ void CircuitsLens::draw_positions(const Drawing& drawing, Subject& subject) {
         "depends on how far apart they are. Drag the line to the distance of the QK map.");
 }
 
-// ---- All of it --------------------------------------------------------------------------------------------
+// ---- The whole lens ---------------------------------------------------------------------------------------
 
 void CircuitsLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;

@@ -17,7 +17,7 @@ CorpusPlane::CorpusPlane(const CorpusRun& texts, const HeadIndex& head)
             all.push_back({text, token});
     tokens_ = std::ssize(all);
     const Index count = std::min(tokens_, most_points);
-    // The first of a shuffle (Fisher & Yates 1938), as many as there are points.
+    // Takes as many items from the start of a shuffle (Fisher & Yates 1938) as there are points.
     Random random(texts.seed());
     for (Index i = 0; i < count && count < tokens_; ++i)
         std::swap(all[static_cast<std::size_t>(i)],

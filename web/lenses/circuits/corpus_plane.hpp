@@ -1,4 +1,5 @@
-// Queries and keys that one head has on a set of texts, in one plane. Of many tokens it takes some, drawn from a seed.
+// Places the queries and keys of one head on a sample of texts in a plane. If there are many tokens, it draws
+// some of them with a seed.
 #pragma once
 
 #include <memory>
@@ -14,27 +15,27 @@ namespace attn::app {
 
 class CorpusPlane {
   public:
-    static constexpr Index most_points = 1500;  // tokens; each has a query and a key
+    static constexpr Index most_points = 1500;  // number of tokens; each has a query and a key
     struct Point {
         Index text = 0, token = 0;
     };
 
-    // The runs are all there, and have at least one token.
+    // The runs are complete and have at least one token.
     CorpusPlane(const CorpusRun& texts, const HeadIndex& head);
 
     bool step() { return search_ && search_->step(); }  // true while there is more to do
     bool done() const { return search_ && search_->done(); }
-    bool finite() const { return search_.has_value(); }  // else there is no plane
-    std::uint64_t version() const { return version_; }   // of the texts
+    bool finite() const { return search_.has_value(); }  // false: there is no plane
+    std::uint64_t version() const { return version_; }   // version of the texts
     const HeadIndex& head() const { return head_; }
 
     const QueryKeyPlane& plane() const { return search_->plane(); }  // once done
     // In the order of the texts.
     const std::vector<Point>& points() const { return points_; }
-    Index tokens() const { return tokens_; }  // that they were drawn from
+    Index tokens() const { return tokens_; }  // tokens that they were drawn from
     std::span<const float> q(Index point) const { return row(q_, point); }
     std::span<const float> k(Index point) const { return row(k_, point); }
-    // Of any two, whether or not they are of one text: scale · q · k.
+    // Returns scale · q · k for any two points, whether or not they are in the same text.
     double score(Index query, Index key) const;
     double scale() const { return scale_; }
 

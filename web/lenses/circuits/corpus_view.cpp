@@ -1,4 +1,5 @@
-// Draws queries and keys of many texts in one plane, with the true products of one of them and all others.
+// Draws queries and keys of many texts in one plane, with the exact scores between one of them and all
+// others.
 #include <imgui.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ CellRef corpus_cell(const PlaneEnd& end) { return circuits_cells::corpus_plane(e
 
 }  // namespace
 
-// Which plane: of the text in view, or of many.
+// Chooses the plane of the present text or of many texts.
 void CircuitsLens::draw_plane_controls(Subject& subject) {
     CircuitsState next = now();
     static constexpr std::array<const char*, 2> sources{"this text", "many texts"},
@@ -82,7 +83,7 @@ std::optional<PlaneEnd> CircuitsLens::draw_corpus_points(const Drawing& drawing,
             const ImU32 colour = now().by_position ? by_position.colour(token)
                                  : key             ? key_colour()
                                                    : query_colour();
-            // Squares are quicker than circles, and thousands of them look alike.
+            // Squares are faster than circles, and look the same in a crowd of thousands.
             list->AddRectFilled({p.x - corpus_dot, p.y - corpus_dot}, {p.x + corpus_dot, p.y + corpus_dot},
                                 ui::with_alpha(colour, 0.75f));
         }

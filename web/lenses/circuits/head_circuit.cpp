@@ -49,7 +49,7 @@ const TokenDirections* HeadCircuit::list(bool of_row, Index token, Index distanc
     const CircuitFactors& factors = *job_.factors();
     std::vector<float> along = of_row ? left(token, distance) : right(token);
     if (!of_row) {
-        // Turned back: (q R) · k = q · (k Rᵀ).
+        // Rotates back: (q R) · k = q · (k Rᵀ).
         CircuitRotation back = turn_at(distance);
         for (float& sine : back.sine) sine = -sine;
         back.apply({along.data(), 1, std::ssize(along), std::ssize(along)});

@@ -1,5 +1,5 @@
-// One circuit of one head, with its map and, for a chosen token on each side, the tokens at the other end that it finds
-// highest and lowest.
+// One circuit of one head, with its map and, for a chosen token on each side, the tokens at the other end
+// with the highest and lowest cells.
 #pragma once
 
 #include <array>
@@ -19,14 +19,16 @@ class HeadCircuit {
 
     const CircuitJob& job() const { return job_; }
     bool done() const { return job_.done(); }
-    // At a distance where positions turn queries; null until its factors are made. The same object for the same distance.
+    // The distance matters if positions rotate queries. Null until the factors are computed. Returns the same
+    // object for the same distance.
     const MapPointer& map(Index distance);
-    // Of a row, the columns with its highest and lowest cells; of a column, the rows. Null until its factors are made.
+    // For a row, lists the columns with its highest and lowest cells; for a column, the rows. Null until the
+    // factors are computed.
     const TokenDirections* list(bool of_row, Index token, Index distance);
-    // Does a slice of the factors, then of the lists that were asked for; true while there is more to do.
+    // Computes a slice of the factors, then of the requested lists; true while there is more to do.
     bool step();
 
-    // What the map multiplies, [head_dim]: of a row turned as at that distance, but not scaled.
+    // The vectors that the map multiplies, [head_dim]. A row's is rotated for that distance, but not scaled.
     std::vector<float> left(Index row, Index distance) const;
     std::vector<float> right(Index column) const;
 
@@ -40,7 +42,7 @@ class HeadCircuit {
     CircuitJob job_;
     Index distance_ = 0;
     MapPointer map_;
-    std::array<std::optional<List>, 2> lists_;  // of a column, of a row
+    std::array<std::optional<List>, 2> lists_;  // for a column, for a row
 };
 
 }  // namespace attn::app

@@ -1,4 +1,5 @@
-// Draws queries and keys of the text in view in one plane, with the true products of one query and its best keys.
+// Draws queries and keys of the present text in one plane, with the exact scores between one query and its
+// best keys.
 #include <imgui.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ constexpr std::size_t lines_drawn = 5, products_listed = 14;
 constexpr Index most_labels = 48;
 constexpr const char* point_prefix = "circuits/point/";
 
-// Words on the plane, where nothing else was written.
+// Places words on the plane where no other word is.
 class PlaneLabels {
   public:
     explicit PlaneLabels(const Scatter& plane)

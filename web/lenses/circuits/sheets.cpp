@@ -1,4 +1,4 @@
-// The matrices of lens Circuits, as it shows them, and the tables of its other pictures.
+// Makes the matrices that lens Circuits shows, and the tables of its other pictures.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ std::string CircuitsLens::map_title() const {
     return "QK circuit of positions";
 }
 
-// The part of the map that is in view, as far as a table goes.
+// The visible part of the map, up to the size limit of tables.
 Table CircuitsLens::map_table(Subject& subject) {
     const Circuit of = circuit_of(now().part);
     const Map& map = *circuit()->map(distance());

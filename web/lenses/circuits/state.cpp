@@ -1,4 +1,4 @@
-// What a person can choose in lens Circuits, and how links spell it.
+// Implements the settings of lens Circuits and their spelling in links.
 #include <algorithm>
 #include <cmath>
 

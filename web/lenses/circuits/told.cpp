@@ -1,4 +1,4 @@
-// What lens Circuits says: its sentence, its guide.
+// Writes the sentence and the guide of lens Circuits.
 #include <algorithm>
 #include <cmath>
 

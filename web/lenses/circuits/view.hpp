@@ -1,4 +1,4 @@
-// What the drawing of the lens shares.
+// Declares what the files that draw lens Circuits share.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Scatter {
                     high[axis] = std::max(high[axis], place[axis]);
                 }
     }
-    // One scale on both axes, so that the plane is not bent.
+    // Both axes have the same scale, so that the plane is not distorted.
     ImVec2 point(const PlaneEnd& end) const {
         const QueryKeyPlane::Place& place =
             (end.key ? plane.keys : plane.queries)[static_cast<std::size_t>(end.point)];

@@ -1,5 +1,5 @@
-// Draws the wiring: heads as nodes, layer above layer, and how far each reads what an earlier one writes as curves between
-// them; beside it the strongest, and what the two heads of one do as a virtual head.
+// Draws the wiring: heads as nodes, layer above layer, and curves for how strongly each reads what an earlier
+// one writes; beside it the strongest wires, and what the chosen wire's two heads do as a virtual head.
 #include <imgui.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr std::array wire_letters{"Q", "K", "V"};
 
 ImU32 wire_colour(Composition kind) { return ui::series_colour(wire_series[static_cast<std::size_t>(kind)]); }
 
-// Where heads stand: the first layer is at the bottom, as the stream runs upwards.
+// Positions of the heads: the first layer is at the bottom, because the residual stream runs upwards.
 struct Diagram {
     ImVec2 at;
     float width, height;
@@ -213,7 +213,7 @@ void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, floa
                     .c_str());
 }
 
-// The two heads of the wire, one after the other.
+// The wire's two heads as one.
 void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
     const auto of = wire();
     if (!of) return;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> view_keys{"sides", "blink", "difference"};
 
-// Says whether one of the views has something to show, now or once a subject with something to compare is
-// opened.
+// Says whether one of the views has something to show, now or after opening a subject with something to
+// compare.
 bool compares(const State& state) {
     return lens_of(state).compares || std::ranges::any_of(subject_list(), [&](const SubjectEntry& subject) {
                return subject.has_second && subject.has_second(state);
@@ -154,7 +154,7 @@ std::string from_difference(const std::string& text, const std::string& other) {
     constexpr int kept_words = 2;
     const auto differ = std::ranges::mismatch(text, other).in1;
     std::size_t from = static_cast<std::size_t>(differ - text.begin());
-    // The word that differs begins after the last blank before that.
+    // The word that differs begins after the preceding blank.
     for (int words = 0; words <= kept_words && from > 0; ++words) {
         const std::size_t blank = text.rfind(' ', from - 1);
         from = blank == std::string::npos ? 0 : blank;
@@ -168,7 +168,7 @@ std::optional<Missing> CompareLens::missing(Subject& subject) const {
     const Attention *first = subject.attention(), *second = subject.second();
     if (!second) {
         if (const auto offer = subject.offer_second()) {
-            // The second is still to come, so there is nothing to offer.
+            // The second run is still to come, so there is nothing to offer.
             if (subject_of(state()).has_second && subject_of(state()).has_second(state()))
                 return Missing{subject.second_wanted(), subject.offer_alone(), true};
             return Missing{"Comparing needs a second run.", offer};

@@ -1,6 +1,6 @@
-// Lens Compare shows the subject next to another run of it: two sentences, one in two models, two trained networks, or
-// an example before and after an edit. It shows how similar a token's vectors and attention rows are in both,
-// and the chosen head's maps.
+// Lens Compare shows two runs side by side: two sentences, one sentence in two models, two trained networks,
+// or an example before and after an edit. It shows how similar a token's vectors and attention rows are in
+// both, and the chosen head's maps.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace attn::app {
 
-// Two maps are shown side by side, alternating in one place, or as the first minus the second.
+// Two maps are shown side by side, alternating in place, or as the first minus the second.
 enum class ComparisonView { sides, blink, difference };
 
 struct CompareState {
@@ -34,7 +34,7 @@ struct SetComparisonView {
 
 LinkRows compare_links();
 
-// Leaves out the beginning of a text that another one has, too, but for the last two of its words: "… was too wide".
+// Leaves out the beginning that two texts share, except for its last two words: "… was too wide".
 std::string from_difference(const std::string& text, const std::string& other);
 
 // Pairs the tokens of two runs that correspond, including those that replace one another.
@@ -44,7 +44,7 @@ class Pairing {
     Pairing(std::vector<std::int32_t> first, std::vector<std::int32_t> second);
 
     const Alignment& alignment() const { return alignment_; }
-    // A token corresponds to its partner in the other text or, failing that, to the same token there if it
+    // A token corresponds to its partner in the other text or, without one, to the same token there if it
     // occurs only once.
     std::optional<Index> second_of(Index first_token) const;
     std::optional<Index> first_of(Index second_token) const;
@@ -54,19 +54,20 @@ class Pairing {
     Alignment alignment_;
 };
 
-// Of the queries, and of the keys: in self-attention they are the same.
+// Pairings of the queries and of the keys; in self-attention they are the same.
 struct Pairings {
     Pairing queries, keys;
 };
 
-// The run of the stack whose residuals a subject's queries are, and the number of its first attention.
+// The run whose residual stream a subject's queries belong to, and the index of that stack's first attention.
 struct QueryStack {
     const Trace* trace = nullptr;  // null: no model
     Index first = 0;
 };
 QueryStack query_stack(const Attention& attention);
 
-// The head of another run that stands beside this one: the same, or the nearest where that has fewer.
+// Returns the head of another run that stands beside this one: the same, or the nearest if that run has
+// fewer.
 HeadIndex beside(const HeadIndex& head, const Attention& other);
 
 class CompareLens final : public Lens {
@@ -82,7 +83,7 @@ class CompareLens final : public Lens {
     bool shows(Subject& subject, const CellRef& cell) const override;
 
   private:
-    static constexpr Index most_tokens = 1024;  // beyond this, maps are not kept whole
+    static constexpr Index most_tokens = 1024;  // with more tokens, whole maps are not kept
     struct Frame;
 
     // A line of words, coloured by the weights of the chosen row.
@@ -97,10 +98,10 @@ class CompareLens final : public Lens {
     struct Alike {
         std::uint64_t first_version = 0, second_version = 0;
         Index query = -1, second_query = -1;
-        Range layers{};  // that are alike, as far as both have them
+        Range layers{};  // matching layers, as far as both runs have them
         Index heads = 0;
         std::vector<Cosine>
-            residual;  // [layers + 1]; empty without a Trace, or where the streams differ in shape
+            residual;              // [layers + 1]; empty without a Trace, or if the streams differ in shape
         std::vector<Cosine> rows;  // [layers, heads]
     };
     // One head's weights in both runs.
@@ -122,14 +123,14 @@ class CompareLens final : public Lens {
     const Pairings& pairings_of(const Attention& first, const Attention& second);
     static void update(Line& line, const Attention& run, const Selection& selection,
                        std::optional<Index> query);
-    // The words of queries that look at others.
+    // Finds the words of queries that attend to other words.
     static void update_asking(Line& line, const Attention& run);
     void update_alike(const Frame& frame, Index query, Index second_query);
     void update_maps(const Attention& first, const Attention& second, HeadIndex head);
     void draw_controls(const Frame& frame);
     void draw_words(const Frame& frame, float width);
     struct LineNames {
-        const char *key, *label, *told;  // in landmarks, before the line, and to screen readers
+        const char *key, *label, *told;  // for landmarks, before the line, and for screen readers
     };
     Touched draw_line(const LineNames& names, Line& line, std::span<const std::string> words,
                       std::optional<Index> query, std::optional<Index> key, bool chosen, float width);

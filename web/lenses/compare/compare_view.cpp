@@ -51,7 +51,7 @@ void CompareLens::update(Line& line, const Attention& run, const Selection& sele
                 line.numbers[static_cast<std::size_t>(k)] =
                     rounded(static_cast<double>(line.weights[static_cast<std::size_t>(k)]), 2);
     }
-    // The line is as wide as with the widest numbers, so that nothing moves under the cursor.
+    // The line is as wide as the widest numbers need, so that nothing moves under the cursor.
     line.line =
         ui::token_line(run.key_names(), std::vector<std::string>(static_cast<std::size_t>(n), "0.00"));
 }
@@ -152,7 +152,7 @@ void CompareLens::draw_words(const Frame& frame, float outer) {
                                 : LineNames{"first", "first", "Words of the first sentence"},
                       of_second ? second_line_ : first_line_, frame.run(of_second).query_names(), query, key,
                       !pointing && query, width);
-        // A word that is pointed at is the one that asks; its number says how much it looks at itself.
+        // The hovered word is the query; its number is its weight on itself.
         if (touched.over) {
             frame.point_in(of_second, touched.over, std::nullopt);
             if (one_line)
@@ -172,7 +172,7 @@ void CompareLens::draw_words(const Frame& frame, float outer) {
     }
 }
 
-// Draws what the words that are asked look at, where those are others.
+// Draws the words that the query words attend to, if those are different words.
 void CompareLens::draw_read(const Frame& frame, bool of_second, float width) {
     const auto query = frame.query_of(of_second);
     const Hover& pointed = frame.drawing.pointed;
@@ -187,7 +187,7 @@ void CompareLens::draw_read(const Frame& frame, bool of_second, float width) {
     if (touched.clicked) present::pin(frame.drawing, *frame.drawing.now.cell);
 }
 
-// ---- How alike --------------------------------------------------------------------------------------------
+// ---- Similarity -------------------------------------------------------------------------------------------
 
 void CompareLens::update_alike(const Frame& frame, Index query, Index second_query) {
     const Attention &a = frame.first, &b = frame.second;

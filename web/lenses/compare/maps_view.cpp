@@ -28,7 +28,7 @@ std::optional<Index> place_of(const Alignment& alignment, std::optional<Index> t
     return found == alignment.pairs().end() ? std::nullopt : std::optional(found - alignment.pairs().begin());
 }
 
-// Cuts the text before the words that differ if there is no room for all of it.
+// Cuts off the text before the words that differ if it does not fit.
 std::string text_within(const std::string& text, const std::string& other, float width) {
     ui::Type small(ui::Face::regular, ui::size_small);
     return ui::text_size(text).x <= width ? text : from_difference(text, other);

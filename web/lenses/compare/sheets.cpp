@@ -1,4 +1,4 @@
-// The pictures of lens Compare as tables.
+// Makes tables of the pictures of lens Compare.
 #include <cmath>
 #include <utility>
 
@@ -82,7 +82,7 @@ std::vector<Table> CompareLens::map_tables(Subject& subject) {
     return tables;
 }
 
-// The map that the view shows is in focus; side by side, that of the pinned cell, otherwise the first.
+// The map in view is in focus; if they are side by side, the pinned cell's, otherwise the first.
 std::vector<Table> CompareLens::tables(Subject& subject) {
     std::vector<Table> tables = map_tables(subject);
     const ComparisonView view = state().of<CompareState>().view;

@@ -1,11 +1,11 @@
-// What the files that draw lens Compare share.
+// Declares what the files that draw lens Compare share.
 #pragma once
 
 #include "lenses/compare/compare.hpp"
 
 namespace attn::app {
 
-// Holds what is compared while a frame is drawn.
+// Holds the two runs while a frame is drawn.
 struct CompareLens::Frame {
     const Drawing& drawing;
     const Attention& first;
@@ -21,8 +21,8 @@ struct CompareLens::Frame {
         return second.query_names()[static_cast<std::size_t>(token)];
     }
 
-    // The compared words are those under the cursor, otherwise the chosen ones, otherwise the predicted
-    // word and its partner.
+    // The compared words are the hovered ones, otherwise the chosen ones, otherwise the predicted word and
+    // its partner.
     Index query() const {
         if (const auto& pointed = drawing.pointed.query; pointed && *pointed < first.queries())
             return *pointed;

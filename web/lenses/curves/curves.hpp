@@ -1,5 +1,5 @@
 // Lens Curves shows what changes while a network learns: its loss, what each head does, and the attention of
-// every head at one step. The user can go back to any step and branch runs off from it.
+// every head at one step. The user can go back to any step and branch off new runs from it.
 #pragma once
 
 #include <memory>
@@ -30,11 +30,11 @@ using SetTrainingMaps = Set<CurvesState>;
 
 LinkRows curves_links();
 
-// The scores of a head that have a curve. A point's cell, Stage::curve, has the step as its row and
-// score · heads + head as its column.
+// The scores of a head that have a curve. A point's cell, Stage::curve, has the step as its row and score ·
+// heads + head as its column.
 enum class CurveScore { induction, previous_token, entropy };
 
-// Holds the maps of all heads at one step, as the heatmap pass takes them: [layers · heads, n, n], −inf where
+// Holds the maps of all heads at one step in the heatmap pass's format: [layers · heads, n, n], −inf where
 // masked.
 class StepMaps {
   public:
@@ -44,7 +44,7 @@ class StepMaps {
     float extent() const { return extent_; }  // the largest magnitude of any cell
     TrainingMaps shown() const { return shown_; }
     const std::shared_ptr<const Trace>& trace() const { return trace_; }
-    // The gradients with respect to every head's output, [heads, n, head_dim] per layer; empty for weights.
+    // Gradients with respect to every head's output, [heads, n, head_dim] per layer; empty for weights.
     const std::vector<Tensor>& gradients() const { return gradients_; }
 
   private:
@@ -84,12 +84,12 @@ class CurvesLens final : public Lens {
                                                HeadIndex head);
     void draw_choice();
     void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
-    Table map_table(const TrainingRun& run, const TrainingView& view) const;  // of the chosen head
+    Table map_table(const TrainingRun& run, const TrainingView& view) const;  // map of the chosen head
     void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
 
     StepMaps maps_;
     ScoreExplainer scores_;
-    // The pass over repeated tokens of the network that was last asked about its induction.
+    // The pass over repeated tokens by the network whose induction score was explained last.
     std::shared_ptr<const Model> repeated_of_;
     std::shared_ptr<const Trace> repeated_;
 };

@@ -131,7 +131,7 @@ void CurvesLens::draw_fork(const std::string& name, const char* label, const Tra
     if (ui::button(name.c_str(), label, check_fork(plan, fork.step, fork.values))) visit().perform(fork);
 }
 
-// Offers what can be done from the step shown.
+// Offers steps that continue from the shown one.
 void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown) {
     const std::string from = "From step " + std::to_string(shown) + ":";
     ImGui::AlignTextToFramePadding();
@@ -171,7 +171,7 @@ void CurvesLens::tell(const TrainingRun& run, const float* values, Index query, 
     ui::tooltip(text.c_str());
 }
 
-// Draws what is shown and the control to choose it.
+// Draws what the maps show, and the control that changes it.
 void CurvesLens::draw_choice() {
     const TrainingMaps shown = maps_.shown();
     static constexpr std::array names{"weights", "gradient"};
@@ -280,7 +280,7 @@ void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
     if (!run) return;
     const std::int64_t shown = run->shown_step(course.step.value_or(run->steps_taken()));
     TrainingPlan plan = run->plan();
-    plan.text.clear();  // it does not decide what can be done, and may be long
+    plan.text.clear();  // irrelevant here, and possibly long
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor(width * left_share) : width;

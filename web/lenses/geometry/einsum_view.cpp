@@ -1,4 +1,4 @@
-// The metric, and Einstein sums as a person types them.
+// Draws the metric, and Einstein sums that the user types.
 #include <imgui.h>
 
 #include <algorithm>

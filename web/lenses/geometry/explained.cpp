@@ -1,4 +1,5 @@
-// Explains the numbers of the form, the gauge and the metric: sums of products, each factor of which leads on.
+// Explains the numbers of the form, the gauge and the metric: sums of products, each factor of which leads
+// on.
 #include <cmath>
 
 #include "app/format.hpp"

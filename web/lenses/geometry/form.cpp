@@ -20,7 +20,7 @@ Matrix transposed(const Matrix& m) {
     return out;
 }
 
-// [in, out], read along what lies together.
+// [in, out], read along contiguous memory.
 Matrix matrix_of(const WeightView& weight) {
     Matrix made(weight.in, weight.out);
     const bool by_column = weight.layout == WeightView::Layout::out_in;
@@ -35,7 +35,7 @@ Matrix matrix_of(const WeightView& weight) {
     return made;
 }
 
-// Of W_O, the rows of one head: [d_v, d_model].
+// Rows of W_O that belong to one head: [d_v, d_model].
 Matrix rows_of_head(const WeightView& w_o, Index head, Index width) {
     Matrix made(width, w_o.out);
     const bool by_column = w_o.layout == WeightView::Layout::out_in;
@@ -95,7 +95,7 @@ double HeadWeights::input(Index token, Index b, bool of_key) const {
 }
 
 CellPlace HeadWeights::input_at(HeadIndex head, Index token, Index b, bool of_key) const {
-    // Cross-attention's keys are made of what the encoder's last norm gives.
+    // Cross-attention's keys are computed from the output of the encoder's last norm.
     const bool encoded = of_key && crosses;
     return {encoded ? HeadIndex{0, head.head} : head, {encoded ? Stage::final_norm : inputs, token, b}};
 }
@@ -222,11 +222,11 @@ std::optional<WordDirection> word_direction(const HeadWeights& weights, const He
         const std::optional<Norm>& norm = encoded ? network.final_norm : half.attention_norm;
         if (!norm) return made;
         made.norm = *norm;
-        // The norm of scaled numbers is that of the numbers themselves, with another ε.
+        // The norm of scaled numbers equals the norm of the numbers themselves, with another ε.
         made.norm->epsilon /= network.embedding_scale * network.embedding_scale;
         return made;
     }
-    const bool has_head = network.head.weight.out > 0;  // an encoder has none
+    const bool has_head = network.head.weight.out > 0;  // an encoder has no unembedding
     if (!has_head || !network.final_norm || has_head_input(network) || half.attention_post_sublayer_norm ||
         half.attention_post_residual_norm)
         return std::nullopt;

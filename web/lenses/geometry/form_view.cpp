@@ -1,4 +1,4 @@
-// The bilinear form: its matrix, its singular values, and what one of its directions finds.
+// Draws the bilinear form: its matrix, its singular values, and what one of its directions finds.
 #include <imgui.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ const char* side_name(const HeadForm& form, bool right) {
     return right ? "key side" : "query side";
 }
 
-// Draws what tokens have along a direction, as bars about zero.
+// Draws the tokens' components along a direction, as bars about zero.
 void draw_along(const Drawing& drawing, present::Bars shown,
                 const std::vector<std::pair<std::string, double>>& found, std::vector<CellRef> cells,
                 float width) {
@@ -133,11 +133,11 @@ void GeometryLens::draw_singular(const Drawing& drawing, const HeadForm& form, I
     if (!reply.held) return;
     GeometryState next = now();
     next.direction = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{0}, all.count() - 1);
-    // A direction that is there is not chosen anew because the one of the State is not.
+    // If the State's direction does not exist, the shown one is not chosen in its place.
     if (next.direction != direction) set(next, ui::gesture());
 }
 
-// What the direction finds in the tokens in view.
+// Draws what the direction finds in the tokens in view.
 void GeometryLens::draw_tokens(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right,
                                float width) {
     const Attention& attention = *subject.attention();
@@ -154,7 +154,8 @@ void GeometryLens::draw_tokens(const Drawing& drawing, Subject& subject, const H
     const auto labels = in_view.labels(keys ? attention.key_names() : attention.query_names());
     for (Index i = 0; i < in_view.size(); ++i) {
         const Index token = in_view[i], at = token - before;
-        if (tokens && (at < 0 || at >= std::ssize(along))) continue;  // of a long text the form holds some
+        // For a long text, the form holds only some tokens.
+        if (tokens && (at < 0 || at >= std::ssize(along))) continue;
         double sum = tokens ? along[static_cast<std::size_t>(at)] : 0;
         for (Index b = 0; !tokens && b < std::ssize(along); ++b)
             sum += weights(subject)->input(token, b, of_key) * along[static_cast<std::size_t>(b)];
@@ -172,7 +173,7 @@ void GeometryLens::draw_tokens(const Drawing& drawing, Subject& subject, const H
                found, std::move(cells), width);
 }
 
-// What it finds in the vocabulary.
+// Draws what it finds in the vocabulary.
 void GeometryLens::draw_words(const Drawing& drawing, Subject& subject, const HeadForm& form, bool right,
                               bool low, float width) {
     const TokenDirections& all = *words(subject, right);

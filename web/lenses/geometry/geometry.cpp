@@ -25,7 +25,7 @@ bool scores_given(const Attention& attention) {
     return std::ranges::find(stages, Stage::raw) == stages.end();
 }
 
-// How much of the form each part has, as "48 %"; nothing of one that is not square.
+// Writes the share of each part of the form, as "48 %"; nothing for a form that is not square.
 std::string symmetric_share(const FormSquares& squares) {
     return squares.square && squares.whole > 0
                ? ", and " + percent(squares.symmetric / squares.whole) + " of it is symmetric"
@@ -52,7 +52,7 @@ double largest_move(const GaugedHead& head) {
 }
 
 struct Looked {
-    Index key = -1;  // none
+    Index key = -1;  // no key
     double weight = 0;
 };
 Looked strongest(const RowChain& row, Index keys) {
@@ -162,7 +162,7 @@ std::optional<VectorsInView> GeometryLens::in_view(Subject& subject) const {
     const Index strongest = std::ranges::max_element(weights) - weights.begin();
     const bool one_line = subject.attention()->one_line();
     const std::array wanted{one_line ? last : -1, state().selection.key.value_or(-1), strongest};
-    // Where queries are keys, both sides show the same tokens.
+    // If queries and keys are the same tokens, both sides show the same ones.
     const std::span<const Index> of_queries = std::span(wanted).first(one_line ? wanted.size() : 0);
     return VectorsInView{shown.get(),
                          head,

@@ -1,6 +1,6 @@
-// Lens Geometry: scores as a bilinear form. What W_Q W_Kᵀ reads and W_V W_O writes, direction by direction; the gauge
-// that moves Q and K and no score; a metric of one's own between their components; and Einstein sums of the matrices
-// in view.
+// Lens Geometry: scores as a bilinear form. It shows what W_Q W_Kᵀ reads and W_V W_O writes, direction by
+// direction; the gauge, which changes Q and K but no score; a metric of the user's own between their
+// components; and Einstein sums of the matrices in view.
 #pragma once
 
 #include <array>
@@ -47,7 +47,8 @@ inline constexpr CellKind inverse_metric{"inverse_metric", {CellAxis{"row"}, {"c
 inline constexpr CellKind raised_query{"raised_query", {CellAxis{"query"}, {"component"}}};  // q^a
 inline constexpr CellKind metric_score{"metric_score", {CellAxis{"query"}, {"key"}}};
 inline constexpr CellKind metric_weight{"metric_weight", {CellAxis{"query"}, {"key"}}};
-inline constexpr CellKind einsum{"einsum", {CellAxis{"leading"}, {"last"}}};  // its leading indices as one
+// Its leading indices are combined into one.
+inline constexpr CellKind einsum{"einsum", {CellAxis{"leading"}, {"last"}}};
 }  // namespace geometry_cells
 CellKinds geometry_numbers();
 std::optional<CellRef> packed_geometry_cell(Index row, Index col);
@@ -65,16 +66,16 @@ class GeometryLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is shown, computed anew when that changes; null where the subject lacks it.
+    // Results on screen, recomputed when their inputs change; null if the subject lacks the inputs.
     const std::optional<HeadWeights>& weights(Subject& subject) const;
     HeadForm* form(Subject& subject) const;  // its directions take some steps
     const GaugedHead* gauged(Subject& subject) const;
-    // One sentence if the metric has another size than the vectors.
+    // One sentence if the metric's size differs from the vectors'.
     const Result<MetricHead>* metric(Subject& subject) const;
     // One sentence if the einsum does not fit these matrices.
     const Result<std::unique_ptr<NamedSum>>* sum(Subject& subject) const;
     FormPicture& picture(Subject& subject, const HeadForm& form, FormPart part) const;
-    // Null where there is no vocabulary, and until the form's directions are found.
+    // Null if there is no vocabulary, and until the form's directions are found.
     TokenDirections* words(Subject& subject, bool right) const;
 
     FormOf form_of(Subject& subject) const;  // the chosen one, if this subject has it
@@ -87,12 +88,12 @@ class GeometryLens final : public Lens {
         if (next != now()) visit().perform(SetGeometry{next}, gesture);
     }
     std::shared_ptr<const Record> record(Subject& subject) const;
-    Index query(const Record& record) const;  // the chosen one, or the predicted
+    Index query(const Record& record) const;  // the chosen one, or the predicted one
     bool holds(Subject& subject, const LensCell& cell) const;
 
     Sheet form_sheet(Subject& subject, const HeadForm& form) const;
     std::vector<Sheet> gauge_sheets(Subject& subject) const;
-    std::vector<Sheet> metric_sheets(Subject& subject) const;  // of a metric that fits
+    std::vector<Sheet> metric_sheets(Subject& subject) const;  // for a metric that fits
     Sheet result_sheet(const NamedSum& all) const;
 
     void draw_presets();
@@ -129,9 +130,9 @@ class GeometryLens final : public Lens {
     std::optional<Explained> explain_metric_weight(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_einsum(Subject& subject, const LensCell& cell);
 
-    // What something was computed from: the head, and for some the tokens.
+    // What a result was computed from: the head, and for some results the tokens.
     struct From {
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
         std::optional<Index> query, key;
         bool operator==(const From&) const = default;
@@ -171,7 +172,7 @@ class GeometryLens final : public Lens {
     mutable std::optional<Kept<WordsWith, std::unique_ptr<TokenDirections>>> words_[2];
 
     struct Typed {
-        std::string text, of, fault;  // what stands in the field, the State's text that it began with
+        std::string text, of, fault;  // contents of the field, and the State's text that they started from
     };
     Typed typed_metric_, typed_einsum_;
 };

@@ -1,4 +1,4 @@
-// What the lens opens with, and its gauge.
+// Draws the lens's opening part, and its gauge.
 #include <imgui.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void GeometryLens::draw_gauge_controls(const GaugedHead& head) {
             ui::next_control(ui::need::stepper);
             ImGui::BeginGroup();
             if (const auto to = ui::stepper(name, label, one, 0, last)) {
-                // The other component is stepped over.
+                // Skips the other component.
                 const Index over = *to == other ? *to + (*to > one ? 1 : -1) : *to;
                 if (over >= 0 && over <= last) one = over;
             }
@@ -96,14 +96,14 @@ void GeometryLens::draw_gauge_controls(const GaugedHead& head) {
         component("geometry/first", "component", gauge.first, gauge.second);
         component("geometry/second", head.gauge.kind == GaugeKind::stretch ? "plotted with" : "with",
                   gauge.second, gauge.first);
-        // What only fits these vectors is no change.
+        // A value that was only fitted to these vectors is not a change.
         if (gauge.first == head.gauge.first && gauge.second == head.gauge.second)
             gauge.first = now().gauge.first, gauge.second = now().gauge.second;
     }
     set(next, ui::gesture());
 }
 
-// Q and K as points over two components, where they were and where they are.
+// Draws Q and K as points over two components, before and after the gauge.
 void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const GaugedHead& head, float width) {
     const Attention& attention = *subject.attention();
     const Record& record = *head.in_view.record;
@@ -112,7 +112,7 @@ void GeometryLens::draw_plane(const Drawing& drawing, Subject& subject, const Ga
     const Matrix q = rows_of(record.q(), head.in_view.head, head.in_view.queries.tokens()),
                  k = rows_of(record.k(), record.kv_head(head.in_view.head), head.in_view.keys.tokens());
     double reach = 0;
-    // Where a key lies on a query, both are seen.
+    // Both stay visible if a key lies on a query.
     const auto points = [&](const char* name, ImU32 colour, float radius, const Matrix& rows,
                             const ShownTokens& shown, std::span<const std::string> names) {
         ui::ChartCurve curve{.name = name, .colour = colour, .apart = true, .radius = radius};

@@ -1,4 +1,4 @@
-// A metric of one's own between the components of queries and keys.
+// Draws the user's own metric between the components of queries and keys.
 #include <imgui.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t longest_metric = 4000;  // characters
+constexpr std::size_t longest_metric = 4000;  // in characters
 constexpr double slider_reach = 5;
 
-// "1 0; 0 -1"
+// Writes "1 0; 0 -1".
 std::string written(const Matrix& m) {
     std::string text;
     for (Index r = 0; r < m.rows; ++r)
@@ -73,7 +73,7 @@ void GeometryLens::draw_metric_controls(const VectorsInView& shown) {
         }
     }
     ui::fault("geometry/metric-fault", typed_metric_.fault);
-    // The pinned number of g on a slider; with it moves the one opposite.
+    // Puts the pinned number of g on a slider; the opposite number moves with it.
     const auto& pin = state().pin;
     if (pin && pin->is(geometry_cells::metric) && g.holds(pin->own.at[0], pin->own.at[1])) {
         const auto [row, col, third] = pin->own.at;

@@ -21,7 +21,7 @@ std::vector<Real> as(std::span<const double> row) {
     return out;
 }
 
-// Each row times the matrix, in Real.
+// Multiplies each row by the matrix, in Real.
 template <typename Real>
 Matrix moved(const Matrix& rows, std::span<const double> matrix) {
     Matrix out(rows.rows, rows.cols);

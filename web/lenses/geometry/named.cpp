@@ -12,7 +12,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::int64_t products_a_step = 50'000;  // about half a millisecond
-constexpr double same_within = 1e-5;              // of the largest number: f32 sums of some hundred terms
+constexpr double same_within = 1e-5;  // relative to the largest number: f32 sums of some hundred terms
 
 constexpr std::array all_named{
     NamedInfo{"X", "inputs", Stage::x},       NamedInfo{"W_Q", "weights", Stage::w_q},
@@ -27,7 +27,7 @@ constexpr std::array all_named{
 
 bool is_row(const NamedInfo& info) { return info.name[1] == '\0' && info.name[0] >= 'a'; }
 
-// Heads of Q, R, S, A and O are those of the layer; K and V have kv heads.
+// Q, R, S, A and O have all heads of the layer; K and V have key-value heads.
 struct Vectors {
     const Tensor* tensor;
     Index heads, rows, cols;

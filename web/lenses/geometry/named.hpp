@@ -1,4 +1,4 @@
-// The matrices of the chosen head under the names that an einsum calls them by, and the sum that is made of them.
+// Finds the matrices of the chosen head by the names that an einsum uses, and computes the sum.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@
 
 namespace attn::app {
 
-inline constexpr Index named_size_limit = 1'000'000;  // numbers of an operand
+inline constexpr Index named_size_limit = 1'000'000;  // most numbers in an operand
 
-// A matrix as an einsum takes it. With two indices it is of the chosen head, with three of all heads of its layer,
-// along the first; with one it is a row of the chosen query or key.
+// An operand of an einsum. With two indices it belongs to the chosen head, with three to all heads of its
+// layer, along the first; with one it is a row of the chosen query or key.
 struct NamedMatrix {
     std::string name;
     Shape shape;
     std::vector<float> values;
     Stage stage = Stage::q;
     HeadIndex head;
-    Index heads_each = 1;  // so many heads share one along the first index
-    Index row = 0;         // of one index
+    Index heads_each = 1;  // number of heads that share one matrix along the first index
+    Index row = 0;         // if it has one index
 
     CellPlace place(Index offset) const;
 };
@@ -34,12 +34,12 @@ struct NamedInfo {
 };
 std::span<const NamedInfo> named_matrices();
 
-// Returns the matrix with so many indices, or one sentence that says why there is none.
+// Returns the matrix with this many indices, or one sentence that says why there is none.
 Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
                                  const std::optional<HeadWeights>& weights, const std::string& name,
                                  std::size_t indices);
 
-// An einsum over the matrices in view, computed in slices; then it is compared with the matrices that the head has.
+// An einsum over the matrices in view, computed in slices and then compared with the head's own matrices.
 class NamedSum {
   public:
     // One sentence if these matrices have no such sum.

@@ -1,4 +1,4 @@
-// The matrices of lens Geometry, as it shows them.
+// Makes the matrices that lens Geometry shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,10 +12,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index gauge_shown = 12;   // of G, as a matrix
+constexpr Index gauge_shown = 12;   // rows and columns of G, as a matrix
 constexpr Index result_shown = 16;  // rows of a result
 
-// Where a cell of a matrix stands, by its row and column among the tokens that are shown.
+// Returns a matrix's cell by its row and column among the shown tokens.
 using CellOf = std::function<CellRef(Index row, Index col)>;
 CellOf lens_cell(const CellKind& kind) {
     return [&kind](Index row, Index col) { return kind(row, col); };
@@ -160,7 +160,7 @@ std::vector<Sheet> GeometryLens::metric_sheets(Subject& subject) const {
     return sheets;
 }
 
-// With three indices, the result of the chosen head.
+// With three indices, shows the result for the chosen head.
 Sheet GeometryLens::result_sheet(const NamedSum& all) const {
     const Shape& shape = all.sum().loops().shape;
     const Index rows = shape.size() < 2 ? 1 : shape[shape.size() - 2],

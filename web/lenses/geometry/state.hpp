@@ -1,4 +1,4 @@
-// What a person can set in the lens Geometry.
+// Defines the settings of lens Geometry.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 namespace attn::app {
 
 enum class GeometryPart : std::uint8_t { form, gauge, metric, einsum };
-// Which bilinear form: W_Q W_Kᵀ, W_V W_O or Q Kᵀ.
+// Chooses the bilinear form: W_Q W_Kᵀ, W_V W_O or Q Kᵀ.
 enum class FormOf : std::uint8_t { scores, values, tokens };
 enum class MetricKind : std::uint8_t {
     identity,
     divided,    // δ / √d_k
-    axis,       // the identity, but for the first component
+    axis,       // the identity, except for the first component
     minkowski,  // −1 for the first component, 1 for the others
     own,
 };
 
-inline constexpr double gauge_reach = 8;  // of t, either way
+inline constexpr double gauge_reach = 8;  // limits |t|
 inline constexpr Index own_metric_limit = 24;
 inline constexpr double metric_axis = 4;  // the first component of MetricKind::axis
 inline constexpr double metric_reach = 1e6;
@@ -36,7 +36,7 @@ struct GeometryState {
     Index direction = 0;
     Gauge gauge;
     MetricKind metric = MetricKind::identity;
-    Matrix own;  // of MetricKind::own; otherwise empty
+    Matrix own;  // for MetricKind::own; otherwise empty
     std::string einsum = "ik,jk->ij with Q, K";
     bool operator==(const GeometryState&) const = default;
 };
@@ -51,9 +51,9 @@ struct GeometryPreset {
 };
 std::span<const GeometryPreset> geometry_presets();
 
-// The metric of so many components; `own` may have another size.
+// Returns the metric for this many components; `own` may have another size.
 Matrix metric_of(const GeometryState& state, Index size);
-// Reads rows of numbers, separated by semicolons: "1 0; 0 -1". One sentence if it is no metric.
+// Reads rows of numbers, separated by semicolons: "1 0; 0 -1". One sentence if it is not a metric.
 Result<Matrix> read_metric(const std::string& text);
 
 LinkRows geometry_links();

@@ -1,4 +1,4 @@
-// What the pictures of the lens share.
+// Declares what the files that draw lens Geometry share.
 #pragma once
 
 namespace attn::app {

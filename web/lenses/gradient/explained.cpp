@@ -1,4 +1,5 @@
-// Explains the numbers of the backward pass: by what comes before them on the way back, and by a central difference.
+// Explains the numbers of the backward pass: by what comes before them on the way back, and by a central
+// difference.
 #include <cmath>
 
 #include "app/format.hpp"
@@ -29,7 +30,8 @@ struct Around {
     }
 };
 
-// A logit depends on the output by what W_O writes of it into the residual stream, and by all that reads that.
+// A logit depends on the output by what W_O writes of it into the residual stream, and by all that reads
+// that.
 void explain_way_back(const Around& a) {
     const Trace& trace = a.logit.gradient()->trace();
     const WeightView& w_o = trace.attention(a.head.layer).half.attention_out.weight;

@@ -16,7 +16,7 @@ namespace attn::app {
 
 namespace {
 
-// "component,1", "value,2", "logit", "logit,464" or "logit,464,2061".
+// Reads "component,1", "value,2", "logit", "logit,464" or "logit,464,2061".
 bool read_aim(std::string_view text, GradientState& to) {
     const auto parts = split(text, ',');
     std::vector<std::int32_t> numbers;
@@ -70,7 +70,7 @@ Status check_aim(const GradientState& gradient) {
     return ok();
 }
 
-// Whatever the loss does not ask for is as it was at first, so that a link says everything.
+// Resets the settings that the loss does not use, so that a link says everything.
 void keep_the_aim(GradientState& gradient) {
     GradientState asked{.aim = gradient.aim, .from = gradient.from, .rate = gradient.rate};
     switch (gradient.aim) {
@@ -117,7 +117,7 @@ std::optional<Missing> GradientLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// A window of a model's, whole if they can be edited.
+// A window of a model's components; all of them if they can be edited.
 std::optional<Projections> GradientLens::projections_of(Subject& subject, Index query) const {
     if (const auto trace = subject.attention()->trace())
         return projections_of(*trace, subject.chosen_head(), query);
@@ -126,7 +126,7 @@ std::optional<Projections> GradientLens::projections_of(Subject& subject, Index 
 
 namespace {
 
-// Of all tokens, with the components of X in view.
+// Covers all tokens, with the components of X in view.
 HeadNorm head_norm(const Trace& trace, Stage stage, HeadIndex head, const Norm& norm, Range components) {
     const Model& model = *trace.model();
     const ModelConfig& config = model.config();
@@ -313,7 +313,7 @@ Result<StepAlong> GradientLens::step(Subject& subject) const {
     const LadderEdits* edits = ladder ? ladder->edits() : nullptr;
     if (!edits) return given;
     for (const Slope slope : inputs_of(*all)) {
-        // Scores that are given are edited where they stand.
+        // Given scores are edited in place.
         const Stage stage = slope == Slope::masked ? Stage::raw : info(slope).stage;
         if (!edits->may_edit(state(), stage)) return given;
         const Range rows = all->rows(slope);
@@ -363,7 +363,7 @@ std::vector<Index> all_of(Range range) {
 
 }  // namespace
 
-// X has a row for each token, too, and in cross-attention the query's own behind them.
+// X, too, has a row for each token; in cross-attention, the query's own row follows them.
 std::vector<Index> rows_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys) {
     if (!rows_are_keys(slope) && slope != Slope::x) return all_of(slopes.rows(slope));
     std::vector<Index> rows{keys.begin(), keys.end()};

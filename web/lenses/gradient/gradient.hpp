@@ -1,5 +1,6 @@
-// Lens Gradient: the backward pass of one row of attention under its forward pass. It asks something of the row's output,
-// or of a logit that a model makes of it, and shows, for every number on the way, how much it would help to raise it.
+// Lens Gradient: the backward pass of one row of attention, below its forward pass. Given an objective for
+// the row's output, or for one of a model's logits, it shows for every number on the way how much raising it
+// would help.
 #pragma once
 
 #include <array>
@@ -19,27 +20,27 @@
 namespace attn::app {
 
 inline constexpr Index gradient_keys_shown = 16;
-inline constexpr Index gradient_components_shown = 16;  // of a model's X
-inline constexpr double gradient_rate_limit = 10'000;   // a head that is sure has slopes of a thousandth
+inline constexpr Index gradient_components_shown = 16;  // components of a model's X
+inline constexpr double gradient_rate_limit = 10'000;  // a confident head has gradients of about a thousandth
 
-// What is asked: to raise a component of the output, to bring the output near V[key], or, in a model, to raise a logit
-// of the token that it predicts, alone or above another.
+// The objective: raise a component of the output, bring the output closer to V[key], or, in a model, raise a
+// logit of the token that it predicts, alone or relative to another.
 enum class GradientAim : std::uint8_t { component, value, logit };
 
 struct GradientState {
     GradientAim aim = GradientAim::component;
     Index component = 0, key = 0;
-    // Tokens: none is the likeliest, and the logit alone.
+    // Tokens; without them, the most likely token, and its logit alone.
     std::optional<std::int32_t> raise = {}, over = {};
     Index from = 0;     // the first component of a model's X in view
-    double rate = 0.5;  // of a step
+    double rate = 0.5;  // step size
     bool operator==(const GradientState&) const = default;
 };
 
 template <>
 const Fields<GradientState>& fields_of();
 using SetGradient = Set<GradientState>;
-// One step along the gradient: the inputs, all at once; in a model, the query's q.
+// One step along the gradient: all inputs at once or, in a model, the query's q.
 struct StepAlong {
     std::vector<Command> edits;
     Status apply(State& state) const;
@@ -63,21 +64,21 @@ class GradientLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // The gradients of what is chosen; null while its vectors are being computed, or the way back from a logit. Made anew
-    // where something changed.
+    // The gradients for the chosen row; null until its vectors and the backward pass from a logit are
+    // computed. Recomputed after a change.
     const Slopes* slopes(Subject& subject) const;
-    // What is asked of this subject, which may have no model.
+    // Returns the objective for this subject, which may have no model.
     GradientAim aim(Subject& subject) const;
     const LogitPass& logit() const { return logit_; }
-    // What L is, in words: "the logit of “ sat”"; empty for what has no name.
+    // Describes L in words: "the logit of “ sat”"; empty if it has no name.
     std::string logit_name(Subject& subject) const;
-    // The keys in view: the query and those before it, or around the key of the selection.
+    // The keys in view: the query and those before it, or those around the selected key.
     ShownTokens keys_shown(const Slopes& slopes) const;
     // Returns the edits of one step, or says why there is none.
     Result<StepAlong> step(Subject& subject) const;
-    // How much L grows with a step of rate 1, by its slope.
+    // Returns how much L grows with a step of rate 1, to first order.
     double gain_of_step(Subject& subject, const Slopes& slopes) const;
-    // The largest difference from a central difference over the inputs in view, so far.
+    // The largest difference so far from a central difference, over the inputs in view.
     struct Check {
         std::vector<SlopeCell> cells;
         std::size_t done = 0;
@@ -87,13 +88,13 @@ class GradientLens final : public Lens {
 
   private:
     struct Shown {
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
         Index query = 0, from = 0;
         RowLoss loss;
         bool operator==(const Shown&) const = default;
     };
-    // The row that is asked, of a record with values; nothing while it is being computed.
+    // The row in question, with a record that has values; nothing until it is computed.
     std::optional<ChosenRow> row(Subject& subject) const;
     std::optional<Projections> projections_of(Subject& subject, Index query) const;
     std::optional<Projections> projections_of(const Trace& trace, HeadIndex head, Index query) const;
@@ -101,7 +102,7 @@ class GradientLens final : public Lens {
     friend CellKinds gradient_numbers();
     static const std::array<LensNumber<GradientLens>, 1> declared;
     std::optional<Explained> explain_derivative(Subject& subject, const LensCell& cell);
-    bool check_some(const Slopes& slopes);  // true while there is more
+    bool check_some(const Slopes& slopes);  // true while there is more to do
     void draw_controls(const Drawing& drawing, Subject& subject, const ChosenRow& row);
     void draw_tokens(Subject& subject, GradientState& next);
     void draw_presets(Subject& subject, const ChosenRow& row);
@@ -115,13 +116,13 @@ class GradientLens final : public Lens {
     mutable LogitPass logit_;
     mutable std::optional<Shown> shown_;
     mutable std::optional<Slopes> slopes_;
-    mutable bool check_begun_ = false;  // of these slopes
+    mutable bool check_begun_ = false;  // a check of these gradients has begun
     Check check_;
     // The cell that was explained last.
     struct Kept {
         Shown shown;
         CellRef cell;
-        std::size_t differences = 0;  // of the logit
+        std::size_t differences = 0;  // finite differences of the logit
         std::optional<Explained> why;
     };
     std::optional<Kept> kept_;
@@ -130,7 +131,7 @@ class GradientLens final : public Lens {
 // The rows of a gradient in view.
 std::vector<Index> rows_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
 std::vector<Index> columns_shown(const Slopes& slopes, Slope slope, const ShownTokens& keys);
-// How a key reads or, as the last row of X in cross-attention, the query.
+// Names a key or, for the last row of X in cross-attention, the query.
 std::string input_name(const Attention& attention, const Slopes& slopes, Index row);
 
 }  // namespace attn::app

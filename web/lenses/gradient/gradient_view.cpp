@@ -47,7 +47,7 @@ void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
               {.aim = logit, .raise = likeliest[0].id, .over = likeliest[1].id});
 }
 
-// Two lists of the model's likeliest tokens.
+// Draws two lists of the model's most likely tokens.
 void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
     const auto loss = logit_loss();
     if (!loss) return;
@@ -162,7 +162,7 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
                               fixed(loss, 5);
     const bool editable = ladder && ladder->edits();
     if (!editable) {
-        // What is taken along has no gaps.
+        // Copied tokens have no gaps.
         const auto up_to_query = [&](Index all) {
             const Index count = std::min(all, gradient_keys_shown),
                         first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
@@ -229,7 +229,7 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
     ui::landmark_item("gradient/rerun");
 }
 
-// While the way back to this head and through its row goes on, there is nothing else to show.
+// Until the backward pass has reached this head and passed its row, there is nothing else to show.
 void GradientLens::draw_way_back(Subject& subject) {
     if (aim(subject) != GradientAim::logit)
         return ui::caption("The way back through this row is being computed.");
@@ -254,13 +254,13 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
         ImGui::Dummy({0, 2});
         draw_controls(drawing, subject, *asked);
     }
-    // What the controls changed is drawn at once.
+    // Changes by the controls are drawn at once.
     const Slopes* now = slopes(subject);
     if (aim(subject) == GradientAim::logit && !logit_.done())
         drawing.visit.continue_with([this] {
             const bool waits = logit_.slopes().empty();
             return logit_.step() &&
-                   waits == logit_.slopes().empty();  // the page is drawn when they are there
+                   waits == logit_.slopes().empty();  // the page is redrawn when they are there
         });
     if (slopes_ && !slopes_->done())
         drawing.visit.continue_with([this] { return slopes_ && slopes_->step(); });

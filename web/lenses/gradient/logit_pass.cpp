@@ -5,8 +5,8 @@ namespace attn::app {
 namespace {
 
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
-// A logit of some tens is off by about 1e-5 in f32: that is 1e-3 of a difference. A step ten times as small would make
-// it 1e-2, one ten times as large adds its square times a third derivative.
+// In f32, a logit of some tens is off by about 1e-5, which makes 1e-3 of a difference. With a tenth of this
+// step it would be 1e-2, and ten times this step would add its square times a third derivative.
 constexpr float step_of_output = 1.0f / 128;
 
 }  // namespace
@@ -71,7 +71,7 @@ std::span<const float> LogitPass::output_slopes() const {
     return {written->matrix().row(token_), static_cast<std::size_t>(written->dim(1))};
 }
 
-// Two runs for each component: raised, and lowered.
+// Runs each component twice: raised and lowered.
 bool LogitPass::run_moved() {
     const ConstMatrix given = trace_->attention(head_.layer).record().output().heads().head(head_.head);
     if (!moved_) {

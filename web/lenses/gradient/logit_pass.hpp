@@ -1,5 +1,5 @@
-// A logit of a model's text, brought back to the output of a head: by the backward pass, and once more by running the
-// model with that output moved.
+// Computes the gradient of a logit with respect to the output of a head: by the backward pass, and once more
+// by running the model with that output changed.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,27 @@
 
 namespace attn::app {
 
-// Tokens to choose from, the likeliest.
+// tokens to choose from
 inline constexpr Index likeliest_offered = 20;
 
 class LogitPass {
   public:
-    // Begins anew if the text or the row of its logits is another one. The likeliest tokens are then known at once.
+    // Starts again if the text or the row of its logits has changed. The most likely tokens are then known at
+    // once.
     void read(std::shared_ptr<const Trace> trace, Index row);
     const std::vector<Candidate>& likeliest() const { return likeliest_; }
 
-    // Begins anew if the loss, of this row, is another one. Fails if the vocabulary has no such token.
+    // Starts again if the loss for this row has changed. Fails if the vocabulary lacks the token.
     Status ask(LogitLoss loss);
     const std::optional<LogitGradient>& gradient() const { return gradient_; }
 
-    // What is wanted next: ∂L/∂O[token] of this head, then the same by central differences.
+    // Requests ∂L/∂O[token] of this head, then the same by central differences.
     void go_to(const HeadIndex& head, Index token);
     bool done() const;
     bool step();                            // a slice; true while there is more to do
-    std::span<const float> slopes() const;  // [head_dim]; empty while step() has not come by
+    std::span<const float> slopes() const;  // [head_dim]; empty until step() has reached them
     std::span<const float> output_slopes()
-        const;  // by what the layer's heads write for the token, [d_model]; likewise
+        const;  // with respect to what the layer's heads write for the token, [d_model]; otherwise the same
     // (L(+h) − L(−h)) / 2h of each component, as far as they are known.
     const std::vector<double>& differences() const { return differences_; }
 

@@ -1,4 +1,4 @@
-// The matrices of lens Gradient, as it shows them.
+// Makes the matrices that lens Gradient shows.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace attn::app {
 
 namespace {
 
-// What a gradient is called: "∂L/∂A[sat, ·]".
+// Returns the name of a gradient: "∂L/∂A[sat, ·]".
 std::string title_of(Slope slope, const std::string& query) {
     if (slope == Slope::jacobian) return "∂A/∂S[" + query + ", ·]";
     return "∂L/∂" + std::string(info(slope).of) + (slope <= Slope::q ? "[" + query + ", ·]" : "");
@@ -65,7 +65,7 @@ Sheet GradientLens::slope_sheet(Subject& subject, const Slopes& slopes, Slope sl
     if (slope == Slope::jacobian) sheet.key = "gradient/jacobian";
     if (slopes.loss().along.empty()) return sheet;
     if (slope == Slope::output) sheet.notation = "back through the model";
-    // A logit follows other queries, too, which make of the same keys, values and weights what they like.
+    // A logit also depends on other queries, which use the same keys, values and weights in their own ways.
     if (slope >= Slope::k && slope <= Slope::w_v) sheet.notation += ", through this query’s row alone";
     return sheet;
 }
@@ -82,7 +82,7 @@ std::vector<Sheet> GradientLens::sheets(Subject& subject, const Slopes& slopes) 
         sheet.title = std::move(title);
         sheet.notation.clear();
         sheet.value = numbers_of(std::move(forward));
-        // Rows of X in cross-attention are of two texts, so its numbers lead to their slopes.
+        // In cross-attention, the rows of X belong to two texts, so its cells refer to their gradients.
         if (slope != Slope::x || !slopes.projections()->crosses)
             sheet.cell = [stage, cell = back.cell](Index r, Index c) {
                 const auto [of, row, column] = cell(r, c)->own.at;
@@ -137,7 +137,7 @@ std::vector<Sheet> GradientLens::sheets(Subject& subject, const Slopes& slopes) 
     return all;
 }
 
-// The gradient of what is pinned comes first, otherwise that of the scores.
+// The gradient of the pinned cell comes first, otherwise that of the scores.
 std::vector<Table> GradientLens::tables(Subject& subject) {
     std::vector<Table> tables;
     const Slopes* all = slopes(subject);

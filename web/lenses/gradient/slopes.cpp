@@ -100,7 +100,7 @@ double Slopes::w(Slope slope, Index component, Index a) const {
     return w.at(component - projections_->first, a);
 }
 
-// As model/explain.hpp turns them.
+// Rotates like model/explain.hpp.
 std::vector<Slopes::Share> Slopes::turned(Index token, Index a) const {
     const Rotary* rotary = projections_->rotary ? &*projections_->rotary : nullptr;
     const RotaryPair pair = pair_of(rotary, a);
@@ -147,9 +147,9 @@ const HeadNorm* Slopes::norm_of(Slope slope) const {
     return norm && slope != Slope::v ? &*norm : nullptr;
 }
 
-// With n_a = g_a u_a / r, r² = mean u² + ε over N components,
-// ∂L/∂u_b = g_b ∂L/∂n_b / r − u_b Σ_a g_a u_a ∂L/∂n_a / (N r³)
-// (Zhang & Sennrich 2019, arXiv 1910.07467), where the other heads' components have the second part alone.
+// With n_a = g_a u_a / r, r² = mean u² + ε over N components, ∂L/∂u_b = g_b ∂L/∂n_b / r − u_b Σ_a g_a u_a
+// ∂L/∂n_a / (N r³) (Zhang & Sennrich 2019, arXiv 1910.07467), where the other heads' components have only the
+// second part.
 template <typename Real>
 void Slopes::go_before(const RowGradient<Real>& pass, Projected<Real>& back) const {
     back.k_along.assign(static_cast<std::size_t>(record_->keys()), Real{0});
@@ -280,7 +280,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                          std::optional<CellRef> right_at) {
         terms.push_back({index, left, right, left_at, right_at});
     };
-    // Where a slope by a vector stands that is neither normalised nor turned, nor changed.
+    // Returns where the gradient of a vector stands that is not normalised, rotated or changed.
     const auto before = [&](Slope of, Index token, Index a) {
         const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
         return as_shown && kept(of, token, a) == 1 ? std::optional(derivative(of, token, a)) : std::nullopt;
@@ -291,7 +291,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
         return CellRef{stage, of == query_row() ? query_ : of, component};
     };
     const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };
-    // The slope by a component of the output, before what was changed there.
+    // The gradient with respect to a component of the output, before any change there.
     const auto summed = [&](Index b) { return f64().d_summed[static_cast<std::size_t>(b)]; };
     const auto summed_at = [&](Index b) {
         return summed(b) == own(Slope::output, query_, b)
@@ -315,7 +315,7 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
         case Slope::v:
             add(col, f64().weight[static_cast<std::size_t>(row)], summed(col),
                 CellRef{Stage::weight, query_, row}, summed_at(col));
-            // The value that is aimed at moves towards the output.
+            // The target value moves towards the output.
             if (loss_.target == row)
                 add(col, -1, own(Slope::output, query_, col), std::nullopt,
                     derivative(Slope::output, query_, col));
@@ -402,7 +402,7 @@ void Slopes::move_vector(std::vector<Moved>& moved, Slope of, Index token, std::
                     {info(of).stage, token, component, factor * each * kept(of, token, component)});
 }
 
-// What moves with a number that moves by h: x and the projections move the q, k and v that are made of them.
+// Lists what moves if a number moves by h: x and the projections also move the q, k and v computed from them.
 std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col, double h) const {
     std::vector<Moved> moved;
     const auto one = [&](double by) {
@@ -445,7 +445,7 @@ std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col, double h) co
 
 std::optional<double> Slopes::difference(Slope slope, Index row, Index col) const {
     const double h = difference_step * std::max(1.0, std::abs(input(slope, row, col)));
-    // A score that is hidden cannot be moved.
+    // A hidden score cannot be moved.
     if (slope == Slope::output || slope == Slope::jacobian ||
         (is_of_pairs(slope) && !f64().allowed[static_cast<std::size_t>(col)]))
         return std::nullopt;

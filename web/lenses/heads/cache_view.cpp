@@ -1,4 +1,4 @@
-// Draws what is lost where heads share keys and values, or keep a latent in their place.
+// Draws the loss if heads share keys and values, or keep a latent instead.
 #include <imgui.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr float chart_height = 210, change_name_width = 90;
 
 }  // namespace
 
-// The loss over the settings, as far as they are measured. The mark is the setting, and can be dragged.
+// Draws the loss over the settings measured so far. The mark is the chosen setting, and can be dragged.
 void HeadsLens::draw_loss(const Drawing& drawing, float width) {
     const bool shares = now().part == HeadsPart::sharing;
     const Smaller* before = runs()->at(0);

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, heads_part_count> part_keys{"shapes", "wr
                                                                    "latent"};
 constexpr std::array<std::string_view, 2> sizes_keys{"own", "tutorial"}, alike_keys{"maps", "outputs"},
     layers_keys{"one", "all"};
-constexpr Index most_compared = 64;  // heads
+constexpr Index most_compared = 64;  // most heads to compare
 
 }  // namespace
 
@@ -48,9 +48,9 @@ std::optional<Missing> HeadsLens::missing(Subject& subject) const {
     return Missing{"Heads work together in a whole model; here is only one head’s attention."};
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// What is kept here holds whole runs.
+// Results kept here hold whole runs, so they are released.
 void HeadsLens::follow(const State&, Change) {
     if (trace_ && &visit().lens() != this) forget();
 }
@@ -120,7 +120,7 @@ void HeadsLens::update_cache(Subject& subject) {
     settings_.clear();
     if (shares) {
         settings_ = shared_head_counts(model->config());
-        settings_.erase(settings_.begin());  // the run as it is
+        settings_.erase(settings_.begin());  // removes the unchanged run
     } else {
         for (Index rank = 1; rank < factors_->most_rank(); rank *= 2) settings_.push_back(rank);
         settings_.push_back(factors_->most_rank());
@@ -138,7 +138,7 @@ Index HeadsLens::most_setting() const {
     return now().part == HeadsPart::sharing ? trace_->model()->config().kv_heads : factors_->most_rank();
 }
 
-// The nearest that there is; 0 where heads stay as they are.
+// Returns the nearest available setting; 0 if heads stay unchanged.
 Index HeadsLens::setting() const {
     if (now().part == HeadsPart::latent)
         return std::clamp(now().rank == 0 ? most_setting() / 2 : now().rank, Index{1}, most_setting());
@@ -185,7 +185,7 @@ const Copying* HeadsLens::copying(const HeadIndex& head) const {
     return copying_ && copying_->done() ? &copying_->of(head) : nullptr;
 }
 
-// The name that it has earned among those that were measured on random tokens; else what it does with this text.
+// The name that a head has earned on random tokens, or else what it does with this text.
 HeadsLens::Role HeadsLens::role(Subject& subject, Index i) const {
     constexpr double least_local = 0.8, least_uniform = 0.9, least_copying = 0.9;
     const HeadIndex head = alike_->head(i);

@@ -1,5 +1,5 @@
-// Lens Heads: how many heads work together. The shapes that they pass through, what each of them writes, how alike they
-// are, and what is lost where they share keys and values or keep a latent in their place.
+// Lens Heads: how multiple heads work together. It shows the shapes of their tensors, what each of them
+// writes, how similar they are, and what is lost if they share keys and values or keep a latent instead.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ inline constexpr Index heads_setting_limit = 100'000;
 
 struct HeadsState {
     HeadsPart part = HeadsPart::shapes;
-    bool tutorial = false;    // the shapes of the tutorial's example
-    bool outputs = false;     // how alike is what heads write, not where they look
-    bool all_layers = false;  // of all layers that read the same text
-    Index kv_heads = 0;       // that share; 0: half of the model's
-    Index rank = 0;           // of the latent; 0: half of the largest
+    bool tutorial = false;    // shows the shapes of the tutorial's example
+    bool outputs = false;     // compares what heads write, not where they attend
+    bool all_layers = false;  // includes all layers that read the same text
+    Index kv_heads = 0;       // key-value heads that remain; 0: half of the model's
+    Index rank = 0;           // rank of the latent; 0: half of the largest
     bool operator==(const HeadsState&) const = default;
 };
 
@@ -77,16 +77,16 @@ inline constexpr std::array<std::string_view, cache_measure_count> measure_words
 inline constexpr CellAxis cache_axis{"cache", cache_words};
 
 inline constexpr CellKind shape{"shape", {CellAxis{"step", step_words}, {"count", count_words}}};
-// The parts are the heads and the bias; what is written has the sum of them and the attention besides.
+// The parts are the heads and the bias; the written vector also has their sum and the attention.
 inline constexpr CellKind written{"written", {CellAxis{"part"}, {"component"}}};
 inline constexpr CellKind norm{"norm", {CellAxis{"part"}}};
 inline constexpr CellKind share{"share", {CellAxis{"part"}}};
 inline constexpr CellKind error{"error"};
-// The heads are those that are compared, in their order.
+// Heads are counted among the compared ones, in order.
 inline constexpr CellKind similarity{"similarity",
                                      {CellAxis{"between", similarity_words}, {"head"}, {"head"}}};
 inline constexpr CellKind role{"role", {CellAxis{"head"}}};
-// A setting is the heads of K and V that are left, or the rank; 0: as it is.
+// A setting is the number of remaining key-value heads, or the rank; 0: unchanged.
 inline constexpr CellKind cache{"cache", {cache_axis, {"measure", measure_words}, {"setting"}}};
 inline constexpr CellKind output_error{"output_error", {cache_axis, {"layer"}, {"setting"}}};
 inline constexpr CellKind probability{"probability", {cache_axis, {"run", run_words}, {"token"}}};
@@ -110,26 +110,26 @@ class HeadsLens final : public Lens {
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
-    // What is on screen, of the part that is shown.
+    // Results of the shown part.
     const HeadSizes& sizes() const { return sizes_; }
     const HeadWrites& writes() const { return *writes_; }
-    // Null until they are all compared.
+    // Null until all heads are compared.
     const HeadSimilarity* similarity() const { return alike_ && alike_->done() ? &*alike_ : nullptr; }
-    double alike(Index a, Index b) const;                       // in the way that is chosen
-    const std::vector<Index>& order() const { return order_; }  // of heads, as a dendrogram has them
+    double alike(Index a, Index b) const;                       // uses the chosen measure
+    const std::vector<Index>& order() const { return order_; }  // heads in the dendrogram's order
     const std::vector<ClusterMerge>& merges() const { return merges_; }
     struct Role {
-        std::string name;  // "induction"; "mixed" where nothing was measured that has a name
+        std::string name;  // "induction"; "mixed" if no measured role fits
         double score = 0;
-        std::string measure;  // what the score is
-        std::string on;       // what it was measured on: "on this text"
+        std::string measure;  // what the score measures
+        std::string on;       // the text it was measured on: "on this text"
     };
-    Role role(Subject& subject, Index head) const;  // of those that are compared
+    Role role(Subject& subject, Index head) const;  // for a compared head
 
     const SmallerRuns* runs() const { return of(now().part) ? &*of(now().part) : nullptr; }
-    Index setting() const;  // heads of K and V that are left, or the rank
-    const std::vector<Index>& settings() const { return settings_; }  // those that are measured besides
-    double cached(Index setting) const;                               // numbers that a token keeps
+    Index setting() const;  // number of remaining key-value heads, or the rank
+    const std::vector<Index>& settings() const { return settings_; }  // settings measured in addition
+    double cached(Index setting) const;                               // numbers kept per token
     const LatentFactors* factors() const { return factors_.get(); }
     std::optional<double> cache_value(CacheMeasure measure, Index setting) const;
     bool step(Subject& subject);  // true while there is more to do
@@ -157,7 +157,8 @@ class HeadsLens final : public Lens {
     const Copying* copying(const HeadIndex& head) const;  // null until it is known
     Index most_setting() const;
     Index in_order(Index place) const { return order_[static_cast<std::size_t>(place)]; }
-    bool is_latent() const { return now().part == HeadsPart::latent; }  // among heads_cells::cache_words
+    // Selects among heads_cells::cache_words.
+    bool is_latent() const { return now().part == HeadsPart::latent; }
     bool says() const { return runs()->at(0) && runs()->last() && !std::isnan(runs()->last()->moved); }
     std::string part_name(Subject& subject, Index part) const;
     std::string setting_name(Index setting) const;
@@ -168,7 +169,8 @@ class HeadsLens final : public Lens {
     std::string cache_spoken() const;
 
     Explained begin(Subject& subject, std::string title) const;
-    // Which part of the lens shows the cell, and what it is of the run; none: nothing that can be changed.
+    // Returns which part of the lens shows the cell, and what the cell is in the run; none if it cannot be
+    // changed.
     static HeadsPart part_with(const LensCell& cell);
     std::optional<RunPart> stands_for(Index attention, const LensCell& cell) const;
     friend CellKinds heads_numbers();
@@ -216,7 +218,7 @@ class HeadsLens final : public Lens {
     std::optional<HeadSimilarity> alike_;
     std::vector<ClusterMerge> merges_;
     std::vector<Index> order_;
-    bool of_outputs_ = false;  // what the clusters are of
+    bool of_outputs_ = false;  // the clusters compare outputs
     std::shared_ptr<const Model> copying_of_;
     std::optional<CopyingJob> copying_;
     std::optional<SmallerRuns> shared_, latent_;

@@ -1,4 +1,4 @@
-// Draws the controls of lens Heads, and the shapes that heads pass through.
+// Draws the controls of lens Heads, and the shapes of the heads' tensors.
 #include <imgui.h>
 
 #include <algorithm>
@@ -22,11 +22,11 @@ namespace {
 constexpr float box_height = 60, box_gap = 20, least_box = 150, most_box = 250, numbers_width = 330;
 constexpr Index most_slices = 64;
 
-// Where a box stands: its line, its first column and how many it spans.
+// The place of a box: its line, its first column and how many columns it spans.
 struct BoxPlace {
     int line, column, span;
 };
-// By ShapeStep.
+// Indexed by ShapeStep.
 constexpr std::array<BoxPlace, shape_step_count> box_places{{{0, 1, 1},
                                                              {1, 0, 1},
                                                              {1, 1, 1},
@@ -38,7 +38,7 @@ constexpr std::array<BoxPlace, shape_step_count> box_places{{{0, 1, 1},
                                                              {4, 1, 1},
                                                              {5, 1, 1},
                                                              {6, 1, 1}}};
-// Which tensors are made of which.
+// Pairs of tensors, the second computed from the first.
 constexpr std::array<std::pair<ShapeStep, ShapeStep>, 12> box_arrows{
     {{ShapeStep::input, ShapeStep::q},
      {ShapeStep::input, ShapeStep::k},
@@ -53,7 +53,7 @@ constexpr std::array<std::pair<ShapeStep, ShapeStep>, 12> box_arrows{
      {ShapeStep::outputs, ShapeStep::joined},
      {ShapeStep::joined, ShapeStep::written}}};
 
-// How many heads the tensor holds side by side; 0: it is of no heads.
+// Counts the heads that the tensor holds side by side; 0: it has none.
 Index heads_in(ShapeStep step, const HeadSizes& sizes) {
     switch (step) {
         case ShapeStep::input:
@@ -66,7 +66,7 @@ Index heads_in(ShapeStep step, const HeadSizes& sizes) {
     }
 }
 
-// Draws the tensor's name, its shape and what makes it, over a slice for each head.
+// Draws the tensor's name, shape and formula, over a slice for each head.
 void draw_box(const ShapedTensor& tensor, const HeadSizes& sizes, ImVec2 min, ImVec2 max, bool lit) {
     const ui::Theme& t = ui::theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -121,7 +121,7 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
         if (const auto chosen = ui::choice(name, labels, on ? 1 : 0)) on = *chosen == 1;
         ImGui::EndGroup();
     };
-    // The arrow keys move a slider by less than one setting.
+    // An arrow key moves a slider by less than one setting.
     const auto slide = [](const char* name, const char* label, Index value, Index most, const char* format) {
         const auto to =
             ui::slider(name, label, static_cast<double>(value), 0, static_cast<double>(most), format);
@@ -151,7 +151,7 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
         }
         case HeadsPart::sharing: {
             if (settings_.empty()) break;
-            // From one head on the left to the model's own on the right.
+            // One head is on the left, the model's own number on the right.
             const Index most = std::ssize(settings_), own = most_setting();
             const auto found = std::ranges::find(settings_, setting());
             const Index place = found == settings_.end() ? most : settings_.end() - found - 1;
@@ -217,7 +217,8 @@ void HeadsLens::draw_ladder(const Drawing& drawing, float width) const {
         const auto [min, max] = rect(static_cast<std::size_t>(from));
         const auto [to_min, to_max] = rect(static_cast<std::size_t>(to));
         if (!in_columns && static_cast<int>(to) != static_cast<int>(from) + 1) continue;
-        // Straight down where both boxes are, else round two corners to the middle of the next.
+        // Goes straight down if both boxes overlap, otherwise around two corners to the middle of the next
+        // box.
         const float start = (min.x + max.x) / 2,
                     end = start > to_min.x && start < to_max.x ? start : (to_min.x + to_max.x) / 2,
                     turn = to_min.y - box_gap / 2;
@@ -262,7 +263,7 @@ void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
                [&](float w) { present::sheet(drawing, numbers_sheet(), w); });
 }
 
-// ---- All of it --------------------------------------------------------------------------------------------
+// ---- The whole lens ---------------------------------------------------------------------------------------
 
 void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;

@@ -1,4 +1,4 @@
-// Draws what each head writes, and how alike heads are.
+// Draws what each head writes, and how similar heads are.
 #include <imgui.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string signed_percent(double share) { return (share < 0 ? "−" : "") + per
 
 }  // namespace
 
-// ---- What each writes -------------------------------------------------------------------------------------
+// ---- Contributions ----------------------------------------------------------------------------------------
 
 void HeadsLens::draw_shares(const Drawing& drawing, Subject& subject, float width) {
     const HeadWrites& w = *writes_;
@@ -73,9 +73,10 @@ void HeadsLens::draw_writes(const Drawing& drawing, Subject& subject, float widt
         parts::choose_head(drawing, {writes_of_->attention, clicked->first});
 }
 
-// ---- How alike --------------------------------------------------------------------------------------------
+// ---- Similarity -------------------------------------------------------------------------------------------
 
-// Beside the heads stands the tree of their clusters: what is joined farther to the right is less alike.
+// The tree of clusters stands beside the heads; the farther right two branches join, the less similar they
+// are.
 void HeadsLens::draw_similarity(const Drawing& drawing, Subject& subject, float width) {
     const auto draw_tree = [&](std::span<const ImVec2> ends) {
         const float from = ends.front().x + 10, reach = tree_width - 22;

@@ -1,4 +1,4 @@
-// The matrices of lens Heads, as it shows them.
+// Makes the matrices that lens Heads shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -61,7 +61,7 @@ Sheet HeadsLens::numbers_sheet() const {
     return sheet;
 }
 
-// The components in which the whole is largest come first.
+// The components in which the sum is largest come first.
 Sheet HeadsLens::written_sheet(Subject& subject) const {
     const HeadWrites& w = *writes_;
     Sheet sheet{
@@ -134,7 +134,7 @@ Table HeadsLens::roles_table(Subject& subject) const {
     return table;
 }
 
-// Every measure as it is and with the setting that was measured last.
+// Every measure before and after the setting that was measured last.
 Sheet HeadsLens::measures_sheet() const {
     const Index last = runs()->last_setting();
     Sheet sheet{
@@ -166,7 +166,7 @@ Sheet HeadsLens::measures_sheet() const {
     return sheet;
 }
 
-// The likeliest of both runs, the most that either gives them first.
+// The most likely tokens of both runs, ordered by the larger of the two probabilities.
 Sheet HeadsLens::said_sheet(Subject& subject) {
     constexpr std::ptrdiff_t most_said = 6;
     const std::vector<double>&before = runs()->at(0)->probabilities, &after = runs()->last()->probabilities;
@@ -198,7 +198,7 @@ Sheet HeadsLens::said_sheet(Subject& subject) {
     return sheet;
 }
 
-// Every setting that was measured.
+// All measured settings.
 Table HeadsLens::settings_table() const {
     std::vector<Index> shown{0};
     for (const Index each : settings_)

@@ -127,7 +127,7 @@ bool SmallerRuns::step(Index wanted, std::span<const Index> others) {
     }
     if (!work_->trace) {
         if (run()) return true;
-        // It ran before with the same text, so that this is a number that is not finite.
+        // The run succeeded before with the same text, so a number must have become infinite or NaN.
         Smaller none;
         none.loss = none.moved = std::numeric_limits<double>::quiet_NaN();
         none.changes.assign(static_cast<std::size_t>(trace_->attentions()), none.loss);

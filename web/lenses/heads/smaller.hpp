@@ -1,4 +1,5 @@
-// What a smaller cache of keys and values does to a run: the text goes through the changed model, and is compared.
+// Measures the effect of a smaller key-value cache: the text goes through the changed model, and the runs are
+// compared.
 #pragma once
 
 #include <functional>
@@ -15,27 +16,26 @@
 namespace attn::app {
 
 struct Smaller {
-    double loss = 0;  // of the text, nats per token
-    std::vector<double>
-        changes;  // of each attention: ‖O′ − O‖ / ‖O‖ of what it writes, over all of its tokens
-    std::vector<double> probabilities;  // [vocabulary], of a row of logits
-    double moved = 0;                   // ½ Σ |p′ − p| of these, the share of probability that went elsewhere
+    double loss = 0;                    // the text's loss, nats per token
+    std::vector<double> changes;        // per attention: ‖O′ − O‖ / ‖O‖ of its output, over all tokens
+    std::vector<double> probabilities;  // [vocabulary], for one row of logits
+    double moved = 0;                   // ½ Σ |p′ − p| over these: the probability mass that moved
 
     double mean_change() const;
 };
 
-// Several settings, one after the other, in slices; setting 0 is the run as it is, and comes first.
+// Runs several settings, one after the other, in slices; setting 0 is the unchanged run, and comes first.
 class SmallerRuns {
   public:
     using Make = std::function<SmallerModel(Index setting)>;
     SmallerRuns(std::shared_ptr<const Trace> trace, Index row, Make make);
 
-    // Goes on with the wanted setting before all others; true while there is more to do.
+    // Works on the wanted setting before all others; true while there is more to do.
     bool step(Index wanted, std::span<const Index> others);
     const Smaller* at(Index setting) const;            // null until it is measured
-    const Smaller* last() const { return at(last_); }  // that was measured of those wanted
+    const Smaller* last() const { return at(last_); }  // the wanted setting measured last
     Index last_setting() const { return last_; }
-    double progress() const;  // of the setting at work
+    double progress() const;  // progress of the present setting
     const std::shared_ptr<const Trace>& trace() const { return trace_; }
     Index row() const { return row_; }
 
@@ -44,13 +44,13 @@ class SmallerRuns {
         Index setting = 0;
         std::optional<SmallerModel> model = {};
         std::optional<ForwardPass> forward = {};
-        bool changed = false;  // the interventions of the run have been taken over, or are being
+        bool changed = false;  // the run's interventions have been applied, or are in progress
         std::shared_ptr<const Trace> trace = {};
         std::optional<TextLoss> loss = {};
         Smaller made = {};
     };
     void begin(Index setting);
-    bool run();  // until the work has its trace; true while there is more to do
+    bool run();  // works until the trace is there; true while there is more to do
     void compare();
     void finish();
 

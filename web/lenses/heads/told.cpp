@@ -1,4 +1,4 @@
-// What lens Heads says: its sentence, its guide.
+// Writes the sentence and the guide of lens Heads.
 #include <algorithm>
 #include <cmath>
 

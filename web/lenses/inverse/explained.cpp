@@ -1,4 +1,5 @@
-// Explains the numbers of a change: weights with it by the new q and k, these by the old and what is added, that by the wishes.
+// Explains the numbers of a change: weights with it by the new q and k, these by the old and what is added,
+// that by the wishes.
 #include <cmath>
 
 #include "app/format.hpp"

@@ -20,7 +20,7 @@ constexpr std::array<ChangeInfo, change_count> change_table{{
     {"wq", "W_Q", Stage::w_q},
     {"wk", "W_K", Stage::w_k},
 }};
-constexpr Index numbers_limit = Index{1} << 22;  // of the slopes of all wishes
+constexpr Index numbers_limit = Index{1} << 22;  // numbers in the gradients of all targets
 
 std::vector<double> as_vector(const float* row, Index count) { return {row, row + count}; }
 
@@ -30,10 +30,10 @@ double along(const std::vector<double>& a, const float* b) {
     return sum;
 }
 
-// Gram's and Schmidt's: orthonormal vectors that span the given ones, and the shares of these in them.
+// Gram–Schmidt: finds orthonormal vectors that span the given ones, and the coefficients of the given ones.
 void span_of(const std::vector<std::vector<double>>& vectors, std::vector<std::vector<double>>& basis,
              std::vector<std::vector<double>>& shares) {
-    constexpr double dependent = 1e-10;  // of a vector's length
+    constexpr double dependent = 1e-10;  // relative to a vector's length
     for (const std::vector<double>& vector : vectors) {
         std::vector<double> rest = vector, own(basis.size());
         // Twice is enough (Kahan and Parlett).
@@ -51,12 +51,12 @@ void span_of(const std::vector<std::vector<double>>& vectors, std::vector<std::v
         }
         shares.push_back(std::move(own));
     }
-    // What cannot move has one direction, in which it does not.
+    // If nothing can move, there is a single direction, of length 0.
     if (basis.empty()) basis.emplace_back(vectors.front().size());
     for (std::vector<double>& own : shares) own.resize(basis.size());
 }
 
-// Component a of R_token v or, with direction −1, of R_tokenᵀ v, as model/explain.hpp turns them.
+// Returns component a of R_token v or, with direction −1, of R_tokenᵀ v, rotating like model/explain.hpp.
 double turned_at(const TokenTurns& turns, Index token, Index a, auto&& v, double direction = 1) {
     const RotaryPair pair = pair_of(&turns.rotary, a);
     if (pair.partner < 0) return v(a);
@@ -131,7 +131,7 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
         return;
     }
     std::vector<WishedRow> all = wished(std::move(keys));
-    constexpr double as_it_is = 1e-5;  // f32 tells weights apart to some 1e-6
+    constexpr double as_it_is = 1e-5;  // f32 distinguishes weights to about 1e-6
     for (std::size_t r = 0; r < all.size(); ++r) {
         const RowChain now(all[r].row);
         for (const Wish& wish : all[r].wishes)
@@ -177,7 +177,7 @@ std::vector<double> HeadChange::query_seen(Index query, Index key) const {
     return turns_ ? turns_->back(q, key) : q;
 }
 
-// f of every key for one query.
+// f for every key, for one query.
 std::shared_ptr<const std::vector<double>> HeadChange::turned_lever(Index query) const {
     Vector rows;
     for (Index j = 0; j < record_->keys(); ++j) {
@@ -217,7 +217,7 @@ bool HeadChange::step() {
     return next_row_ < rows_.size();
 }
 
-// Of one wish alone it can be said how far it may come true.
+// Only for a single target is it known how far it can be reached.
 void HeadChange::look_for_reason() {
     obstacle_row_ = wishes_.front().query;
     if (wishes_.size() == 1)
@@ -262,7 +262,7 @@ void HeadChange::take_change() {
             break;
         case ChangeOf::w_k:
             if (of_whole()) {
-                // Column by column of z.
+                // Goes column by column through z.
                 const Vector whole = std::move(z_of.front());
                 z_of.clear();
                 for (Index a = 0; a < record_->d_k(); ++a) {
@@ -300,7 +300,7 @@ double HeadChange::change(Index row, Index col) const {
 
 namespace {
 
-// Σ_l by_l[token] right_l[a].
+// Returns Σ_l by_l[token] right_l[a].
 double added_by(const std::vector<std::vector<double>>& by, const std::vector<std::vector<double>>& right,
                 Index token, Index a) {
     double sum = 0;
@@ -323,7 +323,7 @@ double HeadChange::k(Index key, Index component) const {
            (turns_ ? turned_at(*turns_, key, component, more) : more(component));
 }
 
-// What a change adds to q or k of a token.
+// Returns what a change adds to q or k of a token.
 std::vector<double> HeadChange::moved(const std::vector<Vector>& by, Index token) const {
     Vector sum(static_cast<std::size_t>(record_->d_k()));
     for (std::size_t l = 0; l < by.size(); ++l)

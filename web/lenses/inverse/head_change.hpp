@@ -1,16 +1,19 @@
-// The least change of Q, K, W_Q or W_K with which cells of a head's map have the weights wished for, and what else it moves.
+// Finds the smallest change of Q, K, W_Q or W_K for which cells of a head's map reach their target weights,
+// and what else it moves.
 //
-// With R rows that have wishes, each of these changes is of rank R at most. Let b_l and e_l be orthonormal vectors that span
-// the x_i and the q_i of these rows, and z the change that core/analysis/theory/least_change finds, in blocks z_l:
+// If R rows have targets, each of these changes has rank R at most. Let b_l and e_l be orthonormal vectors
+// that span the x_i and the q_i of these rows, and z the change that core/analysis/theory/least_change finds,
+// in blocks z_l:
 //   q         Q′ = Q + Σ_i 1_i z_iᵀ           a block for each row;        f_j = k_j
-//   keys      K′ = K + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = the unit vector j, of the keys that may move
+//   keys      K′ = K + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = e_j over the movable keys
 //   W_Q       W′ = W + Σ_l b_l z_lᵀ           x_i = Σ_l blocks_l b_l;      f_j = k_j
 //   W_K       W′ = W + Σ_l z_l e_lᵀ           q_i = Σ_l blocks_l e_l;      f_j = x_j
-// Where rotary positions turn q and k after their projections, q_i = R_i W_Qᵀ x_i and k_j = R_j W_Kᵀ x_j, the score is still
-// linear in each of them:
+// If rotary positions rotate q and k after their projections, q_i = R_i W_Qᵀ x_i and k_j = R_j W_Kᵀ x_j, the
+// score is still linear in each of them:
 //   W_Q       as above, with f_j = R_iᵀ k_j for the row of query i
-//   W_K       W′ = W + z, all of it;          f_j = x_j (R_jᵀ q_i)ᵀ
-// Every other change that moves the scores of these rows alike is longer, and the norm of these is |z|.
+//   W_K       W′ = W + z, the whole matrix;    f_j = x_j (R_jᵀ q_i)ᵀ
+// Every other change that moves the scores of these rows in the same way is longer, and the norm of these is
+// |z|.
 #pragma once
 
 #include <map>
@@ -27,28 +30,28 @@
 
 namespace attn::app {
 
-enum class ChangeOf : std::uint8_t { q, key, keys, w_q, w_k };  // key: those that have a wish
+enum class ChangeOf : std::uint8_t { q, key, keys, w_q, w_k };  // key: only keys with a target
 inline constexpr Index change_count = 5;
 struct ChangeInfo {
     std::string_view key;  // in links
     const char* label;
-    Stage stage;  // of the matrix that changes
+    Stage stage;  // stage of the changed matrix
 };
 const ChangeInfo& info(ChangeOf of);
 
-// What a cell of the map is to be.
+// A target weight for a cell of the map.
 struct CellWish {
     Index query = 0, key = 0;
     double weight = 0;
     bool operator==(const CellWish&) const = default;
 };
 
-// How rotary positions turn q and k of a token after their projections (model/network.hpp).
+// The rotation of a token's q and k after their projections (model/network.hpp).
 struct TokenTurns {
     Rotary rotary;
-    std::vector<double> frequencies;  // of a text of this length
+    std::vector<double> frequencies;  // for a text of this length
 
-    // R_token v, or R_tokenᵀ v.
+    // Returns R_token v or R_tokenᵀ v.
     std::vector<double> turned(const std::vector<double>& v, Index token) const {
         return turned(v, token, 1);
     }
@@ -58,27 +61,28 @@ struct TokenTurns {
     std::vector<double> turned(const std::vector<double>& v, Index token, double direction) const;
 };
 
-// K of a head in double, [n_k, d_k].
+// Returns a head's K in double, [n_k, d_k].
 std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head);
 
 class HeadChange {
   public:
-    // `keys` are keys_in_double, which no change without a wish needs. For W_Q and W_K, x [n, d_model] is what q or k is made
-    // of, and `turns` what comes between, if anything. `wishes` are in the order of their rows; `rows` are the queries of
-    // which it is to be said how they move.
+    // `keys` are keys_in_double, unused if there are no targets. For W_Q and W_K, x [n, d_model] is the input
+    // of q or k, and `turns` the rotation after the projection, if any. `wishes` are in the order of their
+    // rows; `rows` lists the queries whose movement is to be reported.
     HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
                std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
                std::vector<Index> rows, std::optional<TokenTurns> turns = {});
 
-    bool step();  // about a row's scores; true while there is more to do
+    bool step();  // works on about one row of scores; true while there is more to do
     bool found() const { return search_ && search_->done() && search_->best().found(); }
-    bool proven() const { return search_ && search_->proven(); }  // no other change is shorter
+    bool proven() const { return search_ && search_->proven(); }  // no other change is smaller
     Index starts() const { return search_->starts(); }
-    bool is_so() const { return is_so_; }  // as far as f32 tells, without a change
-    // Why not, and in which row; nothing while it is being found out.
+    bool is_so() const { return is_so_; }  // within the precision of f32, without a change
+    // Says why a target cannot be reached, and in which row; nothing until that is known.
     const std::optional<Obstacle>& obstacle() const { return obstacle_; }
     Index obstacle_row() const { return obstacle_row_; }
-    bool too_large() const { return too_large_; }  // for so many keys; then there is no other reason
+    // Too many targets for this many keys; then there is no other reason.
+    bool too_large() const { return too_large_; }
     const LeastChange* search() const { return search_ ? &search_->best() : nullptr; }
     bool all_moved() const { return next_row_ == rows_.size(); }
 
@@ -90,26 +94,26 @@ class HeadChange {
     const std::vector<Index>& wished_rows() const { return wished_rows_; }
     const Matrix* x() const { return x_.get(); }
     const TokenTurns* turns() const { return turns_ ? &*turns_ : nullptr; }
-    // k of a key and q of a query as the projection that changes sees them: turned back by the other's position.
+    // k of a key and q of a query as the changing projection sees them, rotated back by the other's position.
     std::vector<double> key_seen(Index query, Index key) const;
     std::vector<double> query_seen(Index query, Index key) const;
 
-    // The rest is there once the change is found. Of the matrix that changes, M′ = M + Σ_l left_l right_lᵀ:
+    // The rest is available once the change is found. The changed matrix is M′ = M + Σ_l left_l right_lᵀ:
     Index blocks() const { return std::ssize(left_); }
     double left(Index block, Index row) const;
     double right(Index block, Index col) const;
     Index changed_rows() const { return std::ssize(left_.front()); }
     double change(Index row, Index col) const;
     double norm() const { return search_->best().length(); }
-    // Of Q and K, whatever changes.
+    // Q and K, whichever matrix changes.
     double q(Index query, Index component) const;
     double k(Index key, Index component) const;
-    // The weights of a query with the change, [n_k] in double: at once for rows with wishes, and for others of `rows` when
-    // they are worked out.
+    // Returns the weights of a query under the change, [n_k] in double: at once for rows with targets, and
+    // for others of `rows` once they are computed.
     const std::vector<double>* after(Index query) const;
     ScoreRow row_after(Index query) const;
-    float after_f32(Index query, Index key);  // by the kernels
-    // The largest change of a weight without a wish: of the rows with wishes, and of others.
+    float after_f32(Index query, Index key);  // computed by the kernels
+    // The largest change of a weight without a target, in rows with targets and in others.
     struct Moved {
         Index query = -1, key = -1;
         double by = 0;
@@ -120,7 +124,7 @@ class HeadChange {
 
   private:
     using Vector = std::vector<double>;
-    bool of_whole() const { return turns_ && of_ == ChangeOf::w_k; }  // the matrix is one block
+    bool of_whole() const { return turns_ && of_ == ChangeOf::w_k; }  // the whole matrix is one block
     std::vector<WishedRow> wished(std::shared_ptr<const Vector> keys) const;
     std::shared_ptr<const Vector> turned_lever(Index query) const;
     Vector moved(const std::vector<Vector>& by, Index token) const;
@@ -135,16 +139,17 @@ class HeadChange {
     std::vector<Index> wished_rows_;
     std::shared_ptr<const Matrix> x_;
     std::vector<Index> rows_;
-    std::optional<TokenTurns> turns_;  // of W_Q and W_K
+    std::optional<TokenTurns> turns_;  // for W_Q and W_K
     bool is_so_ = true;
-    std::vector<Vector> basis_, shares_;  // b_l or e_l; [rows with wishes][blocks]
+    std::vector<Vector> basis_, shares_;  // b_l or e_l; [rows with targets][blocks]
     std::optional<Obstacle> obstacle_;
     Index obstacle_row_ = 0;
     bool too_large_ = false;
     std::optional<ShortestChange> search_;
     std::optional<BestWeight> best_;
     std::vector<Vector> left_, right_;
-    // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys], turned; empty: unchanged.
+    // Q′ = Q + Σ_l q_by_l z_lᵀ, K′ = K + Σ_l k_by_l e_lᵀ, [blocks][queries or keys], rotated; empty:
+    // unchanged.
     std::vector<Vector> q_by_, k_by_;
     std::size_t next_row_ = 0;
     std::map<Index, Vector> after_;
@@ -153,7 +158,7 @@ class HeadChange {
         Index query;
         Record record;
     };
-    std::optional<Run> run_;  // of the row that was asked for last
+    std::optional<Run> run_;  // for the row requested last
 };
 
 }  // namespace attn::app

@@ -15,11 +15,11 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index rows_looked_at = 64;            // for what else moves
+constexpr Index rows_looked_at = 64;            // rows examined for side effects
 constexpr Index inputs_limit = Index{1} << 21;  // numbers of X
 constexpr double search_ms = 1;
 
-// Some rows of all, evenly chosen, after those in view.
+// Some of all rows, evenly chosen, after those in view.
 std::vector<Index> rows_to_look_at(Range in_view, Index all) {
     std::vector<Index> rows;
     for (Index i = in_view.begin; i < in_view.end; ++i) rows.push_back(i);
@@ -29,13 +29,13 @@ std::vector<Index> rows_to_look_at(Range in_view, Index all) {
     return rows;
 }
 
-// The page that a place is on: it stays while another place on it is chosen.
+// Returns the page that contains a place; it stays while another place on it is chosen.
 Range page_of(Index place, Index all, Index size) {
     const Index first = place / size * size;
     return {first, std::min(first + size, all)};
 }
 
-// At most so many around a place.
+// Returns at most this many around a place.
 Range around(Index place, Index all, Index most) {
     const Index count = std::min(all, most), first = std::clamp(place - count / 2, Index{0}, all - count);
     return {first, first + count};
@@ -43,7 +43,7 @@ Range around(Index place, Index all, Index most) {
 
 }  // namespace
 
-// A record keeps the whole run that it is of.
+// A record keeps its whole run in memory, so it is released.
 void InverseLens::follow(const State&, Change) {
     if (!change_ || &visit().lens() == this) return;
     asked_.reset();
@@ -73,7 +73,7 @@ std::optional<Missing> InverseLens::missing(Subject& subject) const {
     return missing;
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
 const std::optional<InverseLens::Inputs>& InverseLens::inputs(Subject& subject) {
     const Attention& attention = *subject.attention();
@@ -114,7 +114,7 @@ const HeadChange* InverseLens::change(Subject& subject) {
     if (!record || record->queries() == 0 || record->keys() == 0) return nullptr;
     const InverseState& wanted = state().of<InverseState>();
     Asked asked{state().subject, attention.version(), head, queries_shown(*record), wanted.of, wanted.wishes};
-    // The wishes may be of a longer text.
+    // The targets may belong to a longer text.
     std::erase_if(asked.wishes, [&](const CellWish& wish) {
         return wish.query >= record->queries() || wish.key >= record->keys();
     });
@@ -138,7 +138,7 @@ const HeadChange* InverseLens::change(Subject& subject) {
         change_.emplace(record, head.head, asked.of, asked.wishes, keys_, std::move(x), std::move(rows),
                         std::move(turns));
         asked_ = std::move(asked);
-        // Most are found before the sentence that tells of them is drawn.
+        // Most changes are found before the sentence about them is drawn.
         const Deadline soon(search_ms);
         while (!soon.passed() && change_->step()) continue;
     }
@@ -194,7 +194,7 @@ ShownTokens InverseLens::keys_shown(const HeadChange& change) const {
     return {record.keys(), std::vector<Index>(keys.begin(), keys.end())};
 }
 
-// ---- What it does -----------------------------------------------------------------------------------------
+// ---- Commands ---------------------------------------------------------------------------------------------
 
 std::optional<InverseLens::Deed> InverseLens::deed(Subject& subject) {
     const HeadChange* now = change(subject);
@@ -274,14 +274,14 @@ std::vector<CellWish> InverseLens::pattern_as_wishes(const HeadChange& change) c
             if (j < pattern.tokens && cells[static_cast<std::size_t>(i * pattern.tokens + j)])
                 keys.push_back(j);
         }
-        // A key without a wish has to take what is left.
+        // A key without a target has to take the remaining weight.
         if (std::ssize(keys) == seen) continue;
         for (const Index key : keys) wishes.push_back({i, key, of_a_row / static_cast<double>(keys.size())});
     }
     return wishes;
 }
 
-// ---- What it shows ----------------------------------------------------------------------------------------
+// ---- Display ----------------------------------------------------------------------------------------------
 
 Matrix InverseLens::weights_shown(const HeadChange& change, bool after) const {
     const Range queries = queries_shown(change.record());
@@ -330,7 +330,7 @@ InverseLens::MovedMatrix InverseLens::moved_matrix(Subject& subject, const HeadC
     return moved;
 }
 
-// The numbers of such a matrix as they are.
+// The original numbers of such a matrix.
 Matrix InverseLens::matrix_before(Subject& subject, const HeadChange& change,
                                   const MovedMatrix& moved) const {
     const Record& record = change.record();

@@ -1,5 +1,5 @@
-// Lens Make it so: a weight is given, and the least change of q, k or the projections is found that makes it so, or why there
-// is none; and a painted pattern is fitted by ever more components.
+// Lens Make it so: for given target weights, finds the smallest change of q, k or the projections that
+// reaches them, or why there is none; and fits a painted pattern with an increasing number of components.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ namespace attn::app {
 
 inline constexpr Index inverse_queries_shown = 14, inverse_keys_shown = 16, inverse_inputs_shown = 24;
 
-// The lens's own numbers: weights, q, k and W with the change, the change itself, the search, and what a pattern is fitted by.
+// The lens's own numbers: weights, q, k and W under the change, the change itself, the search, and the fit to
+// a pattern.
 namespace inverse_cells {
 inline constexpr std::array<std::string_view, 2> measure_words{"residual", "length"};
 
@@ -29,7 +30,7 @@ inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
 inline constexpr CellKind query{"query", {CellAxis{"query"}, {"component"}}};
 inline constexpr CellKind key{"key", {CellAxis{"key"}, {"component"}}};
 inline constexpr CellKind projection{"projection", {CellAxis{"input"}, {"component"}}};
-inline constexpr CellKind change{"change", {CellAxis{"row"}, {"component"}}};  // of the matrix that changes
+inline constexpr CellKind change{"change", {CellAxis{"row"}, {"component"}}};  // the change of the matrix
 inline constexpr CellKind iteration{"iteration", {CellAxis{"measure", measure_words}, {"step"}}};
 inline constexpr CellKind target{"target", {CellAxis{"query"}, {"key"}}};
 inline constexpr CellKind fitted_weight{"fitted_weight", {CellAxis{"query"}, {"key"}}};
@@ -55,27 +56,29 @@ class InverseLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is asked of the chosen head; null while its vectors are being computed. Made anew where something changed.
+    // Returns the change for the chosen head's targets; null until its vectors are computed. Recomputed after
+    // a change of its inputs.
     const HeadChange* change(Subject& subject);
     PatternFit& fit();
     const FittedPattern* fitted() { return fitted_at(state().of<InverseState>().components); }
     const FittedPattern* fitted_at(Index components);
-    // The step that makes the change where the numbers can be edited, or gives a copy with it to a subject where they
-    // can; and what to know before. Nothing without a change.
+    // The step that applies the change if the numbers can be edited, or gives a changed copy to a subject
+    // that can edit it, and a caveat. Nothing without a change.
     struct Deed {
         std::string label, hint;
         Command command;
     };
     std::optional<Deed> deed(Subject& subject);
     std::optional<Deed> take_pattern();
-    // The pattern as wishes for the chosen head: its painted cells share most of each row, as far as the head sees them.
+    // Turns the pattern into targets for the chosen head: its painted cells share most of each row, as far as
+    // the head sees them.
     std::vector<CellWish> pattern_as_wishes(const HeadChange& change) const;
     // The page of the chosen row.
     Range queries_shown(const Record& record) const;
-    // The page of the chosen key, with the keys of wishes and the strongest of the chosen row.
+    // The page of the chosen key, with the keys of targets and the strongest keys of the chosen row.
     ShownTokens keys_shown(const HeadChange& change) const;
-    // What q and k are made of by W_Q and W_K, and what turns them after that; nothing where it is not at hand or where a
-    // norm comes between.
+    // The inputs of W_Q and W_K, and the rotation after them; nothing if they are unavailable or a norm comes
+    // between.
     struct Inputs {
         std::shared_ptr<const Matrix> q, k;
         std::optional<TokenTurns> turns;
@@ -88,14 +91,14 @@ class InverseLens final : public Lens {
   private:
     struct Asked {
         std::string_view subject;
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
-        Range page;  // of queries
+        Range page;  // page of queries
         ChangeOf of = ChangeOf::q;
         std::vector<CellWish> wishes;
         bool operator==(const Asked&) const = default;
     };
-    // The row of the selection, as it is.
+    // The row of the selection, unchanged.
     struct Chosen {
         std::uint64_t version = 0;
         HeadIndex head;
@@ -122,7 +125,7 @@ class InverseLens final : public Lens {
     friend CellKinds inverse_numbers();
     static const std::array<LensNumber<InverseLens>, 12> declared;
     struct Around;
-    std::optional<Around> begin_change(Subject& subject);  // nothing where there is no change
+    std::optional<Around> begin_change(Subject& subject);  // nothing if there is no change
     std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_query(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_key(Subject& subject, const LensCell& cell);
@@ -136,8 +139,8 @@ class InverseLens final : public Lens {
     std::optional<Explained> explain_fit(Subject& subject, const LensCell& cell);
 
     Matrix weights_shown(const HeadChange& change, bool after) const;
-    // What the change makes of a matrix, as far as it is shown: of the projection, or of Q or K, if that is large or not at
-    // hand.
+    // The shown part of a matrix under the change: the projection or, if that is large or unavailable, Q or
+    // K.
     struct MovedMatrix {
         Stage stage;
         const CellKind* kind;
@@ -154,7 +157,7 @@ class InverseLens final : public Lens {
 
     void set(InverseState wanted) const;
     void wish(const Drawing& drawing, Index query, Index key, double weight);
-    // No weight, and one that cannot be wished for, is refused by its text.
+    // An invalid weight is refused with a message that repeats the text.
     void wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
                        const std::string& text);
     void draw_presets(Subject& subject, const HeadChange& change);
@@ -177,7 +180,7 @@ class InverseLens final : public Lens {
     std::optional<Asked> asked_;
     std::optional<HeadChange> change_;
     std::optional<Chosen> chosen_;
-    std::shared_ptr<const std::vector<double>> keys_;  // of what is asked
+    std::shared_ptr<const std::vector<double>> keys_;  // for the present request
     std::optional<InputsOf> inputs_of_;
     std::optional<Inputs> inputs_;
     std::optional<Pattern> fitted_of_;

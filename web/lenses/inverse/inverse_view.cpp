@@ -22,7 +22,8 @@ namespace {
 
 constexpr float row_height = 210, least_picture = 320;
 constexpr double least_wish = 0.001, most_wish = 0.999;
-constexpr double per_point = 0.005, per_notch = 0.02;  // of a weight, for dragging and for the wheel
+// Changes of a weight, per point of dragging and per notch of the wheel.
+constexpr double per_point = 0.005, per_notch = 0.02;
 
 double as_wish(double weight) { return std::clamp(std::round(weight * 1000) / 1000, least_wish, most_wish); }
 
@@ -30,7 +31,7 @@ bool begins_weight(ImWchar c) { return (c >= '0' && c <= '9') || c == '.'; }
 
 }  // namespace
 
-// Where the weights are on the screen.
+// Screen position of the weights.
 struct InverseLens::Placed {
     const present::CellRect& rect;
 };
@@ -118,7 +119,7 @@ void InverseLens::wish_as_typed(const Drawing& drawing, Index query, Index key, 
     visit().report_error({"“" + text + "” is no weight to wish for; type a number between 0 and 1."});
 }
 
-// The wishes of the chosen row as numbers, and the weight of the chosen key where it has none.
+// Draws the targets of the chosen row as numbers, and the weight of the chosen key if it has none.
 void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change) {
     const Attention& attention = *subject.attention();
     const Chosen& row = chosen(subject, change);
@@ -128,7 +129,7 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
                           label = "weight of " + key_in_words(attention, key);
         if (const auto to = ui::slider(name.c_str(), label.c_str(), weight, least_wish, most_wish, "%.3f"))
             wish(drawing, row.query, key, *to);
-        // With a keyboard, the cell itself is typed into.
+        // With a keyboard, the user types into the cell itself.
         if (ui::by_touch()) {
             const auto typed = ui::number_field(("inverse/typed/" + std::to_string(key)).c_str(),
                                                 label.c_str(), weight, "%.3f", ui::number_width);
@@ -152,7 +153,7 @@ void InverseLens::draw_wishes(const Drawing& drawing, Subject& subject, const He
         slider(*key, as_wish(row.now.at(*key).weight), false);
 }
 
-// Digits that are typed where the keyboard is become a wish.
+// Digits typed while a cell has the focus become a target.
 void InverseLens::type_into(const Drawing& drawing, const HeadChange& change, const Placed& cells) {
     const auto heard = std::exchange(heard_, std::nullopt);
     if (typed_) {
@@ -185,7 +186,7 @@ void InverseLens::type_into(const Drawing& drawing, const HeadChange& change, co
     wish_as_typed(drawing, typed.query, typed.key, read_number(text), text);
 }
 
-// The weights as they are, where wishes are made.
+// Draws the present weights, where targets are set.
 void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change,
                                float width) {
     const Sheet sheet = weights_sheet(subject, change, false);
@@ -199,7 +200,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
             const CellWish* made = state().of<InverseState>().wish_of(cell.row, cell.col);
             wish(drawing, cell.row, cell.col, (made ? made->weight : sheet.value(at.first, at.second)) + by);
         };
-        // A drag that crosses from one row to another stays with the cell that it began on.
+        // A drag across rows stays with the cell where it began.
         if (reply.dragged && reply.drag != 0)
             move(*reply.dragged, per_point * static_cast<double>(reply.drag));
         if (reply.hovered && reply.wheel != 0)
@@ -210,7 +211,7 @@ void InverseLens::draw_weights(const Drawing& drawing, Subject& subject, const H
     });
 }
 
-// The weights of the row, before and after.
+// Draws the weights of the row, before and after.
 void InverseLens::draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width) {
     const Attention& attention = *subject.attention();
     const ShownTokens keys = keys_shown(change);
@@ -250,7 +251,7 @@ void InverseLens::draw_search(const Drawing& drawing, const HeadChange& change, 
     for (std::size_t i = 0; i < steps.size(); ++i) {
         residual.x.push_back(static_cast<double>(i));
         length.x.push_back(static_cast<double>(i));
-        // What is 0 has no place on the axis.
+        // 0 has no place on a logarithmic axis.
         residual.y.push_back(steps[i].residual > 0 ? steps[i].residual : NAN);
         length.y.push_back(steps[i].length > 0 ? steps[i].length : NAN);
         for (const double each : {residual.y.back(), length.y.back()})
@@ -278,7 +279,7 @@ void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
     if (pressed) drawing.visit.perform(possible->command);
 }
 
-// The size of the change, and what else it moves.
+// Says how large the change is, and what else it moves.
 void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
     const Attention& attention = *subject.attention();
     double squares = 0;
@@ -328,7 +329,7 @@ void InverseLens::draw_told(Subject& subject, const HeadChange& change) const {
     ui::landmark_item("inverse/told");
 }
 
-// What changes, and what that changes.
+// Draws the changed matrix, and the effect of the change.
 void InverseLens::draw_found(const Drawing& drawing, Subject& subject) {
     const HeadChange& found = *change_;
     ImGui::Dummy({0, 2});
@@ -355,11 +356,11 @@ void InverseLens::draw(const Drawing& drawing, Subject& subject) {
         ImGui::Dummy({0, 2});
         if (const HeadChange* now = change(subject)) draw_controls(drawing, subject, *now);
     }
-    // What the controls changed is drawn at once.
+    // Changes by the controls are drawn at once.
     if (!change(subject)) return;
     while (!drawing.deadline.passed() && change_->step()) continue;
     ImGui::Dummy({0, 8});
-    // A drag goes on while what it asks for is drawn, so nothing that comes and goes is above the weights.
+    // A drag continues while its target is drawn, so nothing above the weights may appear or disappear.
     const auto weights = [&](float width) {
         draw_weights(drawing, subject, *change_, width);
         draw_wishes(drawing, subject, *change_);

@@ -1,4 +1,4 @@
-// Draws the pattern, what is fitted to it, and how well over d_k.
+// Draws the pattern, the fit to it, and the quality of the fit over d_k.
 #include <imgui.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void InverseLens::draw_pattern_controls() {
     ImGui::BeginGroup();
     if (const auto tokens =
             ui::stepper("inverse/tokens", "tokens", pattern.tokens, pattern_least, pattern_limit)) {
-        // What is painted stays where it was.
+        // Painted cells stay where they are.
         if (pattern.kind == PatternKind::painted) {
             std::vector<std::uint8_t> cells(static_cast<std::size_t>(*tokens * *tokens));
             const Index kept = std::min(*tokens, pattern.tokens);
@@ -63,7 +63,7 @@ void InverseLens::draw_pattern_controls() {
     set(std::move(next));
 }
 
-// The error over d_k, one of the two measures.
+// Draws the error over d_k, by one of the two measures.
 void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence) {
     const PatternFit& all = fit();
     ui::ChartCurve curve{.name = divergence ? "divergence" : "largest error",
@@ -73,7 +73,7 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
     for (const FittedPattern& each : all.found()) {
         curve.x.push_back(static_cast<double>(each.d_k));
         const double error = divergence ? each.divergence : each.largest_error;
-        curve.y.push_back(error > 0 ? error : NAN);  // 0 has no place on the axis
+        curve.y.push_back(error > 0 ? error : NAN);  // 0 has no place on a logarithmic axis
         curve.notes.push_back(std::to_string(each.rows_right) + " of " + many(all.rows(), "row") +
                               " look right");
         if (error > 0) low = std::min(low, error), high = std::max(high, error);
@@ -103,7 +103,7 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
     set(std::move(next));
 }
 
-// What can be done with the pattern: asked of the head, or its Q and K taken along.
+// Draws the steps that use the pattern: set it as targets for the head, or copy its Q and K.
 void InverseLens::draw_pattern_steps(const Drawing& drawing, Subject& subject) {
     if (const HeadChange* now = change(subject)) {
         const auto wishes = pattern_as_wishes(*now);

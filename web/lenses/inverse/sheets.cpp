@@ -1,4 +1,4 @@
-// The matrices of lens Make it so, as it shows them.
+// Makes the matrices that lens Make it so shows.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace attn::app {
 
-// The weights as they are, where those that are wished for differ, or with the change.
+// The weights with the targets marked, or under the change.
 Sheet InverseLens::weights_sheet(Subject& subject, const HeadChange& change, bool after) const {
     const Attention& attention = *subject.attention();
     const Record& record = change.record();
@@ -47,7 +47,7 @@ Sheet InverseLens::weights_sheet(Subject& subject, const HeadChange& change, boo
             .lit_row = queries.place(chosen_query(record))};
 }
 
-// What changes: as it was, by how much, and with the change.
+// The changed matrix: before, the change, and after.
 std::vector<Sheet> InverseLens::matrix_sheets(Subject& subject, const HeadChange& change) const {
     const MovedMatrix moved = moved_matrix(subject, change);
     const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
@@ -76,7 +76,7 @@ std::vector<Sheet> InverseLens::matrix_sheets(Subject& subject, const HeadChange
     return all;
 }
 
-// The pattern, and what is fitted to it as far as it is found.
+// The pattern, and the fit as far as it is found.
 std::vector<Sheet> InverseLens::pattern_sheets() {
     const Index n = fit().n();
     const auto sheet = [](const char* key, const char* title, std::string notation, Matrix values,

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, pattern_kind_count> pattern_keys{"previous", "itself",      "first",
                                                                         "blocks",   "permutation", "painted"};
 
-// "2.0:0.9,2.3:0.05"
+// Reads "2.0:0.9,2.3:0.05".
 std::optional<std::vector<CellWish>> read_wishes(std::string_view text) {
     std::vector<CellWish> wishes;
     for (const std::string_view part : split(text, ',')) {
@@ -32,7 +32,7 @@ std::optional<std::vector<CellWish>> read_wishes(std::string_view text) {
     return wishes;
 }
 
-// "previous,8", "permutation,8" or "painted,8,80f1…"
+// Reads "previous,8", "permutation,8" or "painted,8,80f1…".
 bool read_pattern(Pattern& pattern, std::string_view text) {
     const auto parts = split(text, ',');
     const auto kind = parts.size() >= 2 ? index_of(pattern_keys, parts[0]) : std::nullopt;
@@ -131,7 +131,7 @@ std::vector<std::uint8_t> cells_of(const Pattern& pattern) {
     std::vector<Index> looked_at(static_cast<std::size_t>(n));
     std::iota(looked_at.begin(), looked_at.end(), Index{0});
     Random random(pattern.seed);
-    if (pattern.kind == PatternKind::permutation)  // Fisher and Yates
+    if (pattern.kind == PatternKind::permutation)  // Fisher–Yates shuffle
         for (Index i = n - 1; i > 0; --i)
             std::swap(looked_at[static_cast<std::size_t>(i)],
                       looked_at[static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(i + 1)))]);

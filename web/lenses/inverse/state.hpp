@@ -1,4 +1,4 @@
-// What a person asks of lens Make it so, and the changes of it.
+// Defines the settings of lens Make it so, and the commands that change them.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 namespace attn::app {
 
 inline constexpr std::size_t wish_limit = 32;
-inline constexpr Index pattern_least = 2, pattern_limit = 16;  // tokens of a pattern
+inline constexpr Index pattern_least = 2, pattern_limit = 16;  // tokens in a pattern
 inline constexpr Index pattern_block = 3;
 
 enum class PatternKind : std::uint8_t { previous, itself, first, blocks, permutation, painted };
 inline constexpr Index pattern_kind_count = 6;
 
-// A pattern to be fitted. Each row shares its weight among its keys in equal parts.
+// A pattern to fit. Each row shares its weight among its keys in equal parts.
 struct Pattern {
     PatternKind kind = PatternKind::previous;
     Index tokens = 8;
-    std::uint32_t seed = 1;                  // of the permutation, and of the starts of the fits
-    std::vector<std::uint8_t> painted = {};  // [tokens, tokens]; only of its kind
+    std::uint32_t seed = 1;                  // for the permutation, and for the initial values of the fits
+    std::vector<std::uint8_t> painted = {};  // [tokens, tokens]; only for PatternKind::painted
     bool operator==(const Pattern&) const = default;
 };
-// Says whether the query is to look at the key.
+// Says which queries attend to which keys.
 std::vector<std::uint8_t> cells_of(const Pattern& pattern);  // [tokens, tokens]
 std::vector<double> target_of(const Pattern& pattern);       // [tokens, tokens], rows of weights or of zeros
 
 struct InverseState {
     ChangeOf of = ChangeOf::q;
-    std::vector<CellWish> wishes = {};  // by query, then by key
+    std::vector<CellWish> wishes = {};  // ordered by query, then by key
     Pattern pattern;
     Index components = 2;  // d_k of the fit that is shown
     bool operator==(const InverseState&) const = default;
 
     const CellWish* wish_of(Index query, Index key) const;
-    // Adds or replaces a wish; takes one back.
+    // Add or replace a target, or remove it.
     void wish(Index query, Index key, double weight);
     void forget(Index query, Index key);
 };

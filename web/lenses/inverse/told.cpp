@@ -1,4 +1,4 @@
-// What the lens says in a sentence and beside it.
+// Writes the lens's sentence and the texts beside it.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-// As a sentence has it: "no change of q".
+// Completes a sentence: "no change of q".
 std::string name_of(const HeadChange& change) {
     switch (change.of()) {
         case ChangeOf::q: return "q";

@@ -1,4 +1,4 @@
-// Draws the edges of a head, and what is patched between two texts.
+// Draws the edges of a head, and patching between two texts.
 #include <imgui.h>
 
 #include <algorithm>
@@ -73,7 +73,8 @@ KnockoutLens::MapTokens KnockoutLens::map_tokens(Subject& subject, Index room) c
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     const Index query = chosen_query(subject);
-    // The strongest edges of all are among them, in half of the room, and the key that the queries look at most.
+    // The strongest edges of all take half of the room, together with the key that the queries attend to
+    // most.
     std::vector<Index> queries{query}, keys;
     const auto add = [&](std::vector<Index>& to, Index token, Index most) {
         if (token >= 0 && std::ranges::find(to, token) == to.end() && std::ssize(to) < most)

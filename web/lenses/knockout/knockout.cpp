@@ -72,7 +72,7 @@ std::optional<Missing> KnockoutLens::missing(Subject& subject) const {
         "To knock something out, a whole model has to run again; here is only a head’s attention."};
 }
 
-// ---- What is measured -------------------------------------------------------------------------------------
+// ---- Measurements -----------------------------------------------------------------------------------------
 
 void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
     if (of == trace && at == row) return;
@@ -82,7 +82,7 @@ void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
     tokens = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_tokens);
 }
 
-// What is kept here holds whole runs.
+// Results kept here hold whole runs, so they are released.
 void KnockoutLens::follow(const State&, Change) {
     if (target_ && &visit().lens() != this) forget();
 }
@@ -190,7 +190,8 @@ void KnockoutLens::update(Subject& subject) {
     }
 }
 
-// Where not all fit, those up to the chosen one. Before the first token that differs, the two runs may be the same.
+// If not all fit, shows the tokens up to the chosen one. Before the first token that differs, the two runs
+// may be equal.
 Range KnockoutLens::patched_tokens(Subject& subject) const {
     const Attention& attention = *subject.attention();
     const Index all = attention.queries(), first = attention.alike().begin;

@@ -1,5 +1,6 @@
-// Lens Knock-out: which heads, which edges and which tokens matter for this answer. Each is taken out, or taken from
-// another text, and the model runs again; beside that stand what heads add directly and how hard they look.
+// Lens Knock-out: which heads, edges and tokens matter for this answer. Each is ablated, or patched from
+// another text, and the model runs again; beside the effects stand the heads' direct contributions and their
+// largest weights.
 #pragma once
 
 #include <array>
@@ -20,13 +21,13 @@ namespace attn::app {
 enum class KnockoutPart : std::uint8_t { heads, edges, patching };
 enum class Removal : std::uint8_t { zero, mean, texts, twin };
 inline constexpr Index knockout_part_count = 3, removal_count = 4;
-// What can be patched, in the order of the arithmetic.
+// Sites that can be patched, in the order of the arithmetic.
 inline constexpr std::array patch_sites{Site::resid_pre, Site::attention_output, Site::mlp_output};
 
 struct KnockoutState {
     KnockoutPart part = KnockoutPart::heads;
     Removal removal = Removal::zero;
-    // Tokens. None: the likeliest, over what is likeliest in the second text, if that says something else.
+    // Tokens. None: the most likely one, relative to the second text's most likely one if that differs.
     std::optional<std::int32_t> raise = {}, over = {};
     Site site = Site::resid_pre;
     bool back = false;  // patches the second text from the first
@@ -43,7 +44,8 @@ struct KnockoutPreset {
     const char *key, *name;
     const char *text, *twin;
 };
-// In the first, the model is to name the noun that the adjective is about; in the second, to go on as it did before.
+// In the first, the model should name the noun that the adjective describes; in the second, repeat what
+// followed before.
 inline constexpr std::array<KnockoutPreset, 2> knockout_presets{{
     {"pronoun", "Pronoun twins", "The animal didn't cross the street because it was too tired. The",
      "The animal didn't cross the street because it was too wide. The"},
@@ -55,10 +57,10 @@ inline constexpr std::array<KnockoutPreset, 2> knockout_presets{{
 namespace knockout_cells {
 inline constexpr CellKind head_ablation{"head_ablation", {CellAxis{"layer"}, {"head"}}};
 inline constexpr CellKind direct_effect{"direct_effect",
-                                        {CellAxis{"layer"}, {"part"}}};             // behind heads the MLP
-inline constexpr CellKind max_weight{"max_weight", {CellAxis{"layer"}, {"head"}}};  // of the chosen query
+                                        {CellAxis{"layer"}, {"part"}}};  // the MLP follows the heads
+inline constexpr CellKind max_weight{"max_weight", {CellAxis{"layer"}, {"head"}}};  // for the chosen query
 inline constexpr CellKind patching{"patching", {CellAxis{"layer"}, {"token"}}};
-inline constexpr CellKind edge_ablation{"edge_ablation", {CellAxis{"key"}}};  // of the chosen query
+inline constexpr CellKind edge_ablation{"edge_ablation", {CellAxis{"key"}}};  // for the chosen query
 inline constexpr CellKind strongest_edge{"strongest_edge", {CellAxis{"rank"}}};
 inline constexpr CellKind edge_estimate{"edge_estimate", {CellAxis{"query"}, {"key"}}};
 }  // namespace knockout_cells
@@ -79,21 +81,22 @@ class KnockoutLens final : public Lens {
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
-    // What is measured of the part that is shown; null where that cannot be, of the others what they were last.
+    // Results of the shown part, null if they cannot be measured; the other parts keep their last results.
     const std::optional<KnockoutTarget>& target() const { return target_; }
     const HeadRemovals* removals() const { return removals_.job ? &*removals_.job : nullptr; }
     const QueryCuts* cuts() const { return cuts_.job ? &*cuts_.job : nullptr; }
     const HeadCuts* head_cuts() const { return head_cuts_.job ? &*head_cuts_.job : nullptr; }
     const Patches* patches() const { return patches_.job ? &*patches_.job : nullptr; }
-    // The strongest weight in the chosen query's row of a head; nothing where it is no query of that attention.
+    // The largest weight in the chosen query's row of a head; nothing if the query is not one of that
+    // attention's.
     struct Look {
         Index key = 0;
         double weight = 0;
-        double rest = 0;  // of the row; it tells heads apart whose weight is 1 in f32
+        double rest = 0;  // the rest of the row; distinguishes heads whose weight rounds to 1 in f32
     };
     std::optional<Look> look(const HeadIndex& head) const;
-    // Rank correlations over the heads that have both: of how far the target falls and what they add directly, and of how
-    // far it moves and how hard they look. Nothing until all are removed.
+    // Rank correlations over the heads that have both numbers: ablation effect against direct contribution,
+    // and size of the effect against largest weight. Nothing until all heads are ablated.
     struct Agreement {
         double direct = 0, look = 0;
     };
@@ -101,7 +104,7 @@ class KnockoutLens final : public Lens {
     bool step(Subject& subject);  // true while there is more to do
 
   private:
-    // What is measured, of what.
+    // A measurement, and what it measures.
     template <class Of, class Job>
     struct Measured {
         std::optional<Of> of;
@@ -140,7 +143,7 @@ class KnockoutLens final : public Lens {
         Index attention, query;
         bool operator==(const LooksOf&) const = default;
     };
-    // A row of logits, and the tokens that it makes likeliest.
+    // A row of logits, and its most likely tokens.
     struct Likeliest {
         std::shared_ptr<const Trace> trace;
         Index row = 0;
@@ -153,19 +156,20 @@ class KnockoutLens final : public Lens {
     void update(Subject& subject);
     void forget();
     std::optional<LogitLoss> wanted_loss() const;
-    bool measure_looks();  // of one head; true while there is more to do
+    bool measure_looks();  // measures one head; true while there is more to do
     Range patched_tokens(Subject& subject) const;
-    const std::string& refused() const;       // why the part shown cannot be measured; empty: it can
-    std::optional<float> share_done() const;  // of what is measured of the part shown
+    const std::string& refused() const;       // why the shown part cannot be measured; empty if it can
+    std::optional<float> share_done() const;  // progress of the shown part
 
     std::string target_name(Subject& subject) const;  // "“animal” over “street”"
     std::vector<std::int32_t> tokens_offered(Subject& subject) const;
     std::string heads_spoken(Subject& subject) const;
     std::string edges_spoken(Subject& subject) const;
-    // The chosen key, the one that the chosen query looks at most, and the one that costs most; −1: there is none.
+    // The chosen key, the one that the chosen query attends to most, and the one with the largest effect; −1:
+    // there is none.
     std::vector<Index> keys_named(Subject& subject) const;
     std::string patching_spoken(Subject& subject) const;
-    // What the maps of a head show where not all fits: these queries, and first of all these keys.
+    // What the maps of a head show if not all tokens fit: these queries, and these keys first.
     struct MapTokens {
         ShownTokens queries;
         std::vector<Index> keys;
@@ -179,7 +183,7 @@ class KnockoutLens final : public Lens {
                     bool estimates) const;
     Sheet patch_sheet(Subject& subject) const;
     Table strongest_table(Subject& subject) const;
-    // A number of the part that is shown, as a matrix has it: NaN where there is none.
+    // A number of the shown part, in the form of a matrix; NaN if there is none.
     double value_at(const CellRef& cell) const;
 
     friend CellKinds knockout_numbers();
@@ -192,7 +196,7 @@ class KnockoutLens final : public Lens {
     std::optional<Explained> explain_strongest(Subject& subject, const LensCell& cell);
     std::optional<Explained> explain_estimate(Subject& subject, const LensCell& cell);
     Explained begin(Subject& subject, std::string title) const;
-    // A difference of the target in two runs.
+    // Explains a difference of the target between two runs.
     Explained explain_runs(Subject& subject, std::string title, const char* other, double value, double moved,
                            bool falls) const;
 
@@ -220,7 +224,7 @@ class KnockoutLens final : public Lens {
     std::vector<std::optional<Look>> looks_;  // [attentions, heads], as far as they are known
     Vocabulary vocabulary_;
     TokenSearch search_;
-    std::vector<std::int32_t> typed_;  // tokens that were found
+    std::vector<std::int32_t> typed_;  // tokens found by typing
 };
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
-// Draws the controls of the lens and its heads: how far the target falls without each, beside what each adds directly
-// and how hard it looks.
+// Draws the controls of the lens and its heads: how far the target falls without each, beside its direct
+// contribution and its largest weight.
 #include <imgui.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void KnockoutLens::draw_presets() {
     }
 }
 
-// Two lists of tokens.
+// Draws two lists of tokens.
 void KnockoutLens::draw_target(Subject& subject, KnockoutState& next) {
     const LogitLoss& loss = target_->loss;
     const std::vector<std::int32_t> ids = tokens_offered(subject);
@@ -125,7 +125,7 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
             next.back = *chosen == 1;
         ImGui::EndGroup();
     }
-    // A training run's second is another network, which is no twin.
+    // A training run's second is another network, so it has no counterfactual text.
     const bool needs_twin = now().part == KnockoutPart::patching ||
                             (now().part == KnockoutPart::heads && now().removal == Removal::twin);
     if (now().part == KnockoutPart::heads && now().removal == Removal::texts) subject.draw_corpus();
@@ -136,7 +136,7 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
         visit().perform(Together{{offer->command, OpenLens{state().lens}}});
 }
 
-// Where not all tokens are in view, it is what brings others there.
+// If not all tokens are in view, this control brings the others there.
 void KnockoutLens::draw_query(const Drawing& drawing, Subject& subject) {
     const Index last = subject.attention()->queries() - 1;
     if (last < 1 ||
@@ -158,7 +158,7 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
     if (const auto chosen = ui::choice("knockout/part", names, static_cast<int>(now().part)))
         next.part = static_cast<KnockoutPart>(*chosen);
     ImGui::EndGroup();
-    // It stands before what comes and goes while the model runs on.
+    // Drawn before the items that appear and disappear while the model runs on.
     if (const auto offer = subject.offer_without(subject.chosen_head());
         offer && now().part == KnockoutPart::heads) {
         ui::next_control(ui::need::choices);
@@ -187,7 +187,7 @@ void KnockoutLens::draw_head_sheet(const Drawing& drawing, Subject& subject, con
         parts::choose_head(drawing, {clicked->first, clicked->second});
 }
 
-// Each head by how hard it looks and by how far the target falls without it.
+// Plots each head by its largest weight and by how far the target falls without it.
 void KnockoutLens::draw_agreement(const Drawing& drawing, Subject& subject, float width) const {
     const auto agree = agreement();
     if (!agree) return;
@@ -239,7 +239,7 @@ void KnockoutLens::draw(const Drawing& drawing, Subject& subject) {
                  ? "Click a cell of the maps to cut the edges of another query."
                  : "Compare what the residual, the attention and the MLPs carry over.");
     if (ui::settings()) draw_controls(drawing, subject);
-    // A preset may have asked for another model.
+    // A preset may have requested another model.
     if (!subject.attention() || missing(subject)) return;
     update(subject);
     ImGui::Dummy({0, 6});

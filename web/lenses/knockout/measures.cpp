@@ -134,7 +134,7 @@ const std::vector<EdgeTerms>* HeadCuts::row(Index query) const {
     return found == rows_.end() ? nullptr : &found->second;
 }
 
-// One row of those that are shown; false if all of them are there.
+// Estimates one of the shown rows; false if all of them are there.
 bool HeadCuts::estimate_shown() {
     for (const Index query : shown_)
         if (const auto [at, is_new] = rows_.try_emplace(query); is_new) {

@@ -1,5 +1,5 @@
-// What lens Knock-out measures by running the model again: heads removed, edges cut, tokens patched from a twin, which is
-// the same text but for what matters. Each is a job in slices.
+// Measures effects for lens Knock-out by running the model again: heads ablated, edges cut, tokens patched
+// from a counterfactual text, which differs only in the point of interest. Each is a job in slices.
 #pragma once
 
 #include <map>
@@ -15,36 +15,37 @@
 
 namespace attn::app {
 
-// A logit of a run, or how far it is above another, with its row.
+// A logit of a run, alone or minus another one, with its row.
 struct KnockoutTarget {
     std::shared_ptr<const Trace> trace;
     LogitLoss loss;
     bool operator==(const KnockoutTarget&) const = default;
 };
 
-// Fails if the second run cannot be the twin of the first: another text of as many tokens through the same model.
+// Fails if the second run cannot be the counterfactual of the first: another text with as many tokens,
+// through the same model.
 Status check_twin(const Trace& trace, const Trace* twin);
 
-// Every head of the run removed, and what each adds to the target by itself.
+// Ablates each head of the run, and attributes the target to its direct contributions.
 class HeadRemovals {
   public:
-    // `from` is the twin that a patch takes, or the texts that a mean over texts is taken of.
+    // `from` is the counterfactual run for a patch, or the runs for a mean over texts.
     static Result<HeadRemovals> start(const KnockoutTarget& target, Operation operation,
                                       const std::vector<std::shared_ptr<const Trace>>& from);
 
-    bool step();  // what the parts add first, then head by head; true while there is more to do
+    bool step();  // direct contributions first, then head by head; true while there is more to do
     bool done() const { return removed() == attentions_ * heads_; }
     Index removed() const { return std::ssize(runs_.effects()); }
     Index attentions() const { return attentions_; }
     Index heads() const { return heads_; }
     double value() const { return runs_.value(); }
-    // How far the target falls without it; nothing until its run is done.
+    // Returns how far the target falls without the head; nothing until its run is done.
     std::optional<double> logit_drop(const HeadIndex& head) const;
-    // What it adds directly (analysis/attribution/direct_attribution.hpp); nothing until that is known, and for the parts of an
-    // encoder, whose way to the logit leads through others.
+    // Returns a head's direct contribution (analysis/attribution/direct_attribution.hpp); nothing until that
+    // is known, and for parts of an encoder, which reach the logit only through others.
     std::optional<double> direct(const HeadIndex& head) const;
     std::optional<double> direct_of_mlp(
-        Index attention) const;  // of its block, at the block's first attention
+        Index attention) const;  // for its block, given the block's first attention
 
   private:
     HeadRemovals(const Trace& trace, AblationEffects runs, DirectAttribution raise,
@@ -54,30 +55,30 @@ class HeadRemovals {
 
     Index attentions_, heads_;
     AblationEffects runs_;
-    std::vector<DirectAttribution> attributions_;  // of the logit, and of the one that it is compared with
-    std::vector<std::optional<double>> direct_;    // [attentions, heads + 1], the last of a row is the MLP's
+    std::vector<DirectAttribution> attributions_;  // for the logit, and for the one it is compared with
+    std::vector<std::optional<double>> direct_;    // [attentions, heads + 1]; the last of a row is the MLP's
 };
 
-// All edges of a query in one head, each cut.
+// Cuts each edge of a query in one head.
 class QueryCuts {
   public:
     static Result<QueryCuts> start(const KnockoutTarget& target, const HeadIndex& head, Index query);
 
     bool step();
     float progress() const { return rows_ ? rows_->progress() : runs_->progress(); }
-    const std::vector<Index>& keys() const { return keys_; }  // that the query sees
+    const std::vector<Index>& keys() const { return keys_; }  // keys that the query sees
     double value() const { return rows_ ? rows_->value() : runs_->value(); }
-    // How far the target falls if the query does not see this key; nothing until that is known.
+    // Returns how far the target falls if the query does not see this key; nothing until that is known.
     std::optional<double> logit_drop(Index key) const;
 
   private:
     explicit QueryCuts(std::vector<Index> keys) : keys_(std::move(keys)) {}
     std::vector<Index> keys_;
-    std::optional<LastEdgeEffects> rows_;  // where it can, else
+    std::optional<LastEdgeEffects> rows_;  // used if it applies, otherwise the next
     std::optional<AblationEffects> runs_;
 };
 
-// All edges of a head, estimated to first order, and the strongest of them cut.
+// Estimates the effects of all edges of a head to first order, and cuts the strongest of them.
 class HeadCuts {
   public:
     static Result<HeadCuts> start(const KnockoutTarget& target, const HeadIndex& head);
@@ -85,14 +86,15 @@ class HeadCuts {
     bool step();  // true while there is more to do
     float progress() const;
     const EdgeEstimates& estimates() const { return estimates_; }
-    // The estimates of these queries are wanted first.
+    // Requests the estimates of these queries first.
     void show(ShownTokens queries) { shown_ = std::move(queries); }
     const std::vector<EdgeTerms>* row(Index query) const;  // null until it is estimated
-    std::span<const double> exact() const;  // effects of estimates().strongest(), of those that are done
-    // How far the estimates of the strongest are from their effects, once all are known; nothing if there are none.
+    std::span<const double> exact() const;                 // finished effects of estimates().strongest()
+    // Compares the estimates of the strongest edges with their effects, once all are known; nothing if there
+    // are none.
     struct Off {
         double median = 0, worst = 0;
-        std::size_t worst_at = 0;  // among the strongest
+        std::size_t worst_at = 0;  // index among the strongest
         double rank_correlation = 0;
     };
     const std::optional<Off>& off() const { return off_; }
@@ -108,10 +110,11 @@ class HeadCuts {
     std::optional<AblationEffects> exact_;  // once the estimates are complete
     std::optional<Off> off_;
     ShownTokens shown_;
-    std::map<Index, std::vector<EdgeTerms>> rows_;  // that were shown
+    std::map<Index, std::vector<EdgeTerms>> rows_;  // rows shown so far
 };
 
-// A site of some attentions, or of their blocks, token by token as a twin has it, which fits (check_twin).
+// Patches a site of some attentions, or of their blocks, token by token from a matching counterfactual run
+// (check_twin).
 class Patches {
   public:
     static Result<Patches> start(const KnockoutTarget& target, Range attentions, Range tokens, Site site,
@@ -121,9 +124,9 @@ class Patches {
     float progress() const { return runs_.progress(); }
     Range attentions() const { return attentions_; }
     Range tokens() const { return tokens_; }
-    double value() const { return runs_.value(); }  // of the target in the run
-    double other() const { return other_; }         // in the twin
-    // How far the target is above its value with this one patched; nothing until its run is done.
+    double value() const { return runs_.value(); }  // the target in the run
+    double other() const { return other_; }         // the target in the counterfactual run
+    // Returns how far the target rises with this number patched; nothing until its run is done.
     std::optional<double> moved(Index attention, Index token) const;
 
   private:

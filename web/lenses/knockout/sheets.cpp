@@ -1,4 +1,4 @@
-// The matrices of lens Knock-out, as it shows them.
+// Makes the matrices that lens Knock-out shows.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -39,7 +39,7 @@ Sheet KnockoutLens::head_sheet(Subject& subject, const CellKind& kind) const {
     return sheet;
 }
 
-// Where there is no room for all keys, these come first, and then the newest.
+// If there is no room for all keys, these come first, and then the newest.
 SheetAxis KnockoutLens::key_axis(Subject& subject, std::vector<Index> first) const {
     const Attention& attention = *subject.attention();
     for (Index key = attention.one_line() ? chosen_query(subject) : attention.keys() - 1; key >= 0; --key)
@@ -47,7 +47,7 @@ SheetAxis KnockoutLens::key_axis(Subject& subject, std::vector<Index> first) con
     return {"key", labels_in(attention.key_names(), {0, attention.keys()}), std::move(first)};
 }
 
-// Where the chosen query looks, above what it would cost if it did not.
+// The chosen query's weights, above the cost of cutting each.
 Sheet KnockoutLens::row_sheet(Subject& subject) const {
     const HeadIndex head = subject.chosen_head();
     const Index query = chosen_query(subject);
@@ -74,7 +74,7 @@ Sheet KnockoutLens::row_sheet(Subject& subject) const {
             .is_tall = true};
 }
 
-// The weights of the head in the rows of these queries, or the estimates of what cutting an edge costs.
+// The weights of the head for these queries, or the estimated cost of cutting each edge.
 Sheet KnockoutLens::map_sheet(Subject& subject, const ShownTokens& queries, std::vector<Index> first_keys,
                               bool estimates) const {
     const Attention& attention = *subject.attention();
@@ -128,7 +128,7 @@ Sheet KnockoutLens::patch_sheet(Subject& subject) const {
     return sheet;
 }
 
-// The edges with the largest estimates, and what cutting each of them costs.
+// The edges with the largest estimates, and the cost of cutting each of them.
 Table KnockoutLens::strongest_table(Subject& subject) const {
     const Attention& attention = *subject.attention();
     const auto& strongest = head_cuts()->estimates().strongest();

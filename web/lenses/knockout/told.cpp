@@ -1,4 +1,4 @@
-// What lens Knock-out says: its sentence, its guide.
+// Writes the sentence and the guide of lens Knock-out.
 #include <algorithm>
 #include <cmath>
 
@@ -12,10 +12,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_own_tokens = 64;  // of the text, to choose from
-constexpr Index most_turns = 3;        // of the way of a difference through the layers
+constexpr Index most_own_tokens = 64;  // tokens of the text offered for choosing
+constexpr Index most_turns = 3;        // stations of a difference on its way through the layers
 
-// "falls by 1.20", "rises by 0.30".
+// Writes "falls by 1.20" or "rises by 0.30".
 std::string change_told(double fall) {
     if (!std::isfinite(fall)) return "is not finite";
     return (fall < 0 ? "rises by " : "falls by ") + fixed(std::abs(fall), 2);
@@ -31,7 +31,8 @@ std::string KnockoutLens::target_name(Subject& subject) const {
                               : "the logit of " + raise;
 }
 
-// Those of the target, what was typed, what is likeliest here and in the second text, and the tokens of the text itself.
+// The target's tokens, typed ones, the most likely ones here and in the second text, and the tokens of the
+// text itself.
 std::vector<std::int32_t> KnockoutLens::tokens_offered(Subject& subject) const {
     std::vector<std::int32_t> ids{target_->loss.raise};
     const auto offer = [&](std::int32_t id) {
@@ -175,7 +176,7 @@ std::string KnockoutLens::patching_spoken(Subject& subject) const {
         return "Taken from the " + from + " text, the " + std::string(info(now().site).name) + " of " +
                attention.numbering().name(layer) + " " + at(strongest(layer)) + " moves " + target +
                " most, by " + moves + "; between the two texts lie " + between + ".";
-    // Where the difference of the two texts stands, and where it goes.
+    // Describes where the two texts differ, and where the difference goes.
     std::string path;
     Index before = -1, turns = 0;
     for (Index each = all.attentions().begin; each <= last_layer; ++each) {

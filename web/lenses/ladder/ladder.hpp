@@ -47,13 +47,13 @@ class LadderLens final : public Lens {
     struct Window {
         Range queries, keys;
     };
-    Window window_of(Subject& subject) const;  // of the queries and keys that are shown
+    Window window_of(Subject& subject) const;  // queries and keys that are shown
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
 
-    std::map<std::string_view, parts::LadderPart> seen_;  // by subject
-    // A row that a sentence is about, and its strongest key; −1: it sees none.
+    std::map<std::string_view, parts::LadderPart> seen_;  // keyed by subject
+    // The row of a sentence, and its strongest key; −1: it sees none.
     struct Row {
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
         Index query = -1;
         bool operator==(const Row&) const = default;

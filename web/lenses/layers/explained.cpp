@@ -1,4 +1,5 @@
-// Explains the numbers of lens Layers: what the head makes of the stream at a place, and what adds up to a logit.
+// Explains the numbers of lens Layers: what the head makes of the stream at a place, and what adds up to a
+// logit.
 #include <algorithm>
 #include <cmath>
 

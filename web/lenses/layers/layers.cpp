@@ -17,7 +17,7 @@ namespace attn::app {
 namespace {
 
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
-constexpr Index most_out_of_view = 64;     // tokens that are taken out whether or not anybody looks
+constexpr Index most_out_of_view = 64;     // tokens that are ablated even if nobody looks
 
 std::string in_sentence(const StreamPlace& place) {
     switch (place.after) {
@@ -74,9 +74,9 @@ std::optional<Missing> LayersLens::missing(Subject& subject) const {
     return Missing{"The residual stream needs a whole model; here is only a head’s attention."};
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// What is kept here holds the whole run that it is of.
+// Results kept here hold a whole run, so they are released.
 void LayersLens::follow(const State&, Change) {
     if (trace_ && &visit().lens() != this) show({});
 }
@@ -199,7 +199,7 @@ bool LayersLens::measure() {
         others_[other_->row()] = other_->states();
         other_.reset();
     }
-    // From the row on, to the left first.
+    // Starts at the row and goes left first.
     const Range shown = positions();
     for (Index away = 1; away < trace_->tokens(); ++away)
         for (const Index position : {row() - away, row() + away})
@@ -210,7 +210,8 @@ bool LayersLens::measure() {
     return (gradient_ && gradient_->step()) || take_tokens_out();
 }
 
-// Each token is a run of its own, so those of a long text wait until they are looked at, the most important first.
+// Each token takes a run of its own, so in a long text they wait until they are in view, the most important
+// first.
 bool LayersLens::take_tokens_out() {
     if (measured(TokenMeasure::exact)) return false;
     if (!tokens_in_view_ && trace_->tokens() > most_out_of_view) return false;
@@ -229,7 +230,7 @@ bool LayersLens::take_tokens_out() {
         taken_out_.emplace(*std::move(begun));
         exact_.emplace(*trace_);
         for (auto* each : {&exact_->own, &exact_->encoded}) std::ranges::fill(*each, NAN);
-        // What comes after the row does not reach it.
+        // Tokens after the row do not affect it.
         std::fill(exact_->own.begin() + own, exact_->own.end(), 0.0);
     }
     const std::size_t before = taken_out_->effects().size();
@@ -244,7 +245,7 @@ bool LayersLens::take_tokens_out() {
     return more;
 }
 
-// How much a token matters to the measures that are there for all tokens.
+// Importance of a token to the measures that are complete for all tokens.
 std::vector<Index> LayersLens::by_importance(Index tokens, bool encoded) const {
     std::vector<double> matters(static_cast<std::size_t>(tokens));
     for (Index i = 0; i < token_measure_count; ++i) {

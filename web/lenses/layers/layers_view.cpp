@@ -1,5 +1,4 @@
-// Draws what the head reads in the residual stream after every half of every block, and the curves of the token that is
-// followed.
+// Draws the residual stream decoded after each attention and MLP, and the curves of the followed token.
 #include <imgui.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ constexpr float places_share = 0.64f, curve_height = 150, curve_beside = 260, le
 
 }  // namespace
 
-// ---- Which token, and where -------------------------------------------------------------------------------
+// ---- Choosing token and place -----------------------------------------------------------------------------
 
 void LayersLens::draw_controls(const Drawing& drawing) {
     const LayersState now = state().of<LayersState>();
@@ -46,7 +45,7 @@ void LayersLens::draw_controls(const Drawing& drawing) {
     };
     const char* unknown = read ? "The logits here are not finite." : "The stream is being read.";
     offer("layers/preset/likeliest", "The likeliest token", likely(0), unknown);
-    // It is what is followed unless somebody chooses another.
+    // This token is followed by default.
     if (next.token != now.token) next.token.reset();
     ui::next_control(ui::need::choices);
     offer("layers/preset/second", "The runner-up", likely(1), unknown);
@@ -92,7 +91,7 @@ void LayersLens::choose(const Drawing& drawing, Index position) const {
     visit().perform(Select{selection}, ui::gesture());
 }
 
-// ---- What it would say ------------------------------------------------------------------------------------
+// ---- Predictions ------------------------------------------------------------------------------------------
 
 void LayersLens::read_at(std::optional<Index> place) const {
     LayersState next = state().of<LayersState>();
@@ -141,7 +140,7 @@ void LayersLens::draw_said(const Drawing& drawing, Subject& subject, float width
     if (next != state().of<LayersState>()) visit().perform(SetLayers{next}, ui::gesture());
 }
 
-// Two of the token that is followed, or two of the stream itself.
+// Draws two curves of the followed token, or two of the stream itself.
 void LayersLens::draw_curves(const Drawing& drawing, Subject& subject, bool of_token, float width,
                              float height) {
     const Index last = std::ssize(reading()->places()) - 1;

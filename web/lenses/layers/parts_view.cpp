@@ -1,4 +1,5 @@
-// Draws what adds up to a logit: its parts as bars, heads and MLPs layer by layer, and the tokens that they came from.
+// Draws the parts that add up to a logit: as bars, as heads and MLPs layer by layer, and by the tokens that
+// they came from.
 #include <imgui.h>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ void LayersLens::draw_heads(const Drawing& drawing, float width) {
     visit().perform(Select{selection}, ui::gesture());
 }
 
-// ---- Which tokens it came from ----------------------------------------------------------------------------
+// ---- Source tokens ----------------------------------------------------------------------------------------
 
 void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float width) {
     const float top = ImGui::GetCursorScreenPos().y;

@@ -1,4 +1,4 @@
-// The matrices of lens Layers, as it shows them.
+// Makes the matrices that lens Layers shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr Index most_positions = 16;
 
 }  // namespace
 
-// The row's own position, and those before it rather than those after it.
+// The row's own position, and earlier positions rather than later ones.
 Range LayersLens::positions() const {
     const Index all = trace_->tokens(), count = std::min(all, most_positions),
                 first = std::clamp(row() + 1 - count, Index{0}, all - count);
@@ -106,7 +106,7 @@ Sheet LayersLens::heads_sheet() const {
     return sheet;
 }
 
-// The measures of every token; first the chosen one and those that matter most to any of the measures.
+// The measures of every token; the chosen one comes first, then those that matter most to any measure.
 Sheet LayersLens::tokens_sheet(Subject& subject, bool encoded) const {
     static constexpr std::array<const char*, token_measure_count> names{"direct", "rollout", "gradient",
                                                                         "taken out"};
@@ -144,7 +144,7 @@ Sheet LayersLens::tokens_sheet(Subject& subject, bool encoded) const {
     return sheet;
 }
 
-// What is read of the token at every place, with the logits that its curves leave out.
+// The followed token at every place, with the logits that its curves leave out.
 Table LayersLens::followed_table(Subject& subject) const {
     const LogitLens& read = *reading();
     Table table{"Layers, " + followed_name(subject),

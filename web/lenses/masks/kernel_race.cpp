@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t seed = 1;
 constexpr Index strip = attention_tile_queries;
-constexpr double long_enough_ms = 100;  // that both sides together take
+constexpr double long_enough_ms = 100;  // minimum for both sides together
 constexpr int most_passes = 1000;
 
 Tensor normal(Random& random, Index rows, Index cols) {
@@ -22,7 +22,7 @@ Tensor normal(Random& random, Index rows, Index cols) {
     return tensor;
 }
 
-// A strip of queries of one head, as the kernel sees it: from query 0 of head 0 on.
+// A strip of queries of one head, in the kernel's format: query 0 of head 0 comes first.
 struct Strip {
     const Mask& mask;
     Index head, query;
@@ -54,7 +54,7 @@ KernelRace::KernelRace(Mask mask, Index head, Index queries, Index keys, Index d
     q_ = normal(random, queries, d_k);
     k_ = normal(random, keys, d_k);
     v_ = normal(random, keys, d_v);
-    time({}, {0, std::min(strip, queries)});  // warms the caches up
+    time({}, {0, std::min(strip, queries)});  // warms up the CPU caches
 }
 
 double KernelRace::time(const CellRule& rule, Range queries) {
@@ -76,7 +76,7 @@ bool KernelRace::step() {
     if (done_) return false;
     const Range queries{next_query_, std::min(next_query_ + strip, q_.dim(1))};
     const Strip masked{mask_, head_, queries.begin};
-    // Neither side always goes first.
+    // The two sides take turns going first.
     const bool masked_first = passes_ % 2 == 0;
     if (masked_first) masked_ms_ += time(masked.rule(), queries);
     whole_ms_ += time({}, queries);

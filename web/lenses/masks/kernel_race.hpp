@@ -1,4 +1,4 @@
-// Measures how long the fused kernel takes under a mask, beside what it takes without one.
+// Measures how long the fused kernel takes under a mask, compared with no mask.
 #pragma once
 
 #include "attention/mask.hpp"
@@ -6,15 +6,16 @@
 
 namespace attn::app {
 
-// Both sides compute the same seeded normal vectors of one head on one thread, strip of queries by strip in turn.
+// Both sides compute the same seeded normal vectors of one head on one thread, one strip of queries at a
+// time, in turn.
 class KernelRace {
   public:
-    // The mask is that of this head.
+    // The mask is this head's.
     KernelRace(Mask mask, Index head, Index queries, Index keys, Index d_k, Index d_v);
 
-    bool step();  // a strip of both sides; true while there is more to do
+    bool step();  // a strip on both sides; true while there is more to do
     bool done() const { return done_; }
-    // Of all passes so far.
+    // Sums over all passes so far.
     double masked_ms() const { return masked_ms_; }
     double whole_ms() const { return whole_ms_; }
     double ratio() const { return masked_ms_ / whole_ms_; }

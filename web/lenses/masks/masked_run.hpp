@@ -1,4 +1,4 @@
-// A model's text under another mask, beside the run as it is: what it predicts.
+// Runs a model's text under another mask, and compares its predictions with the original run's.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace attn::app {
 
 class MaskedRun {
   public:
-    // Begins anew if the run, the predicted token or the mask is another one.
+    // Starts again if the run, the predicted token or the mask has changed.
     Status follow(const Attention& attention, const Mask& mask);
     void forget() { *this = {}; }
     bool step();  // a slice; true while there is more to do
@@ -27,14 +27,14 @@ class MaskedRun {
     // Their softmax, in double.
     const std::vector<double>& chances_before() const { return chances_before_; }
     const std::vector<double>& chances_after() const { return chances_after_; }
-    // Tokens that either run finds likeliest, the likeliest as it is first.
+    // The most likely tokens of either run, ordered by the original run.
     const std::vector<std::int32_t>& tokens() const { return tokens_; }
     Index predicted() const { return predicted_; }
-    // Half of Σ |p − p'|: how much probability has moved.
+    // ½ Σ |p − p′|: the probability mass that moved.
     double moved() const { return moved_; }
 
   private:
-    std::uint64_t version_ = 0;  // of the attention; 0: of none
+    std::uint64_t version_ = 0;  // version of the attention; 0: none
     Mask mask_;
     std::optional<ForwardPass> forward_;
     std::optional<Error> failure_;
@@ -45,7 +45,7 @@ class MaskedRun {
     double moved_ = 0;
 };
 
-// Which of a model's attentions these heads are of.
+// Returns which of a model's attentions these heads belong to.
 AttentionKind kind_of(const Attention& attention);
 
 // The softmax of logits, in double.

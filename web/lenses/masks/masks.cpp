@@ -14,7 +14,7 @@ namespace attn::app {
 
 namespace {
 
-// Of four documents, each a little longer than the one before.
+// Four documents, each a little longer than the one before.
 Mask documents(Index size) {
     std::vector<std::int32_t> of(static_cast<std::size_t>(size));
     for (Index i = 0; i < size; ++i)
@@ -25,8 +25,8 @@ Mask documents(Index size) {
     return Mask::same_document(of, of);
 }
 
-// Eight blocks a side at most: those on the diagonal, those before them, and the first column (Zaheer et al. 2020,
-// arXiv 2007.14062, without its random blocks).
+// Eight blocks per side at most: those on the diagonal, those before them, and the first column (Zaheer et
+// al. 2020, arXiv 2007.14062, without its random blocks).
 Mask blocks(Index size) {
     const Index block = std::max<Index>((size + 7) / 8, 1), count = (size + block - 1) / block;
     std::vector<std::uint8_t> allowed;
@@ -96,7 +96,7 @@ const Fields<MasksState>& fields_of() {
          spelled<&S::mask, read_mask, [](const Mask& mask) { return mask.text(); }>("mask", mask_examples)},
     };
     static const Fields<S> fields{.all = all, .check = [](const S& s) -> Status {
-                                      // What was put together may be deeper than what can be read.
+                                      // A composed mask may be nested more deeply than the parser allows.
                                       const auto read = Mask::parse(s.mask.text());
                                       return read ? ok() : Status(read.error());
                                   }};
@@ -132,7 +132,7 @@ const MasksLens::Looked& MasksLens::look(Subject& subject) {
         looked.keys = attention.keys();
         looked.version = attention.version();
     }
-    // Weights that are still being computed are asked for again.
+    // Weights that are still being computed are requested again.
     const bool awaits = looked.version != 0 && !lost_of_own_;
     if (looked_ == looked && !awaits) return *looked_;
     const bool same_mask = looked_ && looked_->mask == looked.mask && looked_->queries == looked.queries &&

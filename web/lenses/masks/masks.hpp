@@ -1,5 +1,5 @@
-// Lens Masks: which keys a query may look at, as an expression that is put together or typed; what it leaves of
-// attention, what it saves, what every query loses by it, and what a model does under it.
+// Lens Masks: which keys a query may attend to, as an expression that is composed or typed; what the mask
+// leaves of attention, what it saves, what every query loses by it, and what a model predicts under it.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@ inline constexpr Index mask_size_limit = 16'384;
 
 struct MasksState {
     Mask mask = Mask::causal();
-    Index size = 0;     // queries and keys; 0: those of the subject
-    Index shift = 0;    // −1, 0 or 1 keys, by which the diagonal edges are off
+    Index size = 0;     // queries and keys; 0: the subject's
+    Index shift = 0;    // −1, 0 or 1: shifts the diagonal edges by this many keys
     bool runs = false;  // the model runs under the mask, too
     bool operator==(const MasksState&) const = default;
 };
@@ -40,20 +40,20 @@ using TryMask = Set<MasksState>;
 
 LinkRows masks_links();
 
-// A mask that is worth a look, for so many queries and keys.
+// An instructive mask, for this many queries and keys.
 struct MaskPreset {
     const char* name;
     Mask (*make)(Index size);
 };
 std::span<const MaskPreset> mask_presets();
-// The terms that can be added, as they begin.
+// Terms that can be added, with their initial numbers.
 std::span<const MaskPreset> mask_atoms();
-// The squares of a brush, `side` cells wide and aligned to multiples of that, that a straight stroke comes over: as many
-// as the stroke is long, whatever the map's size.
+// The squares of a brush, `side` cells wide and aligned to multiples of that, that a straight stroke passes
+// over; their number depends on the stroke's length, not on the map's size.
 std::vector<MapWindow> stroke_squares(ui::MapCell from, ui::MapCell to, Index side);
 
 enum class MaskNumber { kept, skipped, multiply_adds, without_key, time };
-enum class LostOf { all, own };  // a query's weights without any mask, and as they are
+enum class LostOf { all, own };  // a query's weights without any mask, and under its own
 
 // The lens's own numbers.
 namespace masks_cells {
@@ -68,7 +68,8 @@ inline constexpr CellAxis query_axis{"query"}, key_axis{"key"},
 inline constexpr CellKind mask{"mask", {query_axis, key_axis}};
 inline constexpr CellKind share{"share", {CellAxis{"of", share_words}}};
 inline constexpr CellKind hidden_weight{"hidden_weight", {CellAxis{"of", lost_words}, query_axis}};
-inline constexpr CellKind probability{"probability", {CellAxis{"token"}}};  // next or in the predicted place
+// Next token, or the predicted position's.
+inline constexpr CellKind probability{"probability", {CellAxis{"token"}}};
 inline constexpr CellKind empty_row{"empty_row", {convention_axis, query_axis, key_axis}};  // weights
 inline constexpr CellKind sink{"sink", {convention_axis, query_axis}};
 }  // namespace masks_cells
@@ -88,15 +89,15 @@ class MasksLens final : public Lens {
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is looked at: the mask as it is used, and on what.
+    // The inputs: the effective mask, and what it applies to.
     struct Looked {
         Mask mask;
         Index queries = 0, keys = 0;
         HeadIndex head;
-        std::uint64_t version = 0;  // of the attention, where its size is used; else 0
+        std::uint64_t version = 0;  // version of the attention if its size is used; otherwise 0
         bool operator==(const Looked&) const = default;
     };
-    // Brings everything up to date and returns it; what takes longer is done by step().
+    // Brings everything up to date and returns it; step() does what takes longer.
     const Looked& look(Subject& subject);
     bool step();  // a slice of it; true while there is more to do
     const MaskCounting& counting() const { return *counting_; }
@@ -108,18 +109,18 @@ class MasksLens final : public Lens {
         race_.emplace(looked_->mask, looked_->head.head, looked_->queries, looked_->keys, d_k_, d_v_);
     }
 
-    // A query without a key, if there is one, else the one that is looked at, and some of its keys.
+    // A query without a key, if there is one, otherwise the query in view, with some of its keys.
     struct EmptyExample {
         Index query = 0, chosen = -1;  // the chosen key, if there is one
         bool without_key = false;
-        std::vector<Index> wanted;  // keys: the chosen, the strongest, and the last ones that it sees
+        std::vector<Index> wanted;  // keys: the chosen, the strongest, and the last visible ones
         std::vector<double> scores;
         std::vector<std::uint8_t> allowed;
         std::array<RowWeights<double>, empty_row_count> rows;  // under each convention
     };
     const EmptyExample& empty_example();
-    // The scores of a query of the head before any mask, scaled, capped and with their bias; zeros where the mask is not
-    // of the subject's size or there are no vectors.
+    // The scores of one of the head's queries before any mask: scaled, capped and with bias; zeros if the
+    // mask has another size than the subject or there are no vectors.
     std::vector<double> scores_of(Index query) const;
     bool step_wanted() const;
     bool of_subject() const { return looked_->version != 0; }
@@ -133,7 +134,7 @@ class MasksLens final : public Lens {
     void draw_presets();
     void draw_text();
     void draw_terms();
-    // Each of these returns what became of the terms of its level, if anything.
+    // Each of these returns the new terms of its level, if they changed.
     std::optional<MaskTerms> draw_level(const std::string& name, const MaskTerms& terms, int depth);
     std::optional<MaskTerms> draw_chip(const std::string& name, const MaskTerms& terms, std::size_t at);
     std::optional<MaskTerms> draw_group(const std::string& name, const MaskTerms& terms, std::size_t at,
@@ -160,19 +161,19 @@ class MasksLens final : public Lens {
     std::optional<Explained> explain_empty_row(Subject& subject, const LensCell& cell);
 
     std::optional<Looked> looked_;
-    std::shared_ptr<const Record> record_;  // of the subject, where its size is used and it has vectors
+    std::shared_ptr<const Record> record_;  // the subject's, if its size is used and it has vectors
     Index d_k_ = 64, d_v_ = 64;
     std::vector<std::string> query_names_, key_names_;
     MapPointer map_;
     std::optional<MaskCounting> counting_;
     std::optional<RowLosses> lost_of_all_, lost_of_own_;
-    std::optional<EmptyExample> empty_;  // as long as it is of this query
+    std::optional<EmptyExample> empty_;  // valid for this query only
     std::optional<KernelRace> race_;
     MaskedRun masked_run_;
 
     ui::MapView view_;
     parts::MapClicks clicks_;
-    // What is being painted: all cells get the state that the first one got, once the stroke has ended.
+    // A stroke in progress: once it has ended, all its cells get the state of the first.
     struct Stroke {
         bool allowed = false;
         CellRegion cells;
@@ -181,10 +182,10 @@ class MasksLens final : public Lens {
     std::optional<Stroke> stroke_;
     Join joins_ = Join::all;  // how the next term is added
     struct {
-        std::string text;  // as it was typed
-        Mask mask;         // that it stands for, or stood for before it was wrong
+        std::string text;  // the typed text
+        Mask mask;         // the mask that it stands for, or last stood for while it was valid
         std::string fault;
-        bool fresh = false;  // whether it was ever set
+        bool fresh = false;  // was set at least once
     } typed_;
 };
 

@@ -1,4 +1,4 @@
-// What is said and set: the expression as a text and as terms, its size, and copies of it.
+// Draws text and settings: the expression as a text and as terms, its size, and copies of it.
 #include <imgui.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t longest_typed = 40'000;
 
-// Long enough for a window to leave whole tiles of the kernels out.
+// Long enough for a window to skip whole tiles of the kernels.
 constexpr Index usual_any_n = 1024;
 
-// Controls that keep together, on a line that breaks where they do not fit.
+// Keeps controls together, on a line that breaks if they do not fit.
 void group(float width, auto draw) {
     ui::next_control(width);
     ImGui::BeginGroup();
@@ -125,7 +125,7 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
         "see which term hides it.");
     if (ui::settings()) {
         draw_presets();
-        draw_settings(subject);  // above the terms, of which every preset has another number
+        draw_settings(subject);  // above the terms, whose number differs between presets
         draw_text();
         draw_terms();
     }

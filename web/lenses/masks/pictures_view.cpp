@@ -1,4 +1,5 @@
-// What is seen: the mask, what it leaves, rows without a key, what each row loses, what the model predicts.
+// Draws the mask, its effect on the weights, rows without a key, what each row loses, and what the model
+// predicts.
 #include <imgui.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace {
 constexpr float map_height = 460, chart_height = 230, bar_name_width = 120;
 constexpr Index points_shown = 512;
 
-// "1.23 million": a large count in few letters.
+// Writes a large count briefly: "1.23 million".
 std::string in_short(std::int64_t n) {
     const auto value = static_cast<double>(n);
     if (n < 100'000) return with_commas(n);
@@ -96,7 +97,7 @@ void MasksLens::paint(const ui::MapTouch& touch) {
     std::optional<ui::MapStroke> stroke = touch.stroke;
     Index side = view_.brush_side();
     bool ended = touch.stroke_ended;
-    if (touch.clicked && touch.over) {  // by the keyboard: this cell alone
+    if (touch.clicked && touch.over) {  // with the keyboard, only this cell
         stroke = ui::MapStroke{*touch.over, *touch.over, true};
         side = 1;
         ended = true;
@@ -112,7 +113,8 @@ void MasksLens::paint(const ui::MapTouch& touch) {
             stroke_->cells.add(square.queries, square.keys);
             stroke_->squares.push_back(square);
         }
-    // Chips that come and go would move the map under the cursor, so they wait for the end of the stroke.
+    // Chips that appear or disappear would move the map under the cursor, so they wait for the end of the
+    // stroke.
     if (!ended) return;
     MasksState tried = now();
     tried.mask = with_cells(tried.mask, stroke_->cells, stroke_->allowed);
@@ -185,7 +187,8 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
         const std::vector<double>& lost = losses->lost();
         const Index n = std::ssize(lost), together = (n + points_shown - 1) / points_shown;
         curve.points = n <= 64;
-        // Where points would share a pixel, a point is the mean of some, in a band from the least to the largest.
+        // If points would share a pixel, a point is the mean of several, in a band from their least to their
+        // largest.
         for (Index i = 0; i < n; i += together) {
             const auto part = std::span(lost).subspan(static_cast<std::size_t>(i),
                                                       static_cast<std::size_t>(std::min(together, n - i)));
@@ -209,7 +212,7 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
                     .x = {"query", 0, last, false},
                     .y = {"weight on hidden keys", 0, 1, false},
                     .marked = {}};
-    // Weights from a file may be of any size.
+    // Weights from a file may have any size.
     if (const ui::ChartAxis all = ui::fitted(chart.y.title, curves, true); all.high > 1.2 || all.low < 0)
         chart.y = all;
     if (const auto query = selection_of(drawing).query; query && *query < looked_->queries)

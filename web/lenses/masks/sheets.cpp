@@ -1,4 +1,4 @@
-// The matrices of lens Masks, as it shows them.
+// Makes the matrices that lens Masks shows.
 #include "app/format.hpp"
 #include "lenses/masks/masks.hpp"
 #include "subjects/tables.hpp"
@@ -19,7 +19,7 @@ Sheet MasksLens::empty_sheet() {
                 .notation = "weights of " + query_name(query) + ", by four conventions",
                 .rows = {"convention", {"zeros", "uniform", "NaN", "sink"}},
                 .columns = {"key", key_names_, {sink}},
-                .decimals = sink <= 100 ? 2 : 5,  // as many as an equal share of all keys takes
+                .decimals = sink <= 100 ? 2 : 5,  // enough digits for an equal share of all keys
                 .is_tall = true};
     sheet.columns.labels.emplace_back("sink");
     sheet.columns.wanted.insert(sheet.columns.wanted.end(), example.wanted.begin(), example.wanted.end());

@@ -1,4 +1,5 @@
-// The expression as chips: every term, in whatever brackets, with its numbers, its "not", and what can be added.
+// Draws the expression as chips: every term, at any depth of brackets, with its numbers, its "not", and the
+// terms that can be added.
 #include <imgui.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr float sign_width = 40, number_width = 150;
 
 const char* word_of(Join join) { return join == Join::all ? "and" : "or"; }
 
-// The pieces of a chip stand beside each other where they fit.
+// The pieces of a chip stand side by side if they fit.
 void next_piece(float width, float gap = 6) {
     const float right = ImGui::GetItemRectMax().x + gap + width;
     if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, gap);
@@ -131,7 +132,7 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
     if (ui::button((name + "/remove").c_str(), "×")) changed = without(terms, at);
     ui::rename_node("Remove " + called);
 
-    // Deep brackets leave room for what is in them on a phone.
+    // On a phone, deep brackets leave room for their contents.
     constexpr int wide_levels = 6;
     const float step = depth < wide_levels ? 14.0f : 4.0f;
     const ImVec2 top = ImGui::GetCursorScreenPos();
@@ -146,7 +147,7 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
 
 std::optional<MaskTerms> MasksLens::draw_level(const std::string& name, const MaskTerms& terms, int depth) {
     std::optional<MaskTerms> changed;
-    bool beside = false;  // a chip may stand beside what was drawn last
+    bool beside = false;  // a chip may stand beside the last item
     for (std::size_t i = 0; i < terms.terms.size(); ++i) {
         const std::string term = name + "/" + std::to_string(i);
         if (!inside(terms.terms[i]).terms.empty()) {

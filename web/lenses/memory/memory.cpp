@@ -14,12 +14,12 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index first_steps = 6;                   // in the grids
+constexpr Index first_steps = 6;                   // shown in the grids
 constexpr Index most_ranked = 256;                 // keys
-constexpr std::size_t keys_told = 3;               // in a sentence
-constexpr double told_share = 0.9;                 // of the weight
+constexpr std::size_t keys_told = 3;               // named in a sentence
+constexpr double told_share = 0.9;                 // share of the weight
 constexpr Index at_once = Index{1} << 19;          // multiplications of a path that the sentence waits for
-constexpr double margin = 0.12, least_box = 1e-3;  // around the patterns, as a share
+constexpr double margin = 0.12, least_box = 1e-3;  // relative to the patterns' extent
 
 bool has_scores(const Attention& attention) {
     const std::vector<Stage> stages = attention.stages();
@@ -37,9 +37,9 @@ std::optional<Missing> MemoryLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// A record keeps the whole run that it is of.
+// A record keeps its whole run in memory, so it is released.
 void MemoryLens::follow(const State&, Change) {
     if (row_.record && &visit().lens() != this) forget();
 }
@@ -101,7 +101,8 @@ bool MemoryLens::plane_is_due() const {
     return patterns_ && !plane_ && (plane_kind_ != MemoryPlane::spread || principal_->done());
 }
 
-// With the places of all patterns in it. Of 16,384 keys this takes milliseconds, so of many it is a step of the work.
+// Includes the places of all patterns. With 16,384 keys this takes milliseconds, so with many keys it is a
+// step of the work.
 void MemoryLens::find_plane() {
     if (plane_kind_ == MemoryPlane::spread) {
         plane_ = principal_->plane();
@@ -235,7 +236,7 @@ bool MemoryLens::step() {
     const auto left = [](const auto& job) { return job && !job->done(); };
     if (now().network == MemoryNetwork::classical) {
         constexpr Index visited = Index{1} << 18;  // patterns of bits
-        kept_.reset();                             // its numbers are on their way
+        kept_.reset();                             // its numbers are still being computed
         if (left(recall_))
             for (Index visits = visited / (bits_->count() + 1); visits >= 0 && recall_->step(); --visits)
                 continue;
@@ -279,7 +280,7 @@ std::vector<Index> MemoryLens::steps_shown() const {
 }
 
 std::vector<Index> MemoryLens::heaviest_keys(Index most) {
-    // Of 16,384 keys this takes milliseconds, so it is done once for each step of the path, and not in every frame.
+    // With 16,384 keys this takes milliseconds, so it is done once per step of the path, not in every frame.
     if (ranked_.path != paths_made_ || ranked_.looks != path_->looked_at()) {
         std::vector<double> largest(static_cast<std::size_t>(patterns_->count()), 0);
         for (const Index t : steps_shown()) {
@@ -315,7 +316,7 @@ std::optional<double> MemoryLens::off_attention() {
     return off_attention_ = off;
 }
 
-// ---- What it says -----------------------------------------------------------------------------------------
+// ---- Texts ------------------------------------------------------------------------------------------------
 
 std::string MemoryLens::mostly(Subject& subject, std::span<const double> weights) const {
     std::vector<std::size_t> order(weights.size());

@@ -1,5 +1,5 @@
-// Lens Memory: the keys that a query sees as the patterns of a modern Hopfield network, of which attention is one step, and the
-// classical network beside it.
+// Lens Memory: the keys that a query sees as the patterns of a modern Hopfield network, in which attention is
+// one update step, and the classical network beside it.
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ inline constexpr std::array<std::string_view, 2> network_words{"classical", "mod
 inline constexpr CellKind energy{"energy", {CellAxis{"step"}}};
 inline constexpr CellKind update_norm{"update_norm", {CellAxis{"step"}}};
 inline constexpr CellKind effective_keys{"effective_keys", {CellAxis{"step"}}};
-inline constexpr CellKind weight{"weight", {CellAxis{"step"}, {"key"}}};  // from step 1 on
+inline constexpr CellKind weight{"weight", {CellAxis{"step"}, {"key"}}};  // starts at step 1
 inline constexpr CellKind state{"state", {CellAxis{"step"}, {"component"}}};
-inline constexpr CellKind distance{"distance", {CellAxis{"steps", steps_words}, {"query"}}};  // from q
-// Of the classical network.
+inline constexpr CellKind distance{"distance", {CellAxis{"steps", steps_words}, {"query"}}};  // to q
+// Numbers of the classical network.
 inline constexpr CellKind classical_energy{"classical_energy", {CellAxis{"flips"}}};
 inline constexpr CellKind local_field{"local_field", {CellAxis{"bit"}}};
 inline constexpr CellKind capacity{"capacity", {CellAxis{"network", network_words}, {"load"}}};
@@ -38,7 +38,7 @@ inline constexpr CellKind capacity{"capacity", {CellAxis{"network", network_word
 CellKinds memory_numbers();
 std::optional<CellRef> packed_memory_cell(Index row, Index col);
 
-double four_digits(double value);  // rounds what is dragged
+double four_digits(double value);  // rounds dragged values
 
 class MemoryLens final : public Lens {
   public:
@@ -72,14 +72,14 @@ class MemoryLens final : public Lens {
         bool operator==(const MovesOf&) const = default;
     };
     struct StoredBits {  // in the classical network
-        ChosenRow row;   // nothing where they are seeded
+        ChosenRow row;   // empty if they are seeded
         Index bits = 0, patterns = 0, seed = 0;
         bool operator==(const StoredBits&) const = default;
     };
     struct CueOf {
         double flipped = 0;
         Index stored = 0, seed = 0;
-        double beta = 0;  // of the modern network beside it; 0: none
+        double beta = 0;  // β of the modern network beside it; 0: none
         bool operator==(const CueOf&) const = default;
     };
     struct Kept {
@@ -101,23 +101,25 @@ class MemoryLens final : public Lens {
     std::string query_name(Subject& subject) const;
     std::string modern_sentence(Subject& subject) const;
     std::string classical_sentence() const;
-    // "“animal” (98 %) and “street” (2 %)", the keys of weights that make up 90 %, three at most.
+    // Names the keys that make up 90 % of the weight, three at most: "“animal” (98 %) and “street” (2 %)".
     std::string mostly(Subject& subject, std::span<const double> weights) const;
     std::string key_name(Subject& subject, Index key) const;
     // The steps in the grids: the first ones and the last.
     std::vector<Index> steps_shown() const;
-    std::vector<Index> heaviest_keys(Index most);  // those that ever weigh most, and the chosen one
-    // The largest difference of the first step's weights from the head's own; nothing from another start or at another β.
+    // Keys with the largest weight at any step, and the chosen one.
+    std::vector<Index> heaviest_keys(Index most);
+    // The largest difference between the first step's weights and the head's own; nothing with another start
+    // or another β.
     std::optional<double> off_attention();
     Sheet path_sheet(Subject& subject) const;
-    Sheet weights_sheet(Subject& subject);  // of the steps after the start
+    Sheet weights_sheet(Subject& subject);  // steps after the start
     Sheet states_sheet(Subject& subject) const;
-    std::array<Sheet, 3> bits_sheets() const;  // the stored pattern, its cue, and where that is by now
+    std::array<Sheet, 3> bits_sheets() const;  // the stored pattern, its cue, and the present state
     Table plane_table(Subject& subject) const;
     std::string path_about(Subject& subject) const;
     CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
-    Index stored() const;  // the pattern of the cue, as far as there is one
-    // Wrong bits at first and in the end.
+    Index stored() const;  // the cue's pattern, as far as there is one
+    // Wrong bits at the start and at the end.
     std::array<Index, 2> wrong_bits() const;
 
     friend CellKinds memory_numbers();
@@ -139,7 +141,7 @@ class MemoryLens final : public Lens {
     void draw_beta();
     void draw_modern(const Drawing& drawing, Subject& subject, float width);
     void draw_plane(const Drawing& drawing, Subject& subject, float width);
-    struct Square;  // of the plane, on the screen
+    struct Square;  // the plane's square on the screen
     void move_start(const Square& square, std::array<double, 2> start, bool held);
     void draw_basins(const Square& square);
     std::optional<Index> draw_keys(const Square& square, Index drawn) const;
@@ -157,20 +159,20 @@ class MemoryLens final : public Lens {
     void draw_capacity(const Drawing& drawing, float width);
 
     ChosenRow row_;
-    std::string refused_;         // why the row has no patterns; empty if it has
+    std::string refused_;         // why the row has no patterns; empty if it has some
     std::string refused_beta_;    // why there is no β
-    std::optional<double> beta_;  // in use
+    std::optional<double> beta_;  // the β in use
     double own_beta_ = 0;
     std::vector<double> query_;  // [d_k]
     std::shared_ptr<const HopfieldPatterns> patterns_;
     std::optional<PrincipalPlane> principal_;
     std::optional<PatternPlane> plane_;  // nothing until it is found
-    Basins::Box box_;                    // of the picture
+    Basins::Box box_;                    // extent of the picture
     MemoryPlane plane_kind_ = MemoryPlane::spread;
-    std::vector<std::array<double, 2>> places_;  // of the patterns in the plane
+    std::vector<std::array<double, 2>> places_;  // patterns in the plane
     std::optional<Retrieval> path_;
     std::optional<double> off_attention_;
-    // The keys that ever weigh most, the heaviest first, as of so many looks of this path.
+    // Keys by their largest weight at any step, for this many looks of this path.
     struct Ranked {
         std::uint64_t path = 0;
         Index looks = -1;
@@ -196,9 +198,9 @@ class MemoryLens final : public Lens {
     std::optional<Kept> kept_;
     // The basins as colours, row by row from the top.
     struct Picture {
-        std::uint64_t made = 0, version = 0;  // of the basins
-        std::vector<float> values;            // [side, side], places in the legend
-        std::vector<std::size_t> ends;        // that have a colour of their own, the largest first
+        std::uint64_t made = 0, version = 0;  // versions of the basins
+        std::vector<float> values;            // [side, side], indices into the legend
+        std::vector<std::size_t> ends;        // ends with colours of their own, the largest first
         bool others = false, moving = false;
         std::uint64_t serial = 0;
     };

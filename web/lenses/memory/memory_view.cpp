@@ -95,7 +95,7 @@ void MemoryLens::draw_controls(const Drawing& drawing, Subject& subject) {
     ui::label("plane");
     if (const auto chosen = ui::choice("memory/plane-of", planes, static_cast<int>(wanted.plane))) {
         wanted.plane = static_cast<MemoryPlane>(*chosen);
-        wanted.start.reset();  // a place in the other plane is another one
+        wanted.start.reset();  // in another plane, the same coordinates would be another start
     }
     ImGui::EndGroup();
     ui::next_control(ui::need::long_button);
@@ -224,7 +224,7 @@ void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
                  : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
     if (ui::settings()) draw_controls(drawing, subject);
     update(subject);
-    // Of more patterns a step takes longer than a frame may, and is left to the work between frames.
+    // With more patterns, a step takes longer than a frame may, so it is left to the work between frames.
     const bool brief = !patterns_ || look_cost(patterns_->count(), patterns_->components) <= look_work_a_step;
     while (brief && pending() && !drawing.deadline.passed()) step();
     update(subject);

@@ -1,4 +1,5 @@
-// Explains the numbers of the classical network: its energy, the field of a bit, and what is recovered at a load.
+// Explains the numbers of the classical network: its energy, the field of a bit, and what is recovered at a
+// load.
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
 #include "subjects/around.hpp"

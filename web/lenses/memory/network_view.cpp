@@ -1,4 +1,5 @@
-// Draws the classical network: the bits of a pattern, its cue and where that comes to rest, its energy, and its capacity.
+// Draws the classical network: the bits of a pattern, its cue and the state where it comes to rest, its
+// energy, and its capacity.
 #include <imgui.h>
 
 #include <algorithm>

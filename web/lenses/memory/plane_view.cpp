@@ -22,8 +22,8 @@ namespace attn::app {
 namespace {
 
 constexpr float most_side = 420, left_margin = 46, axis_height = 36, legend_line = 20, near_key = 9;
-constexpr double least_off = 1e-6;                   // of a state from the plane, as a share of max |k|
-constexpr std::size_t colours = 7;                   // of basins; the next one is that of all others
+constexpr double least_off = 1e-6;  // distance of a state from the plane, relative to max |k|
+constexpr std::size_t colours = 7;  // colours of basins; the next one stands for all others
 constexpr Index most_drawn = 2000, most_named = 40;  // keys
 
 ImU32 mixed_with_background(ImU32 colour, float share) {
@@ -33,7 +33,7 @@ ImU32 mixed_with_background(ImU32 colour, float share) {
     return ImGui::ColorConvertFloat4ToU32({mixed(a.x, b.x), mixed(a.y, b.y), mixed(a.z, b.z), 1});
 }
 
-// The series' grey is that of the others.
+// Grey, in the series of colours, stands for the other basins.
 ImU32 basin_colour(std::size_t i) {
     constexpr std::array<std::size_t, colours + 1> series{0, 1, 2, 3, 4, 5, 7, 6};
     return mixed_with_background(ui::series_colour(series[i]), 0.55f);
@@ -50,7 +50,7 @@ const render::Palette& basin_palette() {
     return palette;
 }
 
-// Words on a picture, where nothing else was written.
+// Places words on the picture where no other word is.
 class Names {
   public:
     void write(ImVec2 at, const std::string& text) {

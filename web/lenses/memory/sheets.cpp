@@ -1,4 +1,4 @@
-// The matrices of lens Memory, as it shows them.
+// Makes the matrices that lens Memory shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_wanted = 24;  // keys
+constexpr Index most_wanted = 24;  // number of keys
 
 std::vector<std::string> multiples(Index count, Index of) {
     std::vector<std::string> names;
@@ -132,7 +132,7 @@ std::array<Sheet, 3> MemoryLens::bits_sheets() const {
     return all;
 }
 
-// The keys and the steps of the path, where the plane has them.
+// Coordinates of the keys and of the path's steps in the plane.
 Table MemoryLens::plane_table(Subject& subject) const {
     Table table{"Places in the plane, " + path_about(subject), {"across", "up"}, {}, Matrix()};
     const auto add = [&](std::string name, std::array<double, 2> place) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> network_keys{"modern", "classical"}, plane_keys{"spread", "query"},
     pattern_keys{"seeded", "signs"};
-constexpr double farthest = 1e6;  // of a start
+constexpr double farthest = 1e6;  // distance of a start
 
 MemoryState at_beta(MemoryState now, std::optional<double> beta) {
     now.network = MemoryNetwork::modern;

@@ -24,7 +24,7 @@ Tensor part_of(ConstMatrix head, Range rows) {
 std::optional<Index> diagonal_of(const Mask& mask, Index head, Index queries, Index keys) {
     if (mask.is_everything() || queries == 0 || keys == 0) return std::nullopt;
     std::vector<std::uint8_t> row(static_cast<std::size_t>(keys));
-    // The first row that has a key; before it the edge has not come to the first key.
+    // Finds the first row that has a key; in earlier rows the edge has not reached the first key.
     for (Index query = 0; query < queries; ++query) {
         if (query > 0 && !mask.allows(head, query, 0)) continue;
         mask.row(head, query, 0, row);
@@ -189,7 +189,7 @@ std::vector<double> OrderContent::at_own_position(Stage stage, std::optional<Ind
     for (Index each = 0; each < queries_.size(); ++each)
         if (!token || *token == each) tokens.push_back(each);
     const Tensor inputs = own_inputs(tokens, std::vector<Index>(tokens.size(), position));
-    // A projection is linear, so that of the mean is the mean of theirs.
+    // A projection is linear, so the projected mean is the mean of the projections.
     Tensor mean({1, inputs.dim(1)});
     for (Index i = 0; i < inputs.dim(0); ++i) add(attn::rows(inputs.matrix(), {i, i + 1}), mean.matrix());
     for (float& each : mean.values()) each /= static_cast<float>(inputs.dim(0));

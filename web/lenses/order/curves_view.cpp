@@ -27,7 +27,7 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     const PositionRule rule = rule_of(PositionScheme::rotary);
     const Index pairs = std::ssize(rule.frequencies), shown = std::min(pairs, order_pairs_shown);
     if (pairs == 0) return ui::caption("A single component has no partner to be turned with.");
-    // The tokens and how far the query has moved on.
+    // The tokens, and how far the query has moved on.
     const auto step = [&](const char* key, const char* label, const std::vector<std::string>& names,
                           Index token) {
         return ui::stepper(
@@ -181,7 +181,7 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         for (std::size_t d = 0; d < curve.y.size(); ++d) curve.x.push_back(static_cast<double>(d));
         drawn.push_back(std::move(curve));
     }
-    // A query before its key is at no distance of this axis.
+    // A query before its key has no distance on this axis.
     const Index apart = query_position() - key_position();
     const bool on_axis = apart >= 0 && apart <= now().reach;
     const ui::Chart chart{.name = "order-distance",
@@ -196,7 +196,7 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
                                                     return order_cells::score_at_distance(scheme, distance);
                                                 });
     if (reply.held) {
-        // The query goes to where it is so far from the key, if that lies after its own place.
+        // The query moves to this distance from the key, if that is after its own place.
         next = now();
         next.turn = std::clamp(
             static_cast<Index>(std::lround(*reply.held)) + key_position() - (query_position() - next.turn),
@@ -258,7 +258,7 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
         scores.push_back(std::move(score));
         waves.push_back(std::move(wave));
     }
-    // Its ends lie outside of the chart, so that nobody points at them.
+    // The line's ends lie outside the chart, so that nobody can hover over them.
     const auto line = [&](std::vector<double> x, std::vector<double> y) {
         return ui::ChartCurve{
             .colour = ui::theme().text, .x = std::move(x), .y = std::move(y), .dashed = true};

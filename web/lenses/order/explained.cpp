@@ -60,8 +60,8 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
                                            : std::nullopt;
 }
 
-// Says whether a token's weights before the move are those of the head itself, which may see more keys than are in
-// view.
+// Says whether a token's weights before the move are those of the head itself, which may see more keys than
+// are in view.
 bool OrderLens::has_own_weights(Index token) const {
     using From = OrderContent::From;
     const Record& record = *content_->record();

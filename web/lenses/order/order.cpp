@@ -12,9 +12,9 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index usual_trained = 2048;  // of what is no model
+constexpr Index usual_trained = 2048;  // if there is no model
 
-// The scores that are given, not made of q and k, have no raw stage.
+// Scores that are given, rather than computed from q and k, have no raw stage.
 bool has_vectors(const Attention& attention) {
     const std::vector<Stage> stages = attention.stages();
     return std::ranges::find(stages, Stage::raw) != stages.end();
@@ -31,9 +31,9 @@ std::optional<Missing> OrderLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// The content keeps the whole run that it is of.
+// The content keeps its whole run in memory, so it is released.
 void OrderLens::follow(const State&, Change) {
     if (content_ && &visit().lens() != this) forget();
 }
@@ -51,8 +51,8 @@ void OrderLens::update(Subject& subject) {
     const HeadIndex head = subject.chosen_head();
     auto record = attention.record(head.layer);
     const OrderState& o = now();
-    // Positions follow one another, and so do the tokens in view: the last ones if the chosen one is among them. An order is
-    // one of tokens from a fixed one on.
+    // Positions are consecutive, and so are the tokens in view: the last ones, if the chosen one is among
+    // them. A reordering fixes its first token.
     const auto in_view = [](Index tokens, std::optional<Index> wanted, bool ordered,
                             std::optional<Index> chosen) {
         const Index count = std::min(tokens, order_tokens_limit), last_first = tokens - count,
@@ -222,7 +222,7 @@ const LengthCurves& OrderLens::lengths() {
     return *lengths_;
 }
 
-// ---- What it says -----------------------------------------------------------------------------------------
+// ---- Texts ------------------------------------------------------------------------------------------------
 
 std::string OrderLens::name(Index query) const {
     return content_->query_names()[static_cast<std::size_t>(query)];
@@ -238,7 +238,7 @@ std::string OrderLens::spoken(Subject& subject) {
     const Runs* shown = runs(scheme);
     const std::string called(scheme_name(scheme));
     if (!shown) return lacking();
-    // In some layers positions are inside q and k, whatever is left out here.
+    // In some layers q and k contain positions, whatever is left out here.
     const bool inside =
         content_->from() == OrderContent::From::inside || content_->from() == OrderContent::From::crossed;
     const std::string without = inside ? "Without adding positions" : "Without positions";

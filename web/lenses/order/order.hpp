@@ -1,6 +1,7 @@
-// Lens Order: what attention knows of the order of its tokens. Tokens are dragged to other places; their outputs move
-// along, and stay where keys alone are dragged, unless a mask or a position scheme says where they stand. Six schemes on the same q and k, RoPE pair by pair,
-// scores over distance, and beyond the trained length.
+// Lens Order: what attention knows about the order of its tokens. When tokens are dragged, their outputs move
+// along, and stay if only keys are dragged, unless a mask or a position scheme encodes positions. It shows
+// six schemes on the same q and k, RoPE pair by pair, and scores over distance, also beyond the trained
+// length.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace attn::app {
 
-enum class TokenOrder { original, permuted };  // permuted: as on screen
+enum class TokenOrder { original, permuted };  // permuted: as arranged on screen
 enum class Precision { f32, f64 };
 
 // The lens's own numbers.
@@ -31,10 +32,10 @@ inline constexpr std::array<std::string_view, length_scalings> scaling_words{"pl
 inline constexpr CellAxis scheme_axis{"scheme", position_scheme_keys}, scaling_axis{"scaling", scaling_words};
 
 inline constexpr CellKind output{"output", {CellAxis{"order", order_words}, {"token"}, {"component"}}};
-inline constexpr CellKind output_change{"output_change", {CellAxis{"token"}}};  // by the order
+inline constexpr CellKind output_change{"output_change", {CellAxis{"token"}}};  // caused by the reordering
 inline constexpr CellKind largest_output_change{"largest_output_change", {scheme_axis}};
-inline constexpr CellKind equal_scores{"equal_scores", {scheme_axis}};  // in all bits, after a shift
-inline constexpr CellKind largest_score_change{"largest_score_change",  // by a shift
+inline constexpr CellKind equal_scores{"equal_scores", {scheme_axis}};  // bitwise, after a shift
+inline constexpr CellKind largest_score_change{"largest_score_change",  // caused by a shift
                                                {scheme_axis, {"precision", precision_words}}};
 inline constexpr CellKind score{"score",
                                 {CellAxis{"place of the query"}, {"place of the key"}}};  // on screen
@@ -62,27 +63,28 @@ class OrderLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is shown; computed anew when that changes. Null while there is nothing to compute with.
+    // The results on screen, recomputed when their inputs change. Null while there are no inputs.
     const OrderContent* content(Subject& subject);
     struct Runs {
         PlacedRun before, after;
         CarriedError carried;
         std::optional<PlacedRun>
-            shifted{};  // after, all positions shifted; none: the scheme knows no such place
-        std::optional<ScoreChange> change{};  // by the shift
+            shifted{};  // with all positions shifted; none: the scheme lacks such a position
+        std::optional<ScoreChange> change{};  // caused by the shift
         bool along() const { return carried.most_f32() <= reorder_rounding(after); }
     };
-    const Runs* runs(PositionScheme scheme) const;  // null: the scheme does not know these positions
-    // The schemes that this head has, in their order: the last one needs biases of its own.
+    const Runs* runs(PositionScheme scheme) const;  // null: the scheme lacks these positions
+    // The schemes available for this head, in order; the last one needs the head's own biases.
     std::span<const PositionScheme> offered() const;
     const std::vector<Index>& order() const { return order_; }
-    const std::vector<Index>& key_order() const { return key_order_; }  // the same where there is one line
+    // The same if queries and keys are the same tokens.
+    const std::vector<Index>& key_order() const { return key_order_; }
     const DistanceCurves& distances();
     const LengthCurves& lengths();
 
   private:
     struct Seen {
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
         Range queries, keys;
         bool operator==(const Seen&) const = default;
@@ -106,21 +108,21 @@ class OrderLens final : public Lens {
     void forget();
     void compute();
     PositionRule rule_of(PositionScheme scheme) const;
-    std::vector<Index> query_positions(Index shift = 0) const;  // of the places
+    std::vector<Index> query_positions(Index shift = 0) const;  // indexed by place
     std::vector<Index> key_positions(Index shift = 0) const;
     bool in_own_order() const;
-    Index place_of(Index query) const;  // where it stands in the order on screen
+    Index place_of(Index query) const;  // its place in the order on screen
     Index key_place_of(Index key) const;
-    // The tokens whose q and k are looked at, counted in the content.
+    // The tokens whose q and k are shown, as indices into the content.
     Index query() const;
     Index key() const;
     Index query_position() const { return content_->query_position(place_of(query())) + now().turn; }
     Index key_position() const { return content_->key_position(key_place_of(key())); }
     Index trained() const;
     std::string lacking() const;   // why there are no runs of the chosen scheme
-    std::string why() const;       // why the outputs moved along, or not
+    std::string why() const;       // why the outputs moved along, or did not
     std::string told() const;      // where q and k come from
-    std::string standing() const;  // where queries and keys stand, if they are other tokens
+    std::string standing() const;  // positions of queries and keys, if they are different tokens
 
     friend CellKinds order_numbers();
     static const std::array<LensNumber<OrderLens>, 10> declared;
@@ -158,7 +160,7 @@ class OrderLens final : public Lens {
     void draw_distances(const Drawing& drawing, float width);
     void draw_lengths(const Drawing& drawing);
 
-    std::string refused_;  // why there is nothing to compute; empty if there is
+    std::string refused_;  // why there is nothing to compute; empty if there is something
     Seen seen_;
     std::shared_ptr<const OrderContent> content_;
     RunsOf runs_of_;

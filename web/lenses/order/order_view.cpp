@@ -24,7 +24,7 @@ constexpr float slot_padding = 12, slot_gap = 6, least_slot = 60, most_slot = 13
 }  // namespace
 
 void OrderLens::set(OrderState wanted) const {
-    // An order is of tokens from the first one on, unless it says where they begin.
+    // A reordering starts at the first token, unless it says where it starts.
     const auto hold = [](const std::vector<Index>& order, std::optional<Index>& first, Range in_view) {
         if (!order.empty() && !first && in_view.begin > 0) first = in_view.begin;
     };
@@ -128,7 +128,7 @@ void OrderLens::draw_controls(Subject& subject) {
     set(next);
 }
 
-// The tokens from place to place.
+// The tokens at each place.
 Table OrderLens::order_table(std::string title, bool keys) const {
     const std::vector<Index>& order = keys ? key_order_ : order_;
     Table table{std::move(title), {"token", "position"}, {}, Matrix(std::ssize(order), 2)};
@@ -161,7 +161,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
         ui::Type face(ui::Face::regular, ui::size_body);
         for (const std::string& each : names) slot = std::max(slot, ui::text_size(each).x + 2 * slot_padding);
     }
-    // All places are equally wide, so that a token that is dragged knows its place, whatever moves aside.
+    // All places are equally wide, so that a dragged token's place is clear, whatever moves aside.
     const ImVec2 size{std::min(std::ceil(slot), most_slot), ui::chip_height};
     const ImVec2 pitch{size.x + slot_gap, size.y + slot_gap};
     const Index columns = std::clamp(static_cast<Index>((card.width() + slot_gap) / pitch.x), Index{1}, n);

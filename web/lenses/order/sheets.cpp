@@ -1,4 +1,4 @@
-// The matrices of lens Order, as it shows them.
+// Makes the matrices that lens Order shows.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-// Writes as few digits as a cell asks for: "2e-08", "0.31".
+// Writes as few digits as a cell needs: "2e-08", "0.31".
 std::string brief(double value) { return value == 0 ? "0" : fixed(value, value < 0.01 ? 1 : 2); }
 
 }  // namespace
@@ -32,7 +32,7 @@ Sheet OrderLens::outputs_sheet(const Runs& shown, TokenOrder order) const {
     sheet.value = [this, &shown, d_v](Index token, Index b) {
         return shown.after.outputs[static_cast<std::size_t>(place_of(token) * d_v + b)];
     };
-    // What rounding alone makes is no change.
+    // A difference within rounding is not a change.
     sheet.before = [before, after = sheet.value, rounding = reorder_rounding(shown.after)](Index token,
                                                                                            Index b) {
         const double was = before(token, b), is = after(token, b);

@@ -1,4 +1,4 @@
-// What a person can choose in lens Order.
+// Defines the settings of lens Order.
 #pragma once
 
 #include <array>
@@ -19,23 +19,23 @@ inline constexpr Index order_tokens_limit = 12, order_shift_limit = 1'000'000, o
 
 struct OrderState {
     PositionScheme scheme = PositionScheme::none;
-    // The token at each place, counted from the first in view; empty: as the subject has them. Where keys are other
-    // tokens than queries, this is of the queries.
+    // The token at each place, counted from the first in view; empty: the original order. If keys are
+    // different tokens, this orders the queries.
     std::vector<Index> order{};
-    std::optional<Index> first{};    // of the subject's tokens in view; none: the chosen query is among them
-    std::vector<Index> key_order{};  // the same of the keys, where they are other tokens
+    std::optional<Index> first{};    // the first token in view; none: chosen so that the query is in view
+    std::vector<Index> key_order{};  // order of the keys, if they are different tokens
     std::optional<Index> first_key{};
-    bool masked = false;       // under the head's own mask
-    bool interleaved = false;  // RoPE's pairs (2a, 2a + 1); else (a, a + d_k/2)
-    Index shift = 1000;        // of all positions
-    Index turn = 0;            // of the dials' query alone
-    Index reach = 128;         // the farthest distance of the curves
-    bool mean = false;         // the curves are of the tokens' mean q and k, not of the chosen pair
+    bool masked = false;       // applies the head's own mask
+    bool interleaved = false;  // RoPE pairs components (2a, 2a + 1); otherwise (a, a + d_k/2)
+    Index shift = 1000;        // added to all positions
+    Index turn = 0;            // added to the position of the dials' query
+    Index reach = 128;         // the largest distance on the curves
+    bool mean = false;         // curves of the tokens' mean q and k, not of the chosen pair
     Index trained = 0;         // length in tokens; 0: the model's own
-    Index factor = 4;          // how many times longer it is asked to be
-    Index far = 0;             // the distance that is looked at there; 0: the trained length
-    Index pair = 0;            // whose wavelength is looked at
-    std::uint32_t seed = 1;    // of what a scheme would have learned
+    Index factor = 4;          // factor of the context extension
+    Index far = 0;             // the distance in question there; 0: the trained length
+    Index pair = 0;            // the pair whose wavelength is shown
+    std::uint32_t seed = 1;    // for parameters that a scheme would have learned
     bool operator==(const OrderState&) const = default;
 };
 
@@ -45,14 +45,14 @@ using SetOrder = Set<OrderState>;
 
 LinkRows order_links();
 
-// In links.
+// Spellings in links.
 inline constexpr std::array<std::string_view, position_schemes> position_scheme_keys{
     "none", "learned", "sinusoidal", "rope", "alibi", "t5", "own"};
 std::string_view scheme_name(PositionScheme scheme);
 
-// Returns an order of so many tokens: the one given, if it is one of so many.
+// Returns an order of this many tokens: the given one if its length matches.
 std::vector<Index> order_of(const std::vector<Index>& order, Index tokens);
-// Returns the order in which the token at one place has moved to another.
+// Returns the order after moving a token from one place to another.
 std::vector<Index> with_moved(std::vector<Index> order, Index from, Index to);
 
 }  // namespace attn::app

@@ -1,4 +1,5 @@
-// Lens Overview shows who looks where, all heads, one head enlarged, and how one of its scores is computed.
+// Lens Overview shows where each word attends, all heads, one head enlarged, and how one of its scores is
+// computed.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@ namespace attn::app {
 namespace {
 
 constexpr float least_window = 480, left_share = 0.46f;
-// These are fractions of the window's height.
+// Fractions of the window's height.
 constexpr float flow_share = 0.6f, nameless_flow_share = 0.45f, heads_share = 0.55f, map_share = 0.7f,
                 single_map_share = 0.78f;
 
@@ -28,7 +28,7 @@ void Overview::draw(const Drawing& drawing, Subject& subject) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float window = std::max(ImGui::GetWindowHeight(), least_window);
     const bool several = attention.layers() * attention.heads() > 1;
-    // A part may choose a head of other texts, which the parts after it show.
+    // A part may choose a head of another text, which the following parts show.
     const auto shown = [&]() -> Attention& { return *subject.attention(); };
     // The flow and the map have menus of their own.
     {

@@ -1,5 +1,5 @@
-// What lens Scale counts: dot products of seeded normal vectors or of a head's q and k, and how the products that a
-// head's scores are made of vary. Computed in slices of about a millisecond.
+// Computes the numbers of lens Scale: dot products of seeded normal vectors or of a head's q and k, and the
+// variance of the products in a head's scores. Works in slices of about a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace attn::app {
 
 inline constexpr Index scale_pairs = 2048;
 
-// At most so many of a head's pairs of query and key, evenly chosen.
+// At most this many of a head's pairs of query and key, evenly chosen.
 class HeadPairs {
   public:
     HeadPairs(std::shared_ptr<const Record> record, Index head, Index most = scale_pairs);
@@ -23,7 +23,7 @@ class HeadPairs {
     struct Pair {
         Index query, key;
     };
-    std::optional<Pair> at(Index i) const;  // nothing where the mask forbids the pair
+    std::optional<Pair> at(Index i) const;  // nothing if the mask forbids the pair
     const Record& record() const { return *record_; }
     const float* q(const Pair& pair) const;  // [d_k]
     const float* k(const Pair& pair) const;
@@ -31,22 +31,22 @@ class HeadPairs {
   private:
     std::shared_ptr<const Record> record_;
     Index head_;
-    std::int64_t cells_;  // all pairs, of which there may be more than an Index counts
+    std::int64_t cells_;  // all pairs, which may be more than an Index can count
     Index count_;
 };
 
 // Dot products q · k.
 class DotProducts {
   public:
-    // Of `pairs` pairs of vectors with `components` standard normal components each (tensor/random.hpp).
+    // For `pairs` pairs of vectors with `components` standard normal components each (tensor/random.hpp).
     DotProducts(Index components, Index pairs, std::uint32_t seed);
-    // Of the first `components` of a head's q and k.
+    // For the first `components` of a head's q and k.
     DotProducts(HeadPairs pairs, Index components);
 
     bool step();  // true while there is more to do
     bool done() const { return next_ >= pairs_; }
     const std::vector<float>& values() const { return values_; }
-    Index odd() const { return odd_; }  // how many are NaN or infinite; `values` lacks them
+    Index odd() const { return odd_; }  // number of NaN or infinite products, which `values` lacks
     Index components() const { return components_; }
 
   private:
@@ -57,11 +57,11 @@ class DotProducts {
     std::vector<float> values_;
 };
 
-// Counts values in bins of one width over [−reach, reach]; those outside are in the outermost bins.
+// Counts values in bins of equal width over [−reach, reach]; values outside go into the outermost bins.
 std::vector<Index> bins_of(const std::vector<float>& values, double reach, Index bins);
 
-// How a head's products q_a k_a vary over its pairs, each component by itself and the sum of the first ones. Pairs
-// whose score is not finite are left out.
+// Variances of a head's products q_a k_a over its pairs, for each component and for sums of the first ones.
+// Pairs whose score is not finite are left out.
 class ComponentVariances {
   public:
     explicit ComponentVariances(HeadPairs pairs);
@@ -70,7 +70,7 @@ class ComponentVariances {
     bool done() const { return next_ >= pairs_.count(); }
     Index components() const { return std::ssize(own_); }
     Index counted() const { return counted_; }
-    // Calls visit(pair, q, k) with each pair that is counted.
+    // Calls visit(pair, q, k) for each pair that counts.
     void for_each(auto&& visit) const {
         for (Index i = 0; i < pairs_.count(); ++i)
             if (const auto pair = counted_pair(i)) visit(*pair, pairs_.q(*pair), pairs_.k(*pair));

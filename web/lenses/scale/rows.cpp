@@ -11,7 +11,7 @@ namespace attn::app {
 
 namespace {
 
-// Powers of two and what is halfway between them.
+// Powers of two and values halfway between them.
 constexpr std::array<Index, 24> curve_points{1,  2,   3,   4,   6,   8,   12,  16,   24,   32,   48,   64,
                                              96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096};
 
@@ -44,7 +44,8 @@ double measured(const Saturation& row, RowMeasure measure) {
 }
 
 std::vector<float> seeded_vector(std::uint32_t seed, Index vector, Index components) {
-    Random random(mixed(seed, static_cast<std::uint64_t>(vector), 1));  // 1: not the pairs of the histogram
+    // 1: distinct from the pairs of the histogram.
+    Random random(mixed(seed, static_cast<std::uint64_t>(vector), 1));
     std::vector<float> values;
     for (Index a = 0; a < components; ++a) values.push_back(static_cast<float>(random.normal()));
     return values;
@@ -80,7 +81,7 @@ std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first) {
     std::vector<Index> keys;
     for (Index key = 0; key < std::ssize(rule.scores); ++key)
         if (score(key) != -HUGE_VAL) keys.push_back(key);
-    // Those that are NaN come last.
+    // NaN comes last.
     const auto middle = keys.begin() + std::min(std::ssize(keys), static_cast<std::ptrdiff_t>(first));
     std::ranges::partial_sort(keys, middle, [&](Index a, Index b) {
         const bool odd_a = std::isnan(score(a)), odd_b = std::isnan(score(b));

@@ -1,4 +1,4 @@
-// Draws rows of softmax under four scales, and what is measured of them over d_k.
+// Draws rows of softmax under four scales, and measures of them over d_k.
 #include <imgui.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace attn::app {
 namespace {
 
 constexpr float curve_height = 260, variance_height = 300, measures_width = 330;
-constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F of two even weights, which no other row exceeds
+constexpr double most_gradient = 0.5;  // ‖∂A/∂S‖_F for two equal weights, which no other row exceeds
 
-// The powers of ten around the numbers of curves.
+// An axis of powers of ten around the numbers of curves.
 ui::ChartAxis decades(std::string title, std::span<const ui::ChartCurve> curves) {
     double low = HUGE_VAL, high = 0;
     for (const ui::ChartCurve& curve : curves)

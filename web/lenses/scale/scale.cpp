@@ -13,13 +13,13 @@ ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
     constexpr double reach_in_spreads = 4;
     const Index d = products.components();
     auto variance = static_cast<double>(d);
-    // That of normal vectors is known before there are any.
+    // The variance for normal vectors is known in advance.
     if (of_head) variance = std::max(variance, moments_of(std::span(products.values())).variance);
     reach = reach_in_spreads * std::sqrt(variance);
     counts = bins_of(products.values(), reach, bins);
     pairs = std::ssize(products.values());
     const auto all = static_cast<double>(pairs);
-    // The probability up to an edge, by symmetry. The outermost bins have the tails.
+    // The probability up to an edge, by symmetry. The outermost bins include the tails.
     const auto up_to = [&](Index edge_of, auto&& within) {
         if (edge_of == 0 || edge_of == bins) return edge_of == 0 ? 0.0 : 1.0;
         const double at = edge(edge_of);
@@ -130,7 +130,7 @@ ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const 
 }
 
 const ScaleLens::Row& ScaleLens::row(Subject& subject) {
-    constexpr Index at_once = Index{1} << 17;  // multiply-adds, of which a rule has a row's scores
+    constexpr Index at_once = Index{1} << 17;  // multiply-adds for the scores of a row under one rule
     const ScaleState& now = state().of<ScaleState>();
     RowFrom from{source(subject)};
     if (from.source.record) {

@@ -1,6 +1,7 @@
-// Lens Scale: why scores are divided by √d_k. Dot products of d components spread by √d, and a row of softmax over
-// such scores ends up on one key, where no gradient passes. It shows this on seeded normal vectors beside the theory,
-// and on the chosen head's own q and k: how their products vary, and its rows under another scale.
+// Lens Scale: why scores are divided by √d_k. Dot products of d components have a spread of √d, and a row of
+// softmax over such scores ends up on one key, where the gradient vanishes. It shows this on seeded normal
+// vectors beside the theory, and on the chosen head's own q and k: how their products vary, and its rows
+// under another scale.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct ChartReply;
 
 namespace attn::app {
 
-// The lens's own numbers. A rule is one of the four that stand beside each other, whose scales depend on what is shown.
+// The lens's own numbers. A rule is one of four side by side, whose scales depend on what is shown.
 namespace scale_cells {
 inline constexpr std::array<std::string_view, curve_measures> measure_words{"entropy", "max_weight",
                                                                             "jacobian_norm", "variance"};
@@ -42,7 +43,7 @@ inline constexpr CellKind cumulative_variance{"cumulative_variance", {CellAxis{"
 CellKinds scale_numbers();
 std::optional<CellRef> packed_scale_cell(Index row, Index col);
 
-// How many pairs have which q · k, beside the theory of standard normal vectors.
+// A histogram of q · k, beside the theory of standard normal vectors.
 struct ScaleHistogram {
     static constexpr Index bins = 41;
 
@@ -51,13 +52,13 @@ struct ScaleHistogram {
         return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
     }
 
-    double reach;                          // it goes from −reach to reach
+    double reach;                          // the range is −reach to reach
     Index pairs;                           // in all bins
     std::vector<Index> counts;             // [bins]
-    std::vector<double> expected, normal;  // [bins], exactly and in the limit of large d
+    std::vector<double> expected, normal;  // [bins], exact and in the limit of large d
 };
 
-// So many keys of a row are shown one by one.
+// number of keys of a row that are shown individually
 inline constexpr std::size_t scale_keys_shown = 8;
 
 class ScaleLens final : public Lens {
@@ -73,25 +74,26 @@ class ScaleLens final : public Lens {
     std::vector<Table> tables(Subject& subject) override;
     Guide guide(Subject& subject) const override;
 
-    // What is shown: of a head, where its vectors are chosen and there are some. Computed anew when that changes.
+    // The results on screen: for the head, if its vectors are chosen and available. Recomputed when their
+    // inputs change.
     const DotProducts& products(Subject& subject);
-    const std::vector<RuledRow>& rules(Subject& subject);  // of a long row at first fewer than all
-    const ScaleCurves& curves();                           // of seeded vectors
-    // Says in one sentence why there are no q and k of the head; nothing where there are.
+    const std::vector<RuledRow>& rules(Subject& subject);  // for a long row, at first fewer than all
+    const ScaleCurves& curves();                           // for seeded vectors
+    // Says in one sentence why there are no q and k of the head; nothing if there are.
     std::optional<std::string> without_vectors(Subject& subject) const;
     const ComponentVariances* variances(Subject& subject);  // null: no head
 
   private:
     struct Source {
         std::shared_ptr<const Record> record;  // null: seeded vectors
-        std::uint64_t version = 0;             // of the attention
+        std::uint64_t version = 0;             // version of the attention
         Index layer = 0, head = 0;
         bool operator==(const Source&) const = default;
     };
     Source source(Subject& subject) const;
-    Index query_of(const Source& source) const;  // the chosen one, or the predicted
+    Index query_of(const Source& source) const;  // the chosen one, or the predicted one
 
-    // Something computed, and what from.
+    // A result, and what it was computed from.
     template <class From, class What>
     struct Kept {
         From from;
@@ -115,9 +117,9 @@ class ScaleLens final : public Lens {
         RowOfHead row;
         std::array<std::string, scale_rules> rule_names;
         std::array<double, scale_rules> scales{};
-        std::vector<std::string> names;  // of the keys
-        std::vector<RuledRow> rules;  // at least the first; those of long rows are made one after the other
-        std::vector<Index> keys;      // that it may see, the highest scores first
+        std::vector<std::string> names;  // names of the keys
+        std::vector<RuledRow> rules;  // at least the first; for long rows, they are made one after the other
+        std::vector<Index> keys;      // visible keys, the highest scores first
         bool step();                  // makes the next rule; true while there is more to do
     };
     struct CurvesFrom {
@@ -141,7 +143,7 @@ class ScaleLens final : public Lens {
     void draw_row_controls(const Drawing& drawing, Subject& subject);
     void draw_rules(const Drawing& drawing, Subject& subject);
     void draw_curve(const Drawing& drawing, RowMeasure measure, float width);
-    void set_components(const ui::ChartReply& reply);  // where the chart's mark was dragged
+    void set_components(const ui::ChartReply& reply);  // to where the chart's mark was dragged
 
     friend CellKinds scale_numbers();
     static const std::array<LensNumber<ScaleLens>, 6> declared;
@@ -153,7 +155,7 @@ class ScaleLens final : public Lens {
     std::optional<Explained> explain_cumulative(Subject& subject, const LensCell& cell);
 
     std::optional<Kept<ProductsFrom, DotProducts>> products_;
-    std::optional<Kept<Index, ScaleHistogram>> histogram_;  // of so many values of products_
+    std::optional<Kept<Index, ScaleHistogram>> histogram_;  // counts the values of products_ so far
     std::optional<Kept<Source, ComponentVariances>> variances_;
     std::optional<Kept<RowFrom, Row>> row_;
     std::optional<Kept<CurvesFrom, ScaleCurves>> curves_;

@@ -23,7 +23,7 @@ ui::ChartCurve dashed(const char* name, std::vector<double> x, std::vector<doubl
     return {.name = name, .colour = ui::theme().dim, .x = std::move(x), .y = std::move(y), .dashed = true};
 }
 
-// The numbers of the first curve, whose points are counted from `first` on.
+// Cells of the first curve, whose points are counted from `first` on.
 present::PointCell cell_of_first(const CellKind& kind, std::size_t first = 0) {
     return [&kind, first](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
         if (curve > 0) return std::nullopt;

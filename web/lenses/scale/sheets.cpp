@@ -1,4 +1,4 @@
-// The matrices of lens Scale, as it shows them.
+// Makes the matrices that lens Scale shows.
 #include <algorithm>
 
 #include "app/format.hpp"

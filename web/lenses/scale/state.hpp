@@ -1,4 +1,4 @@
-// What a person can choose in lens Scale.
+// Defines the settings of lens Scale.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,14 @@ inline constexpr Index scale_components_limit = 4096, scale_least_keys = 2, scal
 inline constexpr double scale_least_own = 1e-4, scale_most_own = 10;
 
 enum class ScaleVectors { normal, head };
-enum class ScaleRow {
-    seeded,
-    hundred,
-    two,
-    ninety
-};  // of seeded q and k, or of scores that a tutorial prints
+enum class ScaleRow { seeded, hundred, two, ninety };  // seeded q and k, or scores that a tutorial prints
 
 struct ScaleState {
     ScaleVectors vectors = ScaleVectors::normal;
-    Index components = 64;  // d; a head has fewer at most
+    Index components = 64;  // d; limited by the head's own
     std::uint32_t seed = 1;
     ScaleRow row = ScaleRow::seeded;
-    Index keys = 8;     // of a seeded row
+    Index keys = 8;     // in a seeded row
     double own = 0.25;  // the scale of the fourth rule
     bool operator==(const ScaleState&) const = default;
 };
@@ -37,7 +32,7 @@ using SetScale = Set<ScaleState>;
 
 LinkRows scale_links();
 
-// A row of scores in a tutorial, with the weights that are printed there.
+// A row of scores in a tutorial, with its printed weights.
 struct PrintedRow {
     std::string_view key, scores_text, tutorial;
     std::span<const double> scores;

@@ -7,7 +7,7 @@ namespace attn::app {
 
 namespace {
 
-// Each about a millisecond of exponentials and logarithms.
+// Each takes about a millisecond of exponentials and logarithms.
 constexpr Index cells_a_step = Index{1} << 14, features_a_step = Index{1} << 17;
 
 Index point_at(double temperature) {

@@ -1,5 +1,5 @@
-// What lens Softmax computes, in slices: one row of a head at all temperatures, the same row through the maps that have been
-// put in softmax's place, and how many keys the heads use.
+// Computes, in slices, the numbers of lens Softmax: one row of a head at all temperatures, the same row
+// through maps that were proposed to replace softmax, and how many keys the heads use.
 #pragma once
 
 #include <array>
@@ -14,25 +14,25 @@
 
 namespace attn::app {
 
-// A point of a curve has a number i, and stands at T = 10^((i − temperature_origin) / temperatures_a_decade).
+// Point i of a curve is at T = 10^((i − temperature_origin) / temperatures_a_decade).
 inline constexpr Index temperatures_a_decade = 40, temperature_origin = 2000;
-inline constexpr double least_temperature = 0.01, most_temperature = 100;  // of the dial
+inline constexpr double least_temperature = 0.01, most_temperature = 100;  // range of the dial
 double curve_temperature(Index point);
 
-// One row of scores, and its numbers at temperatures that lie evenly on a logarithmic axis.
+// One row of scores, and its numbers at temperatures that are evenly spaced on a logarithmic axis.
 class RowCurves {
   public:
     explicit RowCurves(EnergyLevels levels);
 
     bool step();  // true while there is more to do
     const EnergyLevels& levels() const { return *levels_; }
-    // The temperatures from here to there, which hold the dial's and the peak of the heat capacity.
+    // The range of temperatures, which includes the dial's and the peak of the heat capacity.
     double low() const { return curve_temperature(first_); }
     double high() const { return curve_temperature(last_); }
     Index first() const { return first_; }
     const std::vector<Gibbs>& points() const {
         return points_;
-    }  // from the first on, as far as they are computed
+    }  // starts with the first, as far as they are computed
     const HeatCapacityPeak& peak() const { return peak_; }
 
   private:
@@ -48,10 +48,10 @@ class RowMaps {
     RowMaps(std::shared_ptr<const Record> record, Index head, Index query, double temperature,
             bool with_vectors, bool with_values);
 
-    bool step(const EnergyLevels& levels);  // a map, or a part of it; true while there is more to do
-    // At once; the linear one is taken over, as it is made of q and k as they are.
+    bool step(const EnergyLevels& levels);  // a map, or part of one; true while there is more to do
+    // Computes a map at once. The linear one is copied, because it depends only on the unchanged q and k.
     void compute(ScoreMap map, const EnergyLevels& levels, const RowMaps& run);
-    // Nothing until it is computed, and of the linear one without q and k.
+    // Nothing until it is computed, and for the linear map without q and k.
     const std::optional<MappedRow>& row(ScoreMap map) const {
         return rows_[static_cast<std::size_t>(map)].mapped;
     }
@@ -59,7 +59,7 @@ class RowMaps {
     const std::vector<double>& output(ScoreMap map) const {
         return rows_[static_cast<std::size_t>(map)].output;
     }
-    // ‖output − softmax's‖ / ‖softmax's‖; nothing without values, and where it is no number.
+    // ‖output − softmax's‖ / ‖softmax's‖; nothing without values, and if it is not a number.
     std::optional<double> difference(ScoreMap map) const;
 
   private:
@@ -72,20 +72,20 @@ class RowMaps {
     double temperature_;
     bool with_vectors_, with_values_;
     std::size_t next_ = 0;
-    MappedRow linear_;  // as far as it is computed
+    MappedRow linear_;  // complete only once step() is done
     Index linear_next_ = 0;
     void finish(ScoreMap map, MappedRow mapped);
     std::array<Row, score_map_count> rows_;
 };
 
-// The effective keys of every head.
+// The effective number of keys of every head.
 class HeadKeys {
   public:
     static constexpr Index rows_a_head = 32;
 
     HeadKeys(const Attention& attention, double temperature);
 
-    // True while there is more to do. Heads whose run is not there yet wait.
+    // True while there is more to do. Heads whose run is not complete yet wait.
     bool step(const Attention& attention);
     const EffectiveKeys* of(HeadIndex head) const;  // null until it is measured
 

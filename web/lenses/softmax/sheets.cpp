@@ -1,4 +1,4 @@
-// The matrices of lens Softmax, as it shows them.
+// Makes the matrices that lens Softmax shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace attn::app {
 
 namespace {
 
-// The keys by their scores, the highest first.
+// The keys ordered by score, the highest first.
 std::vector<Index> by_score(const EnergyLevels& levels) {
     std::vector<Index> keys(levels.above.size());
     for (std::size_t key = 0; key < keys.size(); ++key) keys[key] = static_cast<Index>(key);

@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index queries_shown = 256;  // of the chosen head
+constexpr Index queries_shown = 256;  // for the chosen head
 constexpr std::array<std::string_view, 2> shown_keys{"weights", "outputs"};
 
 bool has_stage(const Attention& attention, Stage stage) {
@@ -60,9 +60,9 @@ std::optional<Missing> SoftmaxLens::missing(Subject& subject) const {
     return Missing{"These weights came finished. A temperature needs the scores they were made of."};
 }
 
-// ---- What is looked at ------------------------------------------------------------------------------------
+// ---- Inputs -----------------------------------------------------------------------------------------------
 
-// A record keeps the whole run that it is of.
+// A record keeps its whole run in memory, so it is released.
 void SoftmaxLens::follow(const State&, Change) {
     if (row_.record && &visit().lens() != this) forget();
 }
@@ -141,7 +141,7 @@ std::string SoftmaxLens::query_name(Subject& subject) const {
     return query_in_words(*subject.attention(), row_.query);
 }
 
-// ---- What it says -----------------------------------------------------------------------------------------
+// ---- Texts ------------------------------------------------------------------------------------------------
 
 std::string SoftmaxLens::spoken(Subject& subject) {
     update(subject);

@@ -1,5 +1,5 @@
-// Lens Softmax: one row of scores as a Gibbs distribution, with its temperature as a dial, beside what has been put in
-// softmax's place; and how many keys each head uses of those that it may see.
+// Lens Softmax: one row of scores as a Gibbs distribution, with its temperature as a dial, beside maps that
+// were proposed to replace softmax; and how many of its visible keys each head uses.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace attn::app {
 
-// Of the row through all maps.
+// What to show of the row through all maps.
 enum class SoftmaxShown { weights, outputs };
 
 struct SoftmaxState {
-    double temperature = 1;  // 0 … ∞, over that of the head itself
+    double temperature = 1;  // 0 … ∞, relative to the head's own
     SoftmaxShown shown = SoftmaxShown::weights;
     bool operator==(const SoftmaxState&) const = default;
 };
@@ -32,7 +32,7 @@ using SetSoftmax = Set<SoftmaxState>;
 
 LinkRows softmax_links();
 
-// "T → 0", "T = 0.417", "T → ∞"
+// Writes "T → 0", "T = 0.417" or "T → ∞".
 std::string temperature_text(double temperature);
 
 enum class GibbsNumber { energy, entropy, keys, free_energy, heat_capacity };
@@ -60,7 +60,8 @@ inline constexpr CellKind curve{"curve", {gibbs_axis, {"point"}}};  // curve_tem
 inline constexpr CellKind weight{"weight", {map_axis, {"key"}}};
 inline constexpr CellKind measure{"measure", {map_axis, {"measure", measure_words}}};
 inline constexpr CellKind output{"output", {map_axis, {"component"}}};
-inline constexpr CellKind query{"query", {CellAxis{"query"}}};  // effective keys, of the chosen head
+// Effective number of keys, of the chosen head.
+inline constexpr CellKind query{"query", {CellAxis{"query"}}};
 inline constexpr CellKind head{"head", {CellAxis{"layer"}, {"head"}}};
 }  // namespace softmax_cells
 CellKinds softmax_numbers();
@@ -83,11 +84,11 @@ class SoftmaxLens final : public Lens {
   private:
     struct HeadsOf {
         std::string_view subject;
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         double temperature = 1;
         bool operator==(const HeadsOf&) const = default;
     };
-    // The row in double, and what was asked of it through the maps.
+    // The row in double, and what was requested of it through the maps.
     struct Exact {
         ChosenRow row;
         EnergyLevels levels;
@@ -105,7 +106,7 @@ class SoftmaxLens final : public Lens {
     void forget();
     bool step(const Attention& attention);  // true while there is more to do
     double temperature() const { return state().of<SoftmaxState>().temperature; }
-    // Nothing until the peak is found, and where there is none.
+    // Nothing until the peak is found, and if there is none.
     std::optional<Gibbs> gibbs_at(GibbsPlace place) const;
     std::string query_name(Subject& subject) const;
 
@@ -121,7 +122,7 @@ class SoftmaxLens final : public Lens {
     std::optional<Explained> explain_number(Subject& subject, GibbsNumber number, double temperature,
                                             Index query);
     const EnergyLevels& exact_levels(Subject& subject);
-    // Holds softmax and this map; null where the run has no such map.
+    // Holds softmax and this map; null if the run has no such map.
     const RowMaps* exact_maps(Subject& subject, ScoreMap map);
     CellPlace place_of(const CellRef& cell) const { return {row_.head, cell}; }
 
@@ -143,13 +144,13 @@ class SoftmaxLens final : public Lens {
     void set(SoftmaxState wanted) const;
 
     ChosenRow row_;
-    std::string refused_;  // why the row has no numbers; empty if it has
+    std::string refused_;  // why the row has no numbers; empty if it has some
     bool with_vectors_ = false, with_values_ = false;
     std::optional<RowCurves> curves_;
-    Gibbs now_, coldest_, hottest_;  // of the row: at the dial, and the limits
+    Gibbs now_, coldest_, hottest_;  // at the dial's temperature, and at the limits
     std::optional<RowMaps> maps_;
     double maps_at_ = 1;
-    std::optional<EffectiveKeys> queries_;  // of the chosen head
+    std::optional<EffectiveKeys> queries_;  // belong to the chosen head
     HeadsOf heads_of_;
     std::optional<HeadKeys> heads_;
     std::optional<Exact> exact_;

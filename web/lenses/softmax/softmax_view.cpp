@@ -22,7 +22,7 @@ namespace {
 constexpr float curve_height = 172, queries_height = 190, left_share = 0.46f, gap_below = 10;
 constexpr float measures_width = 310;
 
-// Of a dial that is dragged.
+// Rounds to three digits, so that dragging the dial gives readable values.
 double three_digits(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
@@ -132,7 +132,7 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
             set(softmax);
         }
         if (!reply.over || reply.over->curve >= numbers.size()) return;
-        // Points of the curve have a number; the dial's are those of the table.
+        // The curve's points are numbered; the dial's are those of the table.
         const GibbsNumber number = numbers.begin()[reply.over->curve];
         const double there = curves[reply.over->curve].x[reply.over->point];
         CellRef cell = softmax_cells::gibbs(number, GibbsPlace::dial);
@@ -146,7 +146,7 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
         return curve_of(name, colour, points, dial, value);
     };
     std::vector<ui::ChartCurve> energies{of("⟨E⟩", 0, [](const Gibbs& g) { return g.energy; })};
-    // F falls without end; the axis keeps to where ⟨E⟩ is, and as far again below it.
+    // F falls without bound; the axis covers the range of ⟨E⟩, and as much again below it.
     ui::ChartAxis energy = ui::fitted("energy, in units of the scores", energies, false);
     energy.low -= energy.high - energy.low;
     energies.push_back(of("F", 1, [](const Gibbs& g) { return g.free_energy; }));
@@ -180,7 +180,7 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
 
 void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attention, float width) {
     if (!queries_ || attention.queries() < 2) return;
-    // The query that is looked at may lie between those that were chosen evenly.
+    // The query in view may lie between those that were chosen evenly.
     std::vector<EffectiveKeys::Row> rows = queries_->rows();
     if (const auto at = std::ranges::lower_bound(rows, row_.query, {}, &EffectiveKeys::Row::query);
         curves_ && (at == rows.end() || at->query != row_.query))
@@ -201,7 +201,7 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
         most_used = std::max(most_used, row.effective);
         most_seen = std::max(most_seen, static_cast<double>(row.seen));
     }
-    // Where a row uses few of very many keys, the axis shows these few.
+    // If a row uses few of very many keys, the axis shows only these few.
     constexpr double most_above = 3;
     const double top = std::max(1.05 * std::min(most_seen, most_above * most_used), 1.0);
     const ui::Chart chart{.name = "softmax-queries",
@@ -231,7 +231,7 @@ void SoftmaxLens::draw_maps(const Drawing& drawing, Subject& subject, float widt
             set(softmax);
         }
     }
-    // The larger sheet comes first, what it adds up to beside it.
+    // The larger sheet comes first, with its sums beside it.
     const bool outputs = with_values_ && softmax.shown == SoftmaxShown::outputs,
                beside = width >= ui::two_unequal_columns;
     ImGui::BeginGroup();

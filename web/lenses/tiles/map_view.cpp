@@ -1,4 +1,4 @@
-// The tiles of a head: done, to come, skipped.
+// Draws the tiles of a head: done, still to come, or skipped.
 #include <imgui.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_blocks = 64;  // along a side; each is a tile, or several of a larger grid
+constexpr Index most_blocks = 64;  // per side; each is a tile, or several of a larger grid
 constexpr float least_height = 40, most_height = 264, axis_height = 20;
 constexpr float least_apart = 4, least_hatched = 7, least_numbered = 14;  // points
 
@@ -115,7 +115,7 @@ void draw_blocks(const Picture& picture) {
     const float gap = block >= least_apart ? 1.0f : 0.0f;
     for (Index row = 0; row < picture.rows(); ++row)
         for (Index col = 0; col < picture.cols();) {
-            // Neighbours that are alike are one rectangle where there are no gaps.
+            // Without gaps, equal neighbours form one rectangle.
             const Fate fate = picture.fate(row, col);
             const Index first = col++;
             while (gap == 0 && col < picture.cols() && picture.fate(row, col) == fate) ++col;
@@ -133,7 +133,7 @@ void draw_blocks(const Picture& picture) {
         }
 }
 
-// Of a small head, the cells that the mask hides in tiles that are computed.
+// For a small head, draws the masked cells in tiles that are computed.
 void draw_masked_cells(const Picture& picture, const Mask& mask, Index head) {
     const TileGrid& grid = picture.grid();
     const float side = std::min(picture.size.x / static_cast<float>(grid.keys),
@@ -173,7 +173,7 @@ std::string told(const Picture& picture, Index tile) {
            (picture.cover.skipped(tile) ? ", skipped: the mask hides every cell" : "");
 }
 
-// Lets the tiles be heard and chosen without the picture; returns the one that has the focus.
+// Describes the tiles to screen readers and lets them be chosen there; returns the tile that has the focus.
 std::optional<Index> semantics_of(const Picture& picture, const TilesLens::View& view) {
     constexpr const char* key = "tiles/map";
     const Index rows = picture.rows(), cols = picture.cols();
@@ -237,7 +237,7 @@ void TilesLens::draw_map(const View& view, float width) {
     ui::landmark_item("tiles/map");
     draw_blocks(picture);
     draw_masked_cells(picture, view.shown.record->spec().mask, view.shown.head);
-    // What is too small to be seen has a frame.
+    // A tile too small to be seen has a frame.
     const Range row{grid.row(picture.tile), grid.row(picture.tile) + 1},
         col{view.shown.col(), view.shown.col() + 1};
     const auto [min, max] = picture.box(row, col);

@@ -1,4 +1,4 @@
-// The numbers of the tile that was done last, for some of its queries.
+// Draws the numbers of the last finished tile, for some of its queries.
 #include <imgui.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_beside = 8;  // keys of tiles whose matrices stand beside each other
+constexpr Index most_beside = 8;  // keys per tile up to which its matrices stand side by side
 constexpr float least_beside = 150;
 
-// The query of one of the numbers that are shown.
+// The query of one of the shown numbers.
 Index query_of(const CellRef& cell) {
     return cell.is(tiles_cells::weight)                                    ? cell.own.at[0]
            : cell.is(tiles_cells::running) || cell.is(tiles_cells::output) ? cell.own.at[1]
@@ -27,7 +27,7 @@ Index query_of(const CellRef& cell) {
 
 }  // namespace
 
-// Which of the tile's queries are shown, where these are too many.
+// Chooses which of the tile's queries are shown, if there are too many.
 void TilesLens::draw_rows(const View& view) const {
     const auto& [record, head, grid, tile, queries, rows, keys] = view.shown;
     if (queries.size() <= tile_rows_shown) return;

@@ -1,4 +1,4 @@
-// The matrices of lens Tiles, as it shows them.
+// Makes the matrices that lens Tiles shows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,9 +11,9 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_components = 64;  // that are all shown
+constexpr Index most_components = 64;  // up to this many, all are shown
 
-// The power of ten of the largest difference, where these are too small to be written out; else 0.
+// The power of ten of the largest difference, if differences are too small to be written out; otherwise 0.
 int exponent_of(double largest) {
     if (!std::isfinite(largest) || largest == 0 || largest >= 0.01) return 0;
     return static_cast<int>(std::floor(std::log10(largest)));

@@ -11,7 +11,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr double walk_ms = 1;  // at once; the rest comes in slices
+constexpr double walk_ms = 1;  // before the first draw; the rest comes in slices
 
 constexpr LinkRow tile_rows[] = {
     {"tiles.size", "queries and keys of a tile, each from 1 to 128, as 2,2",
@@ -141,7 +141,7 @@ const NaiveRow<float>& TilesLens::naive(const Shown& shown, Index query) {
 }
 
 void TilesLens::follow(const State& before, Change how) {
-    // Whoever goes elsewhere does not find the walk going on when they come back.
+    // The walk stops when the user goes elsewhere, so it is not running when they come back.
     if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
         play_.reset();
     State same = before;
@@ -151,7 +151,7 @@ void TilesLens::follow(const State& before, Change how) {
     if (same != state()) forget();
 }
 
-// Lets go of the head, which may be large and no longer there.
+// Releases the head, which may be large and no longer open.
 void TilesLens::forget() {
     cover_.reset();
     covered_.reset();

@@ -1,5 +1,6 @@
-// Lens Tiles: fused attention step by step. The head's cells are cut into tiles; each tile of keys changes the running
-// maximum, sum and output of its queries (analysis/theory/online_softmax.hpp), and in the end they are those of the naive order.
+// Lens Tiles: fused attention step by step. The head's cells are cut into tiles; each tile of keys updates
+// the running maximum, sum and output of its queries (analysis/theory/online_softmax.hpp), and the final
+// numbers equal those of naive attention.
 #pragma once
 
 #include <array>
@@ -17,16 +18,16 @@
 namespace attn::app {
 
 inline constexpr Index tile_side_limit = 128;
-inline constexpr Index tiles_limit = 100'000;  // a head with more of them gets larger ones
+inline constexpr Index tiles_limit = 100'000;  // a head with more tiles gets larger ones
 inline constexpr Index tile_rows_shown = 8;
 
 struct TilesState {
-    std::optional<TileSize> size = {};  // none: usual_tile_size of what is looked at
-    Index tile = 0;  // the one that was done last, among all (analysis/theory/attention_tiles.hpp)
+    std::optional<TileSize> size = {};  // none: usual_tile_size of the head in view
+    Index tile = 0;  // the last finished one, among all (analysis/theory/attention_tiles.hpp)
     bool operator==(const TilesState&) const = default;
 };
 
-// The walk begins anew.
+// The walk starts again.
 struct SetTileSize {
     TileSize size;
     Status apply(State& state) const;
@@ -34,18 +35,19 @@ struct SetTileSize {
 };
 struct SetTile {
     Index tile;
-    TileSize size{2, 2};  // in which it is counted, where none is set
+    TileSize size{2, 2};  // the size that `tile` refers to, if none is set
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 
 LinkRows tiles_links();
 
-// Tiles of two keys and of as few queries, doubled from two, as move fewer bytes than the naive order does. With R rows of
-// tiles that is (R − 1) (d_k + d_v) < 4 n_q: see naive_cost and TileCover::cost, without a tile that is skipped.
+// Tiles of two keys and of the smallest number of queries, doubled from two, that moves fewer bytes than
+// naive attention. With R rows of tiles that is (R − 1) (d_k + d_v) < 4 n_q: see naive_cost and
+// TileCover::cost, without skipped tiles.
 TileSize usual_tile_size(const Record& record);
 
-// What a query's row has as of the tile that was done last.
+// The running numbers of a query's row after the last finished tile.
 enum class RunningNumber { max_before, max, factor, sum_before, weight_sum, sum };
 enum class TileOutput {
     before,
@@ -69,7 +71,7 @@ inline constexpr CellKind output{"output", {CellAxis{"output", output_words}, {"
 CellKinds tiles_numbers();
 std::optional<CellRef> packed_tiles_cell(Index row, Index col);
 
-// The last of the stages before the softmax that says something of its own.
+// The last stage before the softmax that differs from the one before it.
 Stage score_stage(const AttentionSpec& spec);
 
 class TilesLens final : public Lens {
@@ -92,17 +94,17 @@ class TilesLens final : public Lens {
         Index head = 0;
         TileGrid grid{};
         Index tile = 0;                   // within the grid
-        Range queries{}, rows{}, keys{};  // of the tile; rows: the queries whose numbers are shown
+        Range queries{}, rows{}, keys{};  // in the tile; rows: the queries whose numbers are shown
 
         Index col() const { return grid.col(tile); }
         bool ends_row() const { return col() + 1 == grid.cols(); }
         bool operator==(const Shown&) const = default;
     };
     std::optional<Shown> shown(Subject& subject) const;
-    // These are kept while they are those of what is shown; where they are not done, they are worked on in slices.
+    // Kept while they match what is shown; unfinished ones continue in slices.
     TileCover& cover(const Shown& shown);
     OnlineWalk& walk(const Shown& shown);
-    const NaiveRow<float>& naive(const Shown& shown, Index query);  // of a row of a walk that is done
+    const NaiveRow<float>& naive(const Shown& shown, Index query);  // requires a row of a finished walk
     bool playing() const { return play_.has_value(); }
     struct View;  // lenses/tiles/view.hpp
 
@@ -117,7 +119,7 @@ class TilesLens final : public Lens {
         NaiveRow<double> naive64;
     };
     struct Play {
-        std::uint64_t gesture;  // all of its steps are one of undo
+        std::uint64_t gesture;  // its steps share one undo step
         double next_ms;
     };
     friend CellKinds tiles_numbers();
@@ -125,12 +127,12 @@ class TilesLens final : public Lens {
     std::optional<Explained> explain_number(Subject& subject, const LensCell& cell);
     const TwoRows& rows_of(const Shown& shown, Index query);
     void forget();
-    // These take the numbers of the tile that was done last, and need the walk to be done.
+    // Use the numbers of the last finished tile, and require a finished walk.
     std::vector<Sheet> tile_sheets(Subject& subject, const Shown& now) const;
     std::vector<Sheet> output_sheets(Subject& subject, const Shown& now);
     struct Difference {
-        double largest = 0;  // between the outputs by tiles and in the naive order
-        bool finite = true;  // all of them are
+        double largest = 0;  // between the outputs of tiled and naive attention
+        bool finite = true;  // all of them are finite
     };
     Difference largest_difference(const Shown& now);
     Table map_table(const Shown& now);

@@ -20,7 +20,7 @@ constexpr Index play_steps = 200;  // at most, however many tiles there are
 using Units = std::array<const char*, 4>;
 constexpr Units bytes{" B", " KB", " MB", " GB"}, products{"", " thousand", " million", " billion"};
 
-// Each unit is a thousand of the one before.
+// Each unit is a thousand times the one before.
 std::string amount(double count, const Units& units) {
     std::size_t unit = 0;
     for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
@@ -56,7 +56,7 @@ void TilesLens::draw_controls(const Drawing& drawing, const Shown& now) {
     if (size != asked) drawing.visit.perform(SetTileSize{size}, ui::gesture());
 }
 
-// Goes through the tiles by hand; the walk that goes on by itself then stops.
+// Goes through the tiles by hand, which stops the automatic walk.
 void TilesLens::draw_steps(const Shown& now) {
     const TileCover& covered = cover(now);
     const Index back = covered.neighbour(now.tile, -1), next = covered.neighbour(now.tile, 1);
@@ -103,7 +103,7 @@ void TilesLens::play(const Drawing& drawing, const Shown& now) {
     drawing.visit.continue_at(play_->next_ms);
 }
 
-// What moves between slow and fast memory.
+// Draws the traffic between slow and fast memory.
 void TilesLens::draw_cost(const View& view, float width) {
     const TileCover& covered = view.cover;
     if (!covered.done()) return ui::caption("Looking which tiles the mask hides …");

@@ -1,4 +1,4 @@
-// What the drawing of the lens shares.
+// Declares what the files that draw lens Tiles share.
 #pragma once
 
 #include "app/drawing.hpp"

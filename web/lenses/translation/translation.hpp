@@ -1,6 +1,6 @@
-// Lens Translation shows how an encoder–decoder writes one text while it looks at another: two lines of words with the
-// cross-attention between them, and the three kinds of attention beside each other (Vaswani et al. 2017, arXiv
-// 1706.03762, section 3.2.3).
+// Lens Translation shows how an encoder–decoder writes one text while it attends to another: two lines of
+// words with the cross-attention between them, and the three kinds of attention side by side (Vaswani et al.
+// 2017, arXiv 1706.03762, section 3.2.3).
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace attn::app {
 
-// The encoder's head, the decoder's own and its cross-attention's that are shown together: of the same number, and of the
-// same layer as far as both stacks have it.
+// The heads of the encoder, the decoder's self-attention and its cross-attention that are shown together:
+// they have the same index and, as far as both stacks have it, the same layer.
 struct TranslationHeads {
     HeadIndex encoder, decoder, cross;
     bool operator==(const TranslationHeads&) const = default;
 };
 TranslationHeads translation_heads(const ModelConfig& config, HeadIndex chosen);
 
-std::string bare_word(const std::string& piece);  // without the marks of a space
+std::string bare_word(const std::string& piece);  // without the marks for spaces
 
-// The mean over all queries of a row's strongest weight: near 1 where the head looks at one token at a time.
+// The mean over all queries of a row's largest weight: near 1 if the head attends to one token at a time.
 double mean_strongest(const Record& record, Index head);
 
-// The lens's own numbers: mean_strongest of a head of the cross-attention, whose layer is the decoder's.
+// The lens's own numbers: mean_strongest of a cross-attention head, with the decoder's layer.
 namespace translation_cells {
 inline constexpr CellKind confidence{"confidence", {CellAxis{"layer"}, {"head"}}};
 }  // namespace translation_cells
@@ -46,9 +46,10 @@ class TranslationLens final : public Lens {
     bool shows(Subject& subject, const CellRef& cell) const override;
     Guide guide(Subject& subject) const override;
 
-    // What each row of the decoder writes: the word after the one that it reads, and last what is likeliest to come.
+    // The word that each row of the decoder writes: the one after the word that it reads or, in the last row,
+    // the most likely next one.
     std::vector<std::string> words_written(const TextRun& run, Subject& subject) const;
-    // mean_strongest of the heads of the cross-attention, [layers · heads], as far as they are measured.
+    // mean_strongest of the cross-attention heads, [layers · heads], as far as they are measured.
     const std::vector<double>& surest(const TextRun& run);
 
   private:
@@ -64,12 +65,12 @@ class TranslationLens final : public Lens {
     void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at);
     void draw_map(const Drawing& drawing, Subject& subject, int which, HeadIndex head, float width);
     void draw_heads(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
-    // The chosen row, if the chosen head is one of the cross-attention.
+    // The chosen row, if the chosen head is a cross-attention head.
     std::optional<Index> asked_row(Subject& subject, const TextRun& run) const;
 
     std::array<ui::MapView, 3> views_;
     std::array<parts::MapClicks, 3> clicks_;
-    // How many rows have most of their weight on one key, of this head of this run.
+    // Counts the rows of this head in this run that have most of their weight on one key.
     struct Counted {
         std::uint64_t version = 0;
         HeadIndex head;

@@ -1,5 +1,5 @@
-// Draws the two lines of words with the arcs between them, the heads of the cross-attention by how sure they are, and the
-// maps of the three kinds of attention.
+// Draws the two lines of words with the arcs between them, the cross-attention heads ordered by how
+// concentrated they are, and the maps of the three kinds of attention.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr float word_height = 28, word_padding = 8, word_gap = 6;
 constexpr float arcs_height = 130, column_pitch = 34, least_arcs = 90;
-constexpr float least_weight = 0.05f;  // of an arc that is drawn
+constexpr float least_weight = 0.05f;  // weaker arcs are not drawn
 constexpr Index most_words = 128;
 constexpr float map_height = 420, least_map = 265;
 
@@ -31,13 +31,13 @@ struct WordBox {
 
 // What one frame draws of the two lines.
 struct TranslationLens::Lines {
-    const TextRun& run;  // as cross-attention has it
+    const TextRun& run;  // the cross-attention's view of it
     HeadIndex head;
     std::vector<std::string> read, written;
     std::vector<WordBox> read_at, written_at;
-    bool stacked = true;                      // one line above the other; else two columns
+    bool stacked = true;                      // one line above the other; otherwise two columns
     std::vector<std::vector<float>> weights;  // [written][read]
-    std::optional<Index> row, key;            // whose arcs are strong
+    std::optional<Index> row, key;            // the words whose arcs are strong
 
     Index strongest(Index of_row) const {
         const auto& w = weights[static_cast<std::size_t>(of_row)];
@@ -173,7 +173,7 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
                               .table = [lines] { return table_of_lines(lines); }},
                              width);
     width = card.width();
-    // One line above the other where both fit, else two columns.
+    // One line above the other if both fit, otherwise two columns.
     const auto sizes = [&](const std::vector<std::string>& words) {
         std::vector<float> all;
         for (const std::string& word : words) all.push_back(ui::text_size(word).x + 2 * word_padding);
