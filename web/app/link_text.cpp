@@ -11,10 +11,8 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::size_t unpacked_limit =
-    std::size_t{1}  // Bytes: 32,000 characters of four bytes each, and the names around
-    // them.
-    << 18;
+// In bytes: 32,000 characters of four bytes each, and the names around them.
+constexpr std::size_t unpacked_limit = std::size_t{1} << 18;
 
 std::optional<unsigned> hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
