@@ -1,4 +1,4 @@
-// Checks the rooms of the house and the arrows between them: which room's files may include what.
+// Checks which room's files may include what, by the rooms of the house and the arrows between them.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names of rooms, separated by spaces; a room may always include itself. A room within another stands before it.
+// Names of rooms, separated by spaces; a room may always include itself. A room within another comes first.
 struct Room {
     std::string folder;
     std::string may_include;
@@ -50,7 +50,7 @@ const std::vector<Room> rooms{
     {"web/probe.cpp", "app frame platform widgets"},
 };
 
-// What comes from outside: how its header's name begins, and the only folders that may include it.
+// An external library: how its header's name begins, and the only folders that may include it.
 struct Outsider {
     std::string header;
     std::vector<std::string> folders;
@@ -72,7 +72,7 @@ bool lies_in(const std::string& file, const std::string& folder) {
     return file == folder || file.starts_with(folder + "/");
 }
 
-// Whether a header lies in one of the rooms of a list, or is named in it.
+// Says whether a header is in one of the rooms of a list, or named in it.
 bool allows(const std::string& list, const std::string& header) {
     std::istringstream words(list);
     return std::ranges::any_of(std::istream_iterator<std::string>(words),
@@ -80,7 +80,7 @@ bool allows(const std::string& list, const std::string& header) {
                                [&](const std::string& room) { return lies_in(header, room); });
 }
 
-// What subjects and lenses draw stands in files of its own; the rest of them knows no Dear ImGui.
+// The drawing code of subjects and lenses has files of its own; their other files do not know Dear ImGui.
 bool is_view(const std::string& file) {
     return (lies_in(file, "web/subjects") || lies_in(file, "web/lenses")) && file.ends_with("view.cpp");
 }
@@ -106,10 +106,11 @@ std::vector<std::string> complaints(const std::string& file, const std::string& 
     }
     if (text.find("__EMSCRIPTEN__") != std::string::npos && !lies_in(file, "web/platform"))
         found.push_back(file + " asks for __EMSCRIPTEN__");
-    // Objects are compiled for threads, and programs without threads link them too: they have no such storage.
+    // Objects are compiled for threads, but also linked into programs without threads, which lack such
+    // storage.
     static const std::regex thread_storage(R"(\bthread_local\s+\w)");
     if (std::regex_search(text, thread_storage)) found.push_back(file + " keeps thread_local storage");
-    // Only there are letters joined that join.
+    // Only this file joins letters that join.
     static const std::regex bare(
         R"(ImGui::(Text(Unformatted|Colored|Disabled|Wrapped)?|CalcTextSize)\(|AddText\()");
     if (lies_in(file, "web") && file != "web/widgets/theme.cpp" && std::regex_search(text, bare))
@@ -240,12 +241,12 @@ std::string without_comments(const std::string& text) {
     return std::regex_replace(text, comment, "");
 }
 
-// Returns how a file names an owner: by a header of its folder, by the constant that holds its key, or by the key
-// where a subject or a lens is asked for. Nothing if it does not, or if it may: an owner's own folder and the list of
-// its kind may, and the list of subjects says through which lens each is seen first.
+// Returns how a file names an owner: by a header of its folder, by the constant with its key, or by the key
+// where a subject or lens is looked up. Nothing if the file does not name it, or may: the owner's own folder
+// and the list of its kind may, and the list of subjects says through which lens each is seen first.
 std::optional<std::string> naming(const std::string& file, const std::string& text, const Owner& owner) {
     if (lies_in(file, owner.folder()) || file == "web/" + owner.room + "/list.cpp") return std::nullopt;
-    // An expression takes long, and most texts have nothing that it could find.
+    // A regular expression takes long, and most texts contain nothing that it could find.
     const auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
     const std::string quoted = "\"" + owner.name + "\"", header = "\"" + owner.room + "/" + owner.name + "/";
     if (!has(quoted) && !has(header) && !has(owner.name + "_subject")) return std::nullopt;

@@ -1,5 +1,5 @@
-// Checks the mechanical part of how we write English: how a comment begins, how wide it is, and two turns of phrase that
-// no sentence on the page has.
+// Checks the mechanical part of our English: how a comment begins, how wide it is, and two phrases that must
+// not appear on the page.
 #include <algorithm>
 #include <array>
 #include <catch_amalgamated.hpp>
@@ -17,18 +17,18 @@ namespace fs = std::filesystem;
 
 constexpr std::ptrdiff_t columns = 110;
 
-// Folders whose comments still have to be rewritten; take one out when it is done.
-const std::vector<std::string> still_to_do{"web", "tests"};
+// Folders whose comments still have to be rewritten; remove one when it is done.
+const std::vector<std::string> still_to_do{"web"};
 
-// They begin half a sentence: a label in the genitive, a phrase without its noun, a relative clause.
+// Words that begin half a sentence: a label in the genitive, a phrase without its noun, a relative clause.
 constexpr std::array<std::string_view, 6> bad_beginnings{"of", "by", "from", "those", "as", "that"};
-// The first is passive where something is at work, the second says no more than no.
+// The first is passive where something is at work; the second does not say what to do.
 constexpr std::array<std::string_view, 2> bad_phrases{"is being", "There is no such"};
 
 struct Piece {
-    std::ptrdiff_t line = 0;  // from 1 on
+    std::ptrdiff_t line = 0;  // counts from 1
     std::string text;         // without its marks
-    bool begins = true;       // false: it goes on from a comment on the line before
+    bool begins = true;       // false: it continues a comment on the line before
 };
 struct Pieces {
     std::vector<Piece> comments, strings;
@@ -36,7 +36,7 @@ struct Pieces {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Divides C++ into what is said in it and the code, which is left out.
+// Separates the comments and strings of C++ from the code, which is left out.
 Pieces pieces_of(std::string_view text) {
     Pieces found;
     std::ptrdiff_t line = 1, last_own_line = -1;

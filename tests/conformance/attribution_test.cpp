@@ -1,4 +1,5 @@
-// The parts of a logit, added up, against the logit that other people's code computes in float64 (shared/families).
+// Compares the sum of a logit's parts with the logit that other people's code computes in float64
+// (shared/families).
 #include <catch_amalgamated.hpp>
 #include <nlohmann/json.hpp>
 
@@ -40,7 +41,7 @@ TEST_CASE("the parts of a logit add up to what their authors' code computes", "[
                 while (parts->step()) continue;
                 double size = 0;
                 for (const LogitShare& share : parts->shares()) size += std::abs(share.value);
-                // The run may stray by the tolerance, and each part by some roundings of f32.
+                // The run may deviate by the tolerance, and each part by a few roundings of f32.
                 const double off = expected["tolerance"]["logits"].get<double>() + 4e-6 * size;
                 CAPTURE(row, token, parts->shares().size());
                 CHECK(std::abs(parts->capped() - static_cast<double>(logits.matrix()(row, token))) < off);

@@ -1,5 +1,5 @@
-// Compares whole models of many families with what other people's code computes of them in float64 (shared/families): the
-// logits, and the attention weights of every head, of both spellings of their configurations.
+// Compares models of many families with the results of other people's code in float64 (shared/families): the
+// logits, and the attention weights of every head, for both spellings of their configurations.
 #include <catch_amalgamated.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* no_families =
     "shared/families is not beside this project; set ATTN_SHARED to the folder above it";
 
-// The expected numbers are float64, rounded to f32: the tolerances are 100 such roundings.
+// The expected numbers are float64, rounded to f32; the tolerances are 100 such roundings.
 struct Tolerance {
     double logits, attention;
 };
@@ -61,7 +61,7 @@ TEST_CASE("models of many families compute what their authors' code does", "[con
         const std::string name = entry.path().filename().string();
         if (!entry.is_directory()) continue;
         for (const char* config : {"config.json", "config-v5.json"}) {
-            // Transformers 5 writes no right one for T5 v1.1 (the folder's README).
+            // Transformers 5 does not write a correct one for T5 v1.1 (see the folder's README).
             if (!std::filesystem::exists(entry.path() / config)) continue;
             CAPTURE(name, config, kernels.name);
             ModelFiles files{.config = read_file(entry.path() / config), .index = {}, .weights = {}};

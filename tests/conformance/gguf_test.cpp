@@ -1,5 +1,5 @@
-// Compares GGUF files with what shared/gguf says they give: every tensor to the last bit, logits and attention of the
-// dequantised weights in float64, and a sentence for each broken file.
+// Compares GGUF files with the expectations in shared/gguf: every tensor to the last bit, logits and
+// attention of the dequantised weights in float64, and a sentence for each broken file.
 #include <catch_amalgamated.hpp>
 #include <cstring>
 #include <map>
@@ -29,7 +29,7 @@ nlohmann::json read_json(const std::filesystem::path& path) {
     return nlohmann::json::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// What a file, or the files of a model, must give.
+// The expected results of a file, or of a model's files.
 std::vector<nlohmann::json> expectations(const std::filesystem::path& folder) {
     std::vector<nlohmann::json> all;
     for (const auto& entry : std::filesystem::directory_iterator(folder / "expect"))
@@ -118,7 +118,7 @@ TEST_CASE("blocks of random bits have the values of llama.cpp", "[conformance][g
         REQUIRE(values->dtype == DType::f32);
         std::vector<float> got(values->bytes.size() / sizeof(float));
         convert_to_f32(*type.dtype, raw->bytes, got);
-        // Where a value is NaN, its bits may differ.
+        // The bits of a NaN may differ.
         std::vector<float> want(got.size());
         std::memcpy(want.data(), values->bytes.data(), values->bytes.size());
         std::size_t wrong = 0;
@@ -155,7 +155,7 @@ TEST_CASE("models in GGUF files compute what their dequantised weights do", "[co
                 CHECK(deviation(weights_of((*trace)->attention(layer).record()).values(),
                                 attention.values().subspan(static_cast<std::size_t>(layer) * size, size)) <=
                       1e-5);
-            // A token after the others, as in decoding, has the bits of the full pass.
+            // A token after the others, as in decoding, has the same bits as in the full pass.
             const auto before = run_forward(model, {ids.begin(), ids.end() - 1}, *kernels);
             REQUIRE(before);
             auto forward = ForwardPass::start(*before, ids);
@@ -189,7 +189,8 @@ TEST_CASE("a GGUF file in F32 is its checkpoint, bit for bit", "[conformance][gg
         REQUIRE(got);
         CHECK(got->shape == weight.shape);
         CHECK(same_bits(to_tensor(*got).values(), to_tensor(weight).values()));
-        // Each number lies in the file where it is said to, also where rows have been put back.
+        // Each number is at its stated place in the file, even if rows have been restored to their original
+        // order.
         for (Index i = 0; i < *element_count(weight.shape); i += 61) {
             const StoredAt at = stored_at(*model, got->name, i);
             float stored = 0;
@@ -214,7 +215,7 @@ TEST_CASE("a GGUF file in F32 is its checkpoint, bit for bit", "[conformance][gg
 TEST_CASE("broken GGUF files are refused in one sentence, or say what is wrong", "[conformance][gguf]") {
     const auto folder = shared_data("gguf");
     if (!folder) SKIP(no_gguf);
-    // What the sentence says, of faults that a person could otherwise not tell from others.
+    // The expected sentence for faults that a person could otherwise not tell apart.
     const std::map<std::string, std::string> told{
         {"cut-empty.gguf", "ends at byte 0"},
         {"cut-in-data.gguf", "the file ends at byte 6364"},
@@ -270,7 +271,7 @@ TEST_CASE("broken GGUF files are refused in one sentence, or say what is wrong",
             CHECK(said.find(part->second) != said.npos);
             ++checked;
         }
-        // What the page sees of it first is no worse.
+        // The part that the page sees first gives the same sentence or a better one.
         const auto start = parse_gguf_header(std::span(bytes).first(bytes.size() / 2), bytes.size());
         CHECK((start || !model));
     }

@@ -1,4 +1,4 @@
-// Heads that are taken out of a run, against a run of the checkpoint in which nothing reads them: their rows of W_O are 0
+// Compares runs with ablated heads with runs of the checkpoint whose rows of W_O for these heads are 0
 // (shared/families).
 #include <algorithm>
 #include <catch_amalgamated.hpp>
@@ -38,7 +38,7 @@ std::shared_ptr<const Trace> family_run(const FamilyFiles& family,
     return *trace;
 }
 
-// The file with W_O, [out, in], a row of `in` for each output, 0 where it reads a head.
+// The file with W_O, [out, in], a row of `in` for each output, 0 where it reads the head.
 Bytes without_reader(Bytes file, const Linear& output, Index first, Index count) {
     const auto parsed = parse_safetensors(file);
     REQUIRE(parsed);
@@ -81,7 +81,7 @@ TEST_CASE("a run without a head is that of a checkpoint in which nothing reads i
                 const auto without = family_run(
                     family, family_model(family, without_reader(family.weights, output, head * record.d_v(),
                                                                 record.d_v())));
-                // The same products are 0 in both, so that they are the same numbers.
+                // Both have the same zero products, so the numbers are equal.
                 CHECK(effects->effects()[done++] == loss_in(*without, target) - loss_in(*trace, target));
             }
         }

@@ -1,4 +1,4 @@
-// Tests the runner itself on cases written here: what it accepts, what it refuses, and in which words.
+// Tests the runner itself on cases written here: what it accepts, what it refuses, and with which message.
 
 #include <catch_amalgamated.hpp>
 #include <fstream>

@@ -19,7 +19,7 @@ FUZZ_TARGET(config) {
     require(c.vocab_size > 0 && c.layers > 0 && c.d_model > 0 && c.d_ff > 0 && c.context > 0);
     require(c.heads > 0 && c.kv_heads > 0 && c.heads % c.kv_heads == 0 && c.head_dim > 0);
     require(c.norm_epsilon > 0);
-    require(std::ssize(c.windows) == std::max(c.layers, c.decoder_layers));  // of either stack
+    require(std::ssize(c.windows) == std::max(c.layers, c.decoder_layers));  // in either stack
     for (Index window : c.windows) require(window >= 0);
     for (Index rows : {c.vocab_size, c.d_ff, 3 * c.heads * c.head_dim})
         require(static_cast<bool>(element_count({rows, c.d_model}, sizeof(float))));

@@ -1,4 +1,5 @@
-// Any bytes as a link; the State that is read is written again and must read the same, run, and explain itself.
+// Reads any bytes as a link. The State that results is written again and must read the same, run, and explain
+// itself.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

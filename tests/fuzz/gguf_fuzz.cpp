@@ -38,7 +38,7 @@ void check_gguf_start(std::span<const std::byte> bytes) {
     constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
     const auto whole = parse_gguf(bytes);
     if (!whole) require(!whole.error().message.empty());
-    // A start is never refused if the whole is right.
+    // A start is never refused if the whole file is valid.
     const auto start = parse_gguf_header(bytes.first(bytes.size() / 2), bytes.size());
     require(start || !whole);
     if (const auto larger = parse_gguf_header(bytes, 5 * gibibyte); larger && *larger)

@@ -1,5 +1,5 @@
-// Reads any bytes as a .npz archive that is dropped alone. What unpacks must have the size and the CRC-32 that the
-// archive announced, and questions must come to an end when they are answered.
+// Reads any bytes as a .npz archive dropped on its own. Unpacked data must have the size and the CRC-32 that
+// the archive announced, and answering questions must come to an end.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +68,7 @@ void answer_all(const FoundFiles& found) {
         }
         return;
     }
-    require(false);  // the questions went round in circles
+    require(false);  // the questions never ended
 }
 
 }  // namespace

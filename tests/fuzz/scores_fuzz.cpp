@@ -1,4 +1,5 @@
-// Reads any bytes as a scores.json of two layers of two heads. If scores are accepted, they are shares of every head.
+// Reads any bytes as a scores.json of two layers of two heads. If scores are accepted, they are shares of
+// every head.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// FUZZ_TARGET(NAME) { ... return 0; } gets arbitrary bytes as `data` and `size`, and checks by `require` what must
-// hold for them. The preset `fuzz` turns it into a libFuzzer program; in the tests it gets the files of corpus/NAME.
+// FUZZ_TARGET(NAME) { ... return 0; } gets arbitrary bytes as `data` and `size`, and checks by `require` what
+// must hold for them. The preset `fuzz` turns it into a libFuzzer program; in the tests it gets the files of
+// corpus/NAME.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ inline void replay(const char* name, int (*target)(const std::uint8_t*, std::siz
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(source_dir() / "tests/fuzz/corpus" / name)) {
         if (!entry.is_regular_file()) continue;
-        // The name is on the screen if the target dies of this file.
+        // The name is on the screen if this file crashes the target.
         std::printf("%s\n", entry.path().c_str());
         std::fflush(stdout);
         const std::vector<std::byte> bytes = read_file(entry.path());

@@ -1,4 +1,5 @@
-// The tables of gradients that tests compare with the reference, and the gradients of an attention call.
+// Lists the tables of gradients that tests compare with the reference, and computes the gradients of an
+// attention call.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ inline std::vector<const BackwardKernels*> fast_and_reference_backward() {
     return kernels;
 }
 
-// A forward call with its results, and a gradient of its output.
+// A forward call with its results, and a gradient with respect to its output.
 struct AttentionPass {
     AttentionResult result;
     Tensor d_output;

@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-// Returns nothing if there is no such file.
+// Returns nothing if the file does not exist.
 inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) return {};

@@ -1,5 +1,5 @@
-// Writes GGUF files for tests: any keys and tensors, and whole models, converted from safetensors as llama.cpp's converter
-// does it.
+// Writes GGUF files for tests: any keys and tensors, and whole models, converted from safetensors in the way
+// of llama.cpp's converter.
 #pragma once
 
 #include <cmath>
@@ -58,7 +58,7 @@ class GgufWriter {
         for (const T& value : values) append(keys_, value);
     }
 
-    // The shape is row-major; whole blocks.
+    // The shape is row-major; only whole blocks are written.
     void tensor(const std::string& name, DType dtype, const Shape& shape, std::span<const std::byte> bytes) {
         append_text(tensors_, name);
         append(tensors_, static_cast<std::uint32_t>(shape.size()));
@@ -100,7 +100,7 @@ class GgufWriter {
     std::uint64_t key_count_ = 0, tensor_count_ = 0;
 };
 
-// The name of a safetensors tensor in a GGUF file.
+// Returns the name of a safetensors tensor in a GGUF file.
 inline std::string gguf_name(std::string name, bool gemma) {
     const auto replace = [&](std::string_view from, std::string_view to) {
         if (const auto at = name.find(from); at != std::string::npos) name.replace(at, from.size(), to);
@@ -151,7 +151,7 @@ inline std::vector<float> values_of(const StoredTensor& tensor) {
     return values;
 }
 
-// Puts the rows of each head from halves into pairs.
+// Reorders the rows of each head from halves into pairs.
 inline std::vector<float> paired(const std::vector<float>& values, Index rows, Index heads) {
     const std::size_t width = values.size() / static_cast<std::size_t>(rows);
     const auto d = static_cast<std::size_t>(rows / heads);
@@ -204,7 +204,7 @@ inline void write_gguf_keys(GgufWriter& out, const ModelConfig& config, const st
     }
 }
 
-// Llama 3's frequencies, divided by what its converter computes: by 1, by the factor, or by a mixture.
+// Llama 3's frequencies, divided by the converter's result: by 1, by the factor, or by a mixture.
 inline std::vector<float> llama3_factors(const ModelConfig& config) {
     const RopeScaling& s = config.rope_scaling;
     std::vector<float> factors;
@@ -222,8 +222,8 @@ inline std::vector<float> llama3_factors(const ModelConfig& config) {
     return factors;
 }
 
-// Of llama, mistral without windows, qwen2, qwen3, gemma2, gemma3_text, phi3 and gpt2: everything in F32. Of a
-// model in several files, one of them, which has every so many-th tensor.
+// Converts llama, mistral without windows, qwen2, qwen3, gemma2, gemma3_text, phi3 and gpt2, with everything
+// in F32. For a model in several files, it writes one of them, with every n-th tensor.
 inline GgufWriter converted_to_gguf(const ModelFiles& files, int shard = 0, int shards = 1) {
     const auto config = parse_model_config(files.config);
     REQUIRE(config);

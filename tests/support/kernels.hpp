@@ -1,4 +1,5 @@
-// The kernel tables that tests compare with the reference, and an attention call with room for its results.
+// Lists the kernel tables that tests compare with the reference, and makes an attention call with room for
+// its results.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -20,7 +21,7 @@ inline std::vector<const Kernels*> fast_and_reference_kernels() {
 
 inline const Kernels& generate_kernels() { return *GENERATE(from_range(fast_and_reference_kernels())); }
 
-// These are below, at and above the widths of vectors and of blocks of vectors.
+// Lengths below, at and above the widths of vectors and of blocks of vectors.
 inline const std::vector<Index> vector_lengths{1,  2,  3,  4,  7,   8,   15,  16,  17, 31,
                                                33, 63, 64, 65, 100, 127, 128, 129, 130};
 

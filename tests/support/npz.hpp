@@ -1,4 +1,4 @@
-// Arrays of an .npz file.
+// Reads arrays of an .npz file.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-// Of any element type, rounded to f32.
+// Accepts any element type; the values are rounded to f32.
 inline Tensor array_of(const std::vector<NpzArray>& arrays, const std::string& name) {
     INFO(name);
     const auto found = std::ranges::find(arrays, name, &NpzArray::name);

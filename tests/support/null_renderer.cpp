@@ -1,6 +1,6 @@
-// web/render without a canvas: flows go nowhere, and of a heatmap one rectangle for each cell while they are few.
-// Lenses are then tested natively, for what they lay out and what they do, as Dear ImGui works without a renderer
-// too.
+// Implements web/render without a canvas: flows are not drawn, and a heatmap is one rectangle per cell as
+// long as they are few. Lenses can then be tested natively for their layout and behaviour, because Dear ImGui
+// works without a renderer, too.
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Seeded tensors, and the one measure by which tests compare arrays.
+// Provides seeded tensors, and the single measure by which tests compare arrays.
 #pragma once
 
 #include <algorithm>

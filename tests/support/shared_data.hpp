@@ -1,4 +1,5 @@
-// Finds checkpoints, texts and conformance cases by others, which lie next to the project and may be absent.
+// Finds other people's checkpoints, texts and conformance cases, which are next to the project and may be
+// absent.
 #pragma once
 
 #include <cstdlib>
@@ -8,8 +9,8 @@
 
 namespace attn::test {
 
-// Returns the folder `subfolder` of $ATTN_SHARED, or of `shared` next to the repository, or
-// nothing if it is not there.
+// Returns the folder `subfolder` of $ATTN_SHARED, or of `shared` next to the repository, or nothing if it is
+// missing.
 inline std::optional<std::filesystem::path> shared_data(std::string_view subfolder) {
     const char* given = std::getenv("ATTN_SHARED");
     const auto root = given ? std::filesystem::path(given)

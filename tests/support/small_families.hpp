@@ -1,5 +1,5 @@
-// A network of each family that is small enough for every test, with the keys that its published files have and weights
-// drawn from a seed.
+// Provides a network of each family that is small enough for every test, with the keys of its published files
+// and weights drawn from a seed.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -108,7 +108,7 @@ inline const std::vector<SmallFamily> small_families{
      false},
 };
 
-// An encoder with a decoder each.
+// Each has an encoder and a decoder.
 inline const std::vector<SmallFamily> small_encoder_decoders{
     {"t5", R"({"model_type": "t5", "is_encoder_decoder": true, "vocab_size": 20, "d_model": 16, "d_kv": 6,
         "num_heads": 2, "d_ff": 24, "num_layers": 2, "n_positions": 16, "decoder_start_token_id": 0,
@@ -125,7 +125,7 @@ inline std::vector<SmallFamily> all_small_families() {
     return all;
 }
 
-// Weights are normal with a deviation of 0.3, gains around 1, or around 0 where norms add 1.
+// Weights are normal with a deviation of 0.3; gains are around 1, or around 0 in norms that add 1.
 inline ModelFiles files_of(const SmallFamily& family, std::uint64_t seed = 1) {
     const auto text = as_bytes(family.config);
     const auto config = parse_model_config(text);
@@ -154,7 +154,7 @@ inline std::shared_ptr<const Model> small_model(const SmallFamily& family) {
     return *model;
 }
 
-// The run of a text. Of an encoder–decoder it is the decoder's, and the encoder reads another.
+// Runs a text. In an encoder–decoder it is the decoder's text, and the encoder reads another.
 inline const std::vector<std::int32_t> encoded_ids{7, 18, 2, 8, 1, 8, 2, 19, 4};
 inline Result<std::shared_ptr<const Trace>> run_text(const std::shared_ptr<const Model>& model,
                                                      const std::vector<std::int32_t>& ids) {
@@ -167,7 +167,7 @@ inline Result<ForwardPass> continue_text(const std::shared_ptr<const Trace>& par
     return ForwardPass::start(part, encoded_ids, slice_operations, ids);
 }
 
-// What a head gives for one token, in place of what it computed.
+// Sets a head's output for one token, in place of the computed one.
 inline Intervention head_output(HeadIndex head, Index token, std::vector<float> values) {
     return {
         .attention = head.layer,

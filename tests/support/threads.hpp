@@ -4,7 +4,7 @@
 
 namespace attn::test {
 
-// Sets the number of threads for as long as it lives.
+// Sets the number of threads while it lives.
 class Threads {
   public:
     explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }

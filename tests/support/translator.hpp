@@ -1,4 +1,4 @@
-// The translator in models/, opened in a visit whose page splits texts as its tokenizer does.
+// Opens the translator in models/ in a visit whose page splits texts the way its tokenizer does.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -17,7 +17,7 @@ inline const PieceVocabulary& translator_vocabulary() {
     return vocabulary;
 }
 
-// Each word is the longest pieces that it begins with.
+// Each word is split into the longest pieces, from its beginning on.
 inline std::vector<std::int32_t> translator_ids(const std::string& text) {
     const PieceVocabulary& vocabulary = translator_vocabulary();
     std::vector<std::int32_t> ids;
@@ -41,7 +41,7 @@ inline std::vector<std::int32_t> translator_ids(const std::string& text) {
     return ids;
 }
 
-// "Le chat s'est" of its pieces.
+// Joins pieces to a text such as "Le chat s'est".
 inline std::string translator_text(std::span<const std::int32_t> ids) {
     std::string text;
     for (const std::int32_t id : ids) {
@@ -59,7 +59,7 @@ inline std::string translator_piece(std::int32_t id) {
     return piece;
 }
 
-// Does what the page does with a text of a box.
+// Does what the page does with the text of a box.
 inline void split(app::Visit& visit, app::Box box, const std::string& text) {
     std::vector<std::int32_t> ids = translator_ids(text);
     if (box == app::Box::first || box == app::Box::third) ids.push_back(PieceVocabulary::end);
@@ -69,7 +69,7 @@ inline void split(app::Visit& visit, app::Box box, const std::string& text) {
     visit.tokens({box, text, std::move(ids), std::move(pieces), count});
 }
 
-// Splits what stands in both boxes.
+// Splits the texts in both boxes.
 inline void split_boxes(app::Visit& visit, const FakePage& page) {
     REQUIRE(page.second);
     split(visit, app::Box::first, page.box);
@@ -77,7 +77,7 @@ inline void split_boxes(app::Visit& visit, const FakePage& page) {
     finish(visit);
 }
 
-// Opens a small one on tokens of its own.
+// Opens a small encoder–decoder on the given tokens.
 inline void open_encoder_decoder(app::Visit& visit, const SmallFamily& family,
                                  const std::vector<std::int32_t>& read,
                                  const std::vector<std::int32_t>& written) {
@@ -106,7 +106,7 @@ inline void open_translator(app::Visit& visit, FakePage& page) {
     load_files(visit, "translator", translator_files());
     split_boxes(visit, page);
 }
-// The page was asked for it.
+// The page was asked to open the translator.
 inline void open_awaited_translator(app::Visit& visit, FakePage& page) {
     REQUIRE(page.opened.back() == "translator");
     open_translator(visit, page);

@@ -1,4 +1,4 @@
-// A run whose maps are larger than a thumbnail.
+// Provides a run whose maps are larger than a thumbnail.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -10,7 +10,7 @@
 
 namespace attn::test {
 
-// A model with a window of four keys, over 300 tokens, each 31 of them another.
+// A model with a window of four keys, over 300 tokens, with 31 different ids.
 inline std::shared_ptr<const Trace> windowed_run() {
     const auto folder = source_dir() / "tests/golden/model/mistral-window-f16";
     const Bytes read = read_file(folder / "config.json");

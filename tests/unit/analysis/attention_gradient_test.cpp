@@ -1,4 +1,4 @@
-// Against the model run again, with what a head takes from one key made more and less.
+// Compares with the model run again, with more and with less weight on one key of a head.
 #include "analysis/attribution/attention_gradient.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_CASE("attention × gradient is what the model says when a weight is moved, 
                     for (Index key = 0; key < record.keys(); ++key) {
                         const auto weight = static_cast<double>(record.cell(Stage::weight, head, query, key));
                         if (weight == 0) continue;
-                        // ∂L/∂A by a central difference: the head's output gains h · V[key].
+                        // Computes ∂L/∂A by a central difference: the head's output gains h · V[key].
                         const float* given = record.output().heads().head(head).row(query);
                         const float* v = record.v().heads().head(record.kv_head(head)).row(key);
                         constexpr float h = 1.0f / 64;
@@ -61,7 +61,8 @@ TEST_CASE("attention × gradient is what the model says when a weight is moved, 
         auto gradient = AttentionGradient::start(trace, row, token, 1);
         REQUIRE(gradient);
         while (gradient->step()) continue;
-        // Logits of f32 are off by about 1e-6, over 2h that is 3e-5 of each slope; h² leaves a third derivative beside it.
+        // Logits in f32 are off by about 1e-6, which over 2h is 3e-5 of each gradient; h² also leaves a third
+        // derivative.
         CHECK(gradient->total() == Catch::Approx(expected.total()).epsilon(5e-3));
         CHECK(gradient->shares().total() == Catch::Approx(1).epsilon(1e-12));
         const auto agree = [&](const std::vector<double>& got, const std::vector<double>& wanted) {

@@ -1,4 +1,4 @@
-// Compares skipped tiles and costs with counting cell by cell, and with the formulas of the header written out.
+// Compares skipped tiles and costs with a count of all cells, and with the header's formulas written out.
 #include "analysis/theory/attention_tiles.hpp"
 
 #include <catch_amalgamated.hpp>

@@ -10,7 +10,7 @@
 using namespace attn;
 
 TEST_CASE("average linkage merges the clusters that are nearest on the mean", "[analysis]") {
-    // 0 and 3 are near, 1 and 2 too; 4 is far from all, but nearer to 1 and 2.
+    // 0 and 3 are close, as are 1 and 2; 4 is far from all, but closer to 1 and 2.
     const std::vector<double> d{0, 9,  8, 1, 20, 9, 0,  2,  7,  10, 8,  2, 0,
                                 6, 12, 1, 7, 6,  0, 20, 20, 10, 12, 20, 0};
     const auto merges = average_linkage(d, 5);
@@ -49,7 +49,7 @@ TEST_CASE("every merge's distance is the mean over all pairs of its members", "[
             auto& both = members.emplace_back(left);
             both.insert(both.end(), right.begin(), right.end());
         }
-        // In the order, every cluster stands together.
+        // Each cluster is contiguous in the order.
         const auto order = leaf_order(merges, n);
         CHECK(std::set(order.begin(), order.end()).size() == static_cast<std::size_t>(n));
         for (const auto& cluster : members) {

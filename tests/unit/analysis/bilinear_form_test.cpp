@@ -1,4 +1,4 @@
-// Checks the directions of a form against NumPy, against the whole matrix, and by what defines them.
+// Checks the directions of a form against NumPy, against the whole matrix, and against their definition.
 #include "analysis/linalg/bilinear_form.hpp"
 
 #include <cmath>
@@ -49,7 +49,7 @@ SingularDirections found(const Factors& factors) {
     return *job.directions();
 }
 
-// Rounding of sums of some hundred terms, each of them relative to the largest singular value.
+// Rounding in sums of some hundred terms, each relative to the largest singular value.
 constexpr double of_rounding = 1e-12;
 
 void check_directions(const Factors& factors) {
@@ -147,7 +147,7 @@ TEST_CASE(
                 CHECK(std::abs(s + a - whole) < 1e-14 * (1 + std::abs(whole)));
                 CHECK(s == form_cell<double>(factors.form(), FormPart::symmetric, j, i));
                 CHECK(a == -form_cell<double>(factors.form(), FormPart::antisymmetric, j, i));
-                // Five products and sums of f32.
+                // Five products and sums in f32.
                 CHECK(std::abs(static_cast<double>(form_cell<float>(factors.form(), i, j)) - whole) < 1e-5);
                 symmetric += s * s;
                 antisymmetric += a * a;

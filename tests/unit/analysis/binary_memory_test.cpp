@@ -1,4 +1,4 @@
-// Checks the classical network against its definition, and its capacity against what is known.
+// Checks the classical network against its definition, and its capacity against the literature.
 #include "analysis/theory/binary_memory.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -112,8 +112,8 @@ TEST_CASE("flips are as many different bits as asked for; signs of 0 are +1") {
 TEST_CASE("the measured capacity falls where it is known to, and the modern network stores more") {
     if (attn::test::sanitized)
         SKIP("it counts what is found at random, which takes long under the sanitizers");
-    // For finite N the fall is broad: Amit, Gutfreund & Sompolinsky find 0.138 for N → ∞. At 400 bits and a cue with a tenth
-    // of them flipped half of the patterns are recovered somewhere between 0.12 and 0.17.
+    // For finite N the transition is broad: Amit, Gutfreund & Sompolinsky find 0.138 for N → ∞. With 400 bits
+    // and a tenth of the cue flipped, half of the patterns are recovered somewhere between 0.12 and 0.17.
     CapacityTrials trials({.bits = 400, .flipped = 0.1, .beta = 0.125});
     Index steps = 0;
     while (trials.step()) ++steps;

@@ -12,8 +12,8 @@ CacheShape shape_of(const std::shared_ptr<const Model>& model, Index encoded = 0
     return cache_shape(model->network(), model->config(), encoded);
 }
 
-// The weights of every matrix that a token of the decoder goes through, read off the checkpoint's network one by one; of
-// experts those of as many as it takes.
+// Sums the weights of every matrix that a token of the decoder passes, read from the checkpoint's network one
+// by one; with experts, only the number that it uses.
 double matrices_by_hand(const Model& model) {
     double sum = 0;
     const auto add = [&](const WeightView& weight, double times = 1) {
@@ -24,7 +24,7 @@ double matrices_by_hand(const Model& model) {
         for (const Linear& each : block.qkv) add(each.weight);
         add(block.attention_out.weight);
         if (block.cross) {
-            // W_K and W_V read the encoder's tokens alone.
+            // W_K and W_V of cross-attention read only the encoder's tokens.
             sum +=
                 static_cast<double>(model.config().d_model * model.config().heads * model.config().head_dim);
             add(block.cross->attention_out.weight);
@@ -59,7 +59,7 @@ TEST_CASE("a cache holds as many numbers as the run has keys and values, in ever
         for (std::size_t l = 0; l < trace->layers().size(); ++l) {
             const Record& record = trace->layers()[l].attention;
             const Index window = model->network().blocks[l].window;
-            // What the last query does not see has left the cache.
+            // Keys that the last query does not see have left the cache.
             Index kept = 0;
             for (Index key = 0; key < n; ++key) kept += record.spec().mask.allows(0, n - 1, key);
             CHECK(tokens_kept(shape.layers[l], n) == kept);
@@ -115,18 +115,19 @@ TEST_CASE("shared heads, windows and bits save what they say", "[analysis]") {
     CHECK(bytes_kept(with_kv_heads(shape, 1), 10, {}) == bytes_kept(shape, 10, {}) / 2);
     CHECK(bytes_kept(with_window(shape, 4), 10, {}) == bytes_kept(shape, 4, {}));
     CHECK(bytes_kept(with_window(shape, 40), 10, {}) == bytes_kept(shape, 10, {}));
-    // A model's own window stays where it is narrower.
+    // A model's own window applies where it is narrower.
     const auto windowed = std::ranges::find(small_families, std::string_view("gemma2"), &SmallFamily::name);
     const CacheShape own = shape_of(small_model(*windowed));
     CHECK(std::ranges::any_of(own.layers, [](const auto& layer) { return layer.window == 4; }));
     CHECK(std::ranges::all_of(with_window(own, 6).layers,
                               [](const auto& layer) { return layer.window == 4 || layer.window == 6; }));
-    // Two whole groups of 4 tokens and 2 that wait, of 6 channels: codes of half a byte, 4 bytes for each column of a group
-    // of keys, 4 bytes for each of two groups in a row of values, and f16 for the rest.
+    // Two whole groups of 4 tokens and 2 waiting tokens, with 6 channels: codes of half a byte, 4 bytes for
+    // each column of a group of keys, 4 bytes for each of two groups in a row of values, and f16 for the
+    // rest.
     CHECK(bytes_of_head({0, 10}, 6, {4, 4}) == 2 * 8 * 6 * 0.5 + 2 * 6 * 4 + 8 * 2 * 4 + 2 * 2 * 6 * 2);
     CHECK(bytes_of_head({0, 10}, 6, {8, 16}) == 2 * 10 * 6 * 2);
-    // A window that begins within a group keeps what is left of it with the group's own numbers: of tokens 3 … 9, those up
-    // to 7 are rounded, in two groups.
+    // A window that begins within a group keeps the rest of it with the group's own scale: for tokens 3 … 9,
+    // those up to 7 are rounded, in two groups.
     CHECK(bytes_of_head({3, 10}, 6, {4, 4}) == 2 * 5 * 6 * 0.5 + 2 * 6 * 4 + 5 * 2 * 4 + 2 * 2 * 6 * 2);
     CHECK(bytes_of_head({9, 11}, 6, {4, 4}) == 2 * 2 * 6 * 2);
     CHECK(bytes_kept(with_window(shape, 4), 10, {4, 4}) > bytes_kept(shape, 4, {4, 4}));

@@ -20,7 +20,7 @@ double as_half(double value) {
     return static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(value))));
 }
 
-// What KIVI's formula gives, number by number in double, of the members of its group.
+// Applies KIVI's formula, number by number in double, given the members of its group.
 double read_back(double number, const std::vector<double>& members, Index bits) {
     const double least = *std::ranges::min_element(members), most = *std::ranges::max_element(members);
     const double codes = std::pow(2.0, static_cast<double>(bits)) - 1, step = as_half((most - least) / codes);
@@ -53,7 +53,7 @@ TEST_CASE("keys are rounded by channel and values by token, as the formula says"
                             const double step = as_half(
                                 (*std::ranges::max_element(members) - *std::ranges::min_element(members)) /
                                 static_cast<double>((1 << bits) - 1));
-                            // In f32 the codes may differ where a number lies halfway between two of them.
+                            // In f32 the codes may differ where a number lies halfway between two codes.
                             CHECK(std::abs(static_cast<double>(kept) - read_back(number, members, bits)) <=
                                   (std::abs(std::fmod(std::abs(number) / step, 1.0) - 0.5) < 1e-3
                                        ? 1.01 * step
@@ -77,7 +77,8 @@ TEST_CASE("a rounded number is off by half a step and what f16 adds at most", "[
                 const RoundedGroup group = group_of_key(rounding, before.matrix(), t, c);
                 const auto off = static_cast<double>(std::abs(rows.matrix()(t, c) - before.matrix()(t, c)));
                 const auto step = static_cast<double>(group.step), least = static_cast<double>(group.least);
-                // f16 has 11 bits: the least number and the largest code are off by 2⁻¹¹ of themselves each.
+                // f16 has 11 bits: the smallest number and the largest code each have a relative error of
+                // 2⁻¹¹.
                 CHECK(off <=
                       step / 2 + (std::abs(least) + step * static_cast<double>(1 << bits)) / 2048 + 1e-6);
                 const Index code = group.code(before.matrix()(t, c), bits);

@@ -37,7 +37,8 @@ std::vector<double> chances(const Trace& trace, Index row) {
     return all;
 }
 
-// The distributions of a decoding are those of another run of the text, which got there by another way; both are in f32.
+// Compares a decoding's distributions with those of another run of the text, computed in another way; both
+// are in f32.
 void check_distributions(const CachedDecoding& decoding, const Trace& other) {
     const Trace& before = *decoding.trace();
     for (Index query = decoding.prompt(); query < decoding.tokens(); ++query) {
@@ -67,7 +68,7 @@ Index first_decoder_attention(const Trace& trace) {
     return trace.encoder() ? trace.encoder()->attentions() : 0;
 }
 
-// A run in which every query sees what a decoding left it.
+// Runs the text so that every query sees only the keys that a decoding kept for it.
 std::shared_ptr<const Trace> masked_run(const CachedDecoding& decoding) {
     const auto& trace = decoding.trace();
     std::vector<Intervention> hidden;
@@ -113,7 +114,7 @@ TEST_CASE("decoding with room for all keys is the run as it is, in every family"
                 for (Index l = 0; l < std::ssize(trace->layers()); ++l)
                     for (Index head = 0; head < trace->model()->config().heads; ++head) {
                         CHECK(decoding.moved({l, head}, query) < 1e-4);
-                        // What the model's own window hides has no weight.
+                        // Keys hidden by the model's own window have no weight.
                         CHECK(decoding.lost({l, head}, query) == 0);
                     }
         }
@@ -200,7 +201,7 @@ TEST_CASE("queries read rounded keys and values from the groups before them, in 
                 const Record& record = trace->layers()[static_cast<std::size_t>(l)].attention;
                 for (Index head = 0; head < record.heads(); ++head)
                     for (Index query = prompt; query < n; ++query) {
-                        // Attention in double over what the cache holds by then.
+                        // Computes attention in double over the cache's contents at that step.
                         const Index g = record.kv_head(head), d = record.d_k();
                         Tensor k = decoding.k(l), v = decoding.v(l);
                         const Index step = rounding.bits == 16 ? 1 : rounding.group;
@@ -252,7 +253,7 @@ TEST_CASE("queries read rounded keys and values from the groups before them, in 
 
 namespace {
 
-// Two changes of every site of every attention: of some rows in the prompt and behind it, and of one head or all.
+// Two changes for every site of every attention: some rows in the prompt and after it, and one head or all.
 std::vector<Intervention> changes_of(const Trace& trace, Site site) {
     std::vector<Intervention> all;
     for (Index attention = 0; attention < trace.attentions(); ++attention) {
@@ -304,7 +305,7 @@ TEST_CASE("a changed run is decoded under its changes, with its bits, in every f
                 CHECK(decoding.at(query).divergence == 0);
                 for (const auto& choice : decoding.at(query).choices) CHECK(choice.before == choice.after);
             }
-            // With fewer keys it is the changed run in which those that are gone are hidden besides.
+            // With fewer keys, it is the changed run in which the evicted keys are hidden as well.
             const CachedDecoding fewer =
                 decoded(changed, 4, EvictionRule{.policy = EvictionPolicy::sinks, .budget = 4, .sinks = 2});
             check_distributions(fewer, *masked_run(fewer));
@@ -327,7 +328,8 @@ TEST_CASE("a decoding is the same however it is cut, and says why it cannot be",
     for (const Index prompt : {0, 11, 12})
         CHECK_THAT(CachedDecoding::start(trace, prompt, EvictionRule{}).error().message,
                    ContainsSubstring("leaves nothing of 11 tokens to decode"));
-    // Only a key that no cache would hold by then is in the way: one behind its query, or before its window.
+    // Only a key that no cache would hold at that step is an obstacle: one after its query, or before its
+    // window.
     const auto shown = [](const std::shared_ptr<const Trace>& run, Index query, Index key) {
         return *ForwardPass::start_with({Intervention{.site = Site::mask,
                                                       .edit = {.head = 0,

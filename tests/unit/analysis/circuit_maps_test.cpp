@@ -1,4 +1,4 @@
-// Against whole matrices in double, and against what a run of one or two tokens has for its scores.
+// Compares with whole matrices in double, and with the scores of runs of one or two tokens.
 #include "analysis/heads/circuit_maps.hpp"
 
 #include "unit/analysis/whole_circuits.hpp"
@@ -8,7 +8,7 @@ using namespace attn::test;
 
 namespace {
 
-// Whether rotary positions or norms come between W_Q and q, or W_K and k.
+// Says whether rotary positions or norms come between W_Q and q, or W_K and k.
 bool turns_or_normalises(const Network& network, Index attention) {
     const AttentionSublayer& half = network.attention(attention);
     return half.rotary || half.q_norm || half.k_norm;
@@ -84,8 +84,8 @@ TEST_CASE("the QK circuit of tokens alone is q · k of their rows where nothing 
     }
 }
 
-// In the first layer of a model that has no positions in its stream, a score of a run is that of two tokens alone, at the
-// distance that they have there.
+// In the first layer of a model without positions in its residual stream, a score of a run depends only on
+// its two tokens and their distance.
 TEST_CASE("the QK circuit is what a run has for its scores in the first layer, at every distance",
           "[analysis]") {
     const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9};
@@ -108,7 +108,7 @@ TEST_CASE("the QK circuit is what a run has for its scores in the first layer, a
                         static_cast<double>(map->cell(ids[static_cast<std::size_t>(query)],
                                                       ids[static_cast<std::size_t>(query - distance)]));
                     CAPTURE(head, distance, query);
-                    // Both turn in f32, by other angles.
+                    // Both rotate in f32, by different angles.
                     CHECK(alone == Catch::Approx(in_run).epsilon(2e-5).margin(2e-5));
                     ++compared;
                 }

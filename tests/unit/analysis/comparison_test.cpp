@@ -89,8 +89,8 @@ TEST_CASE("rows over keys that go together in part") {
     CHECK_THAT(row_cosine(a, b, alignment).value(), WithinAbs((0.125 + 0.0625) / (norm_a * norm_b), 1e-15));
 }
 
-// A token only knows what comes before it: a common beginning is the same in both texts, bit for bit, so its cosines
-// are 1 up to the rounding of two square roots.
+// A token depends only on earlier ones: a common beginning is the same in both texts, bit for bit, so its
+// cosines are 1 up to the rounding of two square roots.
 TEST_CASE("two texts are alike until they differ") {
     const auto a = traced({1, 2, 3, 4, 5}), b = traced({1, 2, 3, 9, 5});
     for (const Cosine& c : residual_cosines(*a, 2, *b, 2)) CHECK_THAT(c.value(), WithinAbs(1, 1e-15));

@@ -1,4 +1,4 @@
-// Against products of whole matrices [d_model, d_model] in double, and against random ones.
+// Compares with products of whole matrices [d_model, d_model] in double, and with random ones.
 #include "analysis/heads/composition.hpp"
 
 #include "tensor/random.hpp"
@@ -9,7 +9,7 @@ using namespace attn::test;
 
 namespace {
 
-// What an attention reads, with the norm in front of it: C diag(gain) W, row by row of the stream.
+// What an attention reads, with its norm folded in: C diag(gain) W, row by row of the residual stream.
 Whole folded_read(const Model& model, HeadIndex head, Composition kind) {
     const AttentionSublayer& half = model.network().attention(head.layer);
     const HeadProjection projection = head_projection(model, head.layer, head.head);
@@ -28,7 +28,8 @@ Whole folded_read(const Model& model, HeadIndex head, Composition kind) {
                 row[a] *= static_cast<double>(norm->gain.values()[static_cast<std::size_t>(first) + a]);
     }
     if (!half.attention_norm) return w;
-    // The norm of every unit vector of the stream, held: the rows of the map from what comes in to what the head reads.
+    // Holds the norm fixed and applies it to every unit vector of the stream: the rows of the map from the
+    // stream to the head's input.
     Whole units(w.size(), std::vector<double>(w.size()));
     for (std::size_t i = 0; i < w.size(); ++i) units[i][i] = 1;
     Norm plain{.name = {}, .kind = half.attention_norm->kind, .gain = half.attention_norm->gain, .bias = {}};
@@ -82,7 +83,7 @@ TEST_CASE("composition is what whole matrices give, for every pair of heads and 
                         continue;
                     }
                     const double expected = composition_by_definition(*model, kind, a, b);
-                    // Sums of at most 24 products in f32, four deep, of which a root is taken.
+                    // Sums of at most 24 products in f32, four deep, followed by a square root.
                     CHECK(std::abs(static_cast<double>(job.value(kind, a, b)) - expected) < 2e-5);
                     const CompositionNorms exact = exact_composition(ends, kind, a, b);
                     CHECK(std::abs(exact.product / (exact.written * exact.read) - expected) < 1e-6);
@@ -101,7 +102,7 @@ TEST_CASE("heads of random numbers compose as 1 / √d_model says, however thin 
         for (Index from = 0; from < 12; ++from)
             for (Index to = 0; to < 12; ++to)
                 squares += std::pow(static_cast<double>(job.value(kind, {0, from}, {1, to})), 2) / 144;
-        // Gains around 1 spread by 0.3 raise it a little.
+        // Gains around 1 with a spread of 0.3 raise it slightly.
         CHECK(std::sqrt(squares) == Catch::Approx(expected_composition(96)).epsilon(0.15));
     }
 }

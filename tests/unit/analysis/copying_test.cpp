@@ -1,5 +1,5 @@
-// Against the whole matrix [tokens, tokens] of each head, in double: the traces of its powers are the sums of the powers of
-// its eigenvalues, which determines those that are not 0.
+// Compares with the whole matrix [tokens, tokens] of each head, in double: the traces of its powers are the
+// sums of the powers of its eigenvalues, which determine all eigenvalues other than 0.
 #include "analysis/heads/copying.hpp"
 
 #include "analysis/linalg/eigenvalues.hpp"
@@ -35,7 +35,7 @@ Whole whole_ov(const Model& model, HeadIndex head) {
 }  // namespace
 
 TEST_CASE("the eigenvalues of matrices whose eigenvalues are known", "[analysis]") {
-    const auto turned = eigenvalues(2, std::vector<double>{0, -2, 2, 0});  // a quarter turn, twice as long
+    const auto turned = eigenvalues(2, std::vector<double>{0, -2, 2, 0});  // a quarter turn, scaled by 2
     REQUIRE(turned.size() == 2);
     CHECK(std::abs(turned[0] - Complex(0, 2)) < 1e-14);
     CHECK(std::abs(turned[1] - Complex(0, -2)) < 1e-14);
@@ -46,16 +46,18 @@ TEST_CASE("the eigenvalues of matrices whose eigenvalues are known", "[analysis]
     CHECK(std::abs(roots[1] + 2.0) < 1e-12);
     CHECK(std::abs(roots[2] - 1.0) < 1e-12);
     const auto defective = eigenvalues(2, std::vector<double>{1, 1, 0, 1});
-    CHECK(std::abs(defective[0] - 1.0) < 1e-7);  // a double root is as sharp as the root of the rounding
+    // A double root is only as accurate as the square root of the rounding.
+    CHECK(std::abs(defective[0] - 1.0) < 1e-7);
     CHECK(eigenvalues(1, std::vector<double>{NAN}).empty());
     CHECK(eigenvalues(3, std::vector<double>(9)) == std::vector<Complex>(3));
-    // Shifts taken from its corner leave a cycle as it is: its eigenvalues are the roots of 1.
+    // Shifts taken from its corner leave a cyclic permutation unchanged; its eigenvalues are the roots of
+    // unity.
     std::vector<double> cycle(64);
     for (std::size_t i = 0; i < 8; ++i) cycle[i * 8 + (i + 1) % 8] = 1;
     const auto of_cycle = eigenvalues(8, cycle);
     REQUIRE(of_cycle.size() == 8);
     for (const Complex& each : of_cycle) CHECK(std::abs(std::pow(each, 8) - 1.0) < 1e-12);
-    // Several slices, with reflections: the traces of powers.
+    // Takes several slices, with reflections; compares the traces of powers.
     Random random(7);
     constexpr Index size = 90;
     std::vector<double> many(size * size);

@@ -1,4 +1,4 @@
-// Against the arithmetic gone through forwards: every norm at the statistics that it had, with and without one part.
+// Compares with a forward computation: every norm with its recorded statistics, with and without one part.
 #include "analysis/attribution/direct_attribution.hpp"
 
 #include <cmath>
@@ -31,7 +31,7 @@ void add_to(Vector& sum, const Vector& x) {
     for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
 }
 
-// y normalised by the mean square and, of a LayerNorm, the variance that the row x has.
+// Returns y, normalised by the mean square (and, for a LayerNorm, the variance) of row x.
 Vector frozen(const Norm& norm, const Tensor& x, Index row, const Vector& y) {
     const auto n = static_cast<double>(y.size());
     const auto first = std::span<const float>(x.matrix().row(row), y.size());
@@ -60,7 +60,7 @@ Vector through(const Linear& linear, const Vector& x, bool biased = true) {
     return out;
 }
 
-// The logit before its cap, of the parts of the stream that `wanted` names.
+// Returns the logit before its cap, from the parts of the stream that `wanted` names.
 double replayed(const Trace& trace, Index row, std::int32_t token,
                 const std::function<bool(LogitPart, Index number, Index head)>& wanted) {
     const Network& network = trace.network();
@@ -109,7 +109,7 @@ double replayed(const Trace& trace, Index row, std::int32_t token,
         Vector z = through(dense, stream);
         Tensor active({1, std::ssize(z)});
         for (std::size_t i = 0; i < z.size(); ++i) {
-            constexpr double h = 1e-5;  // the slope is off by its square
+            constexpr double h = 1e-5;  // the derivative's error is its square
             const double slope =
                 (activated(activation, here[i] + h) - activated(activation, here[i] - h)) / (2 * h);
             active.values()[i] = static_cast<float>(activated(activation, here[i]));
@@ -137,7 +137,7 @@ TEST_CASE("the parts of a logit add up to it, in every family, and each is what 
                 const DirectAttribution parts = attributed(trace, row, token);
                 double size = 1;
                 for (const LogitShare& share : parts.shares()) size += std::abs(share.value);
-                // Each part is a sum of 16 products of f32, and passed through as many for each of four halves.
+                // Each part is a sum of 16 products in f32, followed by as many in each of four sublayers.
                 const double off = 4e-6 * size;
                 CHECK(parts.logit() ==
                       static_cast<double>(
@@ -205,7 +205,7 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                         each.from = {other};
                     auto forward = ForwardPass::start_with({each}, trace);
                     if (!forward) {
-                        CHECK(site == Site::mask);  // is only switched
+                        CHECK(site == Site::mask);  // this site is only switched
                         continue;
                     }
                     CAPTURE(attention, info(site).key, static_cast<int>(operation));
@@ -224,7 +224,7 @@ TEST_CASE("the parts add up to the logit of a run with any site changed by any o
                                              AttentionKind::encoder;
                         REQUIRE(changes.size() == (of_stream && !encodes && row == 7 ? 1 : 0));
                         if (changes.empty()) continue;
-                        // Nothing before the site is another number than in the run without the change.
+                        // All numbers before the site are the same as in the run without the change.
                         const ConstMatrix was = numbers_at(*trace, attention, site).head(0),
                                           is = numbers_at(*changed, attention, site).head(0);
                         const std::span<const float> written = parts.written(changes.front());

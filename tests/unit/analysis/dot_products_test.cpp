@@ -20,8 +20,8 @@ double integral(double from, double to, int pieces, auto&& f) {
     return sum * step / 3;
 }
 
-// ln K_ν(x) for half-integer ν by the recurrence K_{ν+1} = K_{ν−1} + 2ν/x K_ν from K_½ = K_{−½} = √(π/2x) e^{−x}, as
-// the logarithm of each ratio.
+// ln K_ν(x) for half-integer ν by the recurrence K_{ν+1} = K_{ν−1} + 2ν/x K_ν from K_½ = K_{−½} = √(π/2x)
+// e^{−x}, as the logarithm of each ratio.
 double log_k_by_recurrence(int steps, double x) {
     double log_k = 0.5 * std::log(pi / (2 * x)) - x, ratio = 1;
     for (int i = 0; i < steps; ++i) {
@@ -34,7 +34,7 @@ double log_k_by_recurrence(int steps, double x) {
 }  // namespace
 
 TEST_CASE("ln K is that of the tables, of the closed forms, and of the recurrence", "[analysis]") {
-    // Abramowitz & Stegun 1964, tables 9.8 and 9.9, and by mpmath: K_0 and K_1.
+    // Values of K_0 and K_1 from Abramowitz & Stegun 1964, tables 9.8 and 9.9, and from mpmath.
     CHECK_THAT(log_bessel_k(0, 1), WithinAbs(std::log(0.42102443824070834), 1e-14));
     CHECK_THAT(log_bessel_k(1, 1), WithinAbs(std::log(0.60190723019723458), 1e-14));
     CHECK_THAT(log_bessel_k(0, 0.1), WithinAbs(std::log(2.4270690247020166), 1e-14));
@@ -42,14 +42,14 @@ TEST_CASE("ln K is that of the tables, of the closed forms, and of the recurrenc
     // For x → 0, K_0 = −ln(x/2) − γ.
     for (const double x : {1e-12, 1e-100, 1e-290})
         CHECK_THAT(log_bessel_k(0, x), WithinAbs(std::log(-std::log(x / 2) - std::numbers::egamma), 1e-13));
-    // The logarithms are up to 6e4 large, of which a double keeps 1e-11.
+    // The logarithms reach 6e4, of which a double keeps 1e-11.
     for (const double x : {1e-6, 0.5, 1.0, 30.0, 256.0, 1000.0, 1e5})
         for (const int steps : {0, 1, 2, 10, 100, 2047}) {
             INFO("order " << steps + 0.5 << " at " << x);
             const double expected = log_k_by_recurrence(steps, x);
             CHECK_THAT(log_bessel_k(steps + 0.5, x), WithinAbs(expected, 1e-13 + 1e-14 * std::abs(expected)));
         }
-    // Integer orders join on by the same recurrence.
+    // Integer orders continue by the same recurrence.
     for (const double x : {0.3, 4.0, 64.0})
         for (const double order : {1.0, 5.0, 300.0, 2047.0}) {
             const double below = log_bessel_k(order - 1, x), at = log_bessel_k(order, x),
@@ -75,7 +75,8 @@ TEST_CASE("the density of q · k has its closed forms", "[analysis]") {
 
 TEST_CASE("the density of q · k is the inverse Fourier transform of its characteristic function",
           "[analysis]") {
-    // Where (1 + t²)^(−d/2) falls below 1e-15, the integral over t ends; Simpson's rule is exact to 1e-12 there.
+    // Where (1 + t²)^(−d/2) falls below 1e-15, the integral over t ends; Simpson's rule is exact to 1e-12
+    // there.
     for (const Index d : {9, 16, 64, 512, 4096})
         for (const double spreads : {0.0, 0.3, 1.0, 2.5}) {
             const double half = static_cast<double>(d) / 2, x = spreads * std::sqrt(2 * half);
@@ -94,7 +95,8 @@ TEST_CASE("the density of q · k integrates to 1 with variance d, and over a bin
     for (const Index d : {2, 3, 8, 63, 64, 512, 4096}) {
         const double spread = std::sqrt(static_cast<double>(d)), end = 60 + 9 * spread;
         INFO("d " << d);
-        // Twice the half where it is smooth. For d = 3 it is like x² ln x at 0, which costs Simpson's rule digits.
+        // Integrates one half twice, where it is smooth. For d = 3 it behaves like x² ln x at 0, which costs
+        // Simpson's rule digits.
         const double tolerance = d == 3 ? 1e-6 : 1e-9;
         const auto density = [&](double x) { return dot_product_density(d, x); };
         CHECK_THAT(2 * integral(0, end, 4000, density), WithinAbs(1, tolerance));

@@ -68,11 +68,12 @@ TEST_CASE("an edge's estimate is how its cut moves the head's output, times the 
                     for (std::size_t b = 0; b < after.size(); ++b)
                         moved += static_cast<double>(slopes[b]) *
                                  (static_cast<double>(after[b]) - static_cast<double>(before[b]));
-                    // Outputs of up to 3 are off by a few 1e-7 in f32, and the slopes are up to 20.
+                    // Outputs of up to 3 are off by a few 1e-7 in f32, and the gradients are up to 20.
                     CHECK(std::abs(estimate - moved) < 1e-4);
                 }
             }
-            // The strongest of all of them, in order; fewer than a hundred here where a text of 8 has 36 edges or 64.
+            // The strongest of all edges, in order; fewer than a hundred, because a text of 8 has 36 or 64
+            // edges.
             std::ranges::sort(all, {}, [](const auto& each) {
                 return std::tuple(-std::abs(each.effect), each.query, each.key);
             });
@@ -93,7 +94,7 @@ TEST_CASE("estimates do not depend on how the work is cut", "[analysis]") {
     const EdgeEstimates whole = estimated(*trace, head), sliced = estimated(*trace, head, 1);
     for (std::size_t i = 0; i < whole.strongest().size(); ++i)
         CHECK(whole.strongest()[i].effect == sliced.strongest()[i].effect);
-    // What the last layer gives to a token before the last one reaches no logit of the last.
+    // In the last layer, the output for an earlier token does not reach the last token's logits.
     for (const EdgeTerms& each : whole.row(3)) CHECK(each.effect() == 0);
 }
 

@@ -9,7 +9,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 const LogitLoss seven_over_three{.raise = 7, .over = 3};
-// In slices of a token or in one go.
+// Runs in slices of one token, or all at once.
 const double one_token = 1, in_one_go = std::numeric_limits<double>::infinity();
 
 std::shared_ptr<const Trace> read_by(const std::shared_ptr<const Model>& model) {
@@ -46,7 +46,8 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         REQUIRE(std::ssize(variants) == trace->attentions() * model->config().heads);
         const auto effects = all_of(AblationEffects::start(trace, seven_over_three, variants, in_one_go));
         CHECK(all_of(AblationEffects::start(trace, seven_over_three, variants, one_token)) == effects);
-        // The same by kernels in double, from the first layer on: only the run's own rounding is between them.
+        // Repeats the run with kernels in double from the first layer on, so that only the run's own rounding
+        // differs.
         const auto exact = trace->encoder() ? run_forward(model, encoded_ids, reference_kernels(), {},
                                                           {trace->ids().begin(), trace->ids().end()})
                                             : run_forward(model, {trace->ids().begin(), trace->ids().end()},
@@ -54,7 +55,7 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
         REQUIRE(exact);
         const auto in_double = all_of(AblationEffects::start(*exact, seven_over_three, variants, in_one_go));
         for (std::size_t i = 0; i < effects.size(); ++i) CHECK(std::abs(effects[i] - in_double[i]) < 1e-4);
-        // Everything patched from itself has no effect, and what is added is added to what was changed before.
+        // Patching everything from the same run has no effect, and new changes are added to earlier ones.
         for (const double effect : all_of(AblationEffects::start(
                  trace, seven_over_three, without_heads(*trace, Operation::patch, {trace}), in_one_go)))
             CHECK(effect == 0);
@@ -91,7 +92,8 @@ TEST_CASE("edges into the last token, all at once, have the effects of a run eac
                        sliced = all_of(LastEdgeEffects::start(trace, seven_over_three, head, one_token));
             REQUIRE(effects.size() == one_by_one.size());
             REQUIRE(sliced.size() == effects.size());
-            // Logits are within ±20; a variant's own key is added up in another order than in a run of its own.
+            // Logits are within ±20; in a batch, a variant's own key is added in another order than in a run
+            // of its own.
             for (std::size_t i = 0; i < effects.size(); ++i) {
                 CHECK(std::abs(effects[i] - one_by_one[i]) < 1e-4);
                 CHECK(std::abs(effects[i] - sliced[i]) < 1e-4);
@@ -108,7 +110,7 @@ TEST_CASE("a vector patched from another text has the effect that its run says, 
         const auto trace = read_by(model);
         const auto twin = run_text(model, {3, 1, 7, 1, 5, 9, 2, 6});
         REQUIRE(twin);
-        // Of the text itself: an encoder reads another.
+        // The text itself, because an encoder reads another.
         const Index first = trace->encoder() ? trace->encoder()->attentions() : 0;
         const Range layers{first, first + std::ssize(trace->layers())}, tokens{1, 4};
         for (const Site site : {Site::resid_pre, Site::attention_output, Site::mlp_output}) {
@@ -166,7 +168,8 @@ TEST_CASE("a token taken out is one that the model's own mask hides, in every fa
         for (const Index token : {Index{0}, Index{4}, Index{7}}) {
             std::vector<std::uint8_t> others(static_cast<std::size_t>(trace->tokens()), 1);
             others[static_cast<std::size_t>(token)] = 0;
-            // The model's layers have windows of their own, so that a mask in their place does not fit all of them.
+            // The model's layers have windows of their own, so a mask in their place does not fit all of
+            // them.
             const bool windowed = std::ranges::any_of(model->network().blocks,
                                                       [](const Block& each) { return each.window > 0; });
             if (windowed) continue;

@@ -1,4 +1,4 @@
-// Checks Einstein sums against NumPy and against plain loops, and each text that is refused.
+// Checks Einstein sums against NumPy and against plain loops, and checks each text that is refused.
 #include "analysis/linalg/einsum.hpp"
 
 #include <cmath>
@@ -50,7 +50,7 @@ std::string with_names(std::string subscripts, std::size_t operands) {
     return subscripts;
 }
 
-// The sum by its definition: over every value of every index.
+// Computes the sum by its definition, over every value of every index.
 std::vector<double> by_definition(const Case& c) {
     std::map<char, Index> size;
     for (std::size_t o = 0; o < c.shapes.size(); ++o)
@@ -83,7 +83,7 @@ void check(const Case& c, const std::vector<double>& expected, std::int64_t slic
     for (int steps = 0; sum.step(slice) && steps < 100'000; ++steps) continue;
     CHECK(sum.done());
     REQUIRE(sum.f64().size() == expected.size());
-    // Fewer than a thousand products of normal numbers: 1e-16 and 1e-7 of them.
+    // Fewer than a thousand products of normal numbers, with relative errors of 1e-16 and 1e-7.
     for (std::size_t i = 0; i < expected.size(); ++i) {
         CHECK(std::abs(sum.f64()[i] - expected[i]) < 1e-12);
         CHECK(std::abs(static_cast<double>(sum.f32()[i]) - expected[i]) < 2e-4);
@@ -149,7 +149,7 @@ TEST_CASE("random sums are those of plain loops") {
             subscripts += "->" + kept;
         }
         const auto made = EinsumText::parse(with_names(subscripts, static_cast<std::size_t>(operands)));
-        if (!made) continue;  // four indices in the result
+        if (!made) continue;  // the result has four indices
         c.text = *made;
         INFO(subscripts);
         check(c, by_definition(c), 11);

@@ -54,7 +54,8 @@ TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes
             const auto half = under(convention, narrow, allowed);
             for (std::size_t j = 0; j < scores.size(); ++j) {
                 const double expected = allowed[j] ? std::exp(scores[j]) / (sum + (sink ? 1 : 0)) : 0;
-                // A double's exp and 40 sums; a float's exp of a difference up to 160, which is off by 80 half units.
+                // A double's exp and 40 sums; a float's exp of a difference up to 160, which is off by 80
+                // half units.
                 CHECK(wide.weights[j] == Catch::Approx(expected).epsilon(1e-12));
                 CHECK(static_cast<double>(half.weights[j]) ==
                       Catch::Approx(expected).epsilon(2e-5).margin(1e-38));

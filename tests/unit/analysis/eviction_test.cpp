@@ -12,7 +12,7 @@ using namespace attn;
 
 namespace {
 
-using WeightOf = std::vector<std::vector<double>>;  // [queries, keys], as if nothing were given up
+using WeightOf = std::vector<std::vector<double>>;  // [queries, keys], as if nothing were evicted
 
 WeightOf drawn_weights(Random& random, Index n) {
     WeightOf rows(static_cast<std::size_t>(n));
@@ -21,7 +21,7 @@ WeightOf drawn_weights(Random& random, Index n) {
     return rows;
 }
 
-// What a query gives the keys that it sees: its shares of the drawn ones.
+// Returns the weights that a query gives to its visible keys: its shares of the random ones.
 std::map<Index, double> given_shares(const WeightOf& weights, Index query, const std::set<Index>& seen) {
     std::map<Index, double> given;
     double sum = 0;
@@ -31,7 +31,8 @@ std::map<Index, double> given_shares(const WeightOf& weights, Index query, const
     return given;
 }
 
-// Those of a set with the largest scores, the first of equal ones, by looking for the next largest again and again.
+// Selects the members of a set with the largest scores, the first of equal ones, by repeatedly searching for
+// the next largest.
 std::set<Index> best_of(std::set<Index> among, const std::map<Index, double>& scores, Index count) {
     std::set<Index> best;
     while (count-- > 0 && !among.empty()) {
@@ -50,7 +51,7 @@ std::set<Index> last_of(const std::set<Index>& among, Index count) {
     return last;
 }
 
-// The papers' rules, all of a text at once: what each query sees.
+// The papers' rules, for the whole text at once: which keys each query sees.
 std::vector<std::set<Index>> seen_by_hand(const EvictionRule& rule, Index prompt, Index window,
                                           const WeightOf& weights) {
     const Index n = std::ssize(weights);
@@ -141,7 +142,7 @@ TEST_CASE("every policy keeps what a plain reading of its paper keeps", "[analys
                         eviction.add(eviction.counts() ? std::span<const double>(row)
                                                        : std::span<const double>());
                     }
-                    // What is gone stays gone, from the query on that says so.
+                    // An evicted key stays evicted for all later queries.
                     for (Index query = 0; query < n; ++query)
                         for (Index key = 0; key <= query; ++key)
                             CHECK(set_of(seen[static_cast<std::size_t>(query)]).contains(key) ==
@@ -157,6 +158,6 @@ TEST_CASE("weights that are not finite count as nothing, and of equal scores the
         eviction.add(row);
     }
     for (Index key = 0; key < 8; ++key) CHECK(eviction.score(key) == 0);
-    // Two heavy hitters, the first two keys; and the newest besides the query's own.
+    // Two heavy hitters, the first two keys, and the newest besides the query's own.
     CHECK(eviction.gone() == std::vector<Index>{8, 8, 4, 5, 6, 7, 8, 8});
 }

@@ -1,4 +1,4 @@
-// Checks that a gauge leaves every score as it is, up to a bound on its rounding.
+// Checks that a gauge leaves every score unchanged, up to a bound on its rounding.
 #include "analysis/theory/gauge.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -45,7 +45,7 @@ TEST_CASE("G and G⁻ᵀ of a gauge undo each other, and have the condition that
         for (const Gauge& gauge : gauges(size)) {
             const GaugeMatrices made = gauge_matrices(gauge, size);
             const SquareRows g = dense(made.g, size), dual = dense(made.dual, size);
-            // Cells are up to e⁸, and so is what they cancel to 0 and 1.
+            // Cells are up to e⁸, and so are the terms that cancel to 0 and 1.
             const double worst =
                 (g.transpose() * dual - SquareRows::Identity(size, size)).cwiseAbs().maxCoeff();
             CHECK(worst < 1e-15 * made.condition * static_cast<double>(size) + 1e-14);
@@ -83,7 +83,7 @@ TEST_CASE("under any gauge q and k move, and no score by more than the bound on 
                         const double bound =
                             gauge_error_bound(magnitudes(of(q, i), made.g), magnitudes(of(k, j), made.dual));
                         CHECK(std::abs(static_cast<double>(single) - plain) <= bound);
-                        // In double the unit roundoff is 2⁻²⁹ of f32's; of a mix, G itself is rounded, too.
+                        // The unit roundoff of double is 2⁻²⁹ of f32's; for a mix, G itself is rounded, too.
                         CHECK(std::abs(moved - plain) <= 4 * bound * 0x1p-29 * (1 + made.condition));
                     }
             }
@@ -130,7 +130,7 @@ TEST_CASE("neither does the gauge change W_Q W_Kᵀ, nor its singular values") {
 TEST_CASE("a small gauge moves q at the rate of its generator") {
     const Index size = 5;
     const std::vector<double> q{0.3, -1, 2, 0.7, 0.1};
-    // G(h) − G(−h) over 2h is A but for h² A³ / 6, and rounding of 1e-16 / h.
+    // (G(h) − G(−h)) / 2h equals A, except for h² A³ / 6 and rounding of 1e-16 / h.
     constexpr double h = 1e-5;
     const auto rate = [&](Gauge gauge) {
         gauge.t = h;

@@ -42,7 +42,7 @@ Reference reference(const std::vector<double>& scores, double temperature) {
     return out;
 }
 
-// The largest score that is not hidden, as a measure of the rounding of energies.
+// Returns the largest score that is not hidden, as a measure of the rounding of energies.
 double size_of(const std::vector<double>& scores) {
     double size = 1;
     for (const double score : scores)
@@ -53,7 +53,8 @@ double size_of(const std::vector<double>& scores) {
 }  // namespace
 
 TEST_CASE("a Gibbs distribution's numbers are those of long double, from T = 1e-6 to 1e6") {
-    // Sums of n terms round to about √n units of 2e-16 of the largest; 1e-12 is a hundred times that for 3,000.
+    // Sums of n terms round to about √n units of 2e-16 of the largest; 1e-12 is a hundred times that for
+    // 3,000.
     constexpr double rounding = 1e-12;
     for (const auto& scores : score_rows())
         for (const double t : {1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, 1e6}) {
@@ -64,7 +65,7 @@ TEST_CASE("a Gibbs distribution's numbers are those of long double, from T = 1e-
             CHECK(std::abs(g.energy - static_cast<double>(r.energy)) <= rounding * size);
             CHECK(std::abs(g.entropy - static_cast<double>(r.entropy)) <= rounding);
             CHECK(std::abs(g.free_energy - static_cast<double>(r.free_energy)) <= rounding * (size + t));
-            // Weights of far levels carry the rounding of their exponents, of up to 700.
+            // Weights of distant levels inherit the rounding of their exponents, which reach 700.
             CHECK(std::abs(g.heat_capacity - static_cast<double>(r.heat_capacity)) <=
                   1e-10 * (1 + static_cast<double>(r.heat_capacity)));
             CHECK(std::abs(g.free_energy - (g.energy - t * g.entropy)) <= rounding * (size + t));
@@ -82,8 +83,8 @@ TEST_CASE("dF/dT = −S, d⟨E⟩/dT = C and dS/dT = C/T, by central differences
             INFO(scores.size() << " scores, the first " << scores[0] << ", T " << t);
             const double h = 1e-4 * t;
             const Gibbs g = at(scores, t), less = at(scores, t - h), more = at(scores, t + h);
-            // The truncation is h²/6 of the third derivative, about 1e-8 · C-like numbers over T; the rounding of a
-            // difference is that of energies, 2e-16 · size, over 2 h.
+            // The truncation error is h²/6 times the third derivative, about 1e-8 · C-like numbers over T;
+            // the rounding error of a difference is that of energies, 2e-16 · size, over 2 h.
             const double rounding = 1e-14 * size_of(scores) / h;
             CHECK(std::abs((more.free_energy - less.free_energy) / (2 * h) + g.entropy) <=
                   1e-6 * (1 + g.entropy) + rounding);
@@ -108,7 +109,7 @@ TEST_CASE("at T → 0 the best keys share the weight, and at T → ∞ all that 
     CHECK(hot.free_energy == -infinite);
     CHECK(hot.effective_keys() == Catch::Approx(4).epsilon(1e-15));
     CHECK(hot.heat_capacity == 0);
-    // They are limits: distances vanish as exp(−3/T) and as 1/T.
+    // These are limits: distances vanish as exp(−3/T) and as 1/T.
     CHECK(at(scores, 0.05).energy == Catch::Approx(cold.energy).epsilon(1e-15));
     CHECK(std::abs(at(scores, 1e6).energy - hot.energy) < 1e-5);
     const Gibbs alone = at({-infinite, 3}, infinite);
@@ -139,7 +140,7 @@ TEST_CASE("the heat capacity of two levels peaks where Schottky's does") {
             REQUIRE(search.peak());
             const double log_r = std::log(static_cast<double>(above)), x = gap / search.peak()->temperature;
             INFO("Δ " << gap << ", degeneracy " << above);
-            // A maximum is flat: its place is known to the root of the rounding.
+            // A maximum is flat: its place is known to the square root of the rounding.
             CHECK(x * std::tanh((x - log_r) / 2) == Catch::Approx(2).epsilon(1e-6));
         }
     HeatCapacityPeak none(std::make_shared<EnergyLevels>(levels_of({7, 7, 7})));
@@ -180,7 +181,7 @@ TEST_CASE("the effective keys of a head's rows are e to their entropy") {
     EffectiveKeys all(record, 1, 1, n), some(record, 1, 1, 4);
     while (all.step()) continue;
     while (some.step()) continue;
-    // Queries 0 and 1 see nothing, and query 30 is no number.
+    // Queries 0 and 1 see nothing, and query 30 is NaN.
     REQUIRE(all.rows().size() == n - 3);
     double sum = 0;
     for (const EffectiveKeys::Row& row : all.rows()) {
@@ -188,7 +189,7 @@ TEST_CASE("the effective keys of a head's rows are e to their entropy") {
         for (const float weight : record->weights(1, row.query))
             if (weight > 0) entropy -= static_cast<double>(weight) * std::log(static_cast<double>(weight));
         CHECK(row.seen == row.query - 1);
-        // The weights are of f32.
+        // The weights are f32.
         CHECK(row.effective == Catch::Approx(std::exp(entropy)).epsilon(1e-5));
         sum += row.effective / static_cast<double>(row.seen);
     }

@@ -1,4 +1,4 @@
-// What NumPy computed, as tests/golden/analysis/generate.py wrote it.
+// Reads NumPy's results, as written by tests/golden/analysis/generate.py.
 #pragma once
 
 #include <catch_amalgamated.hpp>

@@ -93,7 +93,7 @@ TEST_CASE("of every head a first picture, then the numbers of the one looked at,
     CHECK(heads.scored() == 1);
     CHECK(strongest_first(heads, HeadScore::entropy).front() == HeadIndex{1, 1});
 
-    // Another head is chosen while the scores of the rest are being computed.
+    // Another head is chosen while the scores of the others are computed.
     heads.step_scores();
     heads.look_at({0, 0});
     while (heads.step_maps()) {
@@ -135,7 +135,8 @@ TEST_CASE("an overview that goes on from that of another text is that of its own
         ids.back() = last;
         return *run_forward(all->model(), ids);
     };
-    // On the same level and on others, longer and shorter, with another end, and another almost from the beginning.
+    // Same level and other levels, longer and shorter texts, a different end, and texts that differ almost
+    // from the beginning.
     const auto [before, after] = GENERATE(table<Index, Index>({{200, 201},
                                                                {201, 201},
                                                                {201, 200},

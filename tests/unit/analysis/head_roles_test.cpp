@@ -1,4 +1,4 @@
-// Checks what heads are named after: the measured scores against plain sums in double, the names, and the way to the
+// Checks how heads are named: the measured scores against plain sums in double, the names, and the way to the
 // next best head.
 #include "analysis/heads/head_roles.hpp"
 
@@ -58,8 +58,8 @@ TEST_CASE("finding leads to the best head, then to the next best, and round agai
     CHECK(walk(HeadRole::previous_token, 0) == 1);
     CHECK(walk(HeadRole::previous_token, 1) == 3);
     CHECK(walk(HeadRole::previous_token, 3) == 5);
-    CHECK(walk(HeadRole::previous_token, 5) == 1);  // three have the name
-    CHECK(walk(HeadRole::first_token, 4) == 2);     // none has, and the three best are shown
+    CHECK(walk(HeadRole::previous_token, 5) == 1);  // three heads have the name
+    CHECK(walk(HeadRole::first_token, 4) == 2);     // no head has it, so the three best are shown
     CHECK(walk(HeadRole::first_token, 2) == 0);
     CHECK_FALSE(next_of_role(table, HeadRole::pronoun, {0, 0}));
 }
@@ -122,10 +122,10 @@ TEST_CASE("scores on repeated tokens are those of plain sums in double, in slice
 }
 
 TEST_CASE("the two scores that spread most: wide, and not the same order") {
-    // Deviations as a share of the largest: 0.37, 0.37, 0.35 and 0.06.
+    // Deviations relative to the largest: 0.37, 0.37, 0.35 and 0.06.
     const std::vector<double> a{0, 1, 2, 3, 4}, b{0, 10, 20, 30, 40}, c{4, 1, 5, 2, 3}, d{9, 10, 9, 10, 9};
     CHECK(widest_pair({a, b, c, d}) == std::array<std::size_t, 2>{0, 2});  // a and b have the same order
-    CHECK(widest_pair({d, c}) == std::array<std::size_t, 2>{1, 0});        // the wider one is the first
+    CHECK(widest_pair({d, c}) == std::array<std::size_t, 2>{1, 0});        // the wider one comes first
     CHECK_FALSE(widest_pair({a, b}));
     CHECK_FALSE(widest_pair({a, {1, 1, 1, 1, 1}}));
     CHECK_FALSE(widest_pair({{1, 2}, {2, 1}}));

@@ -193,7 +193,7 @@ TEST_CASE("a row that is not a number takes no score away from the others, and z
     const HeadScores whole = scored(good, 4);
     for (const float odd : {std::nanf(""), std::numeric_limits<float>::infinity(), 0.0f}) {
         CAPTURE(odd);
-        // The second row lies on the keys in such a way that each score moves.
+        // The second row is distributed over the keys such that each score changes.
         std::vector<float> numbers = good;
         for (std::size_t j = 4; j < 8; ++j) numbers[j] = odd;
         const HeadScores some = scored(numbers, 4);

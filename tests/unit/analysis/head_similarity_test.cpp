@@ -20,7 +20,7 @@ HeadSimilarity all_compared(const std::shared_ptr<const Trace>& trace, Range att
     return made;
 }
 
-// √JSD in bits by its definition: ½ KL(p ‖ m) + ½ KL(q ‖ m).
+// Computes √JSD in bits by its definition: ½ KL(p ‖ m) + ½ KL(q ‖ m).
 double distance_by_hand(std::span<const float> p, std::span<const float> q) {
     double sum = 0;
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -39,7 +39,7 @@ TEST_CASE("the Jensen–Shannon distance of rows lies between 0 and 1", "[analys
     CHECK(jensen_shannon_distance(a, b) == Catch::Approx(1));
     CHECK(jensen_shannon_distance(a, c) == Catch::Approx(distance_by_hand(a, c)).epsilon(1e-12));
     CHECK(jensen_shannon_distance(a, c) == jensen_shannon_distance(c, a));
-    // A metric: no way around is shorter.
+    // The triangle inequality of a metric.
     CHECK(jensen_shannon_distance(a, b) <= jensen_shannon_distance(a, c) + jensen_shannon_distance(c, b));
 }
 
@@ -80,7 +80,8 @@ TEST_CASE("heads are as alike as their rows and their writing say, in every fami
                         cosines += xy / std::sqrt(xx * yy);
                     }
                     const auto rows = static_cast<double>(alike.rows());
-                    // Weights in f32 add up to 1 but for their rounding, whose root a distance of nearly 0 shows.
+                    // Weights in f32 add up to 1 except for rounding, whose square root shows in a distance
+                    // near 0.
                     CHECK(alike.of_maps(a, b) == Catch::Approx(1 - distances / rows).margin(1e-3));
                     CHECK(alike.of_outputs(a, b) == Catch::Approx(cosines / rows).margin(1e-6));
                     CHECK(alike.of_maps(b, a) == alike.of_maps(a, b));

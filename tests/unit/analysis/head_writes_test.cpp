@@ -26,7 +26,7 @@ TEST_CASE("heads and bias add up to what the attention writes, in every attentio
             for (Index part = 0; part <= w.heads; ++part) {
                 double length = 0, along = 0;
                 for (Index i = 0; i < w.d_model; ++i) {
-                    // By the definition, in double.
+                    // Computed from the definition, in double.
                     double written = 0;
                     if (part == w.heads && at.half.attention_out.bias.size() > 0)
                         written = static_cast<double>(
@@ -44,7 +44,7 @@ TEST_CASE("heads and bias add up to what the attention writes, in every attentio
                 shares += w.share(part);
             }
             CHECK(shares == Catch::Approx(1).epsilon(1e-5));
-            CHECK(w.off_by() < 1e-5 * size);  // of sums of 16 products in f32
+            CHECK(w.off_by() < 1e-5 * size);  // for sums of 16 products in f32
         }
     }
 }

@@ -1,4 +1,4 @@
-// Patterns of a Hopfield network from numbers of a test.
+// Makes patterns of a Hopfield network from a test's numbers.
 #pragma once
 
 #include <catch_amalgamated.hpp>

@@ -1,4 +1,5 @@
-// Checks the modern Hopfield network: against long double, by central differences, and by what the paper proves of it.
+// Checks the modern Hopfield network: against long double, by central differences, and against the paper's
+// theorems.
 #include "analysis/theory/hopfield.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -14,8 +15,8 @@ using namespace attn::test;
 
 namespace {
 
-// Random ones of several sizes, and ones that are meant to break something: a single key, all alike, opposite ones, all 0,
-// very large and very small ones, one component.
+// Makes random patterns of several sizes, and patterns meant to break something: a single key, equal ones,
+// opposite ones, all 0, very large and very small ones, one component.
 std::vector<PatternPointer> pattern_stores() {
     std::vector<PatternPointer> all{
         patterns_from(1, 3, {1, 2, 3}),
@@ -93,7 +94,7 @@ TEST_CASE("a look at patterns is that of long double, for β from 0.001 to a mil
                 const HopfieldReference r = hopfield_reference(*patterns, beta, state);
                 INFO(patterns->count()
                      << " × " << patterns->components << ", |k| " << patterns->largest << ", β " << beta);
-                // A score of size s is good to about 1e-15 s, and a weight to as much of itself.
+                // A score of size s is accurate to about 1e-15 s, and a weight has the same relative error.
                 const double size = patterns->largest * std::max(patterns->largest, length_of_state(state)),
                              rounding = 1e-14 * (1 + beta * size);
                 CHECK(std::abs(look.energy - static_cast<double>(r.energy)) <=
@@ -122,7 +123,7 @@ TEST_CASE("single precision is as near to double as its scores are") {
             hopfield_look<float>(*patterns, beta, state, look);
             const HopfieldLook<double> exact = look_from(*patterns, beta, {state.begin(), state.end()});
             const double size = patterns->largest * std::max(patterns->largest, length_of_state(wide));
-            // 6e-8 is half a unit; sums of up to 200 terms cost some of them.
+            // 6e-8 is half a unit; sums of up to 200 terms cost several of them.
             const double bound = std::min(1e-6 * (1 + beta * size), 1.0);
             for (std::size_t j = 0; j < look.weights.size(); ++j)
                 CHECK(std::abs(static_cast<double>(look.weights[j]) - exact.weights[j]) <= bound);
@@ -135,7 +136,7 @@ TEST_CASE("ξ − Kᵀ softmax(β K ξ) is the slope of the energy") {
     Random random(3);
     for (const PatternPointer& patterns : pattern_stores()) {
         if (patterns->largest > 100 || patterns->largest < 1e-3)
-            continue;  // a difference of their energies is rounding
+            continue;  // the difference of their energies is rounding
         for (const double beta : {0.1, 1.0, 4.0}) {
             const std::vector<double> state = random_hopfield_state(*patterns, random);
             const HopfieldLook<double> look = look_from(*patterns, beta, state);
@@ -147,7 +148,8 @@ TEST_CASE("ξ − Kᵀ softmax(β K ξ) is the slope of the energy") {
                 const double slope =
                     (look_from(*patterns, beta, up).energy - look_from(*patterns, beta, down).energy) /
                     (2 * h);
-                // The error has h² β² |k|³ from the third derivative, and the rounding of two energies over 2h.
+                // The error has a term h² β² |k|³ from the third derivative, and the rounding of two energies
+                // over 2h.
                 const double scale = patterns->largest + length_of_state(state),
                              sharp = beta * patterns->largest * scale;
                 CHECK(std::abs(slope - (state[a] - look.next[a])) <=
@@ -176,7 +178,7 @@ TEST_CASE("no update raises the energy, and it ends at a fixed point within the 
                     // Rounding of the energies themselves.
                     const double slack = 1e-14 * (points[t - 1].energy + square + 10 / beta);
                     CHECK(points[t].energy <= points[t - 1].energy + slack);
-                    // From the first step on the state is a mean of patterns.
+                    // After the first step the state is a mean of patterns.
                     CHECK(points[t].energy >= -slack);
                     CHECK(points[t].energy <= 2 * square + slack);
                     CHECK(length_of_state(points[t].state) <= patterns->largest * (1 + 1e-12));
@@ -206,21 +208,21 @@ TEST_CASE("a large β ends at one pattern, a small one at the mean of all, one b
         std::vector<double> near = patterns->in_double(j);
         near[0] += 0.1;
         const Retrieval one = ended(patterns, 100, near);
-        // Separated patterns are fixed points up to exp(−β Δ); here Δ β is far over 700.
+        // Separated patterns are fixed points up to exp(−β Δ); here Δ β is far above 700.
         CHECK(distance_between(one.end(), patterns->in_double(j)) == 0);
         CHECK(memory_kind(effective_patterns(one.weights()), patterns->count()) == MemoryKind::one);
         const Retrieval all = ended(patterns, 0.001, near);
         CHECK(memory_kind(effective_patterns(all.weights()), patterns->count()) == MemoryKind::all);
-        // β |k|² is 0.02: weights are even to as much.
+        // β |k|² is 0.02, and the weights are equal to that precision.
         CHECK(distance_between(all.end(), patterns->mean) <= 0.05 * patterns->largest);
     }
-    // Two clusters of three: from one of them, the mean of its three.
+    // Two clusters of three: starting from one cluster, the result is the mean of its three.
     const PatternPointer clusters =
         patterns_from(6, 2, {1, 0, 1, 0.1f, 1, -0.1f, -1, 0, -1, 0.1f, -1, -0.1f});
     const Retrieval few = ended(clusters, 5, {0.9, 0.05});
     CHECK(effective_patterns(few.weights()) == Catch::Approx(3).epsilon(0.05));
     CHECK(memory_kind(effective_patterns(few.weights()), 6) == MemoryKind::few);
-    // By symmetry (x, 0) with x = tanh-like weights of both clusters: near (1, 0).
+    // Symmetry gives (x, 0) with x = tanh-like weights of both clusters, near (1, 0).
     CHECK(few.end()[0] == Catch::Approx(1).margin(0.01));
     CHECK(std::abs(few.end()[1]) < 1e-6);
 }
@@ -232,7 +234,7 @@ TEST_CASE("two opposite patterns are Ising’s mean field: x = tanh(β x)") {
         while (retrieval.step()) continue;
         REQUIRE(retrieval.settled());
         const double x = retrieval.end()[0];
-        // |next − x| <= 1e-9 at the end, and the slope there is below 0.7.
+        // |next − x| <= 1e-9 at the end, and the derivative there is below 0.7.
         CHECK(x == Catch::Approx(std::tanh(beta * x)).margin(1e-8));
         CHECK((x > 0.1) == (beta > 1));
     }
@@ -249,7 +251,7 @@ TEST_CASE("one update from q at the head’s scale is its attention, under every
         AttentionSpec spec;
         spec.mask = mask;
         const Tensor k = random_tensor({1, tokens, d}, 2);
-        // With K as its values, the output is the update.
+        // With K as its values, the output equals the update.
         const Record record = *Record::run(random_tensor({2, tokens, d}, 1), k, k, spec);
         for (Index head = 0; head < 2; ++head)
             for (Index query = 0; query < tokens; ++query) {

@@ -31,7 +31,7 @@ ScoreRow plain_row(const Lever& lever, Random& random, Index n, double scale) {
     return row;
 }
 
-// Weights after a change, written as the formula has it.
+// Weights after a change, computed from the formula.
 std::vector<double> weights_after(const WishedRow& of, const std::vector<double>& z) {
     std::vector<double> weights;
     double sum = 0;
@@ -56,7 +56,8 @@ double log_odds(const WishedRow& of, const std::vector<double>& z, std::size_t w
     return std::log(weights[static_cast<std::size_t>(of.wishes[wish].key)] / rest);
 }
 
-// The share of z that is in no slope of the log-odds, which are central differences: off by about 1e-10.
+// Returns the share of z outside the span of the gradients of the log-odds, which are central differences
+// with errors of about 1e-10.
 double share_outside(const WishedRow& of, const std::vector<double>& z) {
     const auto size = static_cast<Index>(z.size());
     Eigen::MatrixXd slopes(size, std::ssize(of.wishes));
@@ -95,7 +96,7 @@ TEST_CASE("between two keys the least change is the one that their difference gi
         for (Index c = 0; c < 5; ++c) squares += std::pow(of.lever.at(0, c) - of.lever.at(1, c), 2);
         const double off = std::log(wish / (1 - wish)) / 0.4 - (of.row.raw[0] - of.row.raw[1]);
         for (Index c = 0; c < 5; ++c)
-            // Scores of about 10 are added and taken away again.
+            // Scores of about 10 are added and subtracted again.
             CHECK(std::abs(search.change()[static_cast<std::size_t>(c)] -
                            off * (of.lever.at(0, c) - of.lever.at(1, c)) / squares) < 1e-10);
     }
@@ -131,7 +132,7 @@ TEST_CASE("a change that is found makes the wishes true and has nothing that ser
         if (!search.found()) continue;
         ++found;
         const std::vector<double> weights = weights_after(of, search.change());
-        // Log-odds are brought to 1e-11; a weight moves by a quarter of that at most.
+        // Log-odds are matched to 1e-11; a weight moves by at most a quarter of that.
         for (const Wish& wish : of.wishes)
             CHECK(std::abs(weights[static_cast<std::size_t>(wish.key)] - wish.weight) < 1e-10);
         for (std::size_t j = 0; j < weights.size(); ++j)
@@ -140,13 +141,13 @@ TEST_CASE("a change that is found makes the wishes true and has nothing that ser
         ++least;
         if (search.length() < 1e-6) continue;
         CHECK(search.idle_share() < 1e-6);
-        // Differences are off by 1e-10 over slopes that may be small.
+        // Differences are off by 1e-10, relative to gradients that may be small.
         CHECK(share_outside(of, search.change()) < 1e-5);
     }
-    // Others are of keys among the others, or of wishes that do not go together.
+    // The others have keys among the others, or targets that contradict each other.
     CHECK(tried > 200);
     CHECK(found > tried * 2 / 3);
-    // Where the rows that have a wish bend sharply, the way along them is given up before its end.
+    // Where the rows with targets curve sharply, the search stops before its end.
     CHECK(least > found * 49 / 50);
 }
 
@@ -160,7 +161,7 @@ TEST_CASE("no change near the least one makes the wishes true and is shorter") {
     REQUIRE(search.least());
     int back = 0;
     for (int round = 0; round < 40; ++round) {
-        // Another row of scores, from which the search comes back to the wishes by another way.
+        // Starts from another row of scores, so that the search reaches the targets by another path.
         WishedRow moved = of;
         std::vector<double> by(6);
         for (double& each : by) each = 0.05 * random.normal();
@@ -197,7 +198,7 @@ TEST_CASE("what cannot be had is refused for its reason, with the weight that ca
     CHECK(why(row, {{0, 0.5}, {1, 0.5}}, lever)->why == too_much);
     CHECK(why(row, {{1, 0.5}}, lever_of(1, {0, 0, 0, 0}))->why == unmoved);
     CHECK(why(row, {{1, 0.5}}, Lever{4, nullptr, {0, 0, 0, 0}})->why == unmoved);
-    // Keys 0 and 2 are the same: each has half of what both have.
+    // Keys 0 and 2 are equal: each has half of their common weight.
     const auto twins = why(row, {{0, 0.6}}, lever);
     REQUIRE(twins);
     CHECK(twins->why == same);
@@ -211,7 +212,8 @@ TEST_CASE("what cannot be had is refused for its reason, with the weight that ca
 }
 
 TEST_CASE("a key among the others has a largest weight, where it is their mixture") {
-    // Four corners of a square and a point inside; then the point at the square's middle, for which the best is a fifth.
+    // Four corners of a square and a point inside; then the point at the square's centre, for which the best
+    // weight is a fifth.
     for (const double x : {0.0, 0.3}) {
         const Lever lever = lever_of(2, {1, 0, -1, 0, 0, 1, 0, -1, x, 0});
         const ScoreRow row{{0.3, -0.3, 1, -1, 0.3 * x}, {}, {1, 1, 1, 1, 1}, 1, 0};
@@ -235,7 +237,7 @@ TEST_CASE("a key among the others has a largest weight, where it is their mixtur
         while (less.step()) continue;
         CHECK(less.found());
     }
-    // A corner has none.
+    // A corner has no limit.
     const Lever corner = lever_of(2, {1, 0, -1, 0, 0, 1});
     BestWeight best(ScoreRow{{0, 0, 0}, {}, {1, 1, 1}, 1, 0}, corner, 2);
     while (best.step()) continue;
@@ -246,7 +248,8 @@ TEST_CASE("one change brings several rows to their wishes, and is as short as th
     Random random(13);
     int found = 0;
     for (int round = 0; round < 40; ++round) {
-        // Two rows whose scores follow the blocks of z in different shares, as those of two tokens follow W_Q.
+        // Two rows whose scores depend on the blocks of z in different shares, as the rows of two tokens
+        // depend on W_Q.
         const Index n = 6 + static_cast<Index>(random.below(10)), d = 8;
         const Lever lever = dense_lever(random, n, d);
         std::vector<WishedRow> rows;
@@ -276,7 +279,7 @@ TEST_CASE("one change brings several rows to their wishes, and is as short as th
         }
         const Eigen::Map<const Eigen::VectorXd> all(search.change().data(), 2 * d);
         CHECK((all - slopes * least_squares(slopes, all)).norm() < 1e-5 * all.norm());
-        // c of all keys and rows makes the change again.
+        // Coefficients c of all keys and rows reproduce the change.
         std::vector<double> made(static_cast<std::size_t>(2 * d));
         for (std::size_t r = 0; r < 2; ++r) {
             const std::vector<double> shares = search.shares(r);

@@ -1,5 +1,5 @@
-// Against PyTorch's autograd in float64 (tests/golden/model/generate.py), and against the model itself, run again with
-// a number moved.
+// Compares with PyTorch's autograd in float64 (tests/golden/model/generate.py), and with the model itself,
+// run again with a number changed.
 #include "analysis/attribution/logit_gradient.hpp"
 
 #include <array>
@@ -42,7 +42,7 @@ double loss_in_whole_row(const Trace& trace, const LogitLoss& loss) {
     return loss_of(trace.logits({row, row + 1}).values(), loss);
 }
 
-// Whether the same experts are chosen, and the same units of ReLU are 0.
+// Says whether the same experts are chosen, and the same ReLU units are 0.
 bool same_pieces(const Trace& a, const Trace& b) {
     const auto is_off = [](float unit) { return unit == 0; };
     for (std::size_t l = 0; l < a.layers().size(); ++l) {
@@ -70,7 +70,8 @@ TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analy
     const LogitGradient gradient = finished(trace, golden_loss);
     for (Index l = 0; l < std::ssize(trace->layers()); ++l) {
         const std::string layer = "gradient.layers." + std::to_string(l);
-        // The gradients are within ±5, and pass through about as many roundings as the activations, whose bound this is.
+        // The gradients are within ±5, and pass through about as many roundings as the activations, so their
+        // bound applies.
         REQUIRE(gradient.heads(l));
         CHECK(deviation(gradient.heads(l)->values(), file->tensor(layer + ".attention.output")->values()) <
               2e-5);
@@ -107,15 +108,15 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
     const auto& [name, model] = GENERATE_COPY(from_range(models));
     CAPTURE(name);
     const auto trace = *run_text(model, {3, 1, 4, 1, 5, 9, 2, 6});
-    // Models that fill in are asked about a token within the text.
+    // Masked language models predict a token within the text.
     LogitLoss loss_here = golden_loss;
     if (!model->network().causal) loss_here.row = 3;
     const LogitGradient gradient = finished(trace, loss_here);
     CHECK(gradient.value() == loss_in_whole_row(*trace, loss_here));
     const ModelConfig& config = trace->model()->config();
     Random random(7);
-    // Logits are within ±20, so those of f32 are off by about 1e-6 on the way through the layers; divided by 2h that is
-    // 1e-4. The difference of fourth order leaves nothing of the curvature that would be seen beside it.
+    // Logits are within ±20, so f32 logits are off by about 1e-6 after all layers; divided by 2h that is
+    // 1e-4. The fourth-order difference leaves no visible curvature term.
     const float h = 1.0f / 128;
     int compared = 0;
     for (int i = 0; i < 40; ++i) {
@@ -133,7 +134,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
             return *forward->finish();
         };
         const std::array runs{moved(-2 * h), moved(-h), moved(h), moved(2 * h)};
-        // Where a token goes to another expert, the logits jump, and at the kink of ReLU their slope does.
+        // Where a token goes to another expert, the logits jump; at the kink of ReLU their derivative does.
         if (!std::ranges::all_of(runs, [&](const auto& run) { return same_pieces(*run, *trace); })) continue;
         std::array<double, 4> loss{};
         std::ranges::transform(runs, loss.begin(),
@@ -142,7 +143,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
             (loss[0] - 8 * loss[1] + 8 * loss[2] - loss[3]) / (12 * static_cast<double>(h));
         ++compared;
         CAPTURE(head.layer, head.head, token, component, difference);
-        // A steep slope, of up to 20, belongs to larger numbers on the way.
+        // A large gradient, of up to 20, goes with larger intermediate numbers.
         CHECK(std::abs(difference -
                        static_cast<double>(
                            gradient.heads(head.layer)->heads().head(head.head)(token, component))) <
@@ -153,7 +154,7 @@ TEST_CASE("a logit's gradient is what the model says when a head's output is mov
 
 namespace {
 
-// An example of an operation at a site, on some numbers of two rows; null: a mask knows no such operation.
+// An example of an operation at a site, on some numbers of two rows; null: a mask has no such operation.
 std::optional<Intervention> example(Index attention, Site site, Operation operation,
                                     const std::shared_ptr<const Trace>& other) {
     Intervention each{.attention = attention,
@@ -173,8 +174,8 @@ std::optional<Intervention> example(Index attention, Site site, Operation operat
 
 }  // namespace
 
-// Every site of every attention but those that come before the first heads, where no head's output is moved in front of
-// the change. A gradient that ignored the change would be off by the size of the slopes.
+// Covers every site of every attention, except those before the first heads, where no head's output precedes
+// the change. A gradient that ignored the change would be off by about its own size.
 TEST_CASE("a logit's gradient goes back through every change of every site, in every family", "[analysis]") {
     constexpr std::array operations{Operation::zero, Operation::scale, Operation::add,
                                     Operation::set,  Operation::mean,  Operation::mean_of_texts,
@@ -187,7 +188,7 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
     LogitLoss loss{7, 3};
     if (!model->network().causal) loss.row = 3;
     Random random(11);
-    // As without changes: logits of f32 are off by about 1e-6, divided by 2h that is 1e-4.
+    // Logits in f32 are off by about 1e-6; divided by 2h that is 1e-4, just as without changes.
     const float h = 1.0f / 128;
     int compared = 0;
     std::size_t number = 0;
@@ -205,7 +206,7 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
                 const LogitGradient gradient = finished(changed, loss);
                 CHECK(gradient.value() == loss_in_whole_row(*changed, loss));
                 for (int i = 0; i < 3; ++i) {
-                    // In the first attention of a stack, or in the one that is changed.
+                    // In the first attention of a stack, or in the changed one.
                     const bool in_encoder = trace->encoder() && i == 0;
                     const Index at = i == 2                            ? attention
                                      : in_encoder || !trace->encoder() ? 0
@@ -215,7 +216,8 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
                         return static_cast<Index>(random.below(static_cast<std::uint64_t>(count)));
                     };
                     const HeadIndex head{at, below(record.heads())};
-                    // The changed rows see their own token, and the row of the loss sees everything before it.
+                    // The changed rows see their own token, and the row of the loss sees everything before
+                    // it.
                     const Index token = i == 1 ? std::array<Index, 2>{3, 7}[below(2)] : below(4),
                                 component = below(record.d_v());
                     const auto moved = [&](float by) {
@@ -260,7 +262,7 @@ TEST_CASE("what comes after a token of a causal model has no part in its logit",
             for (Index token = 0; token < 5; ++token)
                 for (Index c = 0; c < gradient.heads(layer)->dim(2); ++c) {
                     const float slope = gradient.heads(layer)->heads().head(head)(token, c);
-                    // Sums over five tokens and over three are not of the same order in f32.
+                    // Sums over five tokens and over three are added in different orders in f32.
                     const float there = token > 2 ? 0 : alone.heads(layer)->heads().head(head)(token, c);
                     CHECK(std::abs(slope - there) < 1e-5f);
                 }

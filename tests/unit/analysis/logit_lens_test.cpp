@@ -1,4 +1,4 @@
-// Against the model itself with its last layers taken away, and against its own logits at the end.
+// Compares with the model itself without its last layers, and with its own logits at the end.
 #include "analysis/attribution/logit_lens.hpp"
 
 #include <regex>
@@ -84,7 +84,7 @@ TEST_CASE("in double, the head makes the same of any place, but for the rounding
             const std::vector<double> read =
                 head_reads(*trace->model(), {state.row(4), static_cast<std::size_t>(state.cols)});
             for (const std::int32_t token : {0, 7, 19})
-                // Sums of 16 products of numbers up to 10, after a norm of 16 and perhaps a layer of 16.
+                // Sums of 16 products of numbers up to 10, after a norm over 16 and possibly a layer of 16.
                 CHECK(logit_of(trace->network(), read, token) ==
                       Catch::Approx(lens.logits(i)[static_cast<std::size_t>(token)]).margin(3e-5));
         }

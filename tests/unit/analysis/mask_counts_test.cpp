@@ -80,7 +80,7 @@ TEST_CASE("the tiles that are skipped are those that the kernel skips", "[analys
         Mask mask;
         std::set<std::tuple<Index, Index, Index, Index>> hidden;
     };
-    const Threads one(1);  // the set is not for several
+    const Threads one(1);  // the setting is not per thread
     static constexpr Index n_q = 500, n_k = 410, d = 8;
     const Tensor q = random_tensor({1, n_q, d}, 1), k = random_tensor({1, n_k, d}, 2),
                  v = random_tensor({1, n_k, d}, 3);

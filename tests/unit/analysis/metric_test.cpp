@@ -1,4 +1,4 @@
-// Checks metrics against NumPy, and what is refused.
+// Checks metrics against NumPy, and checks what is refused.
 #include "analysis/theory/metric.hpp"
 
 #include <cmath>

@@ -12,6 +12,6 @@ TEST_CASE("the variance is the mean square of the distance from the mean", "[ana
     CHECK(moments_of(std::array<float, 2>{1, 3}).variance == 1);
     CHECK(moments_of(std::array<double, 3>{-1, 0, 4}).mean == 1);
     CHECK(moments_of(std::array<double, 3>{-1, 0, 4}).variance == 14.0 / 3);
-    // A large mean costs no digits of the variance.
+    // A large mean costs the variance no digits.
     CHECK(moments_of(std::array<double, 2>{1e9, 1e9 + 2}).variance == 1);
 }

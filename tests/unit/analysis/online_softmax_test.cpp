@@ -1,5 +1,5 @@
-// Compares the walk over tiles with the two-pass softmax of attention/explain.hpp in double, with the record's own output,
-// and with what must hold after every tile.
+// Compares the walk over tiles with the two-pass softmax of attention/explain.hpp in double, with the
+// record's own output, and with the invariants after every tile.
 #include "analysis/theory/online_softmax.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -16,7 +16,7 @@ namespace {
 struct Case {
     const char* name;
     Index heads, kv_heads, queries, keys, d_k, d_v;
-    float deviation = 1;  // of q and k
+    float deviation = 1;  // standard deviation for q and k
     AttentionSpec spec = {};
 };
 
@@ -67,7 +67,7 @@ bool near(double actual, double expected, double tolerance) {
 
 constexpr double unit = 0x1p-24;  // a rounding in f32
 
-// How far a score in f32 may be off: its products and sums of products, and the steps after them.
+// Bounds the error of a score in f32: its products and sums, and the steps after them.
 double score_error(const Record& record, Index head, Index query, Index key) {
     double size = 0;
     for (const Term& term : dot_terms(record, head, query, key)) size += std::abs(term.product());
@@ -94,7 +94,7 @@ TEST_CASE("after every tile, a row has the maximum, the sum and the output of th
                         const Index seen = std::min((tile + 1) * keys_a_tile, c.keys);
                         for (Index j = tile * keys_a_tile; j < seen; ++j)
                             max = std::max(max, scores[static_cast<std::size_t>(j)]);
-                        // Sums afresh over all keys so far: only the order differs, in double.
+                        // Sums over all keys so far; only the order differs, in double.
                         double sum = 0;
                         std::vector<double> output(static_cast<std::size_t>(c.d_v));
                         for (Index j = 0; j < seen && max > -HUGE_VAL; ++j) {
@@ -130,7 +130,8 @@ TEST_CASE("the walk in f32 ends in the record's output, the naive order's and th
                     const NaiveRow<double> naive64(masked_scores(row_chain(*record, head, query), c.keys),
                                                    walk.values());
                     REQUIRE(std::ssize(result) == c.d_v);
-                    // Weights change relatively by the error of their score, and each key and tile adds roundings.
+                    // The relative change of a weight is the error of its score, and each key and tile adds
+                    // roundings.
                     double off = 0;
                     for (Index key = 0; key < c.keys; ++key)
                         off = std::max(off, score_error(*record, head, query, key));
@@ -148,7 +149,7 @@ TEST_CASE("the walk in f32 ends in the record's output, the naive order's and th
                                    bound));
                         CHECK(near(naive64.output[at], why.f64, 1e-13 * size));
                     }
-                    // The record's two numbers of the row, from the same scores.
+                    // The record's two numbers for the row, from the same scores.
                     const RunningRow<float>& end = row.before(row.tiles());
                     CHECK(near(static_cast<double>(end.max),
                                static_cast<double>(record->row_max().matrix()(head, query)), off));
@@ -171,7 +172,7 @@ TEST_CASE("the factor is 1 where the maximum stays, and what it rescales has the
     row.add(std::vector<double>{1}, tile(1));
     row.add(std::vector<double>{5}, tile(2));
     row.skip(1);
-    CHECK(row.step(0).factor == 0);  // there was nothing
+    CHECK(row.step(0).factor == 0);  // nothing had been added before
     CHECK(row.step(1).factor == 1);
     CHECK(row.step(2).factor == std::exp(-3.0));
     CHECK(row.step(3).factor == 1);

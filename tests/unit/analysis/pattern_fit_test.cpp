@@ -27,7 +27,7 @@ Eigen::Map<const Rows> rows_of(const std::vector<double>& numbers, Index rows) {
     return {numbers.data(), rows, std::ssize(numbers) / rows};
 }
 
-// Softmax of Q Kᵀ / √d as Eigen has it.
+// Softmax of Q Kᵀ / √d, computed with Eigen.
 Rows weights_of(const FittedPattern& of, Index n) {
     Rows scores = rows_of(of.q, n) * rows_of(of.k, n).transpose() / std::sqrt(static_cast<double>(of.d_k));
     for (Index i = 0; i < n; ++i) {
@@ -64,7 +64,8 @@ TEST_CASE("what is said of a fitted pattern is true of its Q and K") {
                 for (Index j = 0; j < 5; ++j)
                     if (wanted(i, j) > 0)
                         divergence += wanted(i, j) * std::log(wanted(i, j) / weights(i, j)) / 5;
-            // The same sums in another order; the logarithm of a weight as small as 1e-6 has their error a million times.
+            // The same sums in another order; for a weight as small as 1e-6, its logarithm magnifies their
+            // error a million times.
             CHECK((weights - rows_of(each.weights, 5)).cwiseAbs().maxCoeff() < 1e-12);
             CHECK(std::abs(each.largest_error - (weights - wanted).cwiseAbs().maxCoeff()) < 1e-12);
             CHECK(std::abs(each.divergence - divergence) < 1e-8);
@@ -77,14 +78,14 @@ TEST_CASE("one component looks at the first token, two at any one; a soft patter
     std::vector<double> first(36);
     for (std::size_t i = 0; i < 6; ++i) first[i * 6] = 1;
     CHECK(fits_of(first, 6)[0].largest_error < 0.01);
-    // Keys on a line: only the outermost can be the strongest. On a circle, each of them can.
+    // With keys on a line, only the outermost can be the strongest; on a circle, each of them can.
     const auto permutation = fits_of(permuted(6, 1), 6);
     CHECK(permutation[0].rows_right < 6);
     CHECK(permutation[0].largest_error > 0.4);
     CHECK(permutation[1].rows_right == 6);
     CHECK(permutation[1].largest_error < 0.01);
-    // log A of random rows has full rank: n − 1 components and the row's own constant make it, fewer do not (Eckart and
-    // Young 1936 bound what is left from below, here only by its being there).
+    // log A of random rows has full rank: n − 1 components and a constant per row reproduce it, fewer do not.
+    // (Eckart and Young 1936 bound the remainder from below; here it only has to exist.)
     Random random(9);
     std::vector<double> soft(36);
     for (double& each : soft) each = std::exp(random.normal());

@@ -46,7 +46,7 @@ TEST_CASE(
         CHECK(spread(plane.across) >= spread(plane.up));
         for (int trial = 0; trial < 200; ++trial) {
             std::vector<double> a(plane.across), b(plane.up);
-            const double by = trial % 2 == 0 ? 1 : 1e-3;  // any plane, and one next to it
+            const double by = trial % 2 == 0 ? 1 : 1e-3;  // any plane, and one close to it
             for (double& each : a) each = (trial % 2 == 0 ? 0 : each) + by * random.normal();
             for (double& each : b) each = (trial % 2 == 0 ? 0 : each) + by * random.normal();
             std::vector<double> first = patterns->mean, second = patterns->mean;

@@ -44,7 +44,7 @@ std::vector<Index> random_order(Random& random, Index n) {
     return order;
 }
 
-// A random mask, and the same with its rows and columns in another order. Some rows see nothing.
+// A random mask, and the same with its rows and columns permuted. Some rows see nothing.
 struct MovedMask {
     Mask before, after;
 };
@@ -89,7 +89,7 @@ TEST_CASE("without positions outputs move along with their tokens, whatever mask
         const CarriedError error = carried_error(before, after, order);
         INFO(n << " tokens, d_k " << d_k << ", size " << size);
         CHECK(error.most_f32() <= reorder_rounding(after));
-        // The same sums in double: 2⁻²⁹ times as much.
+        // The same sums in double, with 2⁻²⁹ times the error.
         CHECK(error.most_f64() <= std::exp2(-29) * reorder_rounding(after));
         for (Index s = 0; s < n; ++s) {
             bool blind = true;
@@ -131,8 +131,8 @@ TEST_CASE("the kernels' scores and outputs under each scheme are those in double
                         run(rule_of(scheme, d_k, interleaved), rows, in_place(n, shift), Mask::causal());
                     const std::vector<float> scores = scores_of(found);
                     INFO("scheme " << static_cast<int>(scheme) << ", d_k " << d_k << ", shift " << shift);
-                    // A score is a sum of d_k products of numbers of size 1 to 4, each rounded to 2⁻²⁴ three times,
-                    // and scaled by 1/√d_k.
+                    // A score is a sum of d_k products of numbers between 1 and 4, each rounded to 2⁻²⁴ three
+                    // times, and scaled by 1/√d_k.
                     const double bound = 16 * 3 * std::exp2(-24) * static_cast<double>(d_k);
                     for (std::size_t i = 0; i < scores.size(); ++i)
                         CHECK(std::abs(static_cast<double>(scores[i]) - found.scores[i]) <= bound);
@@ -156,7 +156,7 @@ TEST_CASE(
             CHECK(change.all == n * n);
             const bool added = scheme == PositionScheme::learned || scheme == PositionScheme::sinusoidal;
             if (scheme == PositionScheme::rotary) {
-                // Angles up to 1e6 radians are rounded to 2⁻³⁴ of one; a score sums 32 products of size up to 10.
+                // Angles up to 1e6 radians are rounded to 2⁻³⁴; a score sums 32 products of size up to 10.
                 CHECK(change.f64 < 1e-8);
                 CHECK(change.f32 < 1e-5);
                 CHECK((change.equal < change.all) == (shift > 0));
@@ -184,7 +184,7 @@ TEST_CASE("the pairs of components add up to the product of the turned q and k, 
                 for (std::size_t a = 0; a < q.size(); ++a) dot += turned_q[a] * turned_k[a];
                 CHECK(sum == Catch::Approx(dot).epsilon(1e-11).margin(1e-11));
             }
-            // A rotation by complex numbers, whatever the pairing calls its components.
+            // Rotates by complex numbers, whichever components the pairing combines.
             const PairPlace first = pair_place(rule, 0);
             const auto turned = placed(rule, q, 2);
             const double x = q[static_cast<std::size_t>(first.first)],
@@ -209,7 +209,7 @@ TEST_CASE("what is drawn from a seed is drawn again from it, position by positio
 
 namespace {
 
-// A row of q or k at a position, component by component as the papers write it.
+// Computes a row of q or k at a position, component by component from the papers' formulas.
 double placed_component(PositionScheme scheme, const Tensor& of, Index row, Index position, Index a) {
     const Index d_k = of.dim(2);
     const auto component = [&](Index at) { return static_cast<double>(of.heads().head(0)(row, at)); };
@@ -296,7 +296,8 @@ TEST_CASE(
                           Catch::Approx(output).margin(2e-4));
                 }
             }
-            // An order of the keys with their positions, or of keys without positions, leaves the outputs.
+            // Permuting the keys with their positions, or keys without positions, leaves the outputs
+            // unchanged.
             if (round % 2) continue;
             std::vector<Index> positions;
             for (const Index key : order) positions.push_back(key);

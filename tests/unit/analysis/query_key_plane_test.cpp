@@ -1,4 +1,4 @@
-// Against the definition: no axis of another direction holds more, and softmax does not change.
+// Compares with the definition: no other axis captures more, and softmax does not change.
 #include "analysis/theory/query_key_plane.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -11,7 +11,7 @@ using namespace attn::test;
 
 namespace {
 
-// Row i moved to the mean and stretched, as the header says.
+// Row i, centred and stretched as the header says.
 std::vector<double> moved_row(const QueryKeyPlane& plane, ConstMatrix rows, Index i, bool of_key) {
     std::vector<double> out;
     const std::vector<double>& mean = of_key ? plane.key_mean : plane.query_mean;
@@ -81,7 +81,8 @@ TEST_CASE("what the plane does to queries and keys changes scores by a number fo
     const Tensor q = random_tensor({9, 5}, 1, 3), k = random_tensor({9, 5}, 2, 0.2f);
     const QueryKeyPlane plane = query_key_plane(q.matrix(), k.matrix());
     for (Index i = 0; i < 9; ++i) {
-        // c q · (k − k̄) / c = q · k − q · k̄: queries keep their mean here, as only keys may move.
+        // c q · (k − k̄) / c = q · k − q · k̄: queries keep their mean here, because only keys may be
+        // centred.
         double first = 0;
         for (Index j = 0; j < 9; ++j) {
             double before = 0, after = 0;

@@ -33,7 +33,7 @@ TEST_CASE(
         CHECK(row.first == distance_between(look.next, *start));
         CHECK(row.settled);
     }
-    // Of 16,384 queries as many as take some seconds; a slice is a few milliseconds.
+    // With 16,384 queries, follows as many as take some seconds; a slice takes a few milliseconds.
     constexpr Index n = 16'384, wide = 64;
     auto large = Record::prepare(random_tensor({1, n, wide}, 1), random_tensor({1, n, wide}, 2),
                                  random_tensor({1, n, wide}, 3), {});

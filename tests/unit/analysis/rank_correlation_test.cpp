@@ -6,11 +6,11 @@
 using namespace attn;
 
 TEST_CASE("the rank correlation is the textbook's", "[analysis]") {
-    // Without equal numbers it is 1 − 6 Σ d² / (n (n² − 1)), where d is the difference of two ranks: here Σ d² = 194.
+    // Without ties it is 1 − 6 Σ d² / (n (n² − 1)), where d is the difference of two ranks: here Σ d² = 194.
     const std::vector<double> quotients{106, 100, 86, 101, 99, 103, 97, 113, 112, 110},
         hours{7, 27, 2, 50, 28, 29, 20, 12, 6, 17};
     CHECK(rank_correlation(quotients, hours) == Catch::Approx(1 - 6.0 * 194 / 990).epsilon(1e-14));
-    // Only the order counts.
+    // Only the order matters.
     std::vector<double> bent;
     for (const double each : hours) bent.push_back(-std::exp(each / 10));
     CHECK(rank_correlation(quotients, bent) == Catch::Approx(6.0 * 194 / 990 - 1).epsilon(1e-14));

@@ -1,4 +1,4 @@
-// Against whole matrices multiplied with each other.
+// Compares with a product of whole matrices.
 #include "analysis/attribution/rollout.hpp"
 
 #include "support/small_families.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 using Square = std::vector<std::vector<double>>;
 
-// Over the encoder's tokens, then the text's: what an attention hands on, [from each row, of each token].
+// The matrix that an attention contributes, over the encoder's tokens and then the text's: [each row, each
+// token].
 Square mixing(const Trace& trace, Index number, Index encoded) {
     const LayerAttention of = trace.attention(number);
     const auto size = static_cast<std::size_t>(encoded + trace.tokens());
@@ -62,7 +63,7 @@ TEST_CASE("rollout is a row of the product of what all attentions mix", "[analys
         const TokenShares& shares = rollout.shares();
         CHECK(shares.total() == Catch::Approx(1).epsilon(1e-5));  // rows of weights sum to 1 in f32
         for (Index token = 0; token < trace->tokens(); ++token)
-            // The weights are the same, but for how a row and a single cell are rounded.
+            // The weights are equal, except that a row and a single cell are rounded differently.
             CHECK(shares.own[static_cast<std::size_t>(token)] ==
                   Catch::Approx(arrives[static_cast<std::size_t>(encoded + token)]).margin(1e-6));
         for (Index token = 0; token < encoded; ++token)

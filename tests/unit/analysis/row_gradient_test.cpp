@@ -23,7 +23,7 @@ Record record_under(AttentionSpec spec, float deviation = 1) {
                         random_tensor({kv_head_count, tokens, value_width}, 3), std::move(spec));
 }
 
-// Under the last, the first two queries see no key.
+// In the last spec, the first two queries see no key.
 std::vector<AttentionSpec> specs() {
     const auto bias = std::make_shared<const Tensor>(random_tensor({1, tokens, tokens}, 4));
     std::vector<AttentionSpec> all(6);
@@ -38,7 +38,7 @@ std::vector<AttentionSpec> specs() {
     return all;
 }
 
-// Behind a causal mask with a soft cap: scores and weights of some keys, and of whole rows.
+// Changes after a causal mask with a soft cap: scores and weights of some keys, and of whole rows.
 std::vector<AttentionSpec> changed_specs() {
     const auto other = std::make_shared<const Record>(
         *Record::run(random_tensor({head_count, tokens, key_width}, 11),
@@ -118,7 +118,8 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
                             for (Index col = 0; col < cols; ++col) {
                                 const double slope =
                                     slope_at(record, head, query, loss, pass, stage, row, col);
-                                // A step of 1e-5 leaves 1e-10 times a third derivative, and 1e-11 of rounding.
+                                // A step of 1e-5 leaves 1e-10 times a third derivative, and 1e-11 of
+                                // rounding.
                                 CHECK(std::abs(gradient_at(record, pass, head, query, stage, row, col,
                                                            loss.target) -
                                                slope) < 1e-8 * std::max(1.0, std::abs(slope)));
@@ -149,7 +150,7 @@ TEST_CASE("a row that was changed is that of its record", "[analysis]") {
             for (Index query = 0; query < tokens; ++query) {
                 const auto pass = row_gradient<double>(record, head, query, {});
                 const std::vector<float> weights = record->weights(head, query);
-                // Of f32 and of double.
+                // Compares f32 with double.
                 for (std::size_t j = 0; j < weights.size(); ++j)
                     CHECK(std::abs(pass.weight[j] - static_cast<double>(weights[j])) < 1e-6);
                 for (Index b = 0; b < value_width; ++b)
@@ -182,7 +183,8 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
             whole.d_output.heads().head(head)(query, b) =
                 static_cast<float>(pass.d_output[static_cast<std::size_t>(b)]);
         const AttentionGradients kernels = differentiate(reference_backward(), whole);
-        // The reference rounds once, to f32, and takes d_output rounded: two half units of 2⁻²³ of what is added.
+        // The reference rounds once, to f32, and takes the rounded d_output: two half units of 2⁻²³ of the
+        // summands.
         const auto near = [](double a, float b) {
             CHECK(std::abs(a - static_cast<double>(b)) < 5e-7 * std::max(1.0, std::abs(a)));
         };
@@ -205,8 +207,8 @@ TEST_CASE("in single precision a row's gradient is near that in double", "[analy
         for (Index query = 0; query < tokens; ++query) {
             const auto f32 = row_gradient<float>(std::make_shared<const Record>(record), 0, query, {2, 0});
             const auto f64 = row_gradient<double>(std::make_shared<const Record>(record), 0, query, {2, 0});
-            // A score is off by d_k + 2 roundings of the products that it is made of; a weight by as much as the score
-            // and the row's sum are, twice; a gradient by what its three factors are.
+            // A score is off by d_k + 2 roundings of its products; a weight by twice the error of the score
+            // and the row's sum; a gradient by the errors of its three factors.
             const ConstMatrix q = record.q().heads().head(0), k = record.k().heads().head(0);
             double products = 0, largest_k = 0, largest_slope = 0;
             for (Index j = 0; j < tokens; ++j) {
@@ -238,7 +240,7 @@ TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes noth
     CHECK(none.output == std::vector<double>(value_width, 0.0));
 
     Tensor v = random_tensor({1, 3, 2}, 9);
-    v.values()[4] = HUGE_VALF;  // of the key that the mask hides
+    v.values()[4] = HUGE_VALF;  // belongs to the masked key
     const Record record = *Record::run(random_tensor({1, 3, 2}, 7), random_tensor({1, 3, 2}, 8), std::move(v),
                                        under(Mask::causal()));
     const auto pass = row_gradient<double>(std::make_shared<const Record>(record), 0, 1, {{}, 0});
@@ -277,7 +279,7 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
                 const Index head = 2;
                 const auto record = std::make_shared<const Record>(record_under(spec));
                 const auto pass = row_gradient<double>(record, head, query, loss);
-                // Sums of these with the record's numbers are exact in f32 but for the last bit.
+                // Sums of these with the record's numbers are exact in f32 except for the last bit.
                 const std::vector<Moved> moved{{Stage::q, query, 1, 0.25}, {Stage::q, query, 3, -0.5},
                                                {Stage::k, 3, 1, 0.125},    {Stage::k, 0, 4, 1},
                                                {Stage::v, 3, 1, -0.25},    {Stage::v, 2, 0, 2}};
@@ -293,7 +295,7 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
                 REQUIRE(changed);
                 const auto again = row_gradient<double>(std::make_shared<const Record>(*std::move(changed)),
                                                         head, query, loss);
-                // Half a unit of 2⁻²³ of each moved number, of at most 4, and slopes of a few.
+                // Half a unit of 2⁻²³ of each changed number, at most 4, times gradients of a few.
                 CHECK(std::abs(moved_loss(*record, head, query, loss, pass, moved) - again.loss) <
                       1e-5 * std::max(1.0, std::abs(again.loss)));
             }
@@ -310,5 +312,5 @@ TEST_CASE("a row of many keys is passed in slices", "[analysis]") {
     for (const double weight : passing.pass().weight) sum += weight;
     for (const double slope : passing.pass().d_masked) slopes += slope;
     CHECK(std::abs(sum - 1) < 1e-12);
-    CHECK(std::abs(slopes) < 1e-12);  // a score added to all moves nothing
+    CHECK(std::abs(slopes) < 1e-12);  // adding a constant to all scores changes nothing
 }

@@ -21,7 +21,7 @@ std::vector<double> lost_without_mask(const Record& record, const Mask& mask, In
     return lost(*std::move(losses));
 }
 
-// Weights are within about 2^-20 of themselves in f32, and their sum is 1 at most.
+// Weights in f32 have a relative error of about 2^-20, and their sum is at most 1.
 constexpr double bound = 2e-6;
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<double> normal_scores(std::uint64_t seed, int keys, double size) {
     return scores;
 }
 
-// √(Σa² − 2Σa³ + (Σa²)²)
+// Returns √(Σa² − 2Σa³ + (Σa²)²).
 double closed_form(std::span<const double> a) {
     double squares = 0, cubes = 0;
     for (const double each : a) squares += each * each, cubes += each * each * each;
@@ -56,8 +56,8 @@ TEST_CASE("the norm of a row's Jacobian is that of central differences and of th
 }
 
 TEST_CASE("a saturated row keeps the digits of its gradient", "[analysis]") {
-    // With ε = e^{−99}, the weights are 1 − 3ε and three times ε. To first order the Jacobian's corner is 3ε, the rest
-    // of its first row and column six times −ε, and the rest of its diagonal three times ε.
+    // With ε = e^{−99}, the weights are 1 − 3ε and three times ε. To first order the Jacobian's corner is 3ε,
+    // the rest of its first row and column six times −ε, and the rest of its diagonal three times ε.
     const std::array<double, 4> scores{100, 1, 1, 1};
     const Saturation row = saturation_of(softmax(scores, 1));
     CHECK_THAT(row.gradient, WithinRel(std::exp(-99.0) * std::sqrt(18.0), 1e-12));

@@ -1,4 +1,4 @@
-// Compares each map with another way to the same weights, in long double.
+// Compares each map with another method for the same weights, in long double.
 #include "analysis/theory/score_maps.hpp"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ using namespace attn::test;
 
 namespace {
 
-// Weights of up to 3,000 keys; sums of them round to some 1e-14.
+// Weights of up to 3,000 keys; their sums round to some 1e-14.
 constexpr double weight_rounding = 1e-12;
 
 MappedRow mapped(ScoreMap map, const std::vector<double>& scores, double temperature = 1) {
     return mapped_row(map, levels_of(scores), temperature);
 }
 
-// The τ at which Σ f(s_j − τ) is 1, by bisection.
+// Finds the τ at which Σ f(s_j − τ) is 1, by bisection.
 std::vector<double> by_bisection(std::vector<long double> scores,
                                  const std::function<long double(long double)>& f) {
     long double low = -3, high = 0;
@@ -53,7 +53,7 @@ std::vector<double> by_definition(ScoreMap map, const std::vector<double>& score
     switch (map) {
         case ScoreMap::softmax:
         case ScoreMap::softmax_one: {
-            // The key that is added has score 0.
+            // The additional key has score 0.
             const bool one = map == ScoreMap::softmax_one;
             const long double most = std::max(std::ranges::max(s), one ? 0.0L : -HUGE_VALL);
             long double sum = one ? std::exp(-most) : 0;
@@ -90,7 +90,7 @@ TEST_CASE("every map of scores is its reference, at every temperature") {
                 double sum = 0;
                 Index support = 0;
                 for (std::size_t j = 0; j < scores.size(); ++j) {
-                    // τ of scores near 1e6 over T is only known to 1e-10.
+                    // For scores near 1e6, τ over T is only known to 1e-10.
                     REQUIRE(std::abs(row.weights[j] - expected[j]) <=
                             weight_rounding * (1 + expected[j]) +
                                 1e-16 * std::abs(scores[j] == -infinite ? 0 : scores[j] / t));
@@ -114,7 +114,7 @@ TEST_CASE("known weights: pairs of scores, and a sum that softmax + 1 leaves") {
     const std::vector<double> sigmoid = mapped(ScoreMap::sigmoid, {0, 0, 0}).weights;
     CHECK(sigmoid[0] == Catch::Approx(0.25).epsilon(1e-15));
     CHECK(mapped(ScoreMap::softmax_one, {0, 0, 0}).sum == Catch::Approx(0.75).epsilon(1e-15));
-    // All scores far below 0: softmax + 1 looks at nothing, where softmax must look.
+    // With all scores far below 0, softmax + 1 attends to nothing, where softmax must attend to something.
     CHECK(mapped(ScoreMap::softmax_one, {-800, -801}).sum == 0);
     CHECK(mapped(ScoreMap::softmax, {-800, -801}).sum == Catch::Approx(1).epsilon(1e-15));
 }
@@ -180,7 +180,8 @@ TEST_CASE("at T = 1 softmax is what the run computed, and its output, too") {
             const std::vector<float> weights = record->weights(head, query);
             const std::vector<double> output =
                 mapped_output(row.weights, record->v().heads().head(record->kv_head(head)));
-            // The kernels' weights are good to some units of 6e-8, and an output sums 30 of them times values of about 2.
+            // The kernels' weights are accurate to some units of 6e-8, and an output sums 30 of them times
+            // values of about 2.
             for (std::size_t j = 0; j < weights.size(); ++j)
                 CHECK(std::abs(row.weights[j] - static_cast<double>(weights[j])) < 1e-6);
             for (Index b = 0; b < d; ++b)

@@ -1,4 +1,4 @@
-// Rows of scores as they occur, and rows that are meant to break something.
+// Provides realistic rows of scores, and rows meant to break something.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -18,7 +18,7 @@ inline EnergyLevels levels_of(const std::vector<double>& scores) {
     return *std::move(levels);
 }
 
-// Close scores, far ones, equal ones, hidden ones; each row has one that is not hidden.
+// Close, distant, equal and hidden scores; each row has at least one that is not hidden.
 inline std::vector<std::vector<double>> score_rows() {
     std::vector<std::vector<double>> all{{0},
                                          {5, 5, 5},

@@ -22,7 +22,7 @@ WishedRow random_row(Random& random, Index n, Index d, std::vector<Wish> wishes)
     return of;
 }
 
-// The weight of a key after a change, as the formula has it.
+// Returns the weight of a key after a change, computed from the formula.
 double weight_after(const WishedRow& of, const std::vector<double>& z, Index key) {
     double sum = 0, own = 0;
     for (Index j = 0; j < std::ssize(of.row.raw); ++j) {
@@ -34,7 +34,8 @@ double weight_after(const WishedRow& of, const std::vector<double>& z, Index key
     return own / sum;
 }
 
-// How far one has to go in a direction until the weight is as wished; infinite if that is farther than `reach`.
+// Returns the distance in a direction at which the weight reaches its target; infinite if that is farther
+// than `reach`.
 double distance_to(const WishedRow& of, const std::vector<double>& direction, double reach) {
     const Wish& wish = of.wishes.front();
     const auto off = [&](double r) {
@@ -89,7 +90,7 @@ TEST_CASE("in a plane, no direction leads to the wish on a shorter way than the 
             shortest = std::min(shortest, distance_to(of, {std::cos(angle), std::sin(angle)}, 1.2 * length));
         }
         CHECK(length < shortest * (1 + 1e-9));
-        // Half a degree beside the shortest way is not much longer.
+        // Half a degree away from the shortest direction is not much longer.
         CHECK(length > shortest * (1 - 1e-2));
         round % 4 == 0 ? ++raised : ++lowered;
         CHECK(search.proven() == (round % 4 == 0 || n == 2));
@@ -99,7 +100,7 @@ TEST_CASE("in a plane, no direction leads to the wish on a shorter way than the 
     }
     CHECK(lowered > 10);
     CHECK(raised > 3);
-    // One start alone is not enough.
+    // A single start is not enough.
     CHECK(from_zero_longer > 0);
 }
 

@@ -37,7 +37,7 @@ std::shared_ptr<const Trace> small_run(const std::shared_ptr<const Model>& model
     return *trace;
 }
 
-// Several heads of K and V where the family has them.
+// Families with several key-value heads, where available.
 const std::vector<SmallFamily> many_heads{
     {"gpt2",
      R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2, "n_head": 4})"},
@@ -107,7 +107,8 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
                             CHECK(heads.head(head).data[i] == heads.head(head / group * group).data[i]);
                     }
             }
-            // What the first attention reads is as it was: so its values are the mean of those that were, biases included.
+            // The input of the first attention is unchanged, so its values are the means of the original
+            // ones, biases included.
             const auto was = before->attention(0).record().v().heads(),
                        is = after->attention(0).record().v().heads();
             if (!before->encoder())
@@ -171,7 +172,7 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
                 const EigenSvd svd = eigen_svd(was);
                 const KvMatrix nearest = svd.u.leftCols(rank) * svd.values.head(rank).asDiagonal() *
                                          svd.v.leftCols(rank).transpose();
-                // Factors in f32.
+                // The factors are f32.
                 CHECK((is - nearest).norm() < 1e-5 * was.norm());
                 CHECK(
                     (factors->up(number).dim(0) == was.cols() && factors->down(number).dim(1) == was.rows()));

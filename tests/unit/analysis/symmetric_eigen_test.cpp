@@ -25,8 +25,8 @@ SymmetricEigen eigen_of(const EigenRows& a) {
     return eigen;
 }
 
-// Against Eigen's values, and by what eigenvectors are: A v = λ v, of length 1 and at right angles. Both are off by a small
-// multiple of n ε ‖A‖.
+// Compares with Eigen's values, and checks the definition of eigenvectors: A v = λ v, with length 1 and at
+// right angles. Both are off by a small multiple of n ε ‖A‖.
 void check_eigen(const EigenRows& a) {
     const SymmetricEigen eigen = eigen_of(a);
     const Eigen::SelfAdjointEigenSolver<EigenRows> expected(a);
@@ -68,7 +68,7 @@ TEST_CASE("eigenvectors where values are equal, zero, or far apart", "[analysis]
         for (Index i = 0; i < n; ++i) wide(i, i) = std::pow(10.0, static_cast<double>(i % 2 ? -i : i));
         check_eigen(wide);
     }
-    // Already tridiagonal; the second difference has the values 2 − 2 cos(π i / (n + 1)).
+    // This one is already tridiagonal; the second difference has the eigenvalues 2 − 2 cos(π i / (n + 1)).
     const Index n = 12;
     EigenRows second = 2 * EigenRows::Identity(n, n);
     for (Index i = 0; i + 1 < n; ++i) second(i, i + 1) = second(i + 1, i) = -1;

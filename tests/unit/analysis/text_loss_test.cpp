@@ -25,7 +25,7 @@ TEST_CASE("the loss of a text is the mean of −ln p of its tokens, in every fam
             expected.push_back(std::log(all) - at(own));
             sum += expected.back();
         }
-        // In slices of a few tokens of the vocabulary, and in one go.
+        // In slices of a few tokens of the vocabulary, and all at once.
         for (const double slice : {1.0, 1e9}) {
             TextLoss loss(*trace, slice);
             double progress = 0;

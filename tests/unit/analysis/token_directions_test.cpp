@@ -1,4 +1,4 @@
-// Checks the furthest tokens along a direction against all of them, sorted.
+// Checks the most extreme tokens along a direction against a sort of all tokens.
 #include "analysis/heads/token_directions.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Circuits of a small model as whole matrices, in double and by their definitions, for the tests of what finds them through
-// small factors.
+// Computes circuits of a small model as whole matrices, in double and by definition, for tests of code that
+// uses small factors.
 #pragma once
 
 #include <cmath>
@@ -49,7 +49,7 @@ inline void add_bias(Whole& rows, std::span<const float> bias) {
         for (std::size_t i = 0; i < bias.size(); ++i) row[i] += static_cast<double>(bias[i]);
 }
 
-// Each row by its own statistics, or at a deviation of 1 without the bias.
+// Normalises each row by its own statistics, or with a deviation of 1 and without the bias.
 inline Whole under_norm(const Norm& norm, Whole rows, bool held = false) {
     for (auto& row : rows) {
         const auto n = static_cast<double>(row.size());
@@ -65,7 +65,7 @@ inline Whole under_norm(const Norm& norm, Whole rows, bool held = false) {
     return rows;
 }
 
-// What an attention reads of the vocabulary, [tokens, d_model].
+// What an attention reads from the vocabulary, [tokens, d_model].
 inline Whole read_tokens(const Network& network, Index layer) {
     Whole rows = transposed(whole(network.token_embedding));
     if (network.project_in) rows = product(rows, whole(network.project_in->weight));
@@ -79,7 +79,7 @@ inline Whole read_tokens(const Network& network, Index layer) {
     return rows;
 }
 
-// The logits that rows which an attention gives make, [rows, tokens], with all norms held.
+// The logits that rows of an attention's output lead to, [rows, tokens], with all norms held fixed.
 inline Whole logits_from(const Network& network, Index layer, Whole rows) {
     const auto held = [&](const std::optional<Norm>& norm) {
         if (norm) rows = under_norm(*norm, rows, true);
@@ -95,7 +95,7 @@ inline Whole logits_from(const Network& network, Index layer, Whole rows) {
     if (network.project_out) rows = product(rows, whole(network.project_out->weight));
     if (network.head_transform) {
         rows = product(rows, whole(network.head_transform->dense.weight));
-        constexpr double h = 1e-5;  // the slope is off by its square
+        constexpr double h = 1e-5;  // the derivative's error is its square
         const double slope = (activated(network.head_transform->activation, h) -
                               activated(network.head_transform->activation, -h)) /
                              (2 * h);

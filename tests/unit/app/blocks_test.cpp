@@ -1,4 +1,5 @@
-// Tests that a weight in a block explains itself: by the scales and the integer that it is made of, and by its place.
+// Tests that a weight in a block explains itself by the scales and the integer that it consists of, and by
+// its place.
 #include "tensor/blocks.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -17,7 +18,7 @@ using namespace attn::test;
 
 namespace {
 
-// Where the halves of the whole block's scales lie.
+// Positions of the halves of a whole block's scales.
 struct BlockType {
     DType type;
     std::vector<std::size_t> scales;
@@ -32,7 +33,7 @@ constexpr SmallFamily wide_llama{
     R"({"model_type": "llama", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 256,
         "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 256})"};
 
-// Every matrix in blocks of random bits, with scales between 2^-8 and 2^-6.
+// Fills every matrix with blocks of random bits, with scales between 2^-8 and 2^-6.
 Bytes file_in_blocks(const BlockType& of) {
     const ModelFiles files = files_of(wide_llama);
     const auto config = parse_model_config(files.config);
@@ -72,8 +73,8 @@ TEST_CASE("a weight in a block explains itself by its scales, its integer and it
         struct Case {
             Stage stage;
             const char* weight;
-            Index row, col;  // of the cell
-            Index out, in;   // of the matrix
+            Index row, col;  // the cell
+            Index out, in;   // the matrix
         };
         for (const Case& c : {Case{Stage::w_q, "blk.0.attn_q.weight", 200, 100, 128 + 100, 200},
                               Case{Stage::w_k, "blk.0.attn_k.weight", 31, 1, 128 + 1, 31},
@@ -92,7 +93,7 @@ TEST_CASE("a weight in a block explains itself by its scales, its integer and it
             CHECK(why->f64 == static_cast<double>(value));
             CHECK(why->f32 == why->f64);
 
-            // The same from the steps.
+            // The same computed from the steps.
             std::map<std::string, float> steps;
             for (const auto& step : why->steps) steps[step.name] = std::strtof(step.value.c_str(), nullptr);
             REQUIRE(steps.contains("d"));
@@ -105,7 +106,7 @@ TEST_CASE("a weight in a block explains itself by its scales, its integer and it
                 again += steps["m"];
             CHECK(again == value);
 
-            // The same from the file, at the place that the note tells.
+            // The same read from the file, at the place that the note states.
             const Index row = weight.stored_row(c.out), block = block_elements(type);
             const std::size_t byte = weight.offset + bytes_of(type, (row * 256 + c.in) / block * block);
             const WeightBlock stored = take_apart(type, std::span(file).subspan(byte, byte_size(type)));

@@ -1,4 +1,4 @@
-// Tests that links name cells, and that they mean what they meant.
+// Tests that links name cells, and that older links keep their meaning.
 #include "app/cell.hpp"
 
 #include <catch_amalgamated.hpp>

@@ -1,4 +1,4 @@
-// Explanations of a run that interventions changed: they end in what the run has, and say so.
+// Tests that explanations of a run under interventions end in the run's numbers, and mention the change.
 #include <cmath>
 
 #include "subjects/explain.hpp"
@@ -53,7 +53,7 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
                     explain_run_cell(run, {attention, 1}, {.stage = stage, .row = row, .col = 2});
                 CAPTURE(attention, symbol(stage), row);
                 REQUIRE(why);
-                // As in operands_test.cpp; a norm that follows a change may enlarge its rounding.
+                // The bound of operands_test.cpp; a norm after a change may magnify its rounding.
                 CHECK((why->masked || std::abs(why->f32 - why->f64) <= 1e-5 * (1 + std::abs(why->f64))));
                 if (!why->lines.empty()) CHECK(why->lines.back().value == why->f64);
                 return std::ranges::any_of(why->steps, [](const Explained::Step& step) {

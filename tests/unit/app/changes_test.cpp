@@ -1,4 +1,5 @@
-// Tests changes that a person makes to a run on the page, each compared with a run of the core under the same intervention.
+// Tests interventions that a user makes in a run on the page, each compared with a run of the core under the
+// same intervention.
 #include "subjects/sentence/changes.hpp"
 
 #include <array>
@@ -115,7 +116,7 @@ TEST_CASE("a change takes its numbers from the text beside it, as far as both go
             each.from = {*other};
             if (ids.size() < changed_ids.size()) each.edit.rows = each.edit.from_rows = {0, 1, 2, 3};
             CHECK(shown_logits(opened) == logits_under(opened, {each}, changed_ids));
-            // Alone again, nothing is taken from anywhere.
+            // Without a second text, nothing is patched.
             opened.visit.undo();
             finish(opened.visit);
             CHECK(shown_logits(opened) == plain);
@@ -134,7 +135,7 @@ TEST_CASE("a pinned number of a model is changed where it stands") {
         std::optional<Index> head;
         Index col;
     };
-    // The second head of two that share one head of K and V.
+    // The second of two heads that share a key-value head.
     const Index kv = trace->attention(0).record().kv_head(1);
     for (const Case& each :
          {Case{Stage::q, Site::q, 1, 3}, Case{Stage::k, Site::k, kv, 2}, Case{Stage::v, Site::v, kv, 0},

@@ -1,5 +1,5 @@
-// Checks what is copied of an explanation, and that it computes the same number: the C++ text is compiled and run where
-// there is a compiler, the NumPy text where there is NumPy.
+// Checks the text copied from an explanation, and that it computes the same number: the C++ text is compiled
+// and run if there is a compiler, the NumPy text if there is NumPy.
 #include "app/copied.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -74,7 +74,7 @@ double printed(const std::string& command) {
     return std::strtod(text.data(), nullptr);
 }
 
-// Sums in another order differ by some roundings.
+// Sums in another order differ by a few roundings.
 void check_same(double got, const Explained& why) {
     INFO(why.title);
     if (std::isfinite(why.f64))
@@ -125,7 +125,7 @@ TEST_CASE("whatever is explained ends in its own number when it is copied") {
         const std::string latex = copied(why, Dialect::latex);
         CHECK(std::ranges::count(latex, '{') == std::ranges::count(latex, '}'));
         CHECK(latex.find("\\begin{align*}") != std::string::npos);
-        // All operands are there, not only those that the inspector has room for.
+        // All operands are there, not only those that fit into the inspector.
         for (const auto& operand : why.operands)
             if (copied(why, Dialect::numpy).find(why.left_name + " = ") != std::string::npos)
                 CHECK(copied(why, Dialect::numpy).find(shortest(operand.left)) != std::string::npos);
@@ -138,7 +138,7 @@ TEST_CASE("the copied C++ text compiles and computes the number") {
     if (!runs("c++ --version")) SKIP("there is no compiler");
     const Folder folder;
     const std::vector<Explained> all = of_all_kinds();
-    // One program for all of them: each text is a namespace of its own.
+    // One program for all of them: each text has a namespace of its own.
     std::string program =
         "#include <algorithm>\n#include <cmath>\n#include <cstdio>\n#include <numeric>\n#include <vector>\n";
     std::string calls;

@@ -1,4 +1,4 @@
-// Tests encoder–decoders on the page: two boxes, one run, three kinds of attention, and what explains them.
+// Tests encoder–decoders on the page: two boxes, one run, three kinds of attention, and their explanations.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
@@ -18,7 +18,7 @@ using namespace attn::test;
 
 namespace {
 
-// Answers generated tokens as the page does, until nothing more comes.
+// Answers generated tokens as the page does, until no more arrive.
 void answer(Visit& visit, FakePage& page) {
     for (int i = 0; i < 4000; ++i) {
         visit.begin_frame();
@@ -59,7 +59,7 @@ TEST_CASE("the translator opens with a sentence of its grammar, its French and t
     CHECK(sentence_of(visit.state()).sampling.temperature == 0);
     CHECK(page.notices.empty());
 
-    // The same numbers as a run of the core.
+    // The same numbers as in a run of the core.
     std::vector<std::int32_t> read = translator_ids(preset.english), written = translator_ids(preset.french);
     read.push_back(PieceVocabulary::end);
     written.insert(written.begin(), PieceVocabulary::padding);
@@ -67,7 +67,7 @@ TEST_CASE("the translator opens with a sentence of its grammar, its French and t
     REQUIRE(expected);
     CHECK(whole.run->final_residual() == (*expected)->final_residual());
 
-    // The link brings both texts back.
+    // The link restores both texts.
     const State linked = parse_fragment(to_fragment(visit.state())).state;
     CHECK(sentence_of(linked) == sentence_of(visit.state()));
     CHECK(linked.selection == visit.state().selection);
@@ -91,7 +91,7 @@ TEST_CASE("every preset is translated as it says, token by token, and one step o
         visit.redo();
         CHECK(page.second == preset.french);
         split_boxes(visit, page);
-        // At its end it begins anew.
+        // At the end it starts again.
         sentence_in(visit).play(true);
         CHECK(page.second == "");
         split(visit, Box::second, "");
@@ -124,7 +124,7 @@ TEST_CASE("an empty second box is the start token alone, and either text can be 
     CHECK(sentence_in(visit).run()->of(0).pieces ==
           std::vector<std::string>{"·The", "·dog", "·sat", ".", "</s>"});
     CHECK(sentence_of(visit.state()).written == "Le chien");
-    // Without a text to read there is nothing.
+    // Without a text to read, nothing is shown.
     visit.text_typed(Box::first, "");
     split(visit, Box::first, "");
     finish(visit);
@@ -165,7 +165,7 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
                     const auto why = explained(visit, {Stage::weight, i, j});
                     REQUIRE(why);
                     CHECK(why->f32 == static_cast<double>(record.cell(Stage::weight, 1, i, j)));
-                    // f32 against double over sums of at most 10 products.
+                    // f32 compared with double, over sums of at most 10 products.
                     CHECK(why->f64 == Catch::Approx(why->f32).margin(1e-5));
                     sum += why->f64;
                 }
@@ -175,14 +175,14 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
             const parts::AllHeads all = parts::all_heads(attention, {});
             CHECK(all.layers == (encoder ? config.layers : config.decoder_layers));
             CHECK(all.map(0, 0)->keys() == attention.keys());
-            // A token that this head does not have is not chosen.
+            // A token that this head does not have cannot be chosen.
             visit.perform(Select{{layer, 1, attention.queries() - 1, attention.keys() - 1, {}}});
             CHECK(visit.state().selection.query == attention.queries() - 1);
             visit.perform(Select{{layer, 1, attention.queries(), attention.keys(), {}}});
             CHECK_FALSE(visit.state().selection.query);
             CHECK_FALSE(visit.state().selection.key);
         }
-        // T5's bias is a step of its own, and says where it is stored.
+        // T5's bias is a separate step that says where it is stored.
         visit.perform(Select{{0, 1, {}, {}, {}}});
         const auto score = explained(visit, {Stage::masked, 3, 1});
         REQUIRE(score);
@@ -223,7 +223,7 @@ TEST_CASE("a pin that the other text lacks is dropped") {
     FakePage page;
     Visit visit(page);
     open_translator(visit, page);
-    // Of 8 and 10 tokens.
+    // The texts have 8 and 10 tokens.
     visit.perform(Select{{2, 0, {}, {}, {}}});
     visit.perform(Pin{CellRef{Stage::weight, 9, 9}});
     CHECK(visit.state().pin);

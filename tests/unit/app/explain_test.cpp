@@ -22,7 +22,7 @@ WorkedExplanation why(const WorkedState& worked, CellRef cell) {
 }  // namespace
 
 TEST_CASE("a score is the sum of its products as typed") {
-    // This is not 1.2700000244, which the f32 inputs give.
+    // Not 1.2700000244, which the f32 inputs give.
     const State s = after(default_state(), SetCell{{x, 0, 1}, 0.7});
     const WorkedExplanation score = why(worked_of(s), {raw, 0, 1});
     CHECK(score.kind == WorkedExplanation::Kind::stage);
@@ -122,7 +122,7 @@ TEST_CASE("inputs say where they came from") {
     CHECK(why(worked_of(s), {x, 3, 0}).provenance == "added; example A has no such cell");
     s = after(s, Generate{7});
     CHECK(why(worked_of(s), {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
-    // Generated values stay as they are when a row is added.
+    // Generated values stay the same when a row is added.
     s = after(s, Resize{Axis::queries, 5});
     CHECK(why(worked_of(s), {k, 3, 3}).provenance == "generated: numpy.random.seed(7), randn");
     CHECK(why(worked_of(s), {q, 4, 0}).provenance == "added; numpy.random.seed(7), randn has no such cell");

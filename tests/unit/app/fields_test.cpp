@@ -1,4 +1,4 @@
-// Tests that the table of a State's fields is enough to read, write, refuse and describe them.
+// Tests that a table of a State's fields is enough to read, write, refuse and describe them.
 #include "app/fields.hpp"
 
 #include <catch_amalgamated.hpp>

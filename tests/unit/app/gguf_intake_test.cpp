@@ -1,4 +1,5 @@
-// A GGUF file as the page hands it over: its header is checked as it arrives, and it brings its own tokenizer.
+// Tests a GGUF file that the page hands over: its header is checked as it arrives, and it brings its own
+// tokenizer.
 #include <nlohmann/json.hpp>
 
 #include "support/shared_data.hpp"
@@ -12,8 +13,8 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Writes the file's bytes in pieces, each as many as the header still needs. Returns how many had arrived when it was
-// checked, or why it was refused.
+// Writes the file's bytes in pieces, each as long as the header still needs. Returns how many had arrived
+// when it was checked, or why it was refused.
 Result<std::uint64_t> arrives(FileIntake& intake, const std::filesystem::path& path) {
     const auto bytes = read_file(path);
     const std::string name = path.filename().string();
@@ -48,20 +49,20 @@ TEST_CASE("a GGUF file is checked before its body arrives, and splits texts itse
     const auto path = *folder / "llama3/llama3-tiny-f16.gguf";
     const auto checked = arrives(intake, path);
     REQUIRE(checked);
-    CHECK(*checked < 2 * 7424 + 8);  // its tensors begin there
+    CHECK(*checked < 2 * 7424 + 8);  // the tensors begin there
     const auto told = nlohmann::json::parse(intake.tokenizer(), nullptr, false);
     CHECK(told["name"] == "llama3-tiny");
     CHECK(told["byteLevel"] == true);
     CHECK(told["tokens"].size() == 304);
     CHECK(told["types"][300] == 3);
-    CHECK_FALSE(intake.encode("a", true));  // until it is open
+    CHECK_FALSE(intake.encode("a", true));  // not before it is open
     REQUIRE(intake.arrived());
     CHECK(sentence_in(visit).model_name() == "llama3-tiny-f16");
     CHECK(intake.tokenizer().empty());
     CHECK(*intake.encode("a<tool>b<|end_of_text|>", true) == Ids{300, 64, 302, 65, 301});
     CHECK(*intake.encode("a", false) == Ids{64});
 
-    // What is refused leaves what is open.
+    // A refused file leaves the open model alone.
     const auto refused = arrives(intake, *folder / "broken/bos-99.gguf");
     REQUIRE(!refused);
     CHECK(refused.error().message ==
@@ -74,7 +75,7 @@ TEST_CASE("a GGUF file is checked before its body arrives, and splits texts itse
     CHECK(*intake.encode("a", true) == Ids{300, 64});
     CHECK(intake.tokenizer().empty());
 
-    // A model of the hub brings no tokenizer to the program.
+    // A model of the hub gives the program no tokenizer.
     load_tiny_model(visit);
     CHECK_FALSE(intake.encode("a", true));
 }

@@ -1,5 +1,5 @@
-// Checks that heads are named by what was measured of them: from scores.json where it is sound and of these weights,
-// otherwise on the spot, when nobody waits.
+// Checks that heads are named by their measured scores: from scores.json if it is valid and matches these
+// weights, otherwise measured when nothing else is waiting.
 #include "runs/head_naming.hpp"
 
 #include <cmath>
@@ -258,7 +258,7 @@ TEST_CASE("a network in training has names at the step shown, while it rests") {
     CHECK(named->table.of({1, 1})[HeadRole::induction] >= 0);
     visit.perform(ShowTrainingStep{0});
     CHECK(subject_in(visit).attention());
-    CHECK_FALSE(subject_in(visit).named_heads());  // of another step
+    CHECK_FALSE(subject_in(visit).named_heads());  // belong to another step
     for (int i = 0; i < 1000 && !rests(); ++i) continue;
     CHECK(subject_in(visit).named_heads());
 }

@@ -82,7 +82,7 @@ TEST_CASE("a new step forgets what was undone") {
     CHECK(h.undo());
     REQUIRE(h.perform(cell(0.7), 0));
     CHECK_FALSE(h.can_redo());
-    // The gesture from before the undo is over.
+    // The gesture from before the undo has ended.
     History g(default_state());
     REQUIRE(g.perform(cell(0.6), 1));
     CHECK(g.undo());
@@ -114,7 +114,7 @@ TEST_CASE("choosing a head, a word or a cell is a step; those of one kind in a r
     CHECK(h.redo());
     CHECK(h.redo());
     CHECK(h.present().pin == CellRef{weight, 1, 1});
-    // What is chosen after an undo is a step of its own.
+    // A choice after an undo is a step of its own.
     CHECK(h.undo());
     REQUIRE(h.perform(Select{{1, 3, 0, {}}}, 7));
     CHECK(h.undo());
@@ -130,11 +130,11 @@ TEST_CASE("a click that pins a cell and chooses its words is one step, and the n
         REQUIRE(h.perform(Pin{CellRef{weight, row, 0}}, gesture));
         REQUIRE(h.perform(Select{{0, 0, row, 0}}, gesture));
     }
-    // The marks of what the edit changed stay.
+    // The marks of the edit stay.
     CHECK(worked_of(h.before_last_step()).x.at(0, 1) == 0.5);
     CHECK(h.undo());
     CHECK(h.present() == before);
-    // Choosing and letting go again is nothing to take back.
+    // Choosing something and releasing it leaves nothing to undo.
     REQUIRE(h.perform(Pin{CellRef{weight, 1, 0}}, 9));
     REQUIRE(h.perform(Pin{}, 10));
     CHECK(h.undo());

@@ -1,4 +1,4 @@
-// Checks what is written over the matrices of a ladder.
+// Checks the texts above the matrices of a ladder.
 #include <catch_amalgamated.hpp>
 
 #include "subjects/subject.hpp"
@@ -18,7 +18,7 @@ std::string notation(Visit& visit, Stage stage) {
     return "";
 }
 
-// The ladder from there on, with a mask and a soft cap.
+// The ladder with all stages, with a mask and a soft cap, from the source on.
 std::vector<Rung> every_stage_from(Visit& visit, Source source) {
     visit.perform(SetSource{source});
     visit.perform(SetMask{.kind = WorkedMask::Kind::causal});

@@ -19,8 +19,8 @@ namespace {
 
 std::string after_first(const std::string& fragment) { return parse_fragment(fragment).note; }
 
-// Returns what a link keeps of a State: everything except a text too long for a link and whatever belongs to
-// it.
+// Returns the part of a State that a link keeps: everything except a text too long for a link and whatever
+// belongs to it.
 State kept(State s) {
     constexpr std::size_t most = 32'000;
     const auto drop_long = [](std::string& text) {

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-// Returns the name in a list that stands for a value.
+// Returns a value's name from a list.
 template <class Value>
 std::string_view name_of_value(std::initializer_list<std::string_view> names, Value value) {
     return names.begin()[static_cast<std::size_t>(value)];
@@ -208,8 +208,8 @@ void check_same(const json& expected, const json& found, double tolerance = 0) {
     CHECK(all.empty());
 }
 
-// The list of lenses and the length of texts have changed since, and a note about the tensors' map now lists every value allowed, as
-// it does for other maps.
+// The list of lenses and the length limit of texts have changed since, and a note about the tensors' map now
+// lists all allowed values, as it does for other maps.
 std::string without_expected(std::string note) {
     for (const std::string begins :
          {" for 'lens' is not ", " for 'shown' is not ", " for 'text' is not ", " for 'with' is not "}) {
@@ -222,7 +222,7 @@ std::string without_expected(std::string note) {
     return note;
 }
 
-// These pin cells that could not be pinned before: of a network in training, of a model's weights, and of what an
+// Cells that could not be pinned before: of a network in training, of a model's weights, and of what an
 // example is compared with.
 const std::map<std::string, CellRef> pins_since{
     {"v=1&lens=training&pin=weight.9.1", {Stage::weight, 9, 1}},
@@ -242,7 +242,7 @@ const json& golden() {
 
 void check_link(const std::string& link, const json& entry) {
     const ParsedFragment parsed = parse_fragment(link);
-    // A text or a list of files was too long for a link before.
+    // A text or a list of files that was too long for a link before.
     const std::string note = entry["note"];
     if (link.size() > 2000 && (note.find("2,000") != note.npos || note.find("'files' is not") != note.npos ||
                                note.find("'train' is not") != note.npos)) {

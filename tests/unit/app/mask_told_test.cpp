@@ -1,4 +1,4 @@
-// Explanations of masked and of visible scores say by which of the model's rules they are so.
+// Tests that explanations of masked and of visible scores name the model's rule behind them.
 #include "subjects/explain.hpp"
 #include "support/small_families.hpp"
 
@@ -48,7 +48,7 @@ TEST_CASE("a window is a step, told apart from what is causal", "[app]") {
     struct Windows {
         const char* family;
         Index width;
-        std::vector<bool> windowed;  // by layer: as the family's configuration says
+        std::vector<bool> windowed;  // per layer, from the family's configuration
     };
     for (const Windows& of :
          {Windows{"mistral", 4, {true, true}}, Windows{"qwen2", 4, {false, true}},
@@ -80,7 +80,7 @@ TEST_CASE("a window is a step, told apart from what is causal", "[app]") {
                                    ", behind this key.");
             CHECK_THAT(told_at(*run, layer, 1, 0).note,
                        EndsWith("That of \"b\" reaches back to \"a\" at position 0."));
-            // Masked scores are of the same rule; an output has none.
+            // Masked scores follow the same rule; an output has none.
             CHECK_THAT(told_at(*run, layer, 7, 0, Stage::masked).note, ContainsSubstring("behind this key"));
             CHECK(told_at(*run, layer, 7, 0, Stage::output).note == "");
         }
@@ -97,7 +97,7 @@ TEST_CASE("a mask that someone put in the place of a model's own does not tell i
 TEST_CASE("a bias of T5 is a step that names its bucket, its distance and its place", "[app]") {
     const auto run = told_run("t5");
     const TextRun& whole = run->whole();
-    // The buckets of 8 in both directions within 6 tokens: transformers' _relative_position_bucket.
+    // The buckets of 8 in both directions within 6 tokens, from transformers' _relative_position_bucket.
     const Explained encoder = told_at(*run, 0, 4, 2);
     CHECK(step_of(encoder, "bias") == "of bucket 2: 2 tokens before the query");
     CHECK_THAT(encoder.note, ContainsSubstring("encoder.block.0.layer.0.SelfAttention.relative_attention_bias"

@@ -1,5 +1,5 @@
-// Tests masked language models on the page: where a text is masked, which of two sentences a token is of, and what the page
-// then shows of the run, compared with a run of the core.
+// Tests masked language models on the page: where a text is masked, which of two sentences a token belongs
+// to, and what the page shows of the run, compared with a run of the core.
 #include <cmath>
 
 #include "lenses/geometry/geometry.hpp"
@@ -20,7 +20,7 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-// Of the small families' 20 tokens.
+// Ids among the small families' 20 tokens.
 const SpecialTokens special{.mask = 4, .separator = 3, .all = {2, 3, 4}};
 const std::vector<std::int32_t> pair_ids{2, 7, 4, 8, 3, 9, 4, 10, 3},
     pair_segments{0, 0, 0, 0, 0, 1, 1, 1, 1};
@@ -108,7 +108,8 @@ TEST_CASE("the page shows what the model puts in place of a mask, in every famil
             REQUIRE(sentence.next_tokens().candidates.size() == 12);
             double before = 1;
             for (const Candidate& candidate : sentence.next_tokens().candidates) {
-                // The sampling of generated texts has no part in it. Both are sums of 20 terms in double.
+                // The sampling settings of generated texts have no effect. Both are sums of 20 terms in
+                // double.
                 CHECK(candidate.probability ==
                       Catch::Approx(chances[static_cast<std::size_t>(candidate.id)]).epsilon(1e-12));
                 CHECK(candidate.probability <= before);
@@ -161,7 +162,7 @@ TEST_CASE("a word is masked by a mask for each of its tokens, and a token is wri
     show(opened.visit, "[MASK] w11 w9", {2, 4, 11, 9, 3});
     CHECK(sentence.run()->predicted() == 1);
     CHECK(opened.visit.state().selection.query == 2);
-    // Each is a step of undo of its own.
+    // Each is an undo step of its own.
     opened.visit.undo();
     CHECK(opened.page.box == "[MASK] [MASK] w9");
     opened.visit.undo();
@@ -190,14 +191,15 @@ TEST_CASE(
         CHECK(why->formula == told);
         CHECK(why->f64 == why->f32);
     }
-    // A run under a mask that leaves everything is the run as it is.
+    // A run under a mask that allows everything equals the original run.
     MaskedRun masked;
     REQUIRE(masked.follow(run, Mask()));
     while (masked.step()) continue;
     REQUIRE(masked.done());
     CHECK(masked.predicted() == 2);
     CHECK(masked.before() == masked.after());
-    // The loss at the mask, brought back to a head's output and found by running the model again.
+    // The gradient of the loss at the mask with respect to a head's output, by the backward pass and by
+    // running the model again.
     LogitPass pass;
     pass.read(run.trace(), run.predicted());
     REQUIRE(pass.ask({.raise = 7, .over = 9}));
@@ -206,7 +208,7 @@ TEST_CASE(
     CHECK(pass.gradient()->value() == loss_of(run.logits.values(), {7, 9}));
     REQUIRE(pass.differences().size() == pass.slopes().size());
     for (std::size_t i = 0; i < pass.slopes().size(); ++i)
-        // As for every family in logit_gradient_test, but of second order, so with its curvature.
+        // The bound of logit_gradient_test, but for a second-order difference, whose curvature term remains.
         CHECK(pass.differences()[i] == Catch::Approx(pass.slopes()[i]).margin(1e-2));
     // A text alone has no segments.
     show(opened.visit, "alone", {2, 7, 8, 3});

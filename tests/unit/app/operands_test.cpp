@@ -1,4 +1,5 @@
-// Checks that every operand of an explanation is the number that it leads to, back to the embeddings and the weights.
+// Checks that every operand of an explanation equals the number that it leads to, back to the embeddings and
+// the weights.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -24,13 +25,13 @@ using namespace attn::test;
 
 namespace {
 
-// Says whether two numbers are the same up to roundings of f32 within their explanations.
+// Says whether two numbers are equal up to the f32 roundings within their explanations.
 bool same(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b)) ||
            std::abs(a - b) <= 2e-6 * (1 + std::max(std::abs(a), std::abs(b)));
 }
 
-// Follows every operand and step of a number to the end, and returns the stages that it came by.
+// Follows every operand and step of a number to the end, and returns the stages on the way.
 struct Walk {
     using Key = std::tuple<int, Index, Index, Index, Index, bool, bool, int>;
     struct Told {
@@ -80,7 +81,7 @@ struct Walk {
                 CHECK(same(number->f64, value));
             }
         }
-        // All of them would be far too many; the first and the last lead everywhere.
+        // Following all would take too long; the first and the last lead everywhere.
         for (const std::size_t i : {std::size_t{0}, why->operands.size() - 1}) {
             if (why->operands.empty()) break;
             const auto& operand = why->operands[i];
@@ -91,7 +92,7 @@ struct Walk {
             if (!step.at) continue;
             const auto number = at(*step.at);
             REQUIRE(number);
-            // Steps are written with four decimals, or fewer digits where these say nothing.
+            // Steps are written with four decimals, or fewer digits if these say nothing.
             if (std::isfinite(number->f64) && !number->masked)
                 CHECK(std::abs(number->f64 - std::strtod(step.value.c_str(), nullptr)) <=
                       6e-5 + 0.01 * std::abs(number->f64));
@@ -166,7 +167,7 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
 TEST_CASE("the operands of a number of any family lead back to its embeddings and weights") {
     Index number = 0;
     for (const SmallFamily& family : small_families) {
-        if (number++ % 3 != 0 && test::sanitized) continue;  // the others take the same ways
+        if (number++ % 3 != 0 && test::sanitized) continue;  // the others take the same paths
         CAPTURE(family.name);
         FakePage page;
         Visit visit(page);
@@ -178,7 +179,7 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
              {Stage::output, Stage::q, Stage::k, Stage::v, Stage::resid_mid, Stage::mlp_output})
             walk.from({{1, 1}, {stage, 3, 3}}, 40);
         walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
-        // Of three embeddings the walk leaves out the one in the middle.
+        // The walk leaves out the middle one of three embeddings.
         if (sentence_in(visit).run()->run->position_embedding().size() > 0)
             walk.from({{0, 0}, {Stage::position, 3, 0}}, 40);
         for (const Stage stage :
@@ -252,7 +253,7 @@ TEST_CASE("what a softmax makes of a row is recomputed from the row's scores") {
     const auto f64 = [&](Stage stage, Index row, Index col) {
         const auto why = explained(visit, {stage, row, col});
         REQUIRE(why);
-        // A few roundings of f32 for each of the at most five scores.
+        // A few roundings of f32 for each of at most five scores.
         CHECK(same(why->f32, why->f64));
         return why->f64;
     };
@@ -332,7 +333,7 @@ TEST_CASE("biases, gains and tables lie in the file where they say, and are in l
         }
         CHECK(found == (std::string_view(model) == "gpt2-f32" ? 10 : 5));
     }
-    // The rows of a matrix of weights are no tokens, so a short text does not unpin them.
+    // The rows of a weight matrix are not tokens, so a short text does not unpin them.
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
@@ -462,7 +463,7 @@ TEST_CASE("a next token's probability comes from its logit") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
-    // Sampling settings are of Play; the probability is the model's own.
+    // Sampling settings belong to Play; the probability is the model's own.
     visit.perform(SetSampling{{.temperature = 0.7f, .top_k = 3, .top_p = 1, .seed = 1}});
     visit.work(10);
     const TextRun& run = *sentence_in(visit).run();

@@ -1,4 +1,4 @@
-// Tests opening, asking about, refusing and keeping a user's own tensors in a visit.
+// Tests opening a user's own tensors, asking about them, refusing them and keeping them in a visit.
 #include "subjects/tensors/own_tensors.hpp"
 
 #include <array>
@@ -35,8 +35,8 @@ Bytes as_f64(const Shape& shape, std::span<const float> values) {
     return bytes;
 }
 
-// Computes the weights of one head in double: softmax(q kᵀ · scale + bias) over the keys that `allows` lets
-// through.
+// Computes the weights of one head in double: softmax(q kᵀ · scale + bias) over the keys that `allows`
+// permits.
 std::vector<double> reference(std::span<const float> q, std::span<const float> k, Index d, double scale,
                               auto allows) {
     const Index queries = std::ssize(q) / d, keys = std::ssize(k) / d;
@@ -240,7 +240,7 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     const auto row = to_tensor(*parse_npy(values));
     CHECK(v.cell(0, 0, 2, 1) == Catch::Approx(weight * row_norms(row->matrix())[1]));
 
-    // With the other answer, exactly the cells that were hidden are shown.
+    // With the other answer, exactly the hidden cells are shown.
     v.own().ask_again();
     v.work();
     v.answer("mask meaning", "added");
@@ -455,13 +455,13 @@ TEST_CASE("the element of a batch that was chosen is told, is in the link, and c
     CHECK(other.open()->summary() == v.open()->summary());
     CHECK(other.cell(0, 0, 1, 2) == cell);
     CHECK(to_fragment(other.state()) == link);
-    // Files of other names are asked about afresh.
+    // Files with other names lead to new questions.
     TensorsVisit renamed;
     renamed.visit.open_fragment(link);
     renamed.drop({{"other.npy", files.front().second}});
     CHECK(renamed.own().opening());
 
-    // Another answer is a step that undo takes back.
+    // Another answer is a step that can be undone.
     v.own().ask_again();
     v.work();
     v.answer(question.id, "0");

@@ -1,4 +1,4 @@
-// Tests the sentence that says what a head does with a word against weights that are computed here.
+// Tests the sentence that describes what a head does with a word, against weights that are computed here.
 #include "subjects/reading.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// The worked example opens on three words of four numbers, whose projections are the identity.
+// The worked example opens with three words of four numbers, whose projections are the identity.
 constexpr double cats[3][4] = {{1, 0.5, 0.2, 0.8}, {0.3, 0.9, 0.1, 0.4}, {0.6, 0.2, 0.7, 0.3}};
 
 std::array<double, 3> row_of_cats(int query) {
@@ -133,7 +133,7 @@ TEST_CASE("tensors are read once their weights are known, by position where ther
     TensorsVisit v;
     v.visit.perform(OpenSubject{tensors_subject});
     v.put({{"q.npy", normal_npy({2, 4, 3}, 1)}, {"k.npy", normal_npy({2, 6, 3}, 2)}});
-    // In each slice of work, there is either no sentence or the one that is there in the end.
+    // In each slice of work, there is either no sentence or the final one.
     std::string told;
     for (int i = 0; i < 100'000 && (v.visit.work(0) || v.visit.busy()); ++i) {
         if (!subject_in(v.visit).attention()) continue;

@@ -1,4 +1,4 @@
-// A model that would not fit a tab: its matrices are rounded to 8 bits as its files arrive.
+// Tests a model that would not fit into a tab: its matrices are rounded to 8 bits as its files arrive.
 #include "unit/app/visit.hpp"
 
 using namespace attn;
@@ -7,7 +7,7 @@ using namespace attn::test;
 
 namespace {
 
-// Hands over the model that comes with the page as it is, and its weights in pieces.
+// Hands over the bundled model's files, with its weights in pieces.
 Status rounded(FileIntake& intake, std::span<const std::byte> weights, std::uint64_t size) {
     const auto config = read_file(source_dir() / "models/storyteller/config.json");
     const auto buffer = intake.buffer("config.json", config.size());
@@ -37,7 +37,7 @@ TEST_CASE("a model is held in 8 bits on request, and says so", "[eight]") {
     visit.perform(SetText{"abcab"});
     visit.tokens({Box::first, "abcab", {1, 2, 3, 1, 2}, {"a", "b", "c", "a", "b"}, 5});
     while (visit.work(100)) continue;
-    // The component of the embedding that its file holds in 16 bits, from byte 8 + header on.
+    // The component of the embedding that its file holds in 16 bits, starting at byte 8 + header.
     const auto why = explained(visit, {Stage::w_token, 2, 5});
     REQUIRE(why);
     CHECK_THAT(why->note, Catch::Matchers::ContainsSubstring("held here in 8 bits"));

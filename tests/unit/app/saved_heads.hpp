@@ -15,7 +15,7 @@
 namespace attn::test {
 
 struct SavedHeads {
-    Shape shape;  // of attention
+    Shape shape;  // shape of the attention array
     std::vector<float> attention;
     std::optional<std::vector<std::int64_t>> ids;
     nlohmann::json about;

@@ -194,7 +194,8 @@ TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
         const bool loop = svg.find("A5 ") != std::string::npos;
         CHECK(loop == (form == FlowForm::arcs));
         CHECK(svg.ends_with("</svg>\n"));
-        // Cropped to the first two words, it has neither the third nor its loop, but the edge that leads there.
+        // Cropped to the first two words, it contains neither the third nor its loop, but the edge that leads
+        // there.
         const std::string cropped = svg_of(SvgFlow{.form = form,
                                                    .queries = names,
                                                    .keys = names,

@@ -1,4 +1,4 @@
-// Checks that of a text with no room for all of it, a lens shows the tokens that are chosen, strongest or named.
+// Checks that, if a text does not fit, a lens shows the tokens that are chosen, strongest or named.
 #include "app/shown_tokens.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<Index> shown(Index all, Index room, Index last, std::vector<Index> w
     return {tokens.begin(), tokens.end()};
 }
 
-// Whether a grid of this name, or a line of tokens, has a column for a token.
+// Says whether a grid of this name, or a line of tokens, has a column for a token.
 bool has_column(const std::string& grid, const std::string& name) {
     for (const ui::Node& node : ui::semantics())
         if (node.key == grid && node.grid)
@@ -31,7 +31,7 @@ bool has_column(const std::string& grid, const std::string& name) {
     return false;
 }
 
-// With rotary positions, so that a text may be long.
+// Uses rotary positions, so that the text may be long.
 void open_long(Screen& screen, Index words) {
     const auto family = std::ranges::find(small_families, std::string_view("falcon"), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
@@ -83,7 +83,7 @@ TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest
             screen.settle();
             check("knockout/row");
             check("knockout/weights");
-            // The strongest edges do not crowd out the query itself.
+            // The strongest edges do not displace the query itself.
             CHECK(screen.shows("knockout/weights/0/0"));
             for (const char* map : {"knockout/weights", "knockout/estimate"})
                 CHECK(has_column(map, "word59"));
@@ -117,7 +117,7 @@ TEST_CASE("Order has the chosen token among those in view, unless somebody goes 
         CHECK(range.size() == 12);
         CHECK((query >= range.begin && query < range.end));
     }
-    // Whoever drags or steps stays there.
+    // After dragging or stepping, the view stays there.
     screen.visit.perform(Select{{0, 0, 29, {}, {}}});
     screen.settle();
     screen.click("order/preset/swap");

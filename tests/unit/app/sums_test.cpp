@@ -1,4 +1,4 @@
-// Checks that rows, columns and the marked part of a map explain what they sum up to.
+// Checks that rows, columns and the marked part of a map explain their sums.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
@@ -16,7 +16,7 @@ CellRef sum_cell(Stage sum, Index at, Stage of, Sink sink = Sink::shown, bool wo
     return {sum, at, number_of_pairs(of), false, words, sink};
 }
 
-// Sums the cells of a window in double, each as it explains itself; masked ones do not count.
+// Sums the cells of a window in double, from their own explanations; masked ones do not count.
 struct Summed {
     double sum = 0, entropy = 0;
     int cells = 0;
@@ -38,7 +38,7 @@ Summed summed(const Visit& visit, const Window& window, const CellRef& like) {
     return all;
 }
 
-// The bound of f32 is some roundings of each cell's, relative to their sum.
+// The bound for f32 is a few roundings of each cell, relative to their sum.
 void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
     INFO(symbol(cell.stage) << " " << cell.row << " of " << cell.col);
     const auto why = explained(visit, cell);
@@ -137,7 +137,7 @@ TEST_CASE("a sum of too many cells says so, and is added up in slices") {
     TensorsVisit own;
     own.drop({{"q.npy", normal_npy({1, 1500, 8}, 1)}, {"k.npy", normal_npy({1, 1500, 8}, 2)}});
     REQUIRE(own.open());
-    // Goes from frame to frame until it is added up.
+    // Draws frames until the sum is complete.
     const auto added_up = [&](const CellRef& cell) {
         auto why = explained(own.visit, cell);
         for (int frames = 0; frames < 1000 && why && std::isnan(why->f32); ++frames) {

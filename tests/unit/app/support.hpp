@@ -1,4 +1,4 @@
-// Helpers for commands: some that must succeed or fail, and random ones.
+// Provides helpers for commands: some that must succeed or fail, and random ones.
 #pragma once
 
 #include <algorithm>
@@ -281,7 +281,7 @@ class RandomCommands {
         return all;
     }
 
-    // Sets a field of a lens as a link does, to a value that it may have or to one beyond its limits.
+    // Sets a field of a lens as a link does, to an allowed value or to one beyond its limits.
     struct SetField {
         const app::LinkRow* row;
         std::string text;
@@ -295,7 +295,7 @@ class RandomCommands {
         for (const app::LensEntry& lens : app::lens_list())
             for (const app::LinkRow& row : lens.links.rows)
                 if (row.values) rows.push_back(&row);
-        // Masks are put together of terms, to any depth.
+        // Masks are composed of terms, to any depth.
         if (below(20) == 0) return app::TryMask{{mask(3), 0, 0, yes()}};
         const app::LinkRow* row = one_of(std::span<const app::LinkRow* const>(rows));
         std::string text;
@@ -396,7 +396,7 @@ class RandomCommands {
         }
         if (below(3) == 0) {
             CellRegion cells;
-            for (Index i = below(200); i > 0; --i) {  // the most are too long for a link
+            for (Index i = below(200); i > 0; --i) {  // most of these are too long for a link
                 const Index query = below(3000), key = below(3000);
                 cells.add({query, query + 1 + below(8)}, {key, key + 1 + below(8)});
             }

@@ -72,7 +72,7 @@ TEST_CASE("a map in shades has five levels up to its largest number, and says wh
           "cat  │ ▓▓▓▓▓▓▓ ▒▒▒▒▒▒▒ ▓▓▓▓▓▓▓\n"
           "\n"
           "░ from 0.100   ▒ from 0.200   ▓ from 0.300   █ from 0.400   largest 0.500   · masked\n");
-    // Magnitudes decide, and a map of nothing is blank.
+    // Magnitudes decide, and an all-zero map is blank.
     const Table scores{
         "Scores", {"0"}, {"0", "1", "2"}, Matrix(3, 1, {-2, 1.59, std::numeric_limits<double>::quiet_NaN()})};
     CHECK(table_shades(scores) ==
@@ -80,7 +80,7 @@ TEST_CASE("a map in shades has five levels up to its largest number, and says wh
           "░ from 0.400   ▒ from 0.800   ▓ from 1.200   █ from 1.600   largest 2.000, whatever the sign\n");
     CHECK_THAT(table_shades({"Nothing", {"0"}, {"0"}, Matrix(1, 1)}),
                Catch::Matchers::ContainsSubstring("0 │   \n\n░ from 0.000"));
-    // Many columns have numbers.
+    // If there are many columns, they have numbers.
     Table wide{"Wide", {}, {"q"}, Matrix(1, 40)};
     for (int i = 0; i < 40; ++i) wide.columns.push_back("name");
     CHECK_THAT(table_shades(wide), Catch::Matchers::ContainsSubstring("│ 0   1   2 "));

@@ -113,7 +113,7 @@ TEST_CASE("a head that is taken over whole is the same to the last bit") {
 
     visit.undo();
     CHECK(visit.state() == before);
-    // From there on it behaves like any other example.
+    // After that it behaves like any other example.
     visit.redo();
     visit.perform(SetCell{{Stage::k, 1, 0}, 3});
     CHECK(worked_of(visit.state()).k.at(1, 0) == 3);

@@ -47,7 +47,7 @@ inline Bytes weights_npy(const Shape& shape, std::uint64_t seed = 1) {
     return write_npy(shape, random_weights(rows, shape.back(), seed));
 }
 
-// Hands over files as the page does; what becomes of them is work.
+// Hands over files as the page does; processing them is part of the work.
 inline void put(app::Visit& visit, const Drop& files) {
     app::OwnTensors& own = tensors_in(visit).own();
     for (const auto& [name, bytes] : files) {

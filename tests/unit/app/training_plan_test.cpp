@@ -147,7 +147,7 @@ TEST_CASE("a fork keeps the run it comes from to compare with") {
     CHECK_THAT(refusal(s, ForkTraining{-1, slower()}), ContainsSubstring("cannot be forked at step -1"));
     CHECK_THAT(refusal(s, ShowTrainingStep{801}), ContainsSubstring("There is no step 801 in a run of 800"));
 
-    // Another plan is shown from where it parts from this one, or, while training, as it grows.
+    // Another plan is shown from the step where it differs from this one or, during training, as it grows.
     const TrainingPlan other = training_preset("copying")->plan;
     CHECK(training_of(after(s, SetTrainingPlan{other})).step == 0);
     CHECK(training_of(after(s, SetTrainingPlan{forked(induction(), 200, slower())})).step == 200);

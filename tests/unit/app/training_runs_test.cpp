@@ -152,7 +152,7 @@ TEST_CASE("runs that are no longer wanted are kept as far as memory goes") {
         CHECK(narrow.shown()->steps_taken() == 24);
     }
     CHECK(narrow.bytes() == 2 * of_one);
-    // One that is shown stays, however much it takes.
+    // A shown run stays, however much memory it takes.
     TrainingRuns none(1);
     finish_run(none, with_rate(0.001));
     CHECK(none.shown()->steps_taken() == 24);

@@ -1,4 +1,4 @@
-// The same sentence in two models that have one tokenizer.
+// Tests the same sentence in two models that share a tokenizer.
 #include "app/link.hpp"
 #include "lenses/lens.hpp"
 #include "support/small_families.hpp"
@@ -24,7 +24,7 @@ Files with_one_head() {
     return files;
 }
 
-// As the page splits the sentence once a model is open.
+// Splits the sentence as the page does once a model is open.
 void split_again(Visit& visit) {
     visit.tokens({Box::first, "abcab", {1, 2, 3, 1, 2}, {"a", "b\n", "c\\", "a", "b"}, 5});
     finish(visit);
@@ -68,7 +68,7 @@ TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
     CHECK(second->record(1)->weights(0, 4) == expected);
     CHECK(sentence_in(visit).run()->record(1)->weights(2, 4) == before);
 
-    // Beside head 2 stands the one that there is.
+    // The only head stands beside head 2.
     visit.perform(Select{{.layer = 1, .head = 2, .query = 4, .key = {}}});
     const auto why = explained(visit, {Stage::weight, 4, 1, true});
     REQUIRE(why);
@@ -215,7 +215,7 @@ TEST_CASE("two encoder–decoders read and write the same two texts") {
         REQUIRE(expected);
         CHECK(second->trace()->final_residual() == (*expected)->final_residual());
         CHECK(sentence_in(visit).run()->run->final_residual() != (*expected)->final_residual());
-        // A head of each kind of attention, beside the same one of the other.
+        // Compares a head of each kind of attention with the same head of the other model.
         const ModelConfig& config = sentence_in(visit).model()->config();
         std::optional<Missing> kept;
         for (const Index layer : {Index{0}, config.layers, config.layers + config.decoder_layers}) {

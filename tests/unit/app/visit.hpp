@@ -38,7 +38,7 @@ struct FakePage : app::Page {
     }
     std::optional<std::string> second;
     bool continued = false;
-    std::map<app::Box, app::LowerBox> lower;  // those that are shown
+    std::map<app::Box, app::LowerBox> lower;  // boxes that are shown
     void set_lower_box(app::Box which, const app::LowerBox& given) override {
         lower[which] = given;
         if (which != app::Box::second) return;
@@ -107,7 +107,7 @@ struct FakePage : app::Page {
         appended.push_back(id);
         appended_to = to;
     }
-    // What the program wrote last, and where.
+    // The tokens that the program wrote last, and where.
     Range written_over;
     std::vector<std::int32_t> written;
     void write_tokens(Range tokens, std::span<const std::int32_t> ids) override {
@@ -116,7 +116,7 @@ struct FakePage : app::Page {
     }
     app::SpecialTokens special;
     app::SpecialTokens special_tokens() override { return special; }
-    // A token for each word, by its first letter.
+    // Makes a token for each word, from its first letter.
     std::vector<std::int32_t> text_to_ids(const std::string& text) override {
         std::vector<std::int32_t> ids;
         bool begins = true;
@@ -183,7 +183,7 @@ inline app::Files golden_model(const std::string& model) {
     return files;
 }
 
-// The files of a model with one file of weights, as a person opens them.
+// The files of a model with one file of weights, as a user opens them.
 inline app::Files as_opened(const ModelFiles& files) {
     return {{"config.json", files.config}, {"model.safetensors", files.weights.begin()->second}};
 }
@@ -199,7 +199,7 @@ inline void open_files(app::Visit& visit, const app::Files& files) {
     REQUIRE_FALSE(visit.progress());
 }
 
-// Runs it through one of the golden models.
+// Runs a text through one of the golden models.
 inline void open_golden(app::Visit& visit, const std::string& model) {
     open_files(visit, golden_model(model));
 }

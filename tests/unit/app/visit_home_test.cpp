@@ -49,8 +49,8 @@ TEST_CASE("the bare address opens with the model that comes with the page, its h
     CHECK(page.notices.empty());
     CHECK_FALSE(page.can_undo);
 
-    // Choosing the twin is one undo step; if the last word was chosen, the last word stays chosen, whatever
-    // the number of tokens.
+    // Choosing the other sentence is one undo step; if the last word was chosen, the last word stays chosen,
+    // whatever the number of tokens.
     const auto twin = twin_of(sentence_of(visit.state()).text);
     REQUIRE(twin);
     CHECK(twin_of(twin->text)->text == first_twin());
@@ -179,7 +179,7 @@ TEST_CASE("a link to the subject alone opens the model that comes with the page"
     give_words(visit, 6);
     CHECK(visit.state().selection.layer == 1);
     CHECK(visit.state().selection.head == 2);
-    // A text of one's own stays, and with a model open, nothing else is fetched.
+    // The user's own text stays, and with a model open, nothing else is fetched.
     Home other;
     other.visit.start("v=1&subject=sentence&text=my%20own");
     CHECK(other.page.opened == std::vector<std::string>{"tiny"});

@@ -68,7 +68,7 @@ TEST_CASE("whatever a link chooses, the run that is there has it") {
         if (visit.state().pin) (void)explained(visit, *visit.state().pin);
         for (int i = 0; i < stage_count; ++i) (void)explained(visit, {static_cast<Stage>(i), 2, 2});
     }
-    // The visit goes back to what was chosen in a longer text.
+    // The visit returns to the selection in a longer text.
     visit.tokens({Box::first, "abcde", {1, 2, 3, 4, 5}, {"a", "b", "c", "d", "e"}, 5});
     finish(visit);
     visit.perform(Select{{1, 2, 4, 4}});
@@ -103,7 +103,7 @@ TEST_CASE("generation ends where the context does") {
     finish(visit);
     sentence_in(visit).play(true);
     visit.work(10);
-    CHECK(page.appended.empty());  // until the text is in the picture
+    CHECK(page.appended.empty());  // not before the text is in the picture
     visit.begin_frame();
     visit.work(10);
     REQUIRE(page.appended.size() == 1);
@@ -168,7 +168,7 @@ TEST_CASE("what Play generates is one step of undo, and the last row stays chose
     CHECK(visit.state().selection.query == 2);
     visit.redo();
     CHECK(visit.last_edit() == "redone: " + played);
-    // Another row than the last stays where it is.
+    // A chosen row other than the last stays.
     finish(visit);
     visit.perform(Select{{1, 1, 1, {}}});
     sentence_in(visit).choose_next(9);
@@ -193,7 +193,7 @@ TEST_CASE("a run goes on from the one before: its pictures and scores are there 
     const HeadOverview& heads = *sentence_in(visit).run()->all_heads;
     CHECK(heads.maps().done());
     CHECK(heads.scored() == heads.layers() * heads.heads());
-    // Nothing is kept of another beginning.
+    // Nothing is kept if the beginning differs.
     ids.front() = 9;
     before = sentence_in(visit).run();
     visit.tokens({Box::first, "xbcdefg", ids, names, 7});
@@ -410,7 +410,7 @@ TEST_CASE("every change that a person makes is a place of Back; a gesture is one
     visit.perform(SetTemperature{2}, 5);
     visit.perform(SetTemperature{3}, 6);
     adds(2);
-    // A wheel's turns follow one another.
+    // Turns of a wheel in quick succession are one step.
     for (Index end = 9; end > 3; --end)
         visit.perform(ShowWindow{MapExtent::of({0, end}, {0, end})}, static_cast<std::uint64_t>(20 - end));
     adds(1);
@@ -444,13 +444,13 @@ TEST_CASE("each subject keeps what was chosen and pinned in it, in links, too") 
     CHECK(visit.state().pin == CellRef{weight, 3, 1});
     visit.perform(OpenSubject{worked_subject});
     CHECK(visit.state() == example);
-    // Back, and from there to the tab.
+    // Goes back, and from there to the tab.
     const std::string link = page.url;
     visit.open_fragment("v=1");
     visit.open_fragment(link);
     visit.perform(OpenSubject{sentence_subject});
     CHECK(visit.state().selection == chosen);
-    // What is no longer there is not chosen: a shorter text, another model, a number of a lens.
+    // A selection that no longer exists is dropped: a shorter text, another model, a lens's number.
     visit.perform(OpenSubject{worked_subject});
     visit.perform(SetModel{"another"});
     CHECK(visit.state().pin == CellRef{weight, 1, 0});

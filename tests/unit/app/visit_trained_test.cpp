@@ -45,7 +45,7 @@ TEST_CASE("a network of lens Training opens in lens Sentence, and undo goes back
     const State before = visit.state();
     const TrainingView view = trained(visit);
     training_in(visit).open_network(*runs_in(visit).shown(), view);
-    CHECK(page.folder == "trained here: induction, step 4");  // from the checkpoint before
+    CHECK(page.folder == "trained here: induction, step 4");  // trained from the previous checkpoint
     CHECK_FALSE(page.files_awaited);
     CHECK(visit.state() == before);  // until the page has read it
     load_given(visit, page);
@@ -115,7 +115,7 @@ TEST_CASE("a link to a network that was trained here trains it again") {
     CHECK(view.step == 9);
     CHECK(runs_in(visit).shown()->state_at(5)->step == 4);
 
-    // The network is as it was when it was opened, except that the head ablated from this step on writes
+    // The network is the same as when it was opened, except that the head ablated from this step on writes
     // nothing.
     auto run = TrainingRun::start(training_of(visit.state()).plan);
     REQUIRE(run);

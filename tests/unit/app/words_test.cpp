@@ -1,4 +1,4 @@
-// Tests words in a visit: the map by words, how its cells are explained, and how it is saved.
+// Tests words in a visit: the map by words, the explanations of its cells, and its saved file.
 #include <algorithm>
 #include <array>
 #include <catch_amalgamated.hpp>

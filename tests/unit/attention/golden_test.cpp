@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Scores are sums of at most 24 products of standard-normal numbers, weights are below 1 and outputs below 5. The
-// error of f32 is a few 1e-7 of that, as in the comparison with the reference kernels.
+// Scores are sums of at most 24 products of standard-normal numbers, weights are below 1 and outputs below 5.
+// The error of f32 is a few 1e-7 of that, as in the comparison with the reference kernels.
 constexpr double golden_tolerance = 5e-6;
 
 class GoldenCase {

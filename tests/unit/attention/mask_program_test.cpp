@@ -66,14 +66,15 @@ namespace {
 
 bool runs(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
-// The first Python that has the library: the system's, or another that is on the path.
+// Finds the first Python that has the library: the system's, or another one on the path.
 std::optional<std::string> python_with(const std::string& library) {
     for (const char* python : {"/usr/bin/python3", "python3"})
         if (runs(python + (" -c 'import " + library + "'"))) return python;
     return std::nullopt;
 }
 
-// Runs the programs of many masks in one Python, and compares what each of them leaves with the mask, cell by cell.
+// Runs the programs of many masks in one Python process, and compares each result with the mask, cell by
+// cell.
 void check_programs(MaskProgram form, const char* library, const std::string& as_list) {
     const auto python = python_with(library);
     if (!python && form == MaskProgram::numpy && std::filesystem::exists("/etc/debian_version"))

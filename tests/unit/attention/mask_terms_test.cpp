@@ -167,7 +167,7 @@ TEST_CASE("brackets are made, changed and dissolved at any depth", "[unit][mask]
     CHECK(with_inside(!(a | b), terms_of(c & d)) == !(c & d));
     CHECK(name_of(!!a) == "not not causal");
     CHECK(with_number(!!a, 0, 2) == !!Mask::causal(2));
-    // Brackets that are alone are dissolved without a change of any cell.
+    // Redundant brackets are removed without changing any cell.
     Random random(7);
     for (int i = 0; i < 300; ++i) {
         const Mask mask = random_mask(random, 9, 3).mask;
@@ -183,7 +183,7 @@ TEST_CASE("off by one moves the edges along the diagonal by one key", "[unit][ma
     const Mask same = Mask::strided(3) | Mask::global_local({0}, 1);
     CHECK(shifted(same, 1) == same);
     CHECK(shifted(Mask::causal(), 0) == Mask::causal());
-    // Where all edges follow the diagonal, a query sees what it saw one key to the side.
+    // If all edges follow the diagonal, a shifted mask allows what the mask allows one key to the side.
     for (const Mask& mask : {Mask::causal(), Mask::window(2, 1), Mask::causal() & Mask::window(4, 4),
                              !Mask::window(1, 1) | Mask::causal(-2)})
         for (const Index by : {-1, 1})

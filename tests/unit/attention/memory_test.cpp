@@ -1,4 +1,4 @@
-// A Record is linear in the sequence: this program counts every byte that is allocated.
+// Tests that a Record is linear in the sequence length. This program counts every byte that is allocated.
 
 #include <atomic>
 #include <catch_amalgamated.hpp>
@@ -57,15 +57,16 @@ TEST_CASE("A run allocates its output, two numbers a row, and tiles", "[unit][re
         const std::size_t run =
             bytes_of([&] { record = Record::run(std::move(q), std::move(k), std::move(v), spec, kernels); });
         REQUIRE(record);
-        // Output and row numbers take 2 n (d + 2) floats. A block of at least 192 queries packs 64 keys of K and V at
-        // a time and holds 64 × 64 scores: less than 64 (2 · 32 + 64) floats. They are counted once more for each
-        // block, since the reference holds one row of n scores. Together, this is less than 8 n d floats more.
+        // Output and row numbers take 2 n (d + 2) floats. A block of at least 192 queries packs 64 keys of K
+        // and V at a time and holds 64 × 64 scores: less than 64 (2 · 32 + 64) floats. They are counted once
+        // more for each block, because the reference holds one row of n scores. Together, this is less than 8
+        // n d floats more.
         const auto linear = static_cast<std::size_t>(n * d) * sizeof(float);
         INFO(kernels.name << ", n " << n << ": " << run << " bytes");
         CHECK(run < 12 * linear);
         CHECK(run < static_cast<std::size_t>(n * n) * sizeof(float));
 
-        // A window allocates what it shows, and an explanation allocates one row.
+        // A window allocates only what it shows, and an explanation allocates one row.
         std::vector<float> window(10 * 12);
         CHECK(bytes_of([&] { record->stage(Stage::contribution, 1, {5, 15}, {0, 12}, window); }) < 10000);
         CHECK(bytes_of([&] { explain_output(*record, 0, n - 1, 0); }) <

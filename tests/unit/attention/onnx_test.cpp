@@ -1,4 +1,4 @@
-// Tests the operator against a literal transcription of its definition, and what it refuses.
+// Tests the operator against a literal transcription of its definition, and checks what it refuses.
 
 #include "attention/onnx.hpp"
 
@@ -56,7 +56,7 @@ double value_at(const AttentionInputs& in, const Sizes& s, Index b, Index g, Ind
                         : at(in.v, s.kv_heads, b, g, j - s.n_past, a);
 }
 
-// Returns what the mask adds to a score, broadcast like in numpy: axes are matched from the last, and
+// Returns what the mask adds to a score. Broadcasting works as in numpy: axes are matched from the last, and
 // those of size 1 are repeated.
 double added(const AttentionMask& mask, Index b, Index h, Index i, Index j) {
     const Index index[] = {j, i, h, b};

@@ -1,4 +1,4 @@
-// Tests what holds for attention whatever the numbers are.
+// Tests properties of attention that hold for any numbers.
 
 #include <algorithm>
 #include <catch_amalgamated.hpp>
@@ -21,7 +21,7 @@ Tensor output_of(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
     return record->output();
 }
 
-// Puts the rows of every head in another order.
+// Permutes the rows of every head.
 Tensor permuted(const Tensor& t, const std::vector<Index>& order) {
     Tensor result(t.shape());
     for (Index h = 0; h < t.dim(0); ++h)

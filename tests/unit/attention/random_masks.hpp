@@ -1,4 +1,4 @@
-// Random masks, each beside a plain function that says the same cell by cell.
+// Makes random masks, each with a plain function that defines the same mask cell by cell.
 #pragma once
 
 #include <functional>

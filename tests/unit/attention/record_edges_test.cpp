@@ -1,4 +1,4 @@
-// Tests the defined results of edge cases, in the stages and in the output alike.
+// Tests the defined results of edge cases, both in the stages and in the output.
 
 #include <catch_amalgamated.hpp>
 

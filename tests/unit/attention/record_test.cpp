@@ -29,7 +29,7 @@ std::string failure(Shape q, Shape k, Shape v, AttentionSpec spec = {}) {
 
 Bias bias_of(Tensor values) { return {std::make_shared<Tensor>(std::move(values))}; }
 
-// This spec uses everything, for 4 heads, 9 queries and 11 keys.
+// A spec with all features, for 4 heads, 9 queries and 11 keys.
 AttentionSpec full_spec() {
     AttentionSpec spec;
     spec.scale = 0.6f;
@@ -48,7 +48,7 @@ Record full_record(const Kernels& kernels) {
 
 }  // namespace
 
-// Values are computed in double and rounded to six decimals: half a unit there, to which f32 adds less than 1e-7.
+// Values are computed in double and rounded to six decimals: half a unit there, plus less than 1e-7 for f32.
 constexpr double six_decimals = 6e-7;
 
 TEST_CASE("cat, sat, mat: every number of the worked example", "[unit][record]") {
@@ -112,7 +112,7 @@ TEST_CASE("Every stage follows the formula", "[unit][record]") {
                     raw += static_cast<double>(r.q().heads().head(h)(i, a)) *
                            static_cast<double>(r.k().heads().head(g)(j, a));
                 const double scaled = static_cast<double>(0.6f) * raw, capped = 2 * std::tanh(scaled / 2);
-                // These are sums of six products below 10, each with an error of 2^-24 of that.
+                // Sums of six products below 10, each with an error of 2^-24 of that.
                 const double bound = 5e-6;
                 CHECK_THAT(r.cell(Stage::raw, h, i, j), WithinAbs(raw, bound));
                 CHECK_THAT(r.cell(Stage::scaled, h, i, j), WithinAbs(scaled, bound));
@@ -328,8 +328,8 @@ TEST_CASE("The weights of every precision follow the fused kernel's", "[unit][re
     const auto r =
         Record::run(random_tensor({1, 20, 8}, 10), random_tensor({1, 20, 8}, 11), v, spec, kernels);
     REQUIRE(r);
-    // Both divide the same exponentials by the same sum, once as a quotient and once by its logarithm. Compared with
-    // the reference, f32 and f64 scores may be rounded to neighbouring 16-bit numbers.
+    // Both divide the same exponentials by the same sum, once as a quotient and once by its logarithm.
+    // Compared with the reference, f32 and f64 scores may be rounded to neighbouring 16-bit numbers.
     const bool narrow =
         spec.softmax_precision == SoftmaxPrecision::f16 || spec.softmax_precision == SoftmaxPrecision::bf16;
     const double bound = narrow && &kernels == &reference_kernels() ? 5e-3 : 5e-7;

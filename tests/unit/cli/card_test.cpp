@@ -1,4 +1,4 @@
-// Measures the figures of the bundled models' cards again.
+// Recomputes the figures of the bundled models' cards.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <cmath>
@@ -17,8 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-// Kernels of another instruction set round in another order. That changes a mean by far less than this, and may flip
-// the few texts of 1,284 that are borderline.
+// Kernels of another instruction set round in another order. That changes a mean by far less than this, and
+// may flip the few texts of 1,284 that are borderline.
 constexpr double weight_bound = 0.002, share_bound = 0.003, bits_bound = 0.002;
 
 json read_json(const std::filesystem::path& path) {
@@ -47,7 +47,7 @@ TEST_CASE("the bundled model's card holds what its weights give") {
     INFO(outcome.text);
     REQUIRE(outcome.code == 0);
     const json found = read_json(folder.path / "scores.json");
-    // Without a recipe, nothing is known of where the model comes from.
+    // Without a recipe, nothing is known about the model's origin.
     const auto readme = test::read_file(folder.path / "README.md");
     const std::string text(reinterpret_cast<const char*>(readme.data()), readme.size());
     CHECK(text.find("# " + folder.path.filename().string() + "\n\nA GPT-2 of 5 layers, 8 heads") !=

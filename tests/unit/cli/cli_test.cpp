@@ -122,7 +122,7 @@ TEST_CASE("attn tokenizer train writes what attn tokenizer encode reads", "[cli]
     CHECK(run(train + " --vocabulary 259").text.empty());
     CHECK(run("tokenizer encode " + tokenizer + " " + one).text == "257 0\n");
     CHECK(run("tokenizer encode " + tokenizer + " " + two).text == "257 199 258\n");
-    // What transformers reads beside it.
+    // A file that transformers also reads.
     put("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": true})");
     CHECK(run("tokenizer encode " + tokenizer + " " + one).text ==
           "attn: tokenizer_config.json puts a token around texts (add_bos_token), which is not supported\n");

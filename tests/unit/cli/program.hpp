@@ -30,7 +30,7 @@ inline Outcome run(const std::string& arguments) {
     return outcome;
 }
 
-// Each case gets a folder of its own, which is gone afterwards.
+// Each case gets a folder of its own, which is removed afterwards.
 struct Folder {
     std::filesystem::path path =
         std::filesystem::temp_directory_path() / ("attn-cli-" + std::to_string(getpid()));

@@ -1,4 +1,4 @@
-// Checks the axes of charts, what is told of their curves, and the mark that is dragged.
+// Checks the axes of charts, the description of their curves, and the mark that can be dragged.
 #include "widgets/chart.hpp"
 
 #include <array>
@@ -97,7 +97,7 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
     REQUIRE(held);
     CHECK(*held == Catch::Approx(10).epsilon(0.01));  // a point is a hundredth of the width at most
     io.AddMouseButtonEvent(0, false);
-    // The end of a curve is told when the cursor is near it.
+    // The end of a curve is reported when the cursor is near it.
     io.AddMousePosEvent(min.x + 2, min.y + (max.y - min.y) * static_cast<float>(1 - 3 / chart.y.high));
     const auto over = drawn(chart, curves).over;
     REQUIRE(over);

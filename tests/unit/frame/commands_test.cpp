@@ -1,4 +1,4 @@
-// Gives every command of the page in every lens over every subject, whether there is something to look at or not.
+// Gives every command of the page in every lens over every subject, whether or not there is something to see.
 #include <catch_amalgamated.hpp>
 #include <functional>
 
@@ -14,7 +14,7 @@ using namespace attn::test;
 
 namespace {
 
-// What can be open: a subject, and how it comes to be so.
+// A scene: a subject, and how it is opened.
 struct Scene {
     const char* name;
     std::string_view subject;
@@ -75,7 +75,7 @@ void read_tables(Screen& screen) {
     }
 }
 
-// Opens every menu of its name and takes what stands in it.
+// Opens every menu with this name and takes all of its items.
 void save_all(Screen& screen) {
     const auto all = [&](const std::string& within) {
         std::vector<std::string> names;
@@ -151,7 +151,7 @@ TEST_CASE("every command can be given in every lens, over every subject, with so
             screen.settle();
             std::size_t lens_number = 0;
             for (const LensEntry& lens : lens_list()) {
-                // What the sanitizers watch takes its time; there each lens is seen with some of what can be open.
+                // Sanitizers are slow, so each lens is only tested with some of the scenes.
                 if (++lens_number % 3 != number % 3 && test::sanitized) continue;
                 const auto open = [&] {
                     screen.visit.perform(OpenSubject{scene.subject});

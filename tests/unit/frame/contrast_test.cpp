@@ -1,4 +1,4 @@
-// Measures the contrast of text with what lies behind it, for every glyph of every lens over every subject.
+// Measures the contrast of text with its background, for every glyph of every lens over every subject.
 #include "widgets/contrast.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr float enough = 4.5f;  // WCAG 2.2, 1.4.3, level AA
 
-// The frame as ImGui hands it to a renderer, drawn plainly: a texel a point, without its lines. Glyphs are
-// not drawn, but compared with what is behind their middle.
+// The frame that ImGui hands to a renderer, drawn plainly at one texel per point, without its lines. Glyphs
+// are not drawn, but compared with the background at their centre.
 class Canvas {
   public:
     explicit Canvas(ImVec2 size)
@@ -45,7 +45,7 @@ class Canvas {
         ImVec2 at;
         ImU32 ink, ground;
     };
-    std::vector<Faint> faint;  // glyphs that have too little contrast
+    std::vector<Faint> faint;  // glyphs with too little contrast
     int glyphs = 0;
 
   private:
@@ -218,7 +218,7 @@ TEST_CASE("a number that turns negative changes the colour of its own cell alone
     const auto fills = [&] {
         const Canvas canvas({1440, 846});
         std::vector<ImU32> all;
-        for (Index i = 0; i < x.rows * x.cols; ++i) {  // at their left edges, which no number reaches
+        for (Index i = 0; i < x.rows * x.cols; ++i) {  // at the cells' left edges, where there is no text
             const Rect r = rect(cell(i / x.cols, i % x.cols));
             all.push_back(canvas.at({r.left + 5, (r.top + r.bottom) / 2}));
         }

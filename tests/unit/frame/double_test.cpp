@@ -1,4 +1,5 @@
-// Checks what the inspector says of a number in double: of one step, from the f32 numbers of a run, and of the whole run.
+// Checks what the inspector says about a number in double: for one step from a run's f32 numbers, and for the
+// whole run.
 #include <catch_amalgamated.hpp>
 #include <chrono>
 #include <cmath>
@@ -15,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// The paragraphs of the inspector that begin so.
+// Returns the paragraphs of the inspector that begin with this text.
 std::string inspector_says(const std::string& begins) {
     for (const ui::Node& node : ui::semantics())
         if (node.role == ui::Role::paragraph && node.name.starts_with(begins)) return node.name;
@@ -41,13 +42,13 @@ TEST_CASE("a number of a model says that its f64 is one step, and gets the whole
         INFO(symbol(cell.stage));
         screen.visit.perform(Pin{cell});
         screen.settle();
-        // While work goes on, an explanation is made anew a few times a second.
+        // During computation, an explanation is refreshed a few times a second.
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
         screen.settle();
         const auto why = shown_why(screen, cell);
         REQUIRE(why);
         REQUIRE(why->in_double);
-        // The step's operands are off already, so what it is off by is not what the number is off by.
+        // The step's operands are already rounded, so the step's error is not the number's error.
         CHECK(*why->in_double == Catch::Approx(why->f32).epsilon(1e-4).margin(1e-5));
         CHECK(*why->in_double != why->f64);
         CHECK(*why->in_double != why->f32);

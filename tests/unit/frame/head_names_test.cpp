@@ -1,4 +1,5 @@
-// Checks that what was measured of heads can be seen and found: over the picture, in the palette, in the chooser.
+// Checks that measured scores of heads can be seen and found: over the picture, in the palette, and in the
+// chooser.
 #include "analysis/heads/head_roles.hpp"
 #include "frame/palette.hpp"
 #include "unit/frame/screen.hpp"
@@ -36,7 +37,7 @@ TEST_CASE("the palette and the chooser find the best head, and then the next bes
     screen.click("heads/find");
     screen.click("heads/find/looks at the previous token");
     CHECK(chosen(screen) == order[2]);
-    // Nothing was measured with pronouns.
+    // No score was measured for pronouns.
     CHECK(found_in(palette_entries(screen.visit), "find pronouns", 10).empty());
     CHECK(screen.shows("head-name"));
 }

@@ -46,7 +46,7 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
                 screen.visit.perform(OpenSubject{subject.key});
                 screen.visit.perform(OpenLens{lens.key});
                 screen.settle();
-                if (!screen.shows(way)) continue;  // the way before has brought what was missing
+                if (!screen.shows(way)) continue;  // the previous step has brought what was missing
                 screen.click(way);
                 if (!screen.page.opened.empty()) {
                     open_awaited_translator(screen.visit, screen.page);
@@ -101,7 +101,8 @@ TEST_CASE("every lens shows the heads of every family, or says what is missing")
     std::size_t family_number = 0;
     for (const SmallFamily& family : small_families) {
         const std::string_view name = family.name;
-        // Those that differ most from GPT-2 and Llama go through every lens, the others through a few each.
+        // Families that differ most from GPT-2 and Llama go through every lens, the others through a few
+        // each.
         const bool differs = name == "gemma3_text" || name == "olmo2" || name == "mixtral" ||
                              name == "gptj" || name == "opt_350m" || name == "bert";
         const std::size_t share = test::sanitized ? (differs ? 6 : 18) : differs ? 1 : 4;
@@ -131,7 +132,7 @@ TEST_CASE("every lens shows every kind of attention of an encoder–decoder, or 
     for (const SmallFamily& family : small_encoder_decoders) {
         if (test::sanitized && &family != &small_encoder_decoders.front()) break;
         Screen screen;
-        // Texts of as many tokens, so that cross-attention is no other shape.
+        // Texts with the same number of tokens, so that cross-attention has the same shape.
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
         const ModelConfig& config = sentence_in(screen.visit).model()->config();
         Index lens_number = 0;
@@ -153,7 +154,7 @@ TEST_CASE("every lens shows every kind of attention of an encoder–decoder, or 
                     CHECK(std::ssize(table.columns) == table.values.cols);
                     CHECK(std::ssize(table.row_labels) == table.values.rows);
                 }
-                // Whatever is under the mouse there says why.
+                // The item under the mouse says why.
                 for (const float x : {0.3f, 0.5f, 0.7f})
                     for (const float y : {0.3f, 0.5f, 0.7f}) {
                         ImGui::GetIO().AddMousePosEvent(1440 * x, 846 * y);
@@ -214,7 +215,7 @@ TEST_CASE("a head is taken to the worked example and edited there") {
     screen.type("2");
     screen.press(ImGuiKey_Enter);
     CHECK(worked_of(screen.visit.state()).q.at(0, 0) == 2);
-    for (int step = 0; step < 3; ++step) screen.visit.undo();  // the number, the cell, the head
+    for (int step = 0; step < 3; ++step) screen.visit.undo();  // undoes the number, the cell, the head
     CHECK(screen.visit.state().subject == sentence_subject);
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("a head that is switched off is offered to be switched on again, and w
     CHECK(on->label == "Switch it on again");
     CHECK(subject.offer_without({1, 0})->label == "Switch this head off");
 
-    // Both runs are compared by what they say next, too.
+    // Both runs are also compared by their predictions.
     screen.visit.perform(Compare{Comparison{.text = "", .before = true}});
     screen.settle();
     CHECK(screen.shows("compare/next/first"));
@@ -280,7 +281,7 @@ TEST_CASE("a head that is switched off is offered to be switched on again, and w
     CHECK(screen.page.announced.back() == "The run is as before the change.");
     CHECK(sentence_of(screen.visit.state()).changes.all.empty());
     CHECK(subject.offer_without({1, 1})->label == "Switch this head off");
-    // Switched off by its chip, a change is none.
+    // A change switched off by its chip has no effect.
     screen.visit.perform(off->command);
     screen.visit.perform(SwitchChange{0});
     CHECK(subject.offer_without({1, 1})->label == "Switch this head off");
@@ -320,7 +321,7 @@ TEST_CASE("a note about a row or a number of one's own tensors leads there and m
     follow("is below zero");
     CHECK(screen.visit.state().selection == Selection{0, 1, 2, 1, {}});
     CHECK(screen.visit.state().pin == CellRef{Stage::weight, 2, 1});
-    screen.visit.undo();  // choices of heads in a row are one step
+    screen.visit.undo();  // consecutive choices of heads are one step
     CHECK(screen.visit.state().selection == Selection{});
     CHECK_FALSE(screen.visit.state().pin);
 }

@@ -61,7 +61,7 @@ TEST_CASE("a link holds the part of the map that is in view") {
                     std::to_string(static_cast<Index>(zoomed.keys.begin) + 2));
     };
     const Rect cell = some();
-    CHECK(write_view(zoomed).find(',') != std::string::npos);  // its edges lie within cells
+    CHECK(write_view(zoomed).find(',') != std::string::npos);  // its edges cut cells
 
     screen.visit.perform(ShowWindow{});
     screen.settle();
@@ -70,12 +70,13 @@ TEST_CASE("a link holds the part of the map that is in view") {
     screen.visit.open_fragment(link);
     screen.settle();
     CHECK(screen.window() == zoomed);
-    constexpr float hair = 0.05f;  // points
+    constexpr float hair = 0.05f;  // in points
     CHECK(std::abs(some().left - cell.left) < hair);
     CHECK(std::abs(some().top - cell.top) < hair);
     CHECK(std::abs(some().right - cell.right) < hair);
 
-    // In a window of another size, the same part is in the middle, as large as it can be; the link stays.
+    // In a window of another size, the same part is in the middle, as large as possible; the link stays the
+    // same.
     const ImVec2 window = ImGui::GetIO().DisplaySize;
     ImGui::GetIO().DisplaySize = {window.x - 300, window.y - 100};
     screen.settle();
@@ -185,7 +186,7 @@ TEST_CASE("a part is marked for good: in the link, and its sums are a number") {
             ImGui::GetIO().AddMouseButtonEvent(0, true);
             screen.draw();
             screen.hover(to);
-            CHECK_FALSE(marked());  // not before the button is let go
+            CHECK_FALSE(marked());  // not before the button is released
             ImGui::GetIO().AddMouseButtonEvent(0, false);
             screen.draw(2);
         });

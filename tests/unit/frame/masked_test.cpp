@@ -89,7 +89,7 @@ TEST_CASE("the palette masks the chosen word, in a model that fills in") {
     CHECK(screen.page.written_over == Range{2, 3});
     CHECK(screen.page.written == std::vector<std::int32_t>{4});
     screen.visit.perform(Select{{0, 0, 3, {}, {}}});
-    CHECK(masks().empty());  // [SEP] is no word
+    CHECK(masks().empty());  // [SEP] is not a word
 }
 
 TEST_CASE("a token's experts stand beside the heads, and each leads to its weight or its score") {
@@ -107,7 +107,7 @@ TEST_CASE("a token's experts stand beside the heads, and each leads to its weigh
         screen.hover("experts/" + std::to_string(bar));
         const auto cell = screen.frame.explained_cell();
         REQUIRE(cell);
-        // The two with the highest scores take the token.
+        // The token goes to the two experts with the highest scores.
         CHECK(cell->stage == (bar < 2 ? Stage::expert_weight : Stage::router_score));
         CHECK(cell->row == 2);
         const auto why = explained(screen.visit, *cell);

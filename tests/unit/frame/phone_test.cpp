@@ -1,4 +1,5 @@
-// Tests what a finger does on a phone: the sheet, the page's own text fields, cause and effect in one view.
+// Tests what a finger does on a phone: the sheet, the page's own text fields, and cause and effect in one
+// view.
 #include <catch_amalgamated.hpp>
 
 #include "app/format.hpp"
@@ -37,7 +38,7 @@ struct Phone : Screen {
         ui::folded().open = false;
     }
 
-    // One finger, or none; `ms` later than the last.
+    // Moves one finger, or none, `ms` after the previous event.
     void touch(std::optional<ImVec2> at, double ms = 12) {
         now_ += ms;
         const ui::Finger finger{1, at.value_or(ImVec2{})};
@@ -81,7 +82,7 @@ struct Phone : Screen {
     }
 
   private:
-    inline static double now_ = 1000;  // ms; fingers are the window's, and outlive a page
+    inline static double now_ = 1000;  // ms; fingers belong to the window, so they outlive a page
 };
 
 }  // namespace
@@ -222,7 +223,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         geometry.metric = MetricKind::own;
         geometry.own = identity(4, 4);
         phone.visit.perform(SetGeometry{geometry});
-        ui::folded().open = true;  // those that are among the settings
+        ui::folded().open = true;  // shows fields that belong to the settings
         phone.settle();
         const auto lens = [&] { return ui::landmarks().at("panel/lens"); };
         REQUIRE(phone.shows(each.key));
@@ -238,7 +239,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         CHECK(each.holds(phone.visit.state()) == !each.number);
         phone.type_into(each.key, each.typed, true);
         CHECK(each.holds(phone.visit.state()));
-        // Whatever opens over it is not covered by it.
+        // The field does not cover anything that opens over it.
         phone.click("lens-menu");
         phone.draw(3);
         CHECK_FALSE(phone.field(each.key));
@@ -268,7 +269,7 @@ TEST_CASE("a cell that a finger drags is the one that is changed and explained, 
     CHECK(phone.in_view("w_k/1/1", "panel/lens"));
     WorkedState same = worked_of(phone.visit.state());
     same.w_k.at(1, 1) = before.w_k.at(1, 1);
-    CHECK(same == before);  // and no other cell was
+    CHECK(same == before);  // no other cell was pinned
 }
 
 TEST_CASE("a swipe up or down changes nothing, wherever it begins, in any lens") {
@@ -335,7 +336,7 @@ TEST_CASE("a tap on the chosen head's name says what the head does, in a sheet t
     const ImVec2 sheet = phone.middle("panel/inspector");
     phone.swipe({sheet.x, sheet.y - 60}, {sheet.x + 4, sheet.y + 60});
     CHECK_FALSE(phone.shows("heads/told"));
-    // A pinned cell takes its place, and the name takes that of the cell.
+    // A pinned cell takes its place, and the name replaces the cell.
     open();
     phone.visit.perform(Pin{CellRef{Stage::weight, 1, 0}});
     phone.draw(5);

@@ -1,4 +1,4 @@
-// What a person reads of the pictures on screen.
+// Reads the pictures on screen as a person does.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline std::vector<std::string> pictures() {
     return keys;
 }
 
-// What “Table” of this picture shows.
+// Returns the contents of this picture's “Table”.
 inline app::Table table_shown(Screen& screen, const std::string& key) {
     INFO(key);
     if (screen.shows(key + "/table")) {

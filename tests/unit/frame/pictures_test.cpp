@@ -1,4 +1,4 @@
-// Tests that every picture of a lens is a table, too, and that a click on one of its numbers pins the cell
+// Tests that every picture of a lens is also a table, and that a click on one of its numbers pins the cell
 // that it names.
 #include "unit/frame/pictures.hpp"
 
@@ -14,7 +14,7 @@ using namespace attn::test;
 
 namespace {
 
-// A click on the landmark pins a number with this value.
+// Checks that a click on the landmark pins a number with this value.
 void check_pinned(Screen& screen, const std::string& landmark, double value) {
     INFO(landmark << " shows " << value);
     screen.visit.perform(Pin{});
@@ -27,8 +27,8 @@ void check_pinned(Screen& screen, const std::string& landmark, double value) {
     CHECK(told->f32 == Catch::Approx(value).epsilon(1e-4).margin(1e-5));
 }
 
-// Clicks on the first and the last number of each picture, but for those that change when they are clicked.
-// Returns how many pictures there are.
+// Clicks on the first and the last number of each picture, except for those that change when clicked. Returns
+// how many pictures there are.
 std::ptrdiff_t click_pictures(Screen& screen, const std::vector<std::string>& changing = {}) {
     screen.settle();
     check_pictures(screen);

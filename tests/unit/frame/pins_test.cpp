@@ -1,4 +1,4 @@
-// Checks that every number a lens hands out can be pinned, explains itself then, and comes back from its link.
+// Checks that every number of a lens can be pinned, then explains itself, and can be restored from its link.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 #include <map>
@@ -14,7 +14,8 @@ using namespace attn::test;
 
 namespace {
 
-// Landmarks that differ in their numbers alone are of one kind; the first and the last of each are visited.
+// Landmarks that differ only in their numbers are of one kind; the first and the last of each kind are
+// visited.
 std::vector<std::string> landmarks_to_visit() {
     const Rect lens = rect("panel/lens");
     std::map<std::string, std::vector<std::string>> kinds;
@@ -32,7 +33,8 @@ std::vector<std::string> landmarks_to_visit() {
     return names;
 }
 
-// What is under the cursor on each of these landmarks, on three places of a chart, and in the corners of every grid.
+// Collects the cells under the cursor on each of these landmarks, at three places of a chart, and in the
+// corners of every grid.
 std::vector<CellRef> cells_handed_out(Screen& screen) {
     std::vector<CellRef> cells;
     const auto note = [&] {
@@ -86,7 +88,7 @@ void check_pins(Screen& screen) {
     screen.visit.perform(Pin{});
 }
 
-// Looks at what the lens shows, and at what it shows once each of its first choices, such as its parts, is pressed.
+// Checks what the lens shows, also after pressing each of its first choices, such as its parts.
 void check_choices(Screen& screen, int most) {
     std::set<std::string> pressed;
     check_pins(screen);

@@ -20,7 +20,7 @@ void open_softmax(Screen& screen, Index tokens) {
     screen.settle();
 }
 
-// What the card of this key saves.
+// Returns what the card with this key saves.
 std::string saved(Screen& screen, const std::string& key, const std::string& item) {
     screen.click(key + "/save");
     screen.click(key + "/save/" + item);
@@ -99,11 +99,11 @@ TEST_CASE("a chart is read as a table, copied and saved as it is drawn") {
     const std::string svg = saved(screen, "softmax-entropy", "SVG");
     CHECK(screen.page.downloaded == "softmax-entropy.svg");
     CHECK_THAT(svg, ContainsSubstring(">Entropy</text>") && ContainsSubstring("clip-path"));
-    // A curve is a run of pieces, each a polygon of four corners.
+    // A curve consists of pieces, each a polygon with four corners.
     CHECK(std::ranges::count(svg, 'Z') > 40);
     saved(screen, "softmax-entropy", "PNG 2×");
     CHECK(screen.page.picture == "softmax-entropy.png of card/softmax-entropy at 2");
-    // Nothing that acts on the picture is in it.
+    // The picture's own controls are not in it.
     CHECK_FALSE(screen.shows("softmax-entropy/save"));
     screen.visit.picture_taken();
     screen.draw(2);

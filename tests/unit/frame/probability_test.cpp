@@ -1,4 +1,5 @@
-// Checks that the probability of a next token is one number wherever the page shows it, and names its setting.
+// Checks that the probability of a next token is the same number wherever the page shows it, and names its
+// setting.
 #include <catch_amalgamated.hpp>
 
 #include "app/format.hpp"
@@ -15,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// What is on the screen, to be read by whoever does not see it.
+// The texts on the screen for screen readers.
 std::vector<std::string> read_aloud() {
     std::vector<std::string> all;
     for (const ui::Node& node : ui::semantics()) {
@@ -43,12 +44,12 @@ TEST_CASE("a next token's probability names its setting in every lens") {
         INFO(what);
         screen.settle();
         for (const std::string& text : read_aloud()) {
-            // The steps of an explanation stand under its title.
+            // The steps of an explanation come below its title.
             if (text.find("robabilit") == std::string::npos || text.starts_with("probability ") ||
                 text.find("no token has") != std::string::npos)
                 continue;
             ++sentences;
-            // Step and Play say what they make of it.
+            // Step and Play say how they change it.
             if (text.find("Step and Play") == std::string::npos)
                 CHECK_THAT(text, ContainsSubstring(at_temperature));
         }

@@ -1,4 +1,5 @@
-// Checks that the rail says which lenses have what they need here, and that those which one step can serve are served.
+// Checks that the rail says which lenses have what they need here, and that a lens that lacks only one step
+// takes it.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 
@@ -21,7 +22,8 @@ std::string reason_at(const std::string& key) {
     return node->description;
 }
 
-// The colour of the first letter of a lens's name in the rail, which no other text has beside it.
+// Returns whether the first letter of a lens's name is grey in the rail; no other text has that colour beside
+// it.
 bool greyed(const std::string& landmark) {
     const Rect at = rect(landmark);
     for (const ImDrawList* list : ImGui::GetDrawData()->CmdLists)
@@ -54,7 +56,7 @@ TEST_CASE("lenses that finished weights cannot serve are grey in the rail and sa
         INFO(lens);
         CHECK_FALSE(greyed(std::string("lens/") + lens));
     }
-    // The same stands in a phone's menu.
+    // The same appears in a phone's menu.
     ImGui::GetIO().DisplaySize = {390, 844};
     screen.settle();
     screen.click("lens-menu");

@@ -1,5 +1,5 @@
-// Checks that every page comes to rest: the picture of a frame is the picture of the next one, so that the program can
-// sleep. What is as wide or as high as something of the frame before may swing between two sizes for ever.
+// Checks that every page comes to rest: each frame's picture equals the next one's, so that the program can
+// sleep. Anything whose size depends on the previous frame might oscillate for ever.
 #include <array>
 #include <catch_amalgamated.hpp>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<float, 10> page_widths{320, 390, 640, 820, 900, 1024, 1180, 1366, 1440, 1920};
 
-// Tells pictures apart by a hash of all that is drawn.
+// Identifies a picture by a hash of everything that is drawn.
 std::uint64_t drawn_picture() {
     std::uint64_t hash = 1469598103934665603ull;
     const auto add = [&](const void* data, std::size_t size) {
@@ -34,7 +34,7 @@ std::uint64_t drawn_picture() {
     return hash;
 }
 
-// The last frames, of which there are more than any fade or layout takes, show one picture.
+// The last frames, more than any fade or layout takes, must show the same picture.
 bool rests(Screen& screen) {
     constexpr int patience = 60, alike = 4;
     screen.settle();

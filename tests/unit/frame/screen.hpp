@@ -1,4 +1,4 @@
-// Runs the whole page in a window without a picture. Dear ImGui draws the frames, simulated mouse and
+// Runs the whole page in a window without a picture. Dear ImGui lays out the frames, simulated mouse and
 // keyboard events act on them, and tests read them through their landmarks, as browser tests do.
 #pragma once
 
@@ -112,7 +112,7 @@ class Screen {
         load_tiny_model(visit);
         write_words(words);
     }
-    // A text of so many words, in the model that is open.
+    // Writes a text of this many words, for the open model.
     void write_words(Index words) {
         visit.perform(app::SetText{"some words"});
         std::vector<std::int32_t> ids;

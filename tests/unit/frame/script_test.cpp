@@ -77,7 +77,7 @@ TEST_CASE("wrapped text has as many words on each line as have room there") {
             const std::size_t end = std::min(lines.find('\n', begin), lines.size());
             const std::string line = lines.substr(begin, end - begin);
             CHECK((ui::text_size(line).x <= width || line.find(' ', 1) == std::string::npos));
-            // A line that was broken has no room for what comes next, up to the next blank.
+            // A broken line has no room for the next word, up to the next blank.
             if (end < text.size() && text[end] == ' ')
                 CHECK(ui::text_size(text.substr(begin, text.find_first_of(" \n", end + 1) - begin)).x >
                       width);

@@ -1,4 +1,5 @@
-// Checks what is said of the screen to those who do not see it, and that the page can be used through that alone.
+// Checks the description of the screen for assistive technology, and that the page can be used through it
+// alone.
 #include "widgets/semantics.hpp"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ void check_nodes() {
         INFO(each.key << ": " << each.name);
         CHECK(keys.insert(each.key).second);
         CHECK(!each.name.empty());
-        // A name has a letter or a digit: signs are not spoken.
+        // A name has a letter or a digit, because symbols are not spoken.
         if (each.role == button)
             CHECK(std::ranges::any_of(each.name, [](unsigned char c) { return std::isalnum(c); }));
         if (is_item(each.role)) {
@@ -93,14 +94,15 @@ TEST_CASE("every control on every subject through every lens has a role and a na
         Index pair = 0;
         for (const SubjectEntry& subject : subject_list())
             for (const LensEntry& lens : lens_list()) {
-                // Under the sanitizers each of them in one width.
+                // Under the sanitizers, each pair is tested at one width only.
                 if (test::sanitized && (pair++ % 2 == 0) != (size.x > 1000)) continue;
                 INFO(subject.key << " through " << lens.key << ", width " << size.x);
                 screen.visit.perform(OpenSubject{subject.key});
                 screen.visit.perform(OpenLens{lens.key});
                 screen.settle();
                 check_nodes();
-                // What a test finds with a mouse and a person can press is told, too.
+                // Everything that a test finds with a mouse and a person can press is also in the
+                // description.
                 for (const auto& [name, place] : ui::landmarks())
                     if (name.starts_with("subject/") || name.starts_with("lens/")) CHECK(found(name));
                 CHECK(node("subject/" + std::string(subject.key)).on == true);
@@ -159,7 +161,7 @@ TEST_CASE("a matrix is told as it is drawn, and its cells are pinned and typed i
     CHECK(weights.rows == 3);
     CHECK(weights.cols == 3);
     CHECK(weights.row_names == worked_of(screen.visit.state()).query_labels);
-    // The double reference: the values that the subject computed, hidden ones apart.
+    // The double reference: the values that the subject computed, except hidden ones.
     for (Index r = 0; r < 3; ++r)
         for (Index c = 0; c < 3; ++c) {
             const double told = weights.values[static_cast<std::size_t>(r * 3 + c)];
@@ -297,7 +299,7 @@ TEST_CASE("the strongest edges of a flow are read out, and lead to their weights
         CHECK(screen.visit.state().pin == second);
         ui::focus_node("", -1, -1);
         check_nodes();
-        // With several heads, each edge says whose it is.
+        // With several heads, each edge names its head.
         flow.heads = {{0, 0}};
         screen.visit.perform(SetFlow{flow});
         screen.settle();
@@ -381,7 +383,7 @@ TEST_CASE("what is said of a pinned number is said again when it changes, and ta
     CHECK(last().find(" is 1.0000") != std::string::npos);
     const std::size_t said = screen.page.announced.size();
     screen.draw(3);
-    screen.visit.perform(SetCell{CellRef{Stage::x, 1, 1}, 0.5});  // another one
+    screen.visit.perform(SetCell{CellRef{Stage::x, 1, 1}, 0.5});  // another cell
     screen.draw(3);
     CHECK(screen.page.announced.size() == said);
     screen.visit.perform(SetCell{CellRef{Stage::x, 0, 0}, 0.25});

@@ -1,4 +1,4 @@
-// Tests the three steps that a newcomer is told, and that they step aside for good.
+// Tests the three steps that introduce a newcomer, and that they can be dismissed for good.
 #include <catch_amalgamated.hpp>
 
 #include "app/format.hpp"
@@ -44,7 +44,7 @@ TEST_CASE("the three steps are shown to newcomers only, until they are closed") 
         const auto press = [&](const char* button) {
             places.push_back(rect("start/next"));
             screen.click(button);
-            screen.draw(30);  // longer than the two clicks of a double click are apart
+            screen.draw(30);  // longer than the time between the clicks of a double click
         };
         for (const char* button : {"start/next", "start/next", "start/back", "start/next"}) press(button);
         CHECK(screen.page.remembered.empty());

@@ -1,4 +1,5 @@
-// Checks that what was just used stays where it is, and that panels beside the lens go and come back.
+// Checks that a control just used stays in place, and that panels beside the lens can be folded away and
+// restored.
 #include "frame/steady.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -55,7 +56,7 @@ TEST_CASE("what was pressed stays under the pointer while the content above it g
         draw(3);
         CHECK(std::abs(rect("play").top - before) < 1.5f);
     }
-    // While there is little below it, too.
+    // Also while there is little content below it.
     above = 390, below = 20;
     draw(3);
     CHECK(std::abs(rect("play").top - before) < 1.5f);
@@ -133,7 +134,7 @@ TEST_CASE("groups of lenses fold, except for the one of the open lens") {
     screen.visit.perform(OpenLens{"softmax"});
     screen.draw(2);
     CHECK(screen.shows("lens/softmax"));
-    screen.click("group/understand");  // it holds the open lens
+    screen.click("group/understand");  // it contains the open lens
     CHECK(screen.shows("lens/softmax"));
     screen.visit.perform(OpenLens{"overview"});
     screen.draw(2);

@@ -1,4 +1,4 @@
-// Tests that a tooltip never covers what it explains, and that all of it is in the window.
+// Tests that a tooltip never covers what it explains, and lies entirely within the window.
 #include <algorithm>
 #include <catch_amalgamated.hpp>
 
@@ -58,7 +58,7 @@ TEST_CASE("what a lens is for stands in the status line, where it covers nothing
         screen.hover("lens/" + std::string(lens.key));
         INFO(lens.key);
         CHECK_FALSE(screen.shows("tooltip"));
-        // A lens that lacks something says what instead.
+        // A lens that lacks something says so instead.
         const std::string told = std::string(lens.name) + ": ";
         CHECK(std::ranges::any_of(ui::semantics(),
                                   [&](const ui::Node& node) { return node.name.starts_with(told); }));

@@ -1,4 +1,4 @@
-// Tests what touches mean, before the page hears of them.
+// Tests how touches are interpreted before the page hears of them.
 #include "widgets/touch.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -11,7 +11,7 @@ namespace {
 struct Hand {
     ui::TouchArbiter arbiter;
     double ms = 1000;
-    std::vector<Kind> kinds;  // of what the page heard
+    std::vector<Kind> kinds;  // events that the page received
     std::vector<ImVec2> places;
     float scrolled = 0;
     bool any_way = false;
@@ -46,7 +46,7 @@ TEST_CASE("a touch that is lifted where it came down is a click, and leaves noth
     hand.down({{7, {100, 100}}});
     CHECK(hand.kinds.empty());
     hand.ms += 80;
-    hand.down({{7, {103, 98}}});  // it trembles
+    hand.down({{7, {103, 98}}});  // the finger trembles
     CHECK(hand.kinds.empty());
     hand.down({});
     CHECK(hand.kinds == std::vector{Kind::point, Kind::press, Kind::release, Kind::leave});
@@ -103,7 +103,7 @@ TEST_CASE("a finger that moves sideways presses where it came down and drags fro
     CHECK(hand.kinds[1] == Kind::press);
     CHECK(hand.places[1].x == 100);
     CHECK(hand.places.back().x == 180);
-    hand.move({180, 340}, {180, 100});  // once it drags, it drags any way
+    hand.move({180, 340}, {180, 100});  // once it drags, any direction continues the drag
     CHECK(hand.scrolled == 0);
     hand.down({});
     CHECK(hand.kinds[hand.kinds.size() - 2] == Kind::release);

@@ -1,4 +1,4 @@
-// Follows operands in the inspector to the numbers that they are, and goes back; copies; types into computed cells.
+// Follows operands in the inspector to their numbers and back, copies, and types into computed cells.
 #include <catch_amalgamated.hpp>
 
 #include "unit/frame/screen.hpp"
@@ -42,7 +42,7 @@ TEST_CASE("an operand leads to the cell that it is, lens by lens, and Back retur
     screen.draw(2);
     CHECK_FALSE(screen.shows("inspector/back"));
 
-    // The contribution stands on the map: its lens opens there, as one step of undo.
+    // The contribution is on the map, so its lens opens there, as one undo step.
     screen.click("inspector/operand/0/product");
     CHECK(pin(screen)->stage == Stage::contribution);
     CHECK(screen.visit.state().lens == "overview");
@@ -86,7 +86,7 @@ TEST_CASE("Enter follows an operand that was reached with the keyboard") {
     CHECK(pin(screen) == CellRef{Stage::q, 0, 0});
     screen.click("inspector/back");
     REQUIRE(pin(screen) == CellRef{Stage::raw, 0, 1});
-    // Back was clicked, so the keyboard begins there.
+    // Back was clicked, so the keyboard starts there.
     for (int i = 0; i < 40 && pin(screen) == CellRef{Stage::raw, 0, 1}; ++i) {
         screen.press(ImGuiKey_Tab);
         screen.press(ImGuiKey_Enter);

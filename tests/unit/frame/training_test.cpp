@@ -1,11 +1,11 @@
-// Tests the controls of a network in training: how a run goes on, branches off, and waits for the user.
+// Tests the controls of a network in training: how a run continues, forks, and waits for the user.
 #include <catch_amalgamated.hpp>
 
 #include "app/link.hpp"
 #include "support/this_build.hpp"
 #include "unit/frame/screen.hpp"
 
-// Last, because it needs Dear ImGui's own types.
+// Included last, because it needs Dear ImGui's own types.
 #include <imgui_internal.h>
 
 using namespace attn;
@@ -106,7 +106,7 @@ TEST_CASE("after a fork the controls name it, show its settings, and change thes
     CHECK(course(screen).plan.last_values().rate != fork.last_values().rate);
     CHECK(course(screen).compared == whole);
     CHECK(course(screen).step == 8);
-    // Another network is another run from its beginning.
+    // Another network is another run from the start.
     screen.click("training/layers/more");
     CHECK(course(screen).plan.changes.empty());
     CHECK(course(screen).step == 0);

@@ -1,4 +1,4 @@
-// Tests that what a person does is worded by what points.
+// Tests that texts name actions according to the kind of pointer.
 #include "widgets/wording.hpp"
 
 #include <catch_amalgamated.hpp>

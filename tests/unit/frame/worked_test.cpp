@@ -1,4 +1,4 @@
-// Tests the worked example's page: what stands above its matrices, their places, and editing their cells.
+// Tests the worked example's page: the text above its matrices, their places, and editing their cells.
 #include <imgui_internal.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ TEST_CASE("the wheel scrolls the page over an input, until the input was clicked
     screen.hold(ImGuiMod_Ctrl, [&] { turn(1); });
     CHECK(value() == Catch::Approx(1.0));
     screen.click("x/1/1");
-    screen.draw(60);  // the scrolling is over
+    screen.draw(60);  // scrolling has ended
     turn(-1);
     CHECK(value() == Catch::Approx(0.9));
     CHECK(rect("x/1/1").top == top);

@@ -1,4 +1,5 @@
-// The list of keys is what the reader does: each key of each class is computed, changes nothing, or is refused by its name.
+// Tests that the list of keys matches the reader: each key of each class is computed, changes nothing, or is
+// refused by name.
 #include "io/config_keys.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -23,7 +24,7 @@ Result<ModelConfig> configured(const json& config) {
     return parse_model_config(as_bytes(text));
 }
 
-// A program of 32 bits cannot hold the largest of them.
+// A 32-bit program cannot hold the largest of them.
 std::vector<ConfigClass> classes_that_fit() {
     std::vector<ConfigClass> all;
     for (const ConfigClass& each : config_classes())
@@ -36,7 +37,7 @@ json set_key(json config, std::string_view key, json value) {
     return config;
 }
 
-// Configurations of a class between which all of its keys count.
+// Returns configurations of a class that together use all of its keys.
 std::vector<json> configs_of(const ConfigClass& each) {
     const json plain{{"model_type", each.model_type}};
     std::vector<json> all{plain};
@@ -220,7 +221,7 @@ TEST_CASE("a decoder may read in both directions", "[config]") {
         CHECK(configured({{"model_type", each.model_type}})->causal);
         CHECK(!configured({{"model_type", each.model_type}, {"is_causal", false}})->causal);
     }
-    // A window of both sides does not count the query itself, but Gemma's does.
+    // A two-sided window does not count the query itself, but Gemma's does.
     CHECK(configured({{"model_type", "mistral"}, {"is_causal", false}, {"sliding_window", 4}})->windows[0] ==
           5);
     const auto gemma = [](const char* type) {

@@ -65,7 +65,7 @@ TEST_CASE("labels in the first row, the first column, or both", "[csv]") {
     for (const std::string text : {
              ",a,b,c\nx,0.5,-1,2e-3\ny,0,1,3\n",
              "token,a,b,c\nx,0.5,-1,2e-3\ny,0,1,3\n",
-             "a b c\nx 0.5 -1 2e-3\ny 0 1 3\n",  // as R writes it
+             "a b c\nx 0.5 -1 2e-3\ny 0 1 3\n",  // R's format
              "\ta\tb\tc\nx\t0.5\t-1\t2e-3\ny\t0\t1\t3\n",
              "\"\";\"a\";\"b\";\"c\"\n\"x\";0,5;-1;0,002\n\"y\";0;1;3\n",
          }) {
@@ -152,7 +152,7 @@ TEST_CASE("a header that numpy.savetxt wrote names the columns", "[csv]") {
         CHECK(table(text).column_labels == Labels{"the", "cat"});
         CHECK(table(text).row_labels.empty());
     }
-    // What does not fit is a comment.
+    // A line that does not fit is a comment.
     for (const std::string text :
          {"# attention of layer 0\n0.5 0.5\n1 0\n", "# from the middle layer\n0.5 0.5\n1 0\n"}) {
         INFO(text);

@@ -118,7 +118,7 @@ TEST_CASE("the header of a GGUF file is read from as little as it takes", "[gguf
         break;
     }
     CHECK(complete);
-    // Where the file itself ends there, it is cut short; what pads its last tensor may be missing.
+    // If the file itself ends there, it is truncated; only the padding of its last tensor may be missing.
     const auto whole = parse_gguf(file);
     REQUIRE(whole);
     const GgufTensor& last = *whole->tensor("q");
@@ -133,7 +133,7 @@ TEST_CASE("tensor types that are not supported are refused by their names", "[gg
         GgufWriter writer;
         writer.tensor("blk.0.ffn_down.weight", {1, 256}, std::vector<float>(256));
         Bytes file = writer.file();
-        // Behind the start, the name, the number of dimensions and two of them.
+        // The offset after the start, the name, the number of dimensions and two of them.
         put_at(file, 24 + 8 + 21 + 4 + 16, type.number);
         CHECK_THAT(gguf_refusal(file), ContainsSubstring("tensor 'blk.0.ffn_down.weight' of type " +
                                                          std::string(type.name) + ", which"));

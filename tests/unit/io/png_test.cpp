@@ -33,8 +33,8 @@ std::uint32_t number(std::span<const std::byte> bytes, std::size_t at) {
     return value;
 }
 
-// Holds the rows of a picture without its filters, read as the specification says: chunks, their
-// checks, and one zlib stream.
+// Holds the rows of a picture without its filters, read according to the specification: chunks, their checks,
+// and one zlib stream.
 struct Decoded {
     std::uint32_t width = 0, height = 0;
     std::vector<std::uint8_t> pixels;

@@ -106,7 +106,7 @@ TEST_CASE("a tensor for each layer", "[tensor_match]") {
     CHECK(size_of(m) == Shape{4, 12, 5, 5});
     std::vector<std::size_t> order;
     for (const PlacedTensor& place : m.weights) order.push_back(place.tensor);
-    CHECK(order == std::vector<std::size_t>{2, 1, 0, 3});  // by number, not by text
+    CHECK(order == std::vector<std::size_t>{2, 1, 0, 3});  // sorted by number, not as text
 
     // Separate files work as well. A name that does not say "layer" leads to a question.
     const FoundFiles files{{tensor("layer_0_attn", {5, 5}), tensor("layer_1_attn", {5, 5})}, {}, {}};

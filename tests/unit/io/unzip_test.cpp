@@ -257,7 +257,7 @@ TEST_CASE("a zip64 directory that lies", "[unzip]") {
         return patched(patched(archive, end64 + 24, n), end64 + 32, n);
     };
     CHECK_THAT(zip_refusal(counted(std::uint64_t{1} << 60)), ContainsSubstring("more than fit"));
-    // This is the first entry's extra field: its id, and its first number, the size.
+    // The first entry's extra field: its id, and its first number, the size.
     const std::size_t extra = first + 46 + 5;
     CHECK_THAT(zip_refusal(patched(archive, extra, std::uint16_t{9})),
                ContainsSubstring("zip64 sizes are missing"));

@@ -121,7 +121,7 @@ TEST_CASE("values may be anything but NaN and infinite", "[weight_check]") {
 }
 
 TEST_CASE("rounded softmax rows stay within the tolerance of their type", "[weight_check]") {
-    // Rows of n equal weights are all rounded in the same direction: the worst that rounding can do to a sum.
+    // Rows of n equal weights are all rounded in the same direction, the worst case for a sum.
     const auto dtype = GENERATE(DType::f16, DType::bf16, DType::f32);
     double worst = 0;
     for (Index n = 1; n <= 2000; ++n) {
@@ -130,7 +130,7 @@ TEST_CASE("rounded softmax rows stay within the tolerance of their type", "[weig
         worst = std::max(worst, std::abs(static_cast<double>(n) * static_cast<double>(w) - 1));
     }
     CHECK(worst < row_sum_tolerance(dtype));
-    if (dtype != DType::f32) CHECK(worst > row_sum_tolerance(dtype) / 4);  // not far wider than needed
+    if (dtype != DType::f32) CHECK(worst > row_sum_tolerance(dtype) / 4);  // not much wider than needed
     float w = 1.0f / 16384 * 1.001f;
     round_to(DType::f16, std::span(&w, 1));
     CHECK(std::abs(16384 * static_cast<double>(w) - 1.001) < 1e-3);

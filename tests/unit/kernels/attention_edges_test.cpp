@@ -1,4 +1,4 @@
-// Tests, for every kernel table, the results that attention/record.hpp defines where the formula alone does not.
+// Tests, for every kernel table, the results that attention/record.hpp defines beyond the formula.
 
 #include <catch_amalgamated.hpp>
 
@@ -129,7 +129,7 @@ TEST_CASE("Large scores: their differences decide", "[unit][kernels]") {
     const float large = GENERATE(1e4f, -1e4f, 1e38f, -1e38f, 3e38f);
     Scores s({1}, many(large), many(0));
     for (Index j = 0; j < 150; ++j) s.v.data()[j] = static_cast<float>(j);
-    // Equal scores weigh the same however large they are: the result is the mean of 0 … 149.
+    // Equal scores have equal weights however large they are: the result is the mean of 0 … 149.
     CHECK_THAT(run(kernels, s.call).output.data()[0], WithinRel(74.5f, 1e-6f));
     s.k.data()[99] = large + std::abs(large) / 1000;  // 10, or 1e35, above the others
     const double w = std::exp(static_cast<double>(s.k.data()[99]) - static_cast<double>(large));

@@ -1,4 +1,5 @@
-// Compares the fused kernel with the reference in double: sizes, masks, bias, soft cap, grouped heads, precisions.
+// Compares the fused kernel with the reference in double: sizes, masks, bias, soft cap, grouped heads,
+// precisions.
 
 #include <catch_amalgamated.hpp>
 
@@ -11,8 +12,9 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Q, K and V are standard-normal with the usual scale: scores below about 8 are off by a few 1e-7, and weights
-// relatively by as much; outputs are weighted means of values below 5. The largest difference seen is 1.2e-6.
+// Q, K and V are standard-normal with the usual scale: scores below about 8 are off by a few 1e-7, and
+// weights have the same relative error; outputs are weighted means of values below 5. The largest difference
+// seen is 1.2e-6.
 constexpr double forward_tolerance = 4e-6;
 
 void check_against_reference(const Kernels& kernels, const AttentionCall& call,
@@ -100,7 +102,8 @@ TEST_CASE("Soft cap", "[unit][kernels]") {
     AttentionCall call = attention_call(q, k, v);
     call.softcap = GENERATE(0.5f, 2.0f, 50.0f);
     call.scale = usual_scale(16);
-    // Scores reach 60 before the cap and are off by several units of 4e-6. The largest difference seen is 3.8e-6.
+    // Scores reach 60 before the cap and are off by several units of 4e-6. The largest difference seen is
+    // 3.8e-6.
     check_against_reference(kernels, call, 2e-5);
 }
 
@@ -112,8 +115,8 @@ TEST_CASE("exp in other precisions", "[unit][kernels]") {
     call.scale = usual_scale(16);
     const Mask mask = Mask::causal(3);
     call.rule = mask.rule();
-    // If a score is halfway between two 16-bit numbers, f32 and f64 may round it differently: by one step, 2^-11 of a
-    // score below 8 in f16 and 2^-8 in bf16, in a few of the weights.
+    // If a score is halfway between two 16-bit numbers, f32 and f64 may round it differently: by one step,
+    // 2^-11 of a score below 8 in f16 and 2^-8 in bf16, in a few of the weights.
     const auto [precision, bound] =
         GENERATE(std::pair{SoftmaxPrecision::f64, forward_tolerance}, std::pair{SoftmaxPrecision::f16, 4e-3},
                  std::pair{SoftmaxPrecision::bf16, 3e-2});

@@ -13,8 +13,8 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// Q, K, V and dO are standard-normal with the usual scale. Weights have a relative error of 1e-6, as in the forward
-// pass, and dP, a sum of d_v products, of about as much; both are relative to the largest gradient.
+// Q, K, V and dO are standard-normal with the usual scale. Weights have a relative error of 1e-6, as in the
+// forward pass, and dP, a sum of d_v products, of about as much; both are relative to the largest gradient.
 constexpr double gradient_tolerance = 5e-6;
 
 void check(const Tensor& actual, const Tensor& expected, double bound) {
@@ -66,7 +66,8 @@ TEST_CASE("Gradients of attention under every kind of mask", "[unit][kernels]") 
         INFO(text << ", n_q " << n_q << ", n_k " << n_k);
         check_against_reference(kernels, call);
 
-        // Tiles that are skipped would have added zeros; the parts of a tile that is cut may add up differently.
+        // Skipped tiles would only have added zeros; the parts of a tile that is cut may be added in another
+        // order.
         AttentionPass pass(call);
         const AttentionGradients skipping = differentiate(kernels, pass);
         pass.call.rule.tile = nullptr;
@@ -139,7 +140,7 @@ TEST_CASE("Gradients of attention with a soft cap", "[unit][kernels]") {
     call.softcap = GENERATE(0.5f, 2.0f, 50.0f);
     call.scale = usual_scale(16);
     call.rule = mask.rule();
-    // Scores reach 30 before the cap, and slopes are a difference from 1.
+    // Scores reach 30 before the cap, and derivatives are a difference from 1.
     check_against_reference(kernels, call, 2e-5);
 }
 

@@ -1,6 +1,6 @@
 // Compares the reference gradients with central differences, in double, of forward passes that are written
-// down a second time here. The loss is the sum of the output times random numbers, so these numbers are
-// the gradient of the output.
+// out a second time here. The loss is the sum of the output times random numbers, so these numbers are the
+// gradient with respect to the output.
 
 #include <catch_amalgamated.hpp>
 #include <numbers>

@@ -131,8 +131,8 @@ TEST_CASE("One step and ten steps of AdamW are PyTorch's", "[golden][kernels]") 
                       {gradients.matrix().row(step - 1), static_cast<std::size_t>(parameters.size())},
                       m.values(), v.values());
         if (step != 1 && step != 10) continue;
-        // Weights are below 4, and their steps of 0.01 are accurate to 1e-6 of that: beta2 = 0.95 is off by 1e-8 as
-        // an f32, and so the difference 1 − beta2 by 2e-7.
+        // Weights are below 4, and their steps of 0.01 are accurate to 1e-6 of that: beta2 = 0.95 is off by
+        // 1e-8 as an f32, and so the difference 1 − beta2 by 2e-7.
         const std::string which = "_" + std::to_string(step);
         golden.check(("parameters" + which).c_str(), parameters, 2e-6);
         golden.check(("m" + which).c_str(), m, 1e-7);

@@ -132,7 +132,7 @@ TEST_CASE("Gradients of a norm far from zero lose only what the input has lost",
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     Tensor x = random_tensor({3, 100}, 12);
     for (float& v : x.values()) v += 1000;
-    // As an f32, the mean is off by up to 3e-5 at 1000, and deviations are about 1.
+    // The mean, in f32, is off by up to 3e-5 at 1000, and deviations are about 1.
     check(norm(kernels, true, x), norm(reference_backward(), true, x), 5e-4, 5e-4);
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("Gradients of the activations", "[unit][kernels]") {
     std::vector<float> actual(z.size()), expected(z.size());
     kernels.activate(activation, z, dy.values(), actual);
     reference_backward().activate(activation, z, dy.values(), expected);
-    // 1 − s of the logistic forms is off by 6e-8, times up to 10 in that of gelu_tanh; |dy| stays below 5. The
-    // largest difference seen is 3.6e-6.
+    // 1 − s of the logistic forms is off by 6e-8, times up to 10 in that of gelu_tanh; |dy| stays below 5.
+    // The largest difference seen is 3.6e-6.
     CHECK_THAT(largest_difference(actual, expected), WithinAbs(0, 6e-6));
     for (std::size_t n = 0; n <= 67; ++n) {  // in every position of a vector, and in place
         std::vector<float> some(dy.values().begin(), dy.values().begin() + static_cast<std::ptrdiff_t>(n));

@@ -16,7 +16,7 @@ constexpr std::array block_types{DType::q4_0, DType::q4_1, DType::q5_0,  DType::
                                  DType::q8_0, DType::q2_k, DType::q3_k,  DType::q4_k,
                                  DType::q5_k, DType::q6_k, DType::iq4_nl};
 
-// Where a block has its halves.
+// Returns where a block has its halves.
 std::vector<std::size_t> halves_of(DType dtype) {
     switch (dtype) {
         case DType::q4_1:
@@ -30,7 +30,7 @@ std::vector<std::size_t> halves_of(DType dtype) {
     }
 }
 
-// Any bits, but for halves below 2, so that nothing is infinite.
+// Random bits, except that halves are below 2, so that nothing is infinite.
 std::vector<std::byte> random_blocks(DType dtype, Index elements, std::uint64_t seed) {
     std::vector<std::byte> bytes(bytes_of(dtype, elements));
     Random random(seed);
@@ -58,7 +58,7 @@ TEST_CASE("Kernels widen blocks to the last bit", "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const DType dtype = GENERATE(from_range(block_types));
     INFO(kernels.name << ", " << name(dtype));
-    // The rows of the identity pick the inputs of each output, one after the other.
+    // The rows of the identity select the inputs of each output, one after the other.
     const Index in = block_elements(dtype) == 32 ? 32 * 11 : 512, out = 37;
     const Blocks w(dtype, in, out);
     Tensor identity({in, in}), picked({in, out}), one({1, out});
@@ -88,7 +88,7 @@ TEST_CASE("linear over blocks has the bits of linear over their values", "[unit]
         kernels.linear(x.matrix(), w.wide_view, b.values(), Activation::gelu, expected.matrix());
         INFO(n << " " << in << " " << out);
         REQUIRE(y == expected);
-        // A row alone, as decoding computes it.
+        // A row alone, as in decoding.
         kernels.linear(rows(x.matrix(), {n - 1, n}), w.view, b.values(), Activation::gelu, one.matrix());
         for (Index o = 0; o < out; ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(n - 1, o));
     }

@@ -12,7 +12,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-// Applies the two to the same values and returns their difference.
+// Applies both to the same values and returns their difference.
 template <class F>
 double difference(const Kernels& kernels, const Tensor& input, F apply) {
     Tensor actual = input, expected = input;
@@ -73,7 +73,7 @@ TEST_CASE("layer_norm of a large mean loses only what the input has lost", "[uni
     const auto apply = [&](const Kernels& k, Tensor& t) {
         k.layer_norm(Tensor(t).matrix(), gain.values(), {}, 1e-5f, t.matrix());
     };
-    // As an f32, the mean is off by up to 3e-5 at 1000, and deviations are about 1.
+    // The mean, in f32, is off by up to 3e-5 at 1000, and deviations are about 1.
     CHECK_THAT(difference(kernels, x, apply), WithinAbs(0, 1e-4));
 }
 
@@ -107,7 +107,8 @@ TEST_CASE("Weights come from the two numbers of their row", "[unit][kernels]") {
         const float entropy = kernels.weights(actual.values(), 5, 1.25f),
                     expected_entropy = reference_kernels().weights(expected.values(), 5, 1.25f);
         REQUIRE_THAT(entropy, WithinRel(expected_entropy, 2e-6f));
-        // Weights are below 1: exp is within 2 units of 2^-24, its argument within 2^-22, the sum within 2^-23.
+        // Weights are below 1: exp is within 2 units of 2^-24, its argument within 2^-22, the sum within
+        // 2^-23.
         REQUIRE_THAT(largest_difference(actual.values(), expected.values()), WithinAbs(0, 2e-6));
     }
 }
@@ -150,7 +151,8 @@ TEST_CASE("Activations", "[unit][kernels]") {
         std::vector<float> actual{x}, expected{x};
         kernels.activate(activation, actual);
         reference_kernels().activate(activation, expected);
-        // In the left tail, the exact gelu is a difference of numbers near 1, with an absolute error of 6e-8 · |x|/2.
+        // In the left tail, the exact gelu is a difference of numbers near 1, with an absolute error of 6e-8
+        // · |x|/2.
         REQUIRE_THAT(actual[0],
                      WithinRel(expected[0], 2e-6f) || WithinAbs(static_cast<double>(expected[0]), 1e-6));
     }

@@ -15,7 +15,7 @@ using namespace attn::test;
 using Catch::Matchers::WithinULP;
 
 TEST_CASE("exp_f32 is within 2 ulp of exp wherever the result is a normal f32", "[unit][kernels]") {
-    // This takes every 1009th float between −87.33 and 88.72, of both signs.
+    // Takes every 1009th float between −87.33 and 88.72, of both signs.
     for (const std::uint32_t sign : {0u, 0x80000000u})
         for (std::uint32_t bits = 0;; bits += 1009 * thinned) {
             const float x = std::bit_cast<float>(bits | sign);

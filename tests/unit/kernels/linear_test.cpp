@@ -36,8 +36,8 @@ struct StoredWeight {
 };
 
 // For n products of standard-normal numbers, summed in f32 in blocks of 256: an element goes through at most
-// 256 + n/256 roundings, each at most 2^-24 of a partial sum that almost always stays below 4√n. A fifth of that
-// worst case leaves ample room: 1.1e-5 was seen for 130 and 5.3e-5 for 3072.
+// 256 + n/256 roundings, each at most 2^-24 of a partial sum that almost always stays below 4√n. A fifth of
+// that worst case leaves ample room: 1.1e-5 was seen for 130 and 5.3e-5 for 3072.
 double sum_bound(Index n) {
     const double roundings = static_cast<double>(std::min<Index>(n, 256) + n / 256);
     return 1e-6 + 0.2 * roundings * 0x1p-24 * 4 * std::sqrt(static_cast<double>(n));
@@ -106,7 +106,8 @@ TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[uni
 
 TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    // Among numbers of every size, subnormal ones too, each row has one that is not finite, but the last.
+    // Among numbers of every size, including subnormal ones, each row except the last has one that is not
+    // finite.
     const Index in = 43, out = 37;
     std::vector<std::uint16_t> halves;
     for (Index i = 0; i < in * out; ++i)
@@ -121,7 +122,7 @@ TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][k
         kernels.linear(x.matrix(), weight, {}, Activation::none, y.matrix());
         for (Index o = 0; o < out; ++o) {
             INFO("input " << k << ", output " << o);
-            // 0 times what is not finite is NaN.
+            // 0 times a number that is not finite is NaN.
             const float half = f16_to_f32(halves[static_cast<std::size_t>(o * in + k)]);
             const bool beside = o + 1 < out && k != o % in;
             if (beside || std::isnan(half))
@@ -135,14 +136,14 @@ TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][k
 TEST_CASE("A vector's product has the bits that it has beside another", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const auto dtype = GENERATE(DType::f32, DType::f16, DType::bf16);
-    // Products of these with halves and 2¹¹² have no room in a float, or none at all.
+    // Products of these with halves and 2¹¹² overflow a float, or some of them, or none.
     const float large = GENERATE(0.0f, 4e4f, 7e4f, 1e30f, std::numeric_limits<float>::infinity());
     const bool finite = GENERATE(true, false);
     INFO(kernels.name << ", " << name(dtype) << ", " << large << ", " << finite);
     for (const auto [in, out] : {std::array<Index, 2>{8, 16}, {43, 37}, {256, 32}, {263, 17}, {769, 130}}) {
         Tensor x = random_tensor({2, in}, 14), weights = random_tensor({out, in}, 15);
         if (large > 0) x.matrix()(0, in / 2) = large;
-        // Among the weights are zeros, and halves that are subnormal.
+        // The weights include zeros and subnormal halves.
         for (Index i = 0; i < weights.size(); i += 3) weights.data()[i] *= i % 2 == 0 ? 1e-5f : -0.0f;
         if (!finite) weights.matrix()(out / 2, in - 1) = -std::numeric_limits<float>::infinity();
         const StoredWeight w(weights, dtype, in, out, WeightView::Layout::out_in);
@@ -183,7 +184,7 @@ TEST_CASE("linear applies the activation after the bias", "[unit][kernels]") {
         kernels.activate(activation, apart.values());
         CHECK(fused == apart);
         reference_kernels().linear(x.matrix(), w.view, b.values(), activation, expected.matrix());
-        // No activation is steeper than 1.13.
+        // No activation has a derivative above 1.13.
         REQUIRE_THAT(largest_difference(fused.values(), expected.values()),
                      WithinAbs(0, 1.13 * sum_bound(in) + 1e-6));
     }

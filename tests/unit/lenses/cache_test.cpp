@@ -90,7 +90,7 @@ TEST_CASE("Cache is there for a sentence and for a network in training, in all i
             INFO(part);
             CHECK(screen.shows(part));
         }
-        // None of 6 tokens in groups of 2 waits; the text of a network in training may have one more.
+        // With 6 tokens in groups of 2, none waits; the text of a network in training may have one more.
         const Index waiting = subject_in(screen.visit).attention()->queries() % 2;
         CHECK(cache_says(screen).starts_with(waiting ? "In 4 bits, the newest token in 16, the cache takes "
                                                      : "In 4 bits, the cache takes "));
@@ -126,7 +126,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
         const CacheState wanted = evicting(EvictionPolicy::sinks, 2);
         show_cache(screen, wanted);
         const auto trace = sentence_in(screen.visit).run()->run;
-        // Whatever head is chosen, it is one of the decoder's own.
+        // Whichever head is chosen, it is one of the decoder's own.
         for (Index layer = 0; layer < trace->attentions(); ++layer) {
             CAPTURE(layer);
             screen.visit.perform(Select{{layer, 1, 4, {}, {}}});
@@ -225,7 +225,7 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
                 if (query < 8)
                     check_why(screen, cache_cells::loss(query),
                               own.at(query).loss - own.at(query).loss_before);
-                // Recomputed in double from the weights as they are.
+                // Recomputed in double from the weights.
                 if (evicts) check_why(screen, cache_cells::lost_weight(query), own.lost({1, 1}, query), 1e-5);
             }
             CHECK_FALSE(told_of_cache(screen, cache_cells::loss(8)));
@@ -247,7 +247,7 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
                           1e-6);
                 check_why(screen, cache_cells::value(3, 2), static_cast<double>(v.heads().head(kv)(3, 2)),
                           1e-6);
-                // The ninth waits for its group.
+                // The ninth token waits for its group.
                 CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::key(8, 0))) ==
                       (state.rounding.bits == 16));
                 CHECK_FALSE(told_of_cache(screen, cache_cells::weight(7, 0)));
@@ -269,7 +269,7 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
             const bool scored = state.eviction.policy >= EvictionPolicy::heavy_hitters;
             CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::score(0))) == scored);
             if (state.eviction.policy != EvictionPolicy::heavy_hitters) continue;
-            // A key that is still there has the sum that the policy goes by.
+            // A key that is still there has the sum that the policy uses.
             for (Index key = 0; key < 7; ++key) {
                 double given = 0;
                 for (Index query = key; query < 7; ++query)
@@ -338,7 +338,7 @@ TEST_CASE("a changed run is decoded under its changes, but not one whose query i
         const Index last = decoded()->tokens() - 1;
         CHECK(decoded()->at(last).divergence == 0);
         CHECK(decoded()->at(last).choices.front().before != p_before);
-        // What a head is said to give is what the changed run has.
+        // The explained contribution of a head is the changed run's.
         const HeadIndex head{0, 1};
         screen.visit.perform(Select{{0, 1, last, {}}});
         screen.settle();
@@ -385,7 +385,7 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     screen.click("cache/forward");
     screen.settle();
     CHECK(at() == 11);
-    // An arrow key goes to the next whole number, on a range of a few and of many.
+    // An arrow key goes to the next whole number, on short and long ranges.
     const auto step = [&](const char* slider, double steps) {
         ui::ask({.kind = ui::Ask::Kind::step, .key = slider, .steps = steps});
         screen.draw(3);
@@ -417,7 +417,7 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     CHECK(screen.visit.state().selection.layer == 0);
     CHECK(screen.visit.state().selection.head == 1);
     CHECK(screen.visit.state().pin == cache_cells::head(0, 1));
-    // A newly opened lens begins at its top.
+    // A newly opened lens starts at its top.
     screen.visit.perform(OpenLens{"layers"});
     screen.draw(2);
     screen.visit.perform(OpenLens{"cache"});
@@ -483,7 +483,7 @@ TEST_CASE("what a policy keeps is told with the query's own key among it") {
     CHECK(told(EvictionPolicy::sinks, 1, 4) == "one key, the newest");
     CHECK(told(EvictionPolicy::heavy_hitters, 1, 4) == "one key, the newest");
     CHECK(told(EvictionPolicy::heavy_hitters, 2, 4) == "at most 2 keys, heavy hitters and the newest");
-    // As it is kept: the first query that sees no more than these.
+    // The rule as kept: the first query that sees only these keys.
     Eviction kept({EvictionPolicy::sinks, 4, 4, 2, 3}, 1, 0, 9);
     for (Index query = 0; query < 8; ++query) kept.add({});
     CHECK(kept.seen() == std::vector<Index>{0, 1, 2, 8});

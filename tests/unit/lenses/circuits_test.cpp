@@ -39,7 +39,7 @@ void open_circuits(Screen& screen, const char* name) {
     screen.write_words(6);
 }
 
-// Explains the cell and, to some depth, the lens's own cells that its operands lead on to.
+// Explains the cell and, to some depth, the lens's own cells that its operands lead to.
 void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2) {
     CAPTURE(write_cell(cell));
     const auto found = told_of_circuits(visit, cell);
@@ -133,7 +133,7 @@ TEST_CASE("the lists have the highest and the lowest cells of the map, and a cli
                 std::vector<float> sorted = all;
                 std::ranges::sort(sorted);
                 for (std::size_t i = 0; i < circuit_ends_listed; ++i) {
-                    // The lists add up in another order.
+                    // The lists are added in another order.
                     CHECK(value(found->highest()[i]) == Catch::Approx(sorted[19 - i]).margin(1e-4));
                     CHECK(value(found->lowest()[i]) == Catch::Approx(sorted[i]).margin(1e-4));
                 }
@@ -168,7 +168,7 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
                                         circuits_cells::map(1, 0, 0), circuits_cells::left_factor(0, 0, 90)})
                 CHECK_FALSE(told_of_circuits(screen.visit, cell));
             show_circuits(screen, {.part = CircuitsPart::ov});
-            // In a text, a token's stream is more than its embedding.
+            // In a text, a token's residual stream is more than its embedding.
             CHECK(circuits_say(screen.visit).starts_with("By its embedding alone, "));
             check_circuits_cell(screen.visit, circuits_cells::map(Circuit::ov, 4, 9));
             const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});

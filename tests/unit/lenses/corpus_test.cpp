@@ -1,4 +1,4 @@
-// Texts that stand for many: their queries and keys in one plane, and means over them.
+// Tests a sample of texts: its queries and keys in one plane, and means over it.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
@@ -48,7 +48,7 @@ TEST_CASE("the plane of many texts has real scores, explains its places, and is 
         CHECK(plane.points().size() == 10);
         const CorpusRun& texts = *subject_in(screen.visit).corpus();
         REQUIRE(texts.traces().size() == 3);
-        // Two of one text have the score that its own run has.
+        // Two tokens of one text have the score of that text's own run.
         for (Index i = 0; i < 10; ++i)
             for (Index j = 0; j < 10; ++j) {
                 const auto &a = plane.points()[static_cast<std::size_t>(i)],
@@ -194,7 +194,7 @@ TEST_CASE(
     };
     CHECK(changed() ==
           RunChange{.site = Site::head_output, .layer = 1, .head = 1, .operation = Operation::mean});
-    // A head that gives its mean already loses nothing by giving it.
+    // A head that already outputs its mean loses nothing by outputting it.
     screen.visit.perform(SetKnockout{{.removal = Removal::mean}});
     screen.settle();
     const auto& lens = static_cast<const KnockoutLens&>(screen.visit.lens());

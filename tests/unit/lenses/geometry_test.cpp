@@ -49,7 +49,8 @@ struct WorkedGeometry : GeometryScreen {
     }
 };
 
-// Checks one number: its operands come to its value and lead to numbers that have theirs, and its lines end with it.
+// Checks one number: its operands give its value and lead to numbers with their values, and its lines end
+// with it.
 void check_number(GeometryScreen& screen, const CellRef& cell) {
     INFO(write_cell(cell));
     const auto why = screen.why(cell);
@@ -57,7 +58,7 @@ void check_number(GeometryScreen& screen, const CellRef& cell) {
     INFO(why->title);
     CHECK_FALSE(why->title.empty());
     CHECK_FALSE(why->formula.empty());
-    // Single precision, of sums of some dozen products of numbers below ten.
+    // Single precision, for sums of some dozen products of numbers below ten.
     CHECK(std::abs(why->f32 - why->f64) < 2e-4 * (1 + std::abs(why->f64)));
     double sum = 0;
     for (const auto& operand : why->operands) {
@@ -79,9 +80,9 @@ void check_number(GeometryScreen& screen, const CellRef& cell) {
         CHECK(std::abs(sum - why->f64) < 1e-9 * (1 + std::abs(why->f64)));
 }
 
-// Checks some numbers of every kind that there is here, and returns how many kinds these are.
+// Checks some numbers of every kind available here, and returns the number of kinds.
 int check_numbers(GeometryScreen& screen) {
-    // The directions of a form and an einsum are computed only where they are shown; then they stay.
+    // The directions of a form and an einsum are computed only while they are shown; then they stay.
     for (const auto part : {GeometryPart::form, GeometryPart::einsum})
         screen.set([&](auto& s) { s.part = part; });
     int kinds = 0;
@@ -120,7 +121,7 @@ TEST_CASE("the squares and directions of a form take steps, none of which does a
     CHECK_FALSE(form.directions());
     int steps = 1;
     while (form.step()) ++steps;
-    CHECK(steps == 5);  // the squares, two factors, what is between them, and back
+    CHECK(steps == 5);  // the squares, two factors, their product, and back
     REQUIRE(form.directions());
     double whole = 0, values = 0;
     for (Index i = 0; i < width; ++i)
@@ -136,7 +137,7 @@ TEST_CASE("the squares and directions of a form take steps, none of which does a
 TEST_CASE("every number of the example explains itself, in all parts of the lens") {
     WorkedGeometry screen;
     screen.set([](auto& s) { s.gauge = {GaugeKind::rotation, 0.7, 0, 1, 0}; });
-    // All but those of a vocabulary.
+    // All except those of a vocabulary.
     CHECK(check_numbers(screen) == geometry_kinds - 2);
     screen.visit.perform(SetSource{Source::qkv});
     screen.set([](auto& s) {
@@ -145,7 +146,7 @@ TEST_CASE("every number of the example explains itself, in all parts of the lens
         s.einsum = "hik,hjk->hij with Q, K";
     });
     CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
-    CHECK(check_numbers(screen) == geometry_kinds - 4);  // nor those of inputs
+    CHECK(check_numbers(screen) == geometry_kinds - 4);  // also none of inputs
 }
 
 TEST_CASE("so does every number of a model's head, of a network in training, and of tensors") {
@@ -163,7 +164,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
         s.direction = 1;
         s.einsum = "ac,bc->ab with W_V, W_O";
     });
-    // The directions of W_V W_O write, so no input lies along v; and W_O has its rows the other way.
+    // The directions of W_V W_O write, so no input lies along v; and W_O has its rows the other way round.
     CHECK_FALSE(*screen.lens().sum(screen.subject()));
     CHECK(check_numbers(screen) == geometry_kinds - 2);
     screen.train_some();
@@ -177,7 +178,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
     screen.visit.perform(Select{{0, 1, 5, {}, {}}});
     screen.open();
     CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
-    // Of nine queries and eleven keys there is no symmetric part.
+    // With nine queries and eleven keys there is no symmetric part.
     CHECK(check_numbers(screen) == geometry_kinds - 6);
 }
 
@@ -275,7 +276,7 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
         s.own.at(0, 2) = s.own.at(2, 0) = 0.25;
     });
     check([](Index a, Index b) { return a == b ? 1.0 : a + b == 2 && a != 1 ? 0.25 : 0.0; });
-    // A pinned number of g is changed on a slider, and its mirror image with it.
+    // A pinned number of g is changed on a slider, together with its mirror image.
     screen.click("geometry/g/1/3");
     CHECK(screen.visit.state().pin == geometry_cells::metric(1, 3));
     REQUIRE(screen.shows("geometry/cell"));
@@ -335,7 +336,7 @@ TEST_CASE("an einsum that does not fit is refused with a sentence, and the pictu
     CHECK(refused("ij-> with q").find("one row, with one index") != std::string::npos);
     CHECK(refused("ab,cb->ac with W_O, Q") == "There is no W_O here: only what was made of it is known.");
     CHECK(refused("hib->i with X").find("the same for all heads") != std::string::npos);
-    // Typed, one letter after the other.
+    // Typed one letter at a time.
     screen.click("geometry/text");
     screen.hold(ImGuiMod_Ctrl, [&] { screen.press(ImGuiKey_A); });
     screen.type("ij,jd->id with A, Vx");
@@ -350,7 +351,7 @@ TEST_CASE("an einsum that does not fit is refused with a sentence, and the pictu
     CHECK(screen.now().einsum == "ij,jd->id with A, V");
     CHECK(screen.shows("geometry/out/2/3"));
     screen.press(ImGuiKey_Enter);
-    // A link may bring one that another subject has.
+    // A link may contain an einsum that another subject supports.
     screen.set([](auto& s) { s.einsum = "ab,cb->ac with W_V, W_O"; });
     CHECK(screen.spoken() == "There is no W_O here: only what was made of it is known.");
     CHECK(screen.shows("geometry/fault"));
@@ -390,7 +391,7 @@ TEST_CASE("each preset is one step of undo, and its link opens it as it was") {
         CHECK(parse_fragment(link).state == screen.visit.state());
         CHECK(parse_fragment(link).note.empty());
         CHECK_FALSE(screen.lens().tables(screen.subject()).empty());
-        if (screen.visit.state() == before) continue;  // the einsum's usual text
+        if (screen.visit.state() == before) continue;  // the usual text of the einsum
         screen.visit.undo();
         CHECK(screen.visit.state() == before);
         screen.visit.redo();
@@ -444,7 +445,7 @@ TEST_CASE("a large head is shown in parts, and each of its steps is short") {
 }
 
 TEST_CASE("a share of symmetry stands beside that of a matrix of independent numbers") {
-    // The mean over many forms of such factors.
+    // The mean over many forms with such factors.
     Random random(8);
     constexpr Index n = 5, rank = 3;
     double whole = 0, symmetric = 0;

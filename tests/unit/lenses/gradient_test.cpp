@@ -47,7 +47,7 @@ TEST_CASE("every gradient of the example is the slope found by moving what it be
     const auto check = [&](const char* after) {
         INFO(after);
         screen.settle();
-        // A step of 1e-5 leaves its square times a third derivative of a few, and 1e-16 / 1e-5 of rounding.
+        // A step of 1e-5 leaves its square times a third derivative of a few, and rounding of 1e-16 / 1e-5.
         CHECK(largest_error(screen.slopes()) < 1e-8);
         CHECK(screen.lens().check().done == screen.lens().check().cells.size());
         CHECK(screen.lens().check().worst < 1e-8);
@@ -82,7 +82,7 @@ TEST_CASE("every gradient explains itself: its operands and its lines come to it
                 for (const auto& operand : why.operands) {
                     sum += operand.product;
                     REQUIRE(operand.right_at);
-                    // What an operand leads to has its value, as far as f32 goes.
+                    // The number that an operand leads to has its value, within the precision of f32.
                     for (const auto& [at, value] : {std::pair(*operand.left_at, operand.left),
                                                     std::pair(*operand.right_at, operand.right)}) {
                         const auto there = screen.lens().explain(screen.subject(), at);
@@ -115,7 +115,7 @@ TEST_CASE("a small step changes the loss by what its slope says, and is one step
             screen.visit.perform(*step);
             screen.settle();
             const double moved = screen.slopes().f64().loss - before;
-            // Second order: a step of 1e-3 times slopes of about 1; inputs are rounded to f32.
+            // Second order: a step of 1e-3 times gradients of about 1; inputs are rounded to f32.
             CHECK(std::abs(moved - (to_value ? -1e-3 : 1e-3) * squares) < 1e-5 * std::max(1.0, squares));
             CHECK((to_value ? moved < 0 : moved > 0));
             screen.visit.undo();
@@ -139,8 +139,8 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows by what 
         return static_cast<double>(logits.values()[5]) - static_cast<double>(logits.values()[3]);
     };
     const auto run_on = [&] {
-        screen.settle();  // the model goes on
-        screen.settle();  // and the way back through what it computed
+        screen.settle();  // the model continues
+        screen.settle();  // and the backward pass through its numbers
     };
     const auto take_step = [&] {
         screen.click("gradient/step");
@@ -168,18 +168,18 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows by what 
                                   .columns = {0, 1, 2, 3, 4, 5},
                                   .operation = Operation::add,
                                   .values = by});
-    // Of the second order in a hundredth; logits are f32.
+    // Second-order terms are about a hundredth; logits are f32.
     CHECK(std::abs(difference() - before - rate * squares) < 0.05 * rate * squares + 2e-6);
     const State after = screen.visit.state();
     CHECK(parse_fragment(to_fragment(after)).state == after);
 
-    // Another step goes into the same change, from where the first one led.
+    // Another step is merged into the same change, starting where the first one ended.
     const double next = screen.lens().gain_of_step(screen.subject(), screen.slopes()), here = difference();
     take_step();
     CHECK(screen.subject().attention()->trace()->interventions().size() == 1);
     CHECK(std::abs(difference() - here - rate * next) < 0.05 * rate * next + 2e-6);
 
-    // Not where the sum of both would be changed by what was done between them.
+    // Not if a change made between the two would alter their sum.
     screen.visit.perform(
         ChangeRun{{.site = Site::q, .layer = 0, .head = 1, .operation = Operation::scale, .value = 2}});
     run_on();
@@ -249,10 +249,10 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
         CHECK_FALSE(screen.visit.frame_computes());
         for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
             const Explained why = screen.explained(Slope::output, *at.query, b);
-            // Weights and slopes are f32 both times; the sum is in double once.
+            // Weights and gradients are f32 in both; the sum is in double in one.
             CHECK(std::abs(why.f64 - why.f32) < 1e-5);
             CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
-            // As in the test of the gradient itself.
+            // The bound from the test of the gradient itself.
             CHECK(std::abs(logit.differences()[static_cast<std::size_t>(b)] - why.f64) < 2e-3);
             const auto weight = screen.lens().explain(screen.subject(), *why.operands.front().left_at);
             REQUIRE(weight);
@@ -278,7 +278,7 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
     }
     const GradientState asked = screen.visit.state().of<GradientState>();
     REQUIRE(asked.over);
-    // A subject without a model is asked for a component; a token that no vocabulary has is refused in words.
+    // A subject without a model uses a component; a token outside every vocabulary is refused with a message.
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenLens{"gradient"});
     screen.visit.perform(Select{});
@@ -327,7 +327,7 @@ TEST_CASE("in a changed run, slopes go back through what was changed, and the mo
     REQUIRE(slopes.loss().along.size() == logit.differences().size());
     for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
         const Explained why = screen.explained(Slope::output, 4, b);
-        // As without a change.
+        // The same bound as without a change.
         CHECK(std::abs(why.f64 - why.f32) < 1e-5);
         CHECK(std::abs(why.lines.back().value - why.f64) < 1e-12);
         CHECK(std::abs(logit.differences()[static_cast<std::size_t>(b)] - why.f64) < 2e-3);
@@ -358,7 +358,8 @@ TEST_CASE(
     const auto trace = screen.subject().attention()->trace();
     REQUIRE(trace);
     const Index kv_head = slopes.record().kv_head(3), width = slopes.record().d_k();
-    // What a component becomes when component c of X grows, as the inspector has it (model/explain.hpp).
+    // Derivative of a component with respect to component c of X, as the inspector computes it
+    // (model/explain.hpp).
     const auto growth = [&](Stage stage, Index head, Index token, Index component, Index c) {
         const VectorComponent made = explain_component(*trace, stage, 1, head, token, component);
         const auto at = static_cast<std::size_t>(c);
@@ -379,7 +380,7 @@ TEST_CASE(
             CHECK(std::abs(slopes.value(Slope::x, token, c) - all) < 1e-12);
         }
     CHECK(largest_error(slopes) < 1e-8);
-    // Of W_Q, by its own x: the row of the query alone.
+    // W_Q depends on its own x: the query's row alone.
     for (Index a = 0; a < width; ++a) {
         double all = 0;
         for (Index b = 0; b < width; ++b) {

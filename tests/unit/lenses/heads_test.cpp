@@ -54,7 +54,7 @@ Explained check_told(const Screen& screen, const CellRef& cell) {
     REQUIRE(found);
     CHECK_FALSE(found->title.empty());
     CHECK_FALSE(found->formula.empty());
-    // Sums in f32 of a few dozen products.
+    // Sums of a few dozen products in f32.
     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-4).margin(3e-5));
     REQUIRE_FALSE(found->lines.empty());
     CHECK(found->lines.back().value == found->f64);
@@ -164,7 +164,7 @@ TEST_CASE("what each head writes explains itself and adds up to the attention’
             const bool biased = trace->attention(1).half.attention_out.bias.size() > 0;
             for (Index part = 0; part < w.heads; ++part)
                 sum += check_told(screen, heads_cells::written(part, component)).f64;
-            // The bias is a number of the model's files.
+            // The bias is a number in the model's files.
             if (biased) sum += told_of_heads(screen.visit, heads_cells::written(w.heads, component))->f64;
             CHECK(sum == Catch::Approx(static_cast<double>(whole(3, component))).margin(1e-5));
             check_told(screen, heads_cells::written(w.heads + 1, component));
@@ -345,7 +345,7 @@ TEST_CASE(
     open_heads_of(screen, family_called("bert"));
     show_heads(screen, {.part = HeadsPart::sharing});
     CHECK_THAT(heads_say(screen.visit), ContainsSubstring("the loss of this text goes from"));
-    // One head of keys and values has nothing left to share.
+    // With one key-value head, there is nothing left to share.
     Screen shared;
     open_heads_of(shared, family_called("llama"));
     show_heads(shared, {.part = HeadsPart::sharing});
@@ -416,7 +416,7 @@ TEST_CASE("the tables of Heads are what it shows, and a click on a picture pins 
     show_heads(screen);
     const HeadsLens& lens = heads_in(screen.visit);
     check_pictures(screen);
-    // The batch, heads, tokens and the numbers of a head.
+    // Batch, heads, tokens and the components of a head.
     const HeadSizes& sizes = lens.sizes();
     const std::array<double, 4> split{1, static_cast<double>(sizes.heads), static_cast<double>(sizes.queries),
                                       static_cast<double>(sizes.head_dim)};
@@ -480,7 +480,7 @@ TEST_CASE("a cell of Heads offers the change of what it stands for") {
     CHECK_FALSE(part(heads_cells::shape(ShapeStep::input, 0)));
     CHECK_FALSE(part(heads_cells::shape(ShapeStep::q, 1)));  // weights of the model
     show_heads(screen, {.tutorial = true});
-    CHECK_FALSE(part(heads_cells::shape(ShapeStep::outputs, 0)));  // no numbers of this run
+    CHECK_FALSE(part(heads_cells::shape(ShapeStep::outputs, 0)));  // not numbers of this run
 
     show_heads(screen, {.part = HeadsPart::writes});
     const Index heads = heads_in(screen.visit).writes().heads;

@@ -33,7 +33,7 @@ struct InverseScreen : Screen {
         return *now;
     }
     std::string spoken() const { return lens().spoken(subject()); }
-    // For the chosen row, or the last.
+    // Sets targets for the chosen row, or for the last.
     void ask(ChangeOf of, const std::vector<Wish>& wishes) {
         InverseState next = visit.state().of<InverseState>();
         next.of = of;
@@ -50,7 +50,7 @@ struct InverseScreen : Screen {
     }
 };
 
-// Kernels round q, k and scores to f32: a weight is known to some 1e-7 times its scores.
+// Kernels round q, k and scores to f32: a weight is accurate to some 1e-7 times its scores.
 constexpr double single = 2e-6;
 
 }  // namespace
@@ -84,7 +84,7 @@ TEST_CASE("made so, the example has the weight that was wished for, and undo bri
             for (Index j = 0; j < 3; ++j)
                 CHECK(std::abs(screen.weight(2, j) - row0[static_cast<std::size_t>(j)]) < single);
             CHECK(screen.spoken().starts_with("Nothing has to change"));
-            // What else it was said to move has moved by as much.
+            // The other movements that it predicted have happened, too.
             const double then = elsewhere.query < 0 ? 0 : screen.weight(elsewhere.query, elsewhere.key);
             screen.visit.undo();
             screen.settle();
@@ -114,7 +114,7 @@ TEST_CASE("a least change of q is shorter than that of all keys is of K, and bot
     screen.ask(ChangeOf::key, {{0, 0.9}});
     const HeadChange& of_key = screen.change();
     REQUIRE(of_key.found());
-    // One key alone has to move by what its score lacks, along q.
+    // A single key has to move along q by as much as its score lacks.
     const RowChain row = row_chain(of_key.record(), 0, 2);
     double squares = 0;
     for (Index a = 0; a < 4; ++a)
@@ -156,7 +156,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
                 CHECK(std::abs(why->lines.back().value - why->f64) < 1e-12);
                 double sum = 0;
                 for (const auto& operand : why->operands) sum += operand.product;
-                // A least change is made of keys as far as nothing of it is idle.
+                // The smallest change is composed of keys if it has no idle part.
                 if (&kind == &inverse_cells::change && !why->operands.empty())
                     CHECK(std::abs(sum - why->f64) < 1e-6);
                 for (const auto& operand : why->operands)
@@ -165,7 +165,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
                         if (!at) continue;
                         const auto there = screen.lens().explain(screen.subject(), *at);
                         REQUIRE(there);
-                        CHECK(std::abs(there->f64 - value) < 1e-6);  // as far as f32 goes
+                        CHECK(std::abs(there->f64 - value) < 1e-6);  // within the precision of f32
                     }
             }
     };
@@ -215,7 +215,7 @@ TEST_CASE("wishes for several rows come true together, by whatever changes") {
             REQUIRE(change.found());
             CHECK(change.search()->idle_share() < 1e-6);
             CHECK(screen.spoken().find("all 3 wishes come true") != std::string::npos);
-            // The norm is that of the matrix that changes.
+            // The norm of the changed matrix.
             double squares = 0;
             for (Index row = 0; row < change.changed_rows(); ++row)
                 for (Index col = 0; col < 4; ++col) squares += std::pow(change.change(row, col), 2);
@@ -223,7 +223,8 @@ TEST_CASE("wishes for several rows come true together, by whatever changes") {
             for (Index col = 0; col < 4; ++col) {
                 const auto why = screen.lens().explain(screen.subject(), {{}, inverse_cells::change(1, col)});
                 REQUIRE(why);
-                // It says what a least change has; nothing of this one is idle but 1e-8 of its length.
+                // It states the properties of a smallest change; this one has no idle part beyond 1e-8 of its
+                // length.
                 CHECK(std::abs(why->f64 - change.change(1, col)) < 1e-6 * change.norm());
             }
             screen.click("inverse/do");
@@ -254,7 +255,7 @@ TEST_CASE("what cannot be had says why, in one sentence") {
     says({{0, 0.5}, {1, 0.4}}, "without a wish");
     screen.visit.perform(SetMask{});
     says({{0, 0.5}, {1, 0.5}}, "add up to 1");
-    // The second key lies half-way between the others.
+    // The second key lies halfway between the others.
     for (Index a = 0; a < 4; ++a)
         screen.visit.perform(SetCell{{Stage::k, 1, a}, a == 0 ? 0.8 : a == 1 ? 0.35 : a == 2 ? 0.45 : 0.55});
     says({{1, 0.6}}, "lies among the other keys");
@@ -427,7 +428,7 @@ TEST_CASE("a pattern is painted, fitted, and taken to the example") {
     screen.settle();
     REQUIRE(screen.lens().fitted());
     CHECK(screen.lens().fitted()->rows_right == 4);
-    // Of this head of three tokens it is asked as far as they go.
+    // The targets are set only as far as this head's three tokens go.
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
     screen.settle();
     CHECK(screen.lens().pattern_as_wishes(screen.change()) ==

@@ -1,5 +1,5 @@
-// Tests the lenses that look at one head on the three kinds of attention of an encoder–decoder, and what norms of q
-// and k and a model's own biases add.
+// Tests the lenses that show one head, on the three kinds of attention of an encoder–decoder, and the effect
+// of norms of q and k and of a model's own biases.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstring>
@@ -101,7 +101,7 @@ TEST_CASE("Compare shows an encoder–decoder on two texts and what is written o
         };
         const auto row = why({.stage = Stage::row_cosine, .row = layer, .col = 1});
         REQUIRE(row);
-        // Kernels' weights in f32 and the row's in double; a cosine of some ten terms.
+        // The kernels' weights are f32, the row's are double; a cosine has some ten terms.
         CHECK(row->f64 == Catch::Approx(row->f32).margin(1e-5));
         for (Index at = 0; at < 3; ++at) {
             const auto residual = why({.stage = Stage::cosine, .row = at, .col = 0});
@@ -163,7 +163,7 @@ TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
         const auto& example = screen.lens<MasksLens>().empty_example();
         REQUIRE(example.query == query);
         const std::vector<float> expected = record.weights(1, query);
-        // Weights of the kernels are within about 2^-20 of themselves.
+        // The kernels' weights have a relative error of about 2^-20.
         for (Index key = 0; key < record.keys(); ++key)
             CHECK(example.rows[0].weights[static_cast<std::size_t>(key)] ==
                   Catch::Approx(expected[static_cast<std::size_t>(key)]).margin(2e-6));
@@ -179,7 +179,7 @@ TEST_CASE(
     const HeadForm& form = *lens.form(screen.subject());
     const HeadWeights& w = *lens.weights(screen.subject());
     CHECK(w.crosses);
-    CHECK_FALSE(form.squares().square);  // its sides are of two spaces
+    CHECK_FALSE(form.squares().square);  // its sides belong to two spaces
     const Record& record = screen.run().record_at(5);
     std::vector<float> raw(1);
     for (Index i = 0; i < record.queries(); ++i)
@@ -237,7 +237,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
     constexpr double wished = 0.6;
     for (const Of& each :
          {Of{"llama", "layers.1.self_attn.q_proj.weight", "layers.1.self_attn.k_proj.weight", 1},
-          // It turns neighbours, and not all of them.
+          // It rotates neighbouring components, and not all of them.
           Of{"gptj", "h.1.attn.q_proj.weight", "h.1.attn.k_proj.weight", 1},
           Of{"t5", "decoder.block.1.layer.1.EncDecAttention.q.weight",
              "decoder.block.1.layer.1.EncDecAttention.k.weight", 5}})
@@ -257,7 +257,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
             CHECK(change->of() == of);
             CHECK(change->search()->least());
             const Record& record = screen.run().record_at(each.layer);
-            // Each number of the change is the sum of what it is explained with.
+            // Each number of the change is the sum of its explanation's terms.
             const auto why = screen.why(inverse_cells::change(2, 1));
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(change->change(2, 1)).margin(1e-7));
@@ -290,7 +290,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
                 CHECK(change->after(4)->at(static_cast<std::size_t>(key)) ==
                       Catch::Approx(moved.cell(Stage::weight, 1, 4, key)).margin(1e-5));
         }
-    // A norm of q and k is no linear map.
+    // A norm of q and k is not a linear map.
     SmallScreen normed;
     opened(normed, files_for("qwen3"), 1);
     InverseState of_norms;
@@ -304,7 +304,7 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
 
 TEST_CASE(
     "slopes of X and the projections go through norms of q and k and into both texts of cross-attention") {
-    // Of each family: norms of single heads, of heads with 1 + gain, and of all heads together.
+    // Families with norms of single heads, of heads with 1 + gain, and of all heads together.
     for (const char* name : {"qwen3", "gemma3_text", "olmo2", "t5"}) {
         CAPTURE(name);
         SmallScreen screen;
@@ -326,7 +326,7 @@ TEST_CASE(
         REQUIRE(slopes->projections());
         CHECK(slopes->projections()->crosses == crosses);
         CHECK(slopes->projections()->q_norm.has_value() == !crosses);
-        // Steps of 1e-5 and losses near 1: central differences in double are good to about 1e-10.
+        // With steps of 1e-5 and losses near 1, central differences in double are accurate to about 1e-10.
         CHECK(largest_error(*slopes) < 1e-8);
         const Index rows = slopes->rows(Slope::x).end;
         CHECK(rows == slopes->record().keys() + crosses);
@@ -378,7 +378,7 @@ TEST_CASE(
         }
         CHECK(to_fragment(screen.visit.state()).find("order.positions=own") != std::string::npos);
     }
-    // In the example nothing has such biases; a link that asks for them says so.
+    // The example has no such biases, and a link that requests them says so.
     Screen screen;
     screen.visit.perform(OpenLens{"order"});
     screen.visit.perform(SetOrder{{.scheme = PositionScheme::own_buckets}});
@@ -408,7 +408,7 @@ TEST_CASE("in cross-attention queries and keys are put in order apart, and witho
     const auto* runs = lens.runs(PositionScheme::none);
     REQUIRE(runs);
     CHECK(runs->along());
-    // The outputs are the head's own, and its weights stand in the other order.
+    // The outputs are the head's own, with its weights in the other order.
     for (Index query = 0; query < n_q; ++query) {
         for (Index b = 0; b < record.d_v(); ++b)
             CHECK(runs->after.record.output().heads().head(0)(query, b) ==

@@ -57,7 +57,7 @@ double target_by_hand(const Trace& trace, const LogitLoss& loss) {
     };
     return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
 }
-// How far the target is above its value after an intervention, by a run of its own.
+// Returns how far the target rises under an intervention, from a run of its own.
 double moved_by_hand(const KnockoutTarget& target, const Intervention& change) {
     auto forward = ForwardPass::start_with({change}, target.trace);
     INFO((forward ? "" : forward.error().message));
@@ -80,7 +80,7 @@ void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& tw
                 change.edit.operation = Operation::patch;
                 change.from = {twin};
             }
-            // A run has the same bits however it is cut.
+            // A run has the same bits however it is divided into slices.
             CHECK(*lens.removals()->logit_drop({layer, head}) ==
                   Catch::Approx(-moved_by_hand(*lens.target(), change)).margin(1e-12));
             if (const auto adds = lens.removals()->direct({layer, head})) {
@@ -147,7 +147,7 @@ TEST_CASE("what falls without a head is what a run of its own says, in any famil
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
         show_knockout(screen);
         check_head_falls(screen.visit);
-        // An encoder's heads reach the logit by way of others alone.
+        // An encoder's heads reach the logit only through others.
         CHECK_FALSE(knockout_in(screen.visit).removals()->direct({0, 0}));
     }
 }
@@ -223,7 +223,7 @@ TEST_CASE(
                                                       .edit = {.head = 1, .rows = {from}, .columns = {key}}});
             };
             CHECK(std::ssize(lens.cuts()->keys()) == (name == std::string_view("bert") ? 6 : query + 1));
-            // Cut together, the edges of the last query add up in another order.
+            // When edges of the last query are cut together, sums are added in another order.
             for (const Index key : lens.cuts()->keys())
                 CHECK(*lens.cuts()->logit_drop(key) == Catch::Approx(-cut(query, key)).margin(1e-4));
             const auto& strongest = lens.head_cuts()->estimates().strongest();
@@ -293,7 +293,7 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
         REQUIRE(found);
         CHECK_FALSE(found->title.empty());
         CHECK_FALSE(found->formula.empty());
-        // Of the slopes and values in f32, of up to 20.
+        // Gradients and values in f32 reach 20.
         CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
         REQUIRE_FALSE(found->lines.empty());
         CHECK(found->lines.back().value == found->f64);
@@ -380,7 +380,7 @@ TEST_CASE("a token is typed to ask about it, and the query is chosen, without le
 
 TEST_CASE("where not all tokens fit, those up to the chosen one are patched, from the first that differs") {
     Screen screen;
-    // With rotary positions, whose number its file leaves at 2,048.
+    // Uses rotary positions, whose number its file leaves at 2,048.
     open_knocked(screen, "falcon");
     screen.write_words(40);
     std::vector<std::int32_t> other(sentence_in(screen.visit).attention()->trace()->ids().begin(),
@@ -411,19 +411,19 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     const LogitLoss loss = knockout_in(screen.visit).target()->loss;
     screen.click("knockout/off");
     screen.settle();
-    // The likeliest may be another now.
+    // The most likely token may be a different one now.
     screen.visit.perform(SetKnockout{{.raise = loss.raise}});
     screen.settle();
     CHECK(knockout_in(screen.visit).removals()->value() == Catch::Approx(without).margin(1e-12));
     CHECK(*knockout_in(screen.visit).removals()->logit_drop({1, 2}) == 0);
     show_knockout(screen, {.part = KnockoutPart::edges});
     CHECK(knockout_in(screen.visit).cuts());
-    // The edges of a head that is off change nothing, which the estimate says as well.
+    // The edges of an ablated head have no effect, and the estimates agree.
     REQUIRE(knockout_in(screen.visit).head_cuts());
     REQUIRE(knockout_in(screen.visit).head_cuts()->off());
     CHECK(knockout_in(screen.visit).head_cuts()->off()->worst == 0);
     CHECK_FALSE(screen.shows("knockout/no_estimate"));
-    // Weights that were changed behind the softmax share nothing out.
+    // Weights changed after the softmax no longer add up to 1.
     screen.visit.perform(
         ChangeRun{{.site = Site::weight, .layer = 1, .head = 2, .operation = Operation::scale, .value = 2}});
     screen.settle();

@@ -33,7 +33,7 @@ void open_family(Screen& screen, const char* name, Index words = 6) {
     screen.write_words(words);
 }
 
-// Every cell that the lens has of its own, a few of each kind.
+// All of the lens's own cells, a few of each kind.
 std::vector<CellRef> cells_of(const Visit& visit) {
     const LayersLens& lens = layers_in(visit);
     const Index places = std::ssize(lens.reading()->places());
@@ -224,7 +224,7 @@ TEST_CASE(
                 CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
             }
         }
-        // A position of the decoder's text is not one of the encoder's.
+        // A position in the decoder's text is not one in the encoder's.
         screen.visit.perform(Select{{0, 1, {}, {}, {}}});
         screen.settle();
         screen.click("layers/position/less");
@@ -351,7 +351,8 @@ TEST_CASE(
     screen.draw(2);
     for (Index token = 0; token < words; ++token)
         if (known(token)) last = token;
-    // The tokens taken out first are in the row. A grid is heard sixteen columns at a time, around its focus.
+    // The tokens ablated first are in the row. Screen readers get a grid sixteen columns at a time, around
+    // the focus.
     REQUIRE(last >= 0);
     Index in_row = 0;
     for (const Index column : {0, 16}) {
@@ -379,7 +380,7 @@ TEST_CASE("of a changed run, what was changed is a part, and the sum is the logi
         screen.visit.perform(
             ChangeRun{{.site = site, .layer = 1, .operation = Operation::add, .value = 0.75}});
         screen.settle();
-        screen.settle();  // the lens begins when the changed run is there
+        screen.settle();  // the lens starts once the changed run is complete
         const LayersLens& lens = layers_in(screen.visit);
         REQUIRE(lens.parts());
         REQUIRE(lens.parts()->trace().interventions().size() == 1);

@@ -193,7 +193,7 @@ TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every
     int deep = 0;
     for (; deep < 31; ++deep)
         text = (deep % 2 ? "causal(0) | (" : "window(3,0) & (") + text + (deep % 2 ? ") " : ")");
-    // Brackets of one term are none, and the innermost are.
+    // Brackets around one term are dropped, and so are the innermost.
     const auto mask = Mask::parse(text);
     REQUIRE(mask);
     open(screen, {.mask = *mask});
@@ -274,7 +274,7 @@ TEST_CASE("a drag paints all cells as the first, in one step of undo") {
     CHECK(tried(screen).mask.allows(0, some, 2 * some));
     const std::int64_t hidden =
         static_cast<std::int64_t>(size) * size - masks_in(screen).counting().counts().kept_cells;
-    CHECK(hidden % size == 0);  // squares on the whole diagonal
+    CHECK(hidden % size == 0);  // squares along the whole diagonal
     CHECK(hidden <= 256LL * size);
     CHECK(to_fragment(screen.visit.state()).find("cells") != std::string::npos);
     screen.visit.undo();
@@ -347,7 +347,7 @@ TEST_CASE("what a mask shows explains itself") {
         REQUIRE(of_own);
         CHECK(of_all->f64 == Catch::Approx(all).margin(1e-12));
         CHECK(of_own->f64 == Catch::Approx(own).margin(1e-12));
-        // Weights are within about 2^-20 of themselves in f32.
+        // Weights in f32 have a relative error of about 2^-20.
         CHECK(std::abs(of_all->f32 - all) < 2e-6);
         CHECK(std::abs(of_own->f32 - own) < 2e-6);
     }
@@ -384,7 +384,7 @@ TEST_CASE("the four conventions start from scores that are given, without the ma
     open(screen, {.mask = Mask::window(1, 0)});
     screen.visit.perform(Select{{.query = 2, .key = {}}});
     screen.settle();
-    // The reference: the scores as the ladder has them, scaled and capped, of the last two keys.
+    // The reference: the ladder's scores, scaled and capped, for the last two keys.
     const WorkedState& worked = worked_of(screen.visit.state());
     const auto capped = [&](Index key) {
         return 0.25 *
@@ -396,7 +396,7 @@ TEST_CASE("the four conventions start from scores that are given, without the ma
         return why(screen.visit, masks_cells::empty_row(convention, 2, key));
     };
     for (const EmptyRow convention : {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan}) {
-        // The scores lie in the Record as f32.
+        // The Record stores the scores as f32.
         CHECK(weight(convention, 0)->f64 == 0);
         CHECK(weight(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
     }

@@ -37,7 +37,7 @@ void open_memory(Screen& screen) {
     screen.settle();
 }
 
-// Presses in the picture of the plane, at shares of its sides from its lower left corner.
+// Presses in the picture of the plane, at fractions of its sides from the lower left corner.
 void press_in_plane(Screen& screen, float across, float up) {
     const Rect plane = rect("memory/plane");
     ImGui::GetIO().AddMousePosEvent(plane.left + (plane.right - plane.left) * across,
@@ -174,7 +174,7 @@ TEST_CASE("a press in the plane starts there, and the path ends in the basin tha
     CHECK_FALSE(memory_set(screen.visit).start);
     screen.visit.undo();
     CHECK(memory_set(screen.visit).start);
-    // Arrows reach it, too.
+    // Arrow keys reach it, too.
     ui::ask({.kind = ui::Ask::Kind::step, .key = "memory/start/across", .steps = 1});
     const double before = (*memory_set(screen.visit).start)[0];
     screen.draw(2);
@@ -370,7 +370,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it where too many 
     CHECK(memory_says(screen.visit).ends_with("so the pattern is recovered."));
     const Matrix energies = table_of(screen, "Energy, flip by flip").values;
     for (Index flip = 1; flip < energies.rows; ++flip) CHECK(energies.at(flip, 0) < energies.at(flip - 1, 0));
-    // At the least load, two patterns are stored, so that there are two cues.
+    // At the lowest load, two patterns are stored, so that there are two cues.
     CHECK(std::ranges::any_of(ui::semantics(), [](const ui::Node& node) {
         return node.name.find("2 to 8 cues each (one for a pattern)") != std::string::npos;
     }));
@@ -431,7 +431,7 @@ TEST_CASE("the pictures of Memory have tables of what they show, and a click pin
     CHECK(table_of(screen, "Share recovered").columns.front() == "classical");
     screen.click("memory/rest/1/2");
     CHECK(screen.visit.state().pin == memory_cells::local_field(12));
-    // The others have no number of their own.
+    // The others have no numbers of their own.
     screen.click("memory/cue/1/3");
     CHECK(screen.visit.state().pin == memory_cells::local_field(12));
 }

@@ -1,4 +1,5 @@
-// Numbers that are not finite, in a model's weights or in a second text, in the lenses that take a model apart.
+// Tests numbers that are not finite, in a model's weights or in a second text, in the lenses that analyse a
+// model.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstring>
@@ -19,7 +20,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A small model with one number of one of its tensors put in.
+// A small model with one number of one of its tensors replaced.
 void open_with(Screen& screen, const char* name, const std::string& tensor, std::size_t at, float number) {
     const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
     const ModelFiles files = files_of(*family);
@@ -36,7 +37,7 @@ void open_with(Screen& screen, const char* name, const std::string& tensor, std:
     screen.write_words(6);
 }
 
-// Everything that a lens says of itself and of cells that it may have.
+// Reads everything that a lens says about itself and about cells that it may have.
 void look_at_all(Screen& screen) {
     screen.settle();
     (void)spoken(screen.visit);
@@ -97,7 +98,7 @@ TEST_CASE("a weight that is not a finite number is shown as what it makes, in ev
 TEST_CASE(
     "heads taken from a text whose numbers are not finite say so, and none is called the one that matters") {
     Screen screen;
-    // Of token 7, which only the second text has; the model writes with another matrix than it reads.
+    // Token 7 occurs only in the second text; the model's unembedding is not its embedding.
     open_with(screen, "llama", "embed_tokens.weight", 7 * 16, std::numeric_limits<float>::quiet_NaN());
     screen.visit.perform(Compare{Comparison{.text = "other words"}});
     std::vector<std::string> pieces;

@@ -1,4 +1,4 @@
-// Tests every lens on a model in whose files a weight is not a number: it says one sentence and stays as it is.
+// Tests every lens on a model with a NaN weight in its files: it says one sentence and does not crash.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstring>
@@ -28,7 +28,7 @@ Files with_nan(const std::string& tensor, std::size_t element) {
 }  // namespace
 
 TEST_CASE("a weight that is not a number leaves every lens with one sentence") {
-    // Of W_K in the second layer, of an MLP in the first, and of what every token begins with.
+    // In W_K of the second layer, in an MLP of the first, and in a part that every token uses.
     for (const auto& [tensor, element] : {std::pair{"transformer.h.1.attn.c_attn.weight", std::size_t{20}},
                                           std::pair{"transformer.h.0.mlp.c_proj.weight", std::size_t{3}},
                                           std::pair{"transformer.wte.weight", std::size_t{1}}}) {

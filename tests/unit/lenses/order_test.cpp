@@ -43,7 +43,7 @@ double f64(const Visit& visit, const CellRef& cell) {
 }
 std::string order_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
 
-// Presses a token and drags it to where another one is.
+// Presses a token and drags it to another one's place.
 void drag(Screen& screen, const std::string& from, const std::string& to) {
     const ImVec2 end = screen.middle(to);
     screen.hover(from);
@@ -94,7 +94,7 @@ TEST_CASE("a token that is dragged takes its output along, and undo brings it ba
         for (Index b = 0; b < 4; ++b) {
             const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, token, b));
             REQUIRE(found);
-            // The example has no mask and no positions: its outputs are the record's, wherever the token stands.
+            // The example has no mask and no positions: its outputs are the record's, wherever the token is.
             CHECK(found->f64 ==
                   Catch::Approx(static_cast<double>(record.output().heads().head(0)(token, b))).margin(1e-6));
         }
@@ -151,7 +151,7 @@ TEST_CASE("Order's settings are in the link and in undo") {
           "v=1&order.first=-1", "v=1&order.first_key=-1", "v=1&order.keys=1,1", "v=1&order.far=-1",
           "v=1&order.pair=-1", "v=1&order.seed=-1"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
-    // Tokens in their own order are no order.
+    // Tokens in their original order are not a reordering.
     CHECK(after(default_state(), SetOrder{{.order = {0, 1, 2}}}).of<OrderState>().order.empty());
     CHECK(with_moved({0, 1, 2, 3}, 0, 2) == std::vector<Index>{1, 2, 0, 3});
     CHECK(with_moved({0, 1, 2, 3}, 3, 1) == std::vector<Index>{0, 3, 1, 2});
@@ -201,7 +201,7 @@ TEST_CASE("GPT-2's first layer can do without its positions, and with its own ta
                 CHECK(placed.v.heads().head(0)(token, a) ==
                       Catch::Approx(record.v().heads().head(head)(token, a)).margin(2e-6));
             }
-        // The same token id gives the same q without positions, and another one with them.
+        // The same token id gives the same q without positions, and a different one with them.
         const auto q = [&](const HeadRows& rows, Index token) { return rows.q.heads().head(0)(token, 0); };
         CHECK(q(content.rows(), 1) == q(content.rows(), 4));
         CHECK(q(placed, 1) != q(placed, 4));
@@ -270,7 +270,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                     REQUIRE(found);
                     CHECK_FALSE(found->title.empty());
                     CHECK_FALSE(found->provenance.empty());
-                    // A shift is all rounding, of which f32 has more.
+                    // A shift changes scores only by rounding, of which f32 has more.
                     if (!cell.is(order_cells::largest_score_change))
                         CHECK(found->f32 == Catch::Approx(found->f64).epsilon(2e-5).margin(2e-5));
                     if (!found->lines.empty())
@@ -342,10 +342,10 @@ TEST_CASE("distances and lengths are the scores they say, and their slices end")
     for (Index d = 0; d <= 128; ++d) {
         const auto at = static_cast<std::size_t>(d);
         CHECK(distances.scores(PositionScheme::none)[at] == Catch::Approx(plain).epsilon(1e-7));
-        // The only head has the slope 2⁻⁸.
+        // The only head has the ALiBi slope 2⁻⁸.
         CHECK(distances.scores(PositionScheme::alibi)[at] ==
               Catch::Approx(plain - static_cast<double>(d) / 256).epsilon(1e-7));
-        // Components 0 and 2 are a pair that turns by 1, 1 and 3 one that turns by 1/100.
+        // Components 0 and 2 are a pair that rotates by 1, 1 and 3 one that rotates by 1/100.
         const auto turned = [&](std::size_t a, double angle) {
             return (q[a] * k[a] + q[a + 2] * k[a + 2]) * std::cos(angle) +
                    (q[a] * k[a + 2] - q[a + 2] * k[a]) * std::sin(angle);
@@ -361,7 +361,7 @@ TEST_CASE("distances and lengths are the scores they say, and their slices end")
         CHECK(lengths.score(0, d) ==
               Catch::Approx(distances.scores(PositionScheme::rotary)[static_cast<std::size_t>(d)])
                   .margin(1e-9));
-    // Linear scaling sees a distance as if it were a fourth of it.
+    // Linear scaling treats a distance as a fourth of it.
     CHECK(lengths.score(1, 300) == Catch::Approx(distances.scores(PositionScheme::rotary)[75]).margin(1e-9));
     // YaRN's scores at distance 0 are larger by its temperature.
     const double m = 0.1 * std::log(4.0) + 1;
@@ -371,7 +371,7 @@ TEST_CASE("distances and lengths are the scores they say, and their slices end")
 TEST_CASE("Order says what is wrong with its tokens, and stays") {
     Screen screen;
     Tensor q = random_tensor({14, 4}, 1);
-    q.values()[4] = not_a_number;  // of token 1
+    q.values()[4] = not_a_number;  // belongs to token 1
     put(screen.visit, {{"q.npy", write_npy({14, 4}, q.values())},
                        {"k.npy", normal_npy({14, 4}, 2)},
                        {"v.npy", normal_npy({14, 3}, 3)}});
@@ -417,7 +417,7 @@ TEST_CASE("the edge of a mask says how queries stand to keys") {
 
 namespace {
 
-// Attention of three queries over five keys in double, with keys in an order and RoPE or nothing.
+// Computes attention of three queries over five keys in double, with permuted keys and RoPE or nothing.
 std::vector<double> rectangle(const Tensor& q, const Tensor& k, const Tensor& v,
                               const std::vector<Index>& queries, const std::vector<Index>& keys, bool rotary,
                               Index offset) {
@@ -480,7 +480,7 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
         CHECK(now(screen.visit).order.empty());
         CHECK(order_says(screen.visit).starts_with("Without positions, every output stayed"));
         CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
-        // The weight moves along: key 0 stands at place 4 now.
+        // The weight moves along: key 0 is now at place 4.
         const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 0, 0)),
                    moved = why(screen.visit, order_cells::output(TokenOrder::permuted, 0, 0));
         CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
@@ -513,7 +513,7 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
         screen.visit.undo();
         CHECK(now(screen.visit).scheme == PositionScheme::none);
         if (past == 0) continue;
-        // Where a mask is causal with a past, queries stand after it.
+        // If a mask is causal with a past, queries come after it.
         AttentionSpec spec;
         spec.mask = Mask::causal(past);
         Tensor q3 = random_tensor({1, 3, 4}, 1), k3 = random_tensor({1, 5, 4}, 2),
@@ -542,7 +542,7 @@ TEST_CASE("the pictures of Order have tables of what they show, and a click pins
     CHECK(tokens.row_labels == std::vector<std::string>{"word1", "word0", "word2", "word3", "word4"});
     CHECK(tokens.values.at(1, 0) == 0);
     CHECK(tokens.values.at(1, 1) == 1);
-    // The outputs of token 0, which stands at place 1.
+    // The outputs of token 0, which is at place 1.
     CHECK(after.values.at(0, 2) == runs.after.outputs[static_cast<std::size_t>(after.values.cols + 2)]);
     CHECK(scores.row_labels == tokens.row_labels);
     CHECK(scores.values.at(1, 3) == runs.after.scores[5 + 3]);

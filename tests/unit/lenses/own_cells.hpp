@@ -1,4 +1,4 @@
-// Cells of a lens's own, and what it says of them.
+// Finds a lens's own cells, and what it says about them.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -11,7 +11,7 @@ namespace attn::test {
 
 constexpr app::CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
 
-// What the lens says of a cell of the chosen head.
+// Returns what the lens says about a cell of the chosen head.
 inline std::optional<app::Explained> why(const app::Visit& visit, const app::CellRef& cell) {
     const app::Selection& s = visit.state().selection;
     return app::lens_in(visit).explain(app::subject_in(visit), {{s.layer, s.head}, cell});
@@ -20,7 +20,7 @@ inline std::string spoken(const app::Visit& visit) {
     return app::lens_in(visit).spoken(app::subject_in(visit));
 }
 
-// The table on screen whose title begins so; its numbers are finite.
+// Returns the table on screen whose title begins with this text; its numbers are finite.
 inline app::Table table_of(Screen& screen, std::string_view title) {
     INFO(title);
     const std::vector<app::Table> all = screen.frame.tables();

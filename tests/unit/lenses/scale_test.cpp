@@ -52,8 +52,8 @@ TEST_CASE("the variance of q · k of normal vectors is the number of their compo
         finish(products);
         REQUIRE(std::ssize(products.values()) == scale_pairs);
         const Moments moments = moments_of(products.values());
-        // The standard error of a variance over n draws is √((κ − 1) / n) of it, with a kurtosis κ = 3 + 6 / d of
-        // such sums; four of them are allowed.
+        // The relative standard error of a variance over n draws is √((κ − 1) / n), where such sums have a
+        // kurtosis κ = 3 + 6 / d; four of them are allowed.
         const double error = std::sqrt((2 + 6 / static_cast<double>(d)) / static_cast<double>(scale_pairs));
         INFO("d " << d);
         CHECK(std::abs(moments.variance / static_cast<double>(d) - 1) < 4 * error);
@@ -104,7 +104,7 @@ TEST_CASE("scores and weights that are given have no q and k, and the lens says 
     CHECK_FALSE(scale_in(screen).variances(subject_in(screen.visit)));
     CHECK(scale_in(screen).without_vectors(subject_in(screen.visit)) ==
           "No head’s q and k can be shown here, because its scores are given.");
-    // What is shown instead are the seeded vectors.
+    // The seeded vectors are shown instead.
     CHECK(scale_in(screen).products(subject_in(screen.visit)).components() == ScaleState{}.components);
     screen.click("scale/vectors/of this head");
     CHECK_FALSE(scale_in(screen).variances(subject_in(screen.visit)));
@@ -137,7 +137,7 @@ TEST_CASE("the strongest keys come first, whatever comes after them") {
 }
 
 TEST_CASE("the pairs of a large head are all over it") {
-    constexpr Index n = 60'000;  // more pairs than 32 bits count
+    constexpr Index n = 60'000;  // more pairs than 32 bits can count
     auto record = Record::prepare(Tensor({1, n, 1}), Tensor({1, n, 1}), Tensor({1, n, 0}), {});
     REQUIRE(record);
     const HeadPairs pairs(std::make_shared<const Record>(std::move(*record)), 0);
@@ -230,7 +230,7 @@ TEST_CASE("the curves are the rows of their seeds, first the one that is shown")
             for (std::size_t r = 0; r < scale_rules; ++r) {
                 const RuledRow rule(row, "", scale_of(r, d, 0.3));
                 INFO("d " << d << ", rule " << r);
-                // The rule's scale is a float, so that its scores of size √d differ by their 2⁻²⁴.
+                // The rule's scale is a float, so its scores of size √d differ by 2⁻²⁴ of that.
                 for (const RowMeasure m : {RowMeasure::entropy, RowMeasure::largest, RowMeasure::gradient})
                     CHECK_THAT(curves.value(m, r, p, seed),
                                WithinAbs(measured(rule.exact_saturation, m), 1e-5));
@@ -241,12 +241,12 @@ TEST_CASE("the curves are the rows of their seeds, first the one that is shown")
         const auto found = std::ranges::find(ScaleCurves::points(), d);
         return curves.over_seeds(m, rule, static_cast<std::size_t>(found - ScaleCurves::points().begin()));
     };
-    // What the lens is about, for 32 rows of 5 keys.
+    // The point of the lens, for 32 rows of 5 keys.
     CHECK(at(RowMeasure::largest, 0, 4096).mean > 0.95);
     CHECK(at(RowMeasure::gradient, 0, 4096).mean < 0.05);
     CHECK(at(RowMeasure::largest, 1, 4096).mean < 0.7);
     CHECK(at(RowMeasure::entropy, 2, 4096).low > 0.999 * std::log(5.0));
-    // 160 scores: the standard error of their mean square is √(2/160) of it at large d.
+    // 160 scores: the relative standard error of their mean square is √(2/160) at large d.
     CHECK_THAT(at(RowMeasure::variance, 1, 4096).mean, WithinAbs(1, 4 * std::sqrt(2.0 / 160)));
     CHECK_THAT(at(RowMeasure::variance, 0, 4096).mean,
                WithinRel(4096 * at(RowMeasure::variance, 1, 4096).mean, 1e-12));

@@ -1,4 +1,4 @@
-// How far the slopes of lens Gradient are from those found by moving the numbers.
+// Compares the gradients of lens Gradient with finite differences.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace attn::test {
 
-// Of every input, by central differences in double.
+// Covers every input, by central differences in double.
 inline double largest_error(const app::Slopes& slopes) {
     double worst = 0;
     for (Index i = 0; i < app::slope_count; ++i) {

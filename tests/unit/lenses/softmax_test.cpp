@@ -104,7 +104,7 @@ TEST_CASE("its temperature, what it shows and its pin are in the link and in und
     screen.click("softmax/output/2/1");
     CHECK(screen.visit.state().pin == softmax_cells::output(2, 1));
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
-    for (int step = 0; step < 3; ++step) screen.visit.undo();  // the cell, the outputs, infinity
+    for (int step = 0; step < 3; ++step) screen.visit.undo();  // undoes the cell, the outputs, infinity
     CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{.temperature = 0});
     screen.visit.undo();
     CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{});
@@ -148,7 +148,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
                 CHECK_FALSE(found->title.empty());
                 CHECK_FALSE(found->formula.empty());
                 if (std::isfinite(found->f64)) {
-                    // The run's scores are good to some units of 6e-8, which a cold row magnifies by 1/T.
+                    // The run's scores are accurate to some units of 6e-8, which a cold row magnifies by 1/T.
                     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-6));
                     if (!found->lines.empty()) CHECK(found->lines.back().value == found->f64);
                 }
@@ -203,7 +203,7 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     CHECK(screen.visit.state().selection.layer == 1);
     CHECK(screen.visit.state().selection.head == 2);
     CHECK(screen.visit.state().pin == softmax_cells::head(1, 2));
-    // A weight leads to the score it was made of, and Back returns to it.
+    // A weight leads to its score, and Back returns to the weight.
     screen.settle();
     screen.click("softmax/weight/0/1");
     CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
@@ -238,7 +238,7 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     CHECK(screen.shows("softmax/refused"));
     screen.visit.perform(SetCell{{Stage::raw, 2, 0}, 1});
     screen.settle();
-    // Given scores have no q and k, of which linear attention is made.
+    // Given scores have no q and k, which linear attention needs.
     CHECK(screen.shows("softmax/weight/5/0"));
     CHECK_FALSE(screen.shows("softmax/weight/6/0"));
     CHECK_FALSE(why(screen.visit, softmax_cells::weight(6, 0)));
@@ -310,8 +310,7 @@ TEST_CASE("the tables of Softmax are what it shows") {
     CHECK(tables[0].title == "Weights, “mat”, T = 1");
     CHECK(tables[0].values.rows == 3);
     CHECK(tables[0].values.cols == 7);
-    CHECK(tables[0].values.at(0, 0) ==
-          Catch::Approx(0.367859).margin(5e-7));  // as the tutorials' exact values have it
+    CHECK(tables[0].values.at(0, 0) == Catch::Approx(0.367859).margin(5e-7));  // the tutorials' exact value
     CHECK(tables[1].values.at(0, 0) == Catch::Approx(0.662476).margin(5e-7));
     CHECK(tables[2].values.at(0, 2) == 0);
     CHECK(tables[3].columns.size() == 4);

@@ -1,4 +1,4 @@
-// Checks that the table is the matrix on screen: of the lens, the stage and the step.
+// Checks that the table is the matrix on screen, for the lens, the stage and the step.
 #include <cmath>
 
 #include "lenses/compare/compare.hpp"

@@ -142,7 +142,7 @@ TEST_CASE("every number of a tile explains itself, and its copies calculate it")
                 if (!why.lines.empty()) CHECK((why.lines.back().value == why.f64 || std::isnan(why.f64)));
                 for (const auto dialect : {Dialect::latex, Dialect::numpy, Dialect::cpp})
                     CHECK_FALSE(copied(why, dialect).empty());
-                // What an operand leads to is there, and is the number that stands there.
+                // The number that an operand leads to exists and has its value.
                 for (const auto& operand : why.operands) {
                     if (operand.left_at)
                         CHECK(explained(screen, operand.left_at->cell).f64 ==
@@ -311,7 +311,7 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
     CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
           "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
     CHECK(std::isnan(explained(screen, tiles_cells::output(TileOutput::result, 2, 0)).f32));
-    for (const Index query : {2, 3})  // with what is infinite, too
+    for (const Index query : {2, 3})  // includes infinite numbers
         for (const CellRef& cell : cells_of(shown(screen), query)) explained(screen, cell);
     CHECK(std::isfinite(explained(screen, tiles_cells::output(TileOutput::result, 1, 0)).f32));
 }
@@ -366,7 +366,7 @@ TEST_CASE("the tiles that the lens opens with move fewer bytes than the naive or
     open_tiles(screen, sentence_subject);
     const TilesLens::Shown now = shown(screen);
     CHECK(tiles_in(screen).cover(now).cost(now.grid.count()).moved() < naive_cost(*now.record).moved());
-    // A walk keeps to the tiles that it began with, and so does its link.
+    // A walk keeps the tiles that it started with, and so does its link.
     screen.click("tiles/forward");
     CHECK(screen.visit.state().of<TilesState>().size == now.grid.size);
     CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<TilesState>().size == TileSize{2, 2});

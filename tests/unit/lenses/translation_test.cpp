@@ -1,4 +1,5 @@
-// Tests lens Translation: which heads it shows together, what it says of a word, and what a person can do with it.
+// Tests lens Translation: which heads it shows together, what it says about a word, and what a person can do
+// with it.
 #include "lenses/translation/translation.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -24,7 +25,7 @@ struct Opened {
     TextRun& cross() { return sentence_in(screen.visit).run()->of(5); }
     std::string spoken() { return lens_in(screen.visit).spoken(subject_in(screen.visit)); }
     const State& state() const { return screen.visit.state(); }
-    // The page answers with the tokens of what the boxes hold.
+    // The page answers with the tokens of the texts in the boxes.
     void split() {
         split_boxes(screen.visit, screen.page);
         screen.settle();
@@ -46,7 +47,7 @@ TEST_CASE("the three heads shown together are of one layer, as far as both stack
 
 TEST_CASE("a word's sentence and arcs are those of the row that writes it") {
     Opened opened;
-    // Of the French words, “chat” is written by the row of “Le”, which looks at “cat”.
+    // The French word “chat” is written by the row of “Le”, which attends to “cat”.
     opened.screen.click("translation/written/1");
     CHECK(opened.state().selection == Selection{5, 2, 1, {}, {}});
     const Record& record = opened.cross().record_at(5);
@@ -99,7 +100,7 @@ TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added
         lens_in(opened.screen.visit)
             .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(0, 3)});
     REQUIRE(why);
-    // Each weight is f32's, of sums of at most 32 products.
+    // Each weight is f32, computed from sums of at most 32 products.
     CHECK(why->f64 == Catch::Approx(mean_strongest(record, 3)).margin(1e-5));
     CHECK(std::ssize(why->operands) == record.queries());
     CHECK(why->note.find("27 % of the words") != std::string::npos);

@@ -9,7 +9,7 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-// A map of given cells, for what no record produces.
+// A map of given cells that no record produces.
 class TableMap final : public Map {
   public:
     TableMap(Index queries, Index keys, bool is_signed, std::vector<float> cells)
@@ -136,7 +136,7 @@ TEST_CASE("Sums of rows and columns, and entropies", "[unit][maps]") {
                 columns[j] += cell;
                 if (stage == Stage::weight && cell > 0) entropies[i] -= cell * std::log(cell);
             }
-        // These are sums of at most 320 cells of magnitudes below 10.
+        // Sums of at most 320 cells of magnitudes below 10.
         for (std::size_t i = 0; i < 300; ++i) {
             REQUIRE_THAT(job.sums().queries[i], WithinAbs(rows[i], 1e-4));
             REQUIRE_THAT(job.sums().entropies[i], WithinAbs(entropies[i], 1e-5));

@@ -1,4 +1,4 @@
-// Maps of attention whose scores and weights are changed: every way to a cell leads to the same number.
+// Tests maps of attention whose scores and weights are changed: every path to a cell gives the same number.
 #include "maps/blocks.hpp"
 #include "maps/map.hpp"
 #include "maps/record_job.hpp"
@@ -89,7 +89,7 @@ TEST_CASE("maps of changed attention have the numbers of its record", "[maps]") 
                     if (w > 0) entropy -= w * std::log(w);
                 }
                 const auto i = static_cast<std::size_t>(query);
-                // Sums of at most 150 numbers below 1, of which each is rounded to f32.
+                // Sums of at most 150 numbers below 1, each rounded to f32.
                 CHECK(std::abs(blocks.sums().queries[i] - sum) < 1e-5);
                 CHECK(std::abs(blocks.sums().entropies[i] - entropy) < 1e-4);
                 if (head == 0) CHECK(std::abs(sum - 1) < 1e-5);
@@ -97,7 +97,7 @@ TEST_CASE("maps of changed attention have the numbers of its record", "[maps]") 
                 if (head == 3) CHECK(at(query, 0) == plain->cell(Stage::weight, head, query, 0));
             }
         }
-    // A mean of weights is one over how many keys there are to see, and so is the softmax of mean scores.
+    // A mean of weights is one over the number of visible keys, and so is the softmax of mean scores.
     CHECK(std::abs(record->cell(Stage::weight, 0, 70, 5) - 1.0f / 71) < 1e-6f);
     CHECK(std::abs(record->cell(Stage::weight, 1, 81, 5) - 1.0f / 82) < 1e-6f);
 }

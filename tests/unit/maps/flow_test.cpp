@@ -11,8 +11,8 @@ using namespace attn::test;
 
 namespace {
 
-// Finds a row's edges by their definition: repeatedly takes the heaviest cell that is left.
-// Returns the lightest first.
+// Finds a row's edges by their definition: repeatedly takes the heaviest remaining cell. Returns the lightest
+// first.
 std::vector<FlowEdge> by_definition(const Map& map, Index query, const FlowLimits& limits) {
     std::vector<float> left = cells_of(map, {{query, query + 1}, {0, map.keys()}});
     const auto counts = [](float w) { return w > 0 && w < infinity; };
@@ -34,7 +34,8 @@ std::vector<FlowEdge> by_definition(const Map& map, Index query, const FlowLimit
 }
 
 bool same(std::span<const FlowEdge> a, std::span<const FlowEdge> b) {
-    // `before` is summed in the same order, so it agrees to the last bit; the sum of the row may be off by one.
+    // `before` is summed in the same order, so it agrees to the last bit; the sum of the row may be off by
+    // one.
     return std::ranges::equal(a, b, [](const FlowEdge& x, const FlowEdge& y) {
         return x.query == y.query && x.key == y.key && x.weight == y.weight &&
                std::abs(x.before - y.before) <= 1.2e-7f;

@@ -70,7 +70,7 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
     const auto first = show({0, 0});
     CHECK(show({0, 1}) != first);
     CHECK(show({0, 0}) == first);
-    // This is the sixth head, which is below the limit, so all are still kept.
+    // The sixth head is still below the limit, so all are kept.
     for (const HeadIndex head : {HeadIndex{0, 2}, HeadIndex{1, 0}, HeadIndex{1, 1}, HeadIndex{1, 2}})
         show(head);
     CHECK(show({0, 0}) == first);

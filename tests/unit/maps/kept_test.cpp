@@ -1,4 +1,4 @@
-// What is taken over from the map of a text with another end is what would have been made anew.
+// Tests that reusing parts of the map of a text with another end gives the same result as a new map.
 #include "maps/flows.hpp"
 #include "maps/tiles.hpp"
 #include "unit/maps/support.hpp"
@@ -8,7 +8,7 @@ using namespace attn::test;
 
 namespace {
 
-// A causal map of `n` tokens, whose rows before `changed` are those of every other such map.
+// A causal map of `n` tokens, whose rows before `changed` equal those of every other such map.
 MapPointer map_of_text(Index n, Index changed) {
     const auto begun = [&](Index heads, Index width, std::uint64_t seed) {
         const Tensor all = random_tensor({heads, 1100, width}, seed);
@@ -74,7 +74,7 @@ TEST_CASE("A picture of a text that goes on is complete at once", "[unit][maps]"
 }
 
 TEST_CASE("A flow that takes rows over is that of its own map", "[unit][maps]") {
-    // With the whole of every row, at the limit of that, and with rows that are cut.
+    // With whole rows, at the limit of whole rows, and with rows that are cut.
     const auto [before, after, kept] = GENERATE(
         table<Index, Index, Index>({{505, 506, 505}, {512, 513, 512}, {506, 300, 200}, {1000, 1001, 1000}}));
     CAPTURE(before, after, kept);

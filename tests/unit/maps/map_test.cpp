@@ -58,8 +58,8 @@ std::vector<double> reference(const Record& r, Index head, Stage stage) {
     return all;
 }
 
-// Returns the largest difference relative to the largest magnitude of the row's sums, which is what f32 can promise
-// for a sum of products, or inf if only one of the two is masked.
+// Returns the largest difference relative to the largest magnitude of the row's sums, which is what f32 can
+// promise for a sum of products, or inf if only one of the two is masked.
 double relative_difference(std::span<const float> actual, std::span<const double> expected) {
     REQUIRE(actual.size() == expected.size());
     double largest = 0, extent = 1e-30;
@@ -116,8 +116,8 @@ std::vector<double> gradient_reference(const Record& r, Index head, const Tensor
 
 }  // namespace
 
-// Scores are sums of 8 products, with an error of a few 2^-24 of the largest product. Weights inherit the rounding
-// of scores up to about 10.
+// Scores are sums of 8 products, with an error of a few 2^-24 of the largest product. Weights inherit the
+// rounding of scores up to about 10.
 constexpr double bound = 1e-5;
 
 TEST_CASE("Every stage under every mask is the double reference", "[unit][maps]") {
@@ -326,7 +326,7 @@ TEST_CASE("The difference of two maps", "[unit][maps]") {
 
 TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
     const DType dtype = GENERATE(DType::f16, DType::bf16, DType::f32, DType::f64);
-    // There are two heads of [3, 4], one byte off any alignment; the second one is shown.
+    // Two heads of [3, 4], one byte off any alignment; the second one is shown.
     const std::vector<float> values{0.5f, 0.25f, 0.25f, 0, 1, 0, 0, 0, 0.125f, 0.375f, 0.5f, 0};
     const std::size_t size = byte_size(dtype);
     const auto bytes = std::make_shared<std::vector<std::byte>>(1 + 24 * size);
@@ -358,7 +358,7 @@ TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
 }
 
 TEST_CASE("Finished weights may lie in any order of bytes and axes", "[unit][maps]") {
-    // The file is big-endian and goes column by column, as in Fortran: [[1, 3, 5], [2, 4, 6]] / 8.
+    // The file is big-endian and column-major, as in Fortran: [[1, 3, 5], [2, 4, 6]] / 8.
     const auto bytes = std::make_shared<std::vector<std::byte>>();
     for (int i = 1; i <= 6; ++i) {
         const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(i) / 8);

@@ -58,7 +58,8 @@ TEST_CASE("Merged cells are means over queries of sums over keys", "[maps]") {
     }
 }
 
-// The bound is 2e-6 because the f32 weights of a row sum to 1 within that; merged cells are rounded once more.
+// The bound is 2e-6 because the f32 weights of a row sum to 1 within that; merged cells are rounded once
+// more.
 TEST_CASE("Rows of merged weights sum to one", "[maps]") {
     const auto words = groups(150, {1, 2, 1, 1, 5, 3});
     const auto record = random_record(150, 150, masked_by(Mask::causal()));
@@ -100,7 +101,7 @@ TEST_CASE("A merged cell has the same bits in every window, and entropy is that 
         double expected = 0;
         for (Index j = 0; j < n; ++j)
             if (const double w = counted(cell(i, j)); w > 0) expected -= w * std::log(w);
-        // There are at most 11 terms, each of which rounding to f32 changes by 2^-24 of itself.
+        // At most 11 terms, each rounded to f32 with a relative error of 2^-24.
         CHECK(std::abs(entropies[static_cast<std::size_t>(i)] - expected) <= 1e-6);
     }
 }

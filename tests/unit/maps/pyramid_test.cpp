@@ -178,7 +178,7 @@ TEST_CASE("The sums of a pyramid are those of the map", "[unit][maps]") {
     const MapSums all = finished(BlockJob(map, whole(*map), 8, 8)).sums(),
                   sums = finished(Pyramid(map, 20 * one_tile)).sums();
     CHECK(sums.not_numbers == 0);
-    // These are the same sums in parts: doubles of f32 sums of at most 256 cells below 1.
+    // The same sums in parts: doubles of f32 sums of at most 256 cells below 1.
     for (std::size_t i = 0; i < 700; ++i) {
         REQUIRE_THAT(sums.queries[i], WithinAbs(1, 1e-5));
         REQUIRE_THAT(sums.entropies[i], WithinAbs(all.entropies[i], 1e-5));

@@ -20,8 +20,8 @@ TEST_CASE("Without the first key a map is the same but for that key", "[maps]") 
     }
 }
 
-// Compares with the weights of the same keys with key 0 masked from the start: a softmax without it. The bound 2e-6
-// covers a division and two sums of 33 weights in f32, at values up to 1.
+// Compares with the weights of the same keys with key 0 masked from the start: a softmax without it. The
+// bound 2e-6 covers a division and two sums of 33 weights in f32, at values up to 1.
 TEST_CASE("Renormalised weights are those of a softmax without the first key", "[maps]") {
     for (const Mask& mask : all_masks(20, 33)) {
         const MapPointer weights = stage_map(random_record(20, 33, masked_by(mask)), 0, Stage::weight);
@@ -90,7 +90,7 @@ TEST_CASE("Its coverage and entropy belong to the keys that are left", "[maps]")
         }
     };
     check_entropies(1e-12);
-    // Where the others stay as they are, the kernels sum their entropy, in f32.
+    // If the others are not renormalised, the kernels sum their entropy, in f32.
     entropies.assign(12, 0);
     without_first_key(weights)->cells(whole(*map), {cells.data(), 12, 12, 12}, entropies);
     check_entropies(1e-6);

@@ -1,4 +1,4 @@
-// Records that maps are made from, the cells of a map, and what its blocks should be.
+// Provides records for maps, the cells of a map, and the expected blocks.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -22,7 +22,7 @@ inline RecordPointer record(Tensor q, Tensor k, Tensor v, AttentionSpec spec = {
     return std::make_shared<const Record>(*std::move(result));
 }
 
-// There are 2 heads over one head of keys and values, with d_k 8 and d_v 6.
+// Two heads over one key-value head, with d_k 8 and d_v 6.
 inline RecordPointer random_record(Index n_q, Index n_k, AttentionSpec spec = {},
                                    const Kernels& kernels = default_kernels()) {
     return record(random_tensor({2, n_q, 8}, 1), random_tensor({1, n_k, 8}, 2), random_tensor({1, n_k, 6}, 3),
@@ -74,9 +74,9 @@ inline BruteForce brute_force(const Map& map, std::span<const float> cells, Rang
     return block;
 }
 
-// Tells whether a block is right: its strongest cell to the last bit, and its mean, for blocks of
-// `side` × `side` cells, within what f32 sums promise, 2 · side · 2^-24 of the mean magnitude, and a little more
-// if blocks were made from blocks.
+// Says whether a block is right: its strongest cell to the last bit, and its mean, for blocks of `side` ×
+// `side` cells, within what f32 sums promise, 2 · side · 2^-24 of the mean magnitude, and a little more if
+// blocks were made from blocks.
 inline bool agrees(float strongest, float mean, const BruteForce& expected, Index side) {
     if (strongest != expected.strongest) return false;
     if (strongest == masked_cell) return mean == masked_cell;

@@ -47,7 +47,7 @@ TEST_CASE("Thumbnails are the blocks of their maps", "[unit][maps]") {
             }
         CHECK(wrong == 0);
     }
-    CHECK(t.strongest()(2 * t.rows() - 1, 4 * t.cols() - 1) == masked_cell);  // no map is there
+    CHECK(t.strongest()(2 * t.rows() - 1, 4 * t.cols() - 1) == masked_cell);  // there is no map here
 }
 
 TEST_CASE("All maps are sampled before one is exact, the one looked at first", "[unit][maps]") {

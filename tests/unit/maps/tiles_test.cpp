@@ -89,7 +89,7 @@ TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
     const MapPointer map = map_of(trace, 1, 3, Stage::weight, Sink::shown);
     MapTiles tiles;
     tiles.show(map, Pooling::strongest, true);
-    finish_tiles(tiles);  // only the sample is there while the map is being measured
+    finish_tiles(tiles);  // only the sample is there while the map is measured
     const SampledRows* sample = tiles.sample();
     REQUIRE(sample);
     CHECK_FALSE(tiles.pyramid()->done());
@@ -142,7 +142,7 @@ TEST_CASE("below the pyramid only what is looked at is computed, and kept while 
     CHECK(tiles.cell(20 * tile_side + 5, 3 * tile_side + 7) ==
           map->cell(20 * tile_side + 5, 3 * tile_side + 7));
     CHECK(tiles.find(there) == nullptr);
-    // A job that nobody waits for any more is dropped; a finished tile stays.
+    // A job that is no longer needed is dropped; a finished tile stays.
     look(there);
     look(here);
     CHECK(tiles.find(there) == nullptr);
@@ -153,7 +153,7 @@ TEST_CASE("below the pyramid only what is looked at is computed, and kept while 
         for (int steps = 0; !tiles.find(other) && steps < 100; ++steps) tiles.step();
     }
     look({0, 1, 1});
-    CHECK(tiles.find(here) == nullptr);  // the least recently looked at
+    CHECK(tiles.find(here) == nullptr);  // the least recently viewed
 }
 
 TEST_CASE("ranks and sums are those of the whole map, once it is there") {
@@ -167,7 +167,7 @@ TEST_CASE("ranks and sums are those of the whole map, once it is there") {
         }
         REQUIRE(tiles.quantiles());
         REQUIRE(tiles.sums());
-        std::vector<float> blocks;  // of 2 × 2 cells, because 300 tokens exceed a tile
+        std::vector<float> blocks;  // blocks are 2 × 2 cells, because 300 tokens exceed a tile
         for (Index row = 0; row < 150; ++row)
             for (Index col = 0; col < 150; ++col) {
                 const BlockSums block = block_of(*map, row, col, 2);
@@ -229,5 +229,5 @@ TEST_CASE("a tile of the pyramid shows what is known of it so far") {
     CHECK(partly);
     CHECK(tiles.find(all)->values == blocks);
     CHECK(std::ranges::count(blocks, unknown_texel) == 0);
-    CHECK(tiles.extent() > 0.99f);  // the first token only attends to itself
+    CHECK(tiles.extent() > 0.99f);  // the first token attends only to itself
 }

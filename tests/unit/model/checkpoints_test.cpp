@@ -1,4 +1,5 @@
-// Runs trained checkpoints by others, and compares with the numbers of an independent float64 forward pass.
+// Runs other people's trained checkpoints, and compares with the numbers of an independent float64 forward
+// pass.
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 #include "models.hpp"

@@ -1,4 +1,5 @@
-// A run that continues another has the bits of a run of its own, and shares its memory where nothing is in the way.
+// Tests that a run that continues another has the bits of a run of its own, and shares its memory if nothing
+// is in the way.
 #include <cstring>
 
 #include "analysis/heads/head_maps.hpp"
@@ -36,7 +37,7 @@ std::shared_ptr<const Trace> continued(const std::shared_ptr<const Trace>& befor
 }
 
 bool same_bits(const Tensor& a, const Tensor& b) {
-    const Tensor x = a, y = b;  // copies lie in one piece
+    const Tensor x = a, y = b;  // copies are contiguous
     return x.shape() == y.shape() &&
            std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0;
 }
@@ -74,7 +75,7 @@ TEST_CASE("A run that continues another is the run of its own, bit for bit", "[m
     CAPTURE(name, kernels.name);
     const auto model = name == "gpt2" ? wide_model(48) : with_context(name, 200);
     const Ids ids = ids_of(170);
-    // About the sizes of the kernels' tiles.
+    // Around the sizes of the kernels' tiles.
     const Index begin = GENERATE(1, 64, 129);
     const auto start = run_forward(model, first(ids, begin), kernels);
     REQUIRE(start);
@@ -82,7 +83,8 @@ TEST_CASE("A run that continues another is the run of its own, bit for bit", "[m
     const auto typed = continued(*start, first(ids, begin + 1));
     check_alone(typed);
     check_alone(continued(typed, first(ids, begin + 2)));
-    const auto more = continued(typed, first(ids, begin + 37));  // while another run has the room behind
+    // While another run occupies the room behind it.
+    const auto more = continued(typed, first(ids, begin + 37));
     check_alone(more);
     check_alone(continued(more, first(ids, begin + 5)));
     check_alone(continued(more, with(first(ids, begin + 20), begin / 2, 7)));
@@ -96,7 +98,7 @@ TEST_CASE("Tokens one after the other continue a run in the same memory", "[mode
     const auto model = with_context("qwen2-linear-f32", 64);
     const Ids ids = ids_of(64);
     auto trace = continued(*run_forward(model, first(ids, 20)), first(ids, 21));
-    for (Index n = 22; n <= 36; ++n) {  // there is room for 16 tokens more
+    for (Index n = 22; n <= 36; ++n) {  // there is room for 16 more tokens
         const auto next = continued(trace, first(ids, n));
         CHECK(memory(next) == memory(trace));
         check_alone(next);

@@ -1,5 +1,5 @@
-// A run in double precision: against PyTorch's in float64, which tests/golden/model/generate.py rounded to f32 once, and
-// against the run in f32 for every family.
+// Tests a run in double precision: against PyTorch's in float64, which tests/golden/model/generate.py rounded
+// to f32 once, and against the run in f32 for every family.
 #include "model/double_run.hpp"
 
 #include <cmath>
@@ -13,7 +13,7 @@ using namespace attn::test;
 
 namespace {
 
-// What is off by no more than this was the same number before it was rounded to f32.
+// A deviation up to this comes from rounding the same number to f32.
 constexpr double rounding = 0x1p-24 * (1 + 1e-6);
 
 struct KeptStage {
@@ -42,7 +42,7 @@ void finish(DoubleRun& run) {
     CHECK(run.progress() == Catch::Approx(1));
 }
 
-// Goes through a tensor's numbers beside those of the double run; calls back with the two.
+// Passes each number of a tensor to the callback, together with that of the double run.
 void compare(const DoubleRun& run, Index attention, const KeptStage& kept, const Tensor& tensor,
              const std::function<void(double exact, double shown)>& check) {
     const Record& record = run.run()->attention(attention).record();
@@ -110,7 +110,7 @@ TEST_CASE("the double run of every family is its run without f32's roundings", "
         finish(run);
         double most = 0;
         const auto near = [&](double exact, double f32) {
-            // Some hundreds of roundings of f32, in numbers of up to some tens.
+            // Some hundred roundings of f32, in numbers of up to a few tens.
             const double off = std::abs(exact - f32) / (1 + std::abs(exact));
             most = std::max(most, off);
             if (!(off < 2e-5)) CHECK(exact == f32);
@@ -159,7 +159,7 @@ TEST_CASE("the double run of every family is its run without f32's roundings", "
             sum += run.probability(last, id);
         }
         CHECK(sum == Catch::Approx(1).epsilon(1e-12));
-        CHECK(most > 1e-9);  // there is an error to be shown
+        CHECK(most > 1e-9);  // there is an error to show
     }
 }
 

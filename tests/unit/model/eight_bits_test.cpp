@@ -13,7 +13,8 @@ using namespace attn::test;
 
 namespace {
 
-// Wide enough for rows of blocks. GPT-2's matrices lie [in, out]; 24 outputs of gpt2's are no whole block, inputs are.
+// Wide enough for rows of blocks. GPT-2's matrices are [in, out]; 24 outputs of gpt2's are not a whole block,
+// but its inputs are.
 const std::vector<SmallFamily> wide_families{
     {"gpt2",
      R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 32, "n_layer": 2, "n_head": 2, "n_inner": 96})"},
@@ -27,7 +28,7 @@ const FamilyRules& rules_of(const ModelFiles& files) {
     return family_rules(parse_model_config(files.config)->family);
 }
 
-// The file as it arrives: in pieces of any size.
+// Feeds in the file as it arrives, in pieces of any size.
 HeldFile held_in_pieces(const Bytes& file, const FamilyRules& rules, std::uint64_t seed) {
     Random random(seed);
     EightBits reader(rules, file.size());
@@ -49,7 +50,7 @@ ModelFiles in_eight_bits(const ModelFiles& files, std::uint64_t seed = 1) {
     return eight;
 }
 
-// The same numbers in f32, laid out as in the file.
+// The same numbers in f32, in the file's layout.
 ModelFiles widened(const ModelFiles& files) {
     const ModelFiles eight = in_eight_bits(files);
     std::vector<StoredTensor> tensors;
@@ -137,7 +138,7 @@ TEST_CASE("a number in 8 bits tells its place in the file", "[model][eight]") {
             float there = 0;
             std::memcpy(&there, file.data() + place.byte, sizeof there);
             CHECK(static_cast<double>(place.value()) == element(up, in, out));
-            // Within half a step of the block's, whose largest number is the largest of 32 inputs.
+            // Within half a step of the block, whose largest number is the largest of 32 inputs.
             CHECK(std::abs(there - place.value()) <= 0.51f * place.block().d);
         }
     }

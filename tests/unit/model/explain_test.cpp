@@ -1,4 +1,4 @@
-// Checks that numbers of a run are recomputed in double from what came before them and from the weights in the files.
+// Checks that numbers of a run are recomputed in double from their inputs and from the weights in the files.
 #include "model/explain.hpp"
 
 #include <catch_amalgamated.hpp>
@@ -18,7 +18,7 @@ std::shared_ptr<const Trace> run_of(const std::string& name) {
     return *trace;
 }
 
-// The bound is some roundings of f32 relative to the sum of the terms' sizes.
+// The bound is a few roundings of f32 relative to the sum of the terms' magnitudes.
 double size_of(const LinearSum& sum) {
     double size = std::abs(sum.bias);
     for (const Term& term : sum.terms) size += std::abs(term.product());
@@ -54,7 +54,7 @@ TEST_CASE("a query component of GPT-2 is the normalised residual times c_attn, i
                     CHECK(std::abs(why.value() - f32) <= 1e-6 * size_of(why.own));
                     other_bits += why.value() != f32;
                 }
-    // A cast of the run's numbers would have the same bits.
+    // A mere cast of the run's numbers would have the same bits.
     CHECK(other_bits > 50);
 }
 

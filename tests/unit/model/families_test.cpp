@@ -1,5 +1,5 @@
-// What holds for every family: refusals that name what is wrong, runs that can be continued and generated one token at a
-// time, and numbers that are recomputed in double.
+// Tests properties of every family: refusals that name what is wrong, runs that can be continued and
+// generated one token at a time, and numbers that are recomputed in double.
 #include <cstring>
 
 #include "model/explain.hpp"
@@ -41,7 +41,7 @@ std::string refusal_of_keys(const nlohmann::json& config) {
 }
 
 bool bits_alike(const Tensor& a, const Tensor& b) {
-    const Tensor x = a, y = b;  // copies lie in one piece
+    const Tensor x = a, y = b;  // copies are contiguous
     return x.shape() == y.shape() &&
            std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0;
 }
@@ -143,7 +143,7 @@ TEST_CASE("a run goes on where another ended, and token by token, in every famil
             const auto again = family_run(model, {generator->ids().begin(), generator->ids().end()});
             while (generator->step()) {
             }
-            // As in generate_test.cpp: of one row, products add up in another order.
+            // For a single row, products are added in another order, like in generate_test.cpp.
             CHECK(deviation(generator->logits(),
                             again->logits({again->tokens() - 1, again->tokens()}).values()) < 1e-5);
         }
@@ -235,14 +235,15 @@ TEST_CASE("segments are a token's own, and BERT's", "[model]") {
     CHECK(told(bert, {0, 1}) == "2 token types are not one for each of 3 tokens");
     CHECK(told(bert, {0, 1, 2}) == "token type 2 at position 2 is none of the model's 2");
     CHECK_THAT(told(small_model(found("opt")), {0, 0, 0}), ContainsSubstring("has no segments"));
-    // The same text is another one with other segments, also where it goes on from a run.
+    // The same text with other segments is a different text, also where it continues a run.
     const auto second = run_forward(bert, three, default_kernels(), {0, 1, 1}),
                first = run_forward(bert, three);
     REQUIRE((first && second));
     CHECK((*first)->final_residual() != (*second)->final_residual());
 }
 
-// transformers' create_position_ids_from_input_ids: (cumsum(mask) · mask) + padding_idx, mask = ids ≠ padding_idx.
+// transformers' create_position_ids_from_input_ids: (cumsum(mask) · mask) + padding_idx, mask = ids ≠
+// padding_idx.
 TEST_CASE("RoBERTa's positions do not count padding, whose row is that of its id", "[model]") {
     const auto family = std::ranges::find(small_families, std::string_view("roberta"), &SmallFamily::name);
     auto with_other = family_config(*family);

@@ -1,6 +1,6 @@
-// Every key of every family's configuration missing, of a wrong type and of a wrong value, and every tensor missing or of a
-// wrong shape: one sentence that names it, or the family's default. Small families always, the goldens of others where
-// they are.
+// Tests every key of every family's configuration missing, of a wrong type and with a wrong value, and every
+// tensor missing or with a wrong shape: each gives one sentence that names it, or the family's default. Small
+// families always, the goldens of others if they are present.
 #include <algorithm>
 
 #include "io/config_keys.hpp"
@@ -46,7 +46,7 @@ std::vector<FamilyFiles> golden_checkpoints(const std::vector<const char*>& spel
     return all;
 }
 
-// What a model of these keys is refused for; empty: it opens.
+// Returns why a model with these keys is refused; empty if it opens.
 std::string told_of(const FamilyFiles& checkpoint, const nlohmann::json& config) {
     const std::string text = config.dump();
     const auto bytes = as_bytes(text);
@@ -65,12 +65,12 @@ bool mentions_key(const std::string& told, const nlohmann::json& config) {
     return false;
 }
 bool mentions_tensor(const std::string& told) {
-    return mentions(told, "layers in 'layer_types'") ||  // which says what the layers' tensors do
+    return mentions(told, "layers in 'layer_types'") ||  // layer_types determines the layers' tensors
            mentions(told, "the weights lack tensor") ||
            (mentions(told, "tensor '") && mentions(told, "by config.json"));
 }
 
-// What the list calls harmless, and what is read where another key asks for it.
+// Keys that the list calls harmless, and keys that are read only if another key requires it.
 bool is_unread(const std::string& type, const std::string& key, const nlohmann::json& config) {
     const bool windows = config.value("use_sliding_window", true),
                grouped = config.value("new_decoder_architecture", false),
@@ -86,7 +86,7 @@ bool is_unread(const std::string& type, const std::string& key, const nlohmann::
            (!windows && (key == "layer_types" || key == "max_window_layers" || key == "sliding_window"));
 }
 
-// How many heads there are, which no tensor tells where the widths stay.
+// Keys for numbers of heads, which no tensor reveals if the widths stay the same.
 bool counts_heads(const std::string& key) {
     return key == "num_attention_heads" || key == "n_head" || key == "n_heads" || key == "num_heads";
 }
@@ -106,7 +106,7 @@ void check_keys(const std::vector<FamilyFiles>& checkpoints) {
             CAPTURE(key);
             auto lacking = config, wrong = config;
             lacking.erase(key);
-            // The class's value may fit what another key says as little as the tensors.
+            // The class's default may contradict another key, or the tensors.
             const std::string without = told_of(checkpoint, lacking);
             CHECK((without.empty() || mentions_tensor(without) || mentions_key(without, config) ||
                    mentions(without, "head_dim") || mentions(without, "_factor'")));
@@ -116,7 +116,7 @@ void check_keys(const std::vector<FamilyFiles>& checkpoints) {
             CHECK(odd.empty() == is_unread(type, key, config));
             CHECK((odd.empty() || mentions(odd, "'" + key + "'")));
             if (value.is_number_integer() && !is_unread(type, key, config)) {
-                // None of the widths is divided by 7.
+                // None of the widths is divisible by 7.
                 wrong[key] = counts_heads(key) ? 7 : value.get<int>() + 1;
                 const std::string off = told_of(checkpoint, wrong);
                 CHECK((off.empty() || mentions(off, key) || mentions_tensor(off)));
@@ -141,7 +141,8 @@ void check_keys(const std::vector<FamilyFiles>& checkpoints) {
     }
 }
 
-// The keys that give the tensors their shapes: off by one, the sentence names them or a tensor.
+// For keys that determine the shapes of tensors: if one is off by one, the sentence names the key or a
+// tensor.
 void check_sizes_off(const std::vector<FamilyFiles>& checkpoints) {
     for (const FamilyFiles& checkpoint : checkpoints)
         for (const char* key : {"vocab_size",
@@ -179,7 +180,7 @@ void check_sizes_off(const std::vector<FamilyFiles>& checkpoints) {
         }
 }
 
-// The file's tensors that no run reads.
+// Tensors in the file that no run reads.
 bool is_unread_tensor(const std::string& name) {
     for (const char* end : {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq",
                             ".embeddings.position_ids", ".EncDecAttention.relative_attention_bias.weight"})
@@ -204,7 +205,7 @@ void check_tensors(const std::vector<FamilyFiles>& checkpoints) {
                 CHECK(told(lacking) == "");
                 continue;
             }
-            // A prefix that all names have, such as "transformer.", is left out where the tensor is not there.
+            // A prefix that all names have, such as "transformer.", is omitted for an absent tensor.
             const std::string absent = told(lacking), start = "the weights lack tensor '";
             REQUIRE(absent.starts_with(start));
             CHECK(whole[i].name.ends_with(

@@ -146,7 +146,7 @@ TEST_CASE("a run under another mask: its own is the run as it is, and the narrow
     const auto narrow = under(Mask::window(0, 0));
     for (const LayerTrace& layer : narrow->layers()) {
         CHECK(layer.attention.spec().mask == Mask::window(0, 0));
-        // A weight of 1 on one's own key.
+        // A weight of 1 on the query's own key.
         CHECK(layer.attention.output() == layer.attention.v());
     }
     CHECK_FALSE(narrow->final_residual() == (*as_it_is)->final_residual());
@@ -187,13 +187,13 @@ TEST_CASE("a run goes on from a head that gives something else", "[model]") {
             const std::size_t l = static_cast<std::size_t>(head.layer);
             const float* given = trace->layers()[l].attention.output().heads().head(head.head).row(token);
             Intervention set = head_output(head, token, {given, given + config.head_dim});
-            // What it gave anyway changes nothing, in slices of a token as well.
+            // Setting an output to its own value changes nothing, in slices of a token as well.
             const auto same = run(set, 1);
             for (std::size_t i = 0; i < before.size(); ++i) {
                 INFO(before[i].name);
                 CHECK(*same->tensors()[i].tensor == *before[i].tensor);
             }
-            // Without the head, what it wrote is missing from what the layer writes for this token, and for no other.
+            // Without the head, the layer's output lacks the head's part for this token, and for no other.
             std::ranges::fill(set.edit.values, 0.0f);
             const auto without = run(set);
             const Tensor wrote = trace->head_contribution(head.layer, head.head, {token, token + 1});

@@ -1,4 +1,5 @@
-// Models of all architectures, converted to GGUF as llama.cpp's converter does it, against the ones that they were made of.
+// Compares models of all architectures, converted to GGUF in the way of llama.cpp's converter, with their
+// originals.
 #include <cstring>
 
 #include "model/forward.hpp"
@@ -26,14 +27,14 @@ std::string gguf_model_refusal(const GgufWriter& writer) {
     return model.error().message;
 }
 
-// Compares runs of both files, with logits at most so far apart; attention weights at most a tenth of that. 0: the
+// Compares runs of both files: logits may differ by this much, attention weights by a tenth of it. 0: the
 // bits are the same.
 void check_converted(const ModelFiles& files, double tolerance, const std::vector<std::int32_t>& ids) {
     const auto converted = opened(gguf_files(converted_to_gguf(files).file()));
     ModelFiles copy = files;
     const auto model = opened(std::move(copy));
     CHECK(converted->parameter_count() == model->parameter_count());
-    CHECK(converted->notes().size() == 1);  // that it lists no tokens
+    CHECK(converted->notes().size() == 1);  // says that it lists no tokens
     CHECK(converted->gguf() != nullptr);
     const auto a = run_forward(converted, ids), b = run_forward(model, ids);
     REQUIRE(a);
@@ -44,7 +45,7 @@ void check_converted(const ModelFiles& files, double tolerance, const std::vecto
     for (Index layer = 0; layer < (*a)->attentions(); ++layer)
         CHECK(deviation(weights_of((*a)->attention(layer).record()).values(),
                         weights_of((*b)->attention(layer).record()).values()) <= tolerance / 10);
-    // Numbers alone, which no rotation changes, come from the right rows.
+    // Norms alone, which no rotation changes, come from the right rows.
     for (std::size_t layer = 0; layer < (*a)->layers().size(); ++layer)
         CHECK(deviation(Tensor((*a)->layers()[layer].attention.q()).values(),
                         Tensor((*b)->layers()[layer].attention.q()).values()) <= tolerance);
@@ -57,14 +58,14 @@ const SmallFamily& small_family(std::string_view name) {
     return *found;
 }
 
-// llama.cpp knows no other period than 6.
+// llama.cpp supports no period other than 6.
 constexpr SmallFamily six_layers{
     "gemma3_text",
     R"({"model_type": "gemma3_text", "vocab_size": 20, "max_position_embeddings": 16, "hidden_size": 16,
         "num_hidden_layers": 7, "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 24,
         "head_dim": 6, "query_pre_attn_scalar": 6, "sliding_window": 4, "rope_local_base_freq": 10000,
         "rope_scaling": {"rope_type": "linear", "factor": 8.0}})"};
-// Its feed_forward_length is not what its tensors have.
+// Its feed_forward_length does not match its tensors.
 constexpr SmallFamily gpt2_untied{
     "gpt2",
     R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16, "n_layer": 2, "n_head": 2,
@@ -88,7 +89,7 @@ TEST_CASE("models of each architecture compute the same from GGUF files", "[gguf
         CAPTURE(family.name);
         check_converted(files_of(family), 0, ids);
     }
-    // Its matrices lie the other way round, so that sums are in another order.
+    // Its matrices are transposed, so sums are in another order.
     check_converted(files_of(small_family("gpt2")), 1e-5, ids);
     check_converted(files_of(gpt2_untied), 1e-5, ids);
 }
@@ -99,9 +100,10 @@ TEST_CASE("published forms of rotary scaling come by keys and by tensors", "[ggu
     // The factors are in single precision.
     check_converted(read_model(golden_folder("llama3-scaled-f32")), 1e-5, ids);
 
-    // YaRN (arXiv 2309.00071), written out for 2 pairs: base 10,000, 4 components, factor 4, 8 tokens. Pairs turn
-    // 8 / 2π = 1.27 times and 0.0127 times, both less than 32 times and only the first more than once. The pair of 32
-    // turns, rounded down, is 0; that of one turn, ln(1.27) · 4 / (2 ln 10,000) = 0.052, rounded up, is 1.
+    // YaRN (arXiv 2309.00071), written out for 2 pairs: base 10,000, 4 components, factor 4, 8 tokens. Pairs
+    // rotate 8 / 2π = 1.27 times and 0.0127 times, both less than 32 times and only the first more than once.
+    // The pair with 32 rotations, rounded down, is 0; the pair with one rotation, ln(1.27) · 4 / (2 ln
+    // 10,000) = 0.052, rounded up, is 1.
     GgufWriter writer = converted_to_gguf(files_of(
         {"qwen2",
          R"({"model_type": "qwen2", "vocab_size": 20, "max_position_embeddings": 32, "hidden_size": 8,
@@ -156,7 +158,7 @@ TEST_CASE("a GGUF model in several files needs all of them, and no others", "[gg
     const ModelFiles files = files_of(small_family("qwen3"));
     ModelFiles shards, lacking, mixed;
     for (int shard = 0; shard < 3; ++shard) {
-        // The order of names is not that of the shards.
+        // The order of names differs from the order of the shards.
         const std::string name = std::string(1, static_cast<char>('c' - shard)) + ".gguf";
         const Bytes file = converted_to_gguf(files, shard, 3).file();
         shards.weights[name] = file;

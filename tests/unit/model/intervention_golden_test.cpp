@@ -1,4 +1,5 @@
-// Compares runs under interventions with PyTorch in float64 and forward hooks: tests/golden/interventions/generate.py.
+// Compares runs under interventions with PyTorch in float64 and forward hooks:
+// tests/golden/interventions/generate.py.
 #include "io/npz.hpp"
 #include "model/double_run.hpp"
 #include "model/forward.hpp"
@@ -67,14 +68,15 @@ TEST_CASE("every operation of every site is what a hook in PyTorch makes of the 
         REQUIRE(forward);
         const auto run = forward->finish();
         REQUIRE(run);
-        // Activations of these models are within ±10, and f32 kernels leave 2e-5 of the logits (golden_test.cpp).
+        // Activations of these models are within ±10, and f32 kernels leave 2e-5 of the logits
+        // (golden_test.cpp).
         const Tensor got = (*run)->logits({trace->tokens() - 3, trace->tokens()});
         CHECK(deviation(got.values(), part(logits, i)) < 2e-5);
         const Record& record = (*run)->attention(each["attention"].get<Index>()).record();
         const Tensor got_weights = weights_of(record);
         CHECK(deviation(got_weights.values(), part(weights, i)) < 2e-6);
-        // The run in double is PyTorch's, which was rounded to f32 once; means and patches are numbers of f32
-        // runs.
+        // The run in double equals PyTorch's, which was rounded to f32 once; means and patches are numbers of
+        // f32 runs.
         REQUIRE(DoubleRun::repeats(**run));
         DoubleRun exact(*run);
         while (exact.step()) continue;

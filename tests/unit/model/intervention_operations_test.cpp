@@ -1,5 +1,5 @@
-// Every operation at every site, in every family: what it leaves there, that nothing else changes, and that a run which
-// keeps what lies before it has the bits of one that computes everything.
+// Tests every operation at every site, in every family: its result there, that nothing else changes, and that
+// a run that reuses everything before the site has the bits of one that computes everything.
 #include "attention/explain.hpp"
 #include "model/intervention.hpp"
 #include "support/this_build.hpp"
@@ -27,7 +27,8 @@ Intervention example(Index attention, Site site, Operation operation,
     return each;
 }
 
-// What an example leaves of a number of its columns: `place` is 0 or 1 among its rows, and among its columns.
+// The result of an example operation on a number in its columns: `place` is 0 or 1 among its rows, and among
+// its columns.
 double left_by(Operation operation, double computed, std::size_t row_place, std::size_t column_place,
                double mean, double mean_of_texts, double patched) {
     switch (operation) {
@@ -89,12 +90,12 @@ TEST_CASE("every operation leaves of every site of vectors what it says, in ever
                                 REQUIRE(why.size() == 1);
                                 CHECK(std::abs(why.front().value - left) < 1e-5);
                             }
-                    // What was kept is what is computed anew, in slices of a token as well.
+                    // Reused numbers equal recomputed ones, in slices of a token as well.
                     const auto taken = resolved({each}, *trace);
                     REQUIRE(taken);
                     CHECK(changed->interventions() == *taken);
                     check_same(*run_with(*taken, nothing_alike, 1), *changed);
-                    // And back again.
+                    // The change is then reverted.
                     if (operation == Operation::set) check_same(*run_with({}, changed), *trace);
                 }
     }
@@ -102,7 +103,7 @@ TEST_CASE("every operation leaves of every site of vectors what it says, in ever
 
 namespace {
 
-// A row of attention in double, one loop per index, under an example on its cells.
+// A row of attention in double, one loop per index, with an example operation on its cells.
 struct PlainRow {
     std::vector<double> weights, output;
 };
@@ -182,11 +183,12 @@ TEST_CASE("every operation leaves of scores and weights what a plain softmax mak
                         for (Index query = 0; query < record.queries(); ++query) {
                             const PlainRow plain = plain_row(record, each, head, query, from);
                             const std::vector<float> weights = record.weights(head, query);
-                            // Scores are within ±20 and off by some of their last bits, so weights by 1e-5 of theirs.
+                            // Scores are within ±20 and off by some of their last bits, so weights have
+                            // relative errors of 1e-5.
                             for (std::size_t j = 0; j < weights.size(); ++j) {
                                 const auto key = static_cast<Index>(j);
                                 CHECK(std::abs(static_cast<double>(weights[j]) - plain.weights[j]) < 1e-5);
-                                // A part of the row is that part of the whole.
+                                // A part of the row equals that part of the whole.
                                 CHECK(record.cell(Stage::weight, head, query, key) == weights[j]);
                                 const CellExplanation why = explain(record, Stage::weight, head, query, key);
                                 CHECK(std::abs(why.f64 - plain.weights[j]) < 1e-12);

@@ -1,4 +1,4 @@
-// Runs under interventions, and how tests compare them.
+// Makes runs under interventions, and compares them.
 #pragma once
 
 #include <cstring>
@@ -32,19 +32,19 @@ inline std::shared_ptr<const Trace> run_with(const std::vector<Intervention>& in
     return *trace;
 }
 
-// Everything that both runs hold, bit for bit.
+// Compares everything that both runs hold, bit for bit.
 inline void check_same(const Trace& a, const Trace& b) {
     const std::vector<NamedTensor> of_a = a.tensors(), of_b = b.tensors();
     REQUIRE(of_a.size() == of_b.size());
     for (std::size_t i = 0; i < of_a.size(); ++i) {
         INFO(of_a[i].name);
-        const Tensor x = *of_a[i].tensor, y = *of_b[i].tensor;  // copies lie in one piece
+        const Tensor x = *of_a[i].tensor, y = *of_b[i].tensor;  // copies are contiguous
         REQUIRE(x.shape() == y.shape());
         CHECK(std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.size()) * sizeof(float)) == 0);
     }
 }
 
-// A run in which everything is another number: nothing of it can be kept.
+// A run in which every number differs, so that nothing of it can be reused.
 inline std::shared_ptr<const Trace> disturbed(const std::shared_ptr<const Trace>& trace) {
     std::vector<Intervention> all{
         {.attention = 0, .site = Site::resid_pre, .edit = {.operation = Operation::scale, .values = {3}}}};

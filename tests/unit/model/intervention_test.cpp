@@ -1,4 +1,4 @@
-// Runs under interventions, in every family: masks, what is kept, continued runs; and what is refused.
+// Tests runs under interventions, in every family: masks, reuse, continued runs, and refusals.
 #include "model/intervention.hpp"
 
 #include "model/generate.hpp"

@@ -1,4 +1,4 @@
-// Models for the tests: the golden ones, as files that a test may damage before loading.
+// Provides models for the tests: the golden ones, as files that a test may damage before loading.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline std::vector<StoredTensor> read_safetensors(const Bytes& file) {
     return tensors;
 }
 
-// These may be damaged: of any dtype, and with bytes that do not fit their shape.
+// Tensors to write may be damaged: any dtype, and bytes that do not fit their shape.
 inline Bytes write_safetensors(const std::vector<StoredTensor>& tensors) {
     nlohmann::json header = nlohmann::json::object();
     std::size_t end = 0;
@@ -60,7 +60,7 @@ inline Bytes write_safetensors(const std::vector<StoredTensor>& tensors) {
     return file;
 }
 
-// The whole tensors of a file, whose bytes stay in it.
+// Returns the whole tensors of a file, whose bytes stay in it.
 inline std::vector<TensorToWrite> tensors_of(const Bytes& file) {
     const auto parsed = parse_safetensors(file);
     REQUIRE(parsed);

@@ -1,4 +1,4 @@
-// Decoders that were made to read in both directions, from config.json and from GGUF: every query sees every key, or those of
+// Tests decoders made bidirectional, from config.json and from GGUF: every query sees every key, or those in
 // its window on either side.
 #include "io/config_keys.hpp"
 #include "model/network.hpp"
@@ -29,7 +29,7 @@ std::shared_ptr<const Trace> run_with(const SmallFamily& family, const std::stri
     return *run;
 }
 
-// Which cells have a weight: those of the mask, and no others.
+// Checks which cells have a weight: those that the mask allows, and no others.
 void check_seen(const Trace& run, bool causal) {
     for (Index layer = 0; layer < run.attentions(); ++layer) {
         const Index window = run.attention(layer).half.window;
@@ -105,7 +105,7 @@ TEST_CASE("GGUF files of 2023 scale rotary positions by another key", "[gguf][mo
           }));
     CHECK(old[0] == none[0] / 4);
     CHECK(none == frequencies([](GgufWriter& w) { w.real("llama.rope.scale_linear", 0); }));
-    // The present key goes before it, as in llama.cpp.
+    // The newer key takes precedence, as in llama.cpp.
     CHECK(none == frequencies([](GgufWriter& w) {
               w.real("llama.rope.scale_linear", 4);
               w.real("llama.rope.scaling.factor", 1);

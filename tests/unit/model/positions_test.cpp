@@ -99,14 +99,14 @@ TEST_CASE("a head's part of the projections makes its q, k and v from the layer'
                     trace.kernels().linear(layer.attention_input.matrix(), view.weight, view.bias,
                                            Activation::none, found.heads().head(0));
                     const ConstMatrix wanted = expected.heads().head(of);
-                    // The same products, which other columns beside them may let add up in another order.
+                    // The same products, which may be added in another order when there are more columns.
                     for (Index row = 0; row < wanted.rows; ++row)
                         for (Index a = 0; a < wanted.cols; ++a)
                             CHECK(std::abs(found.heads().head(0)(row, a) - wanted(row, a)) <= 2e-6f);
                 };
                 const Record& record = layer.attention;
                 check(made.v, record.v(), record.kv_head(head));
-                if (turned) continue;  // q and k of the record are turned
+                if (turned) continue;  // the record's q and k are rotated
                 check(made.q, record.q(), head);
                 check(made.k, record.k(), record.kv_head(head));
             }

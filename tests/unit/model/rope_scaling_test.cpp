@@ -40,7 +40,7 @@ TEST_CASE("stretched rotary frequencies are those of their authors' code") {
                                           wanted["dim"], wanted["base"],
                                           scaling_of(kind, wanted["factor"], wanted["original"]));
             REQUIRE(found.size() == expected.size());
-            // A power and a few products in double, in another order than the code's.
+            // A power and a few products in double, in another order than in the code.
             for (std::size_t a = 0; a < found.size(); ++a)
                 CHECK(found[a] == Catch::Approx(expected[a]).epsilon(1e-13));
         }

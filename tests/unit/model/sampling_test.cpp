@@ -65,7 +65,8 @@ TEST_CASE("top-p keeps the fewest that reach p, at least one", "[sampling]") {
     CHECK(kept(0.76f) == std::vector<std::int32_t>{1, 2, 3});
     CHECK(kept(0.95f) == std::vector<std::int32_t>{1, 2, 3, 0});
 
-    // top_p applies to what top_k leaves: of 0.5 and 0.25, renormalised to 2/3 and 1/3, the first reaches 0.6.
+    // top_p applies to the result of top_k: of 0.5 and 0.25, renormalised to 2/3 and 1/3, the first reaches
+    // 0.6.
     const auto both =
         next_token_distribution(known, {.temperature = 1, .top_k = 2, .top_p = 0.6f}, everything);
     CHECK(ids(both) == std::vector<std::int32_t>{1});

@@ -1,5 +1,5 @@
-// An encoder with a decoder: how its attentions are counted, what a run shares with the one before it, the biases of
-// distances, and what the decoder goes on with.
+// Tests an encoder with a decoder: how its attentions are counted, what a run shares with the previous one,
+// the biases of distances, and how the decoder continues.
 #include <cmath>
 #include <cstring>
 
@@ -52,7 +52,7 @@ TEST_CASE("a T5's keys that are null or missing have their defaults", "[model]")
         CHECK(config->start_id == 0);
         CHECK(config->eos_ids == std::vector<std::int64_t>{1});
     }
-    // As transformers 5 writes v1.1's.
+    // The text that transformers 5 writes for v1.1.
     const std::string text = sizes + R"(, "feed_forward_proj": "gated-gelu", "is_gated_act": true,
         "dense_act_fn": "gelu_new", "tie_word_embeddings": true, "scale_decoder_outputs": false,
         "decoder_start_token_id": 3})";
@@ -169,11 +169,11 @@ TEST_CASE("an encoder–decoder runs under another mask of one of its kinds of a
             return *trace;
         };
         using enum AttentionKind;
-        // Its own masks are the run as it is.
+        // Under its own masks the run is unchanged.
         for (const auto& [mask, kind] :
              {std::pair{Mask(), encoder}, {Mask::causal(), decoder}, {Mask(), cross}})
             CHECK(under(mask, kind)->final_norm() == own->final_norm());
-        // Where all see the first key alone, every output is its value: padding(1) allows one key.
+        // If all queries see only the first key, every output is its value: padding(1) allows one key.
         for (const AttentionKind kind : {encoder, decoder, cross}) {
             const auto trace = under(Mask::padding(1), kind);
             CHECK_FALSE(trace->final_norm() == own->final_norm());
@@ -189,7 +189,7 @@ TEST_CASE("an encoder–decoder runs under another mask of one of its kinds of a
                                   record.v().heads().head(record.kv_head(head))(0, b));
             }
         }
-        // What the encoder reads is not changed by a mask of the decoder.
+        // A mask of the decoder does not change the encoder.
         CHECK(under(Mask::padding(1), cross)->encoder()->final_norm() == own->encoder()->final_norm());
     }
 }
@@ -208,7 +208,7 @@ TEST_CASE("a score's bias is the number of its distance's bucket in the file", "
                         const auto bucket = bias_bucket(*trace, number, query, key);
                         REQUIRE(bucket.has_value() == (of.place.kind != AttentionKind::cross));
                         const CellExplanation cell = explain(record, Stage::weight, head, query, key);
-                        // Scores are within ±10, and a weight is within 1; both were rounded some ten times.
+                        // Scores are within ±10, and a weight within 1; both were rounded some ten times.
                         CHECK(std::abs(cell.f64 -
                                        static_cast<double>(weights[static_cast<std::size_t>(key)])) < 1e-5);
                         if (!bucket) {
@@ -260,7 +260,7 @@ TEST_CASE("heads of an encoder and a decoder are measured, and cross-attention w
             CHECK(std::isnan(head.induction_stripe) == (number >= 5));
         }
 
-    // The texts are as long as each other, and cross-attention still relates two of them.
+    // The texts have equal lengths, but cross-attention still relates two different texts.
     const auto trace = t5_run(model, {0, 18, 2, 8, 1, 8, 2, 19, 4});
     auto heads = HeadOverview::start(trace);
     REQUIRE(heads);

@@ -1,4 +1,5 @@
-// One matrix with several names, of which a file holds one or all, and names that wrappers and indices add.
+// Tests a matrix with several names, of which a file holds one or all, and names that wrappers and indices
+// add.
 #include <cstring>
 
 #include "io/quote.hpp"
@@ -12,8 +13,8 @@ namespace {
 
 struct TiedNames {
     const char* family;
-    const char* embedding;            // as the files of small families have it
-    std::vector<const char*> others;  // that files may have in its place
+    const char* embedding;            // name in the files of small families
+    std::vector<const char*> others;  // names that files may have instead
 };
 const std::vector<TiedNames> tied_names{
     {"gpt2", "wte.weight", {"lm_head.weight"}},

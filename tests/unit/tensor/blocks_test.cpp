@@ -49,8 +49,8 @@ TEST_CASE("zeros stay zeros in 8 bits, multiples of the step stay what they are"
 TEST_CASE("a block with a number that 8 bits cannot hold is none throughout", "[tensor][blocks]") {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity(), 1e7f}) {
-        std::vector<float> values(64, 127 * 0x1p-7f), back(64);  // whose step is 2⁻⁷
-        values[7] = bad;                                         // 1e7 / 127 is more than f16 has
+        std::vector<float> values(64, 127 * 0x1p-7f), back(64);  // the step is 2⁻⁷
+        values[7] = bad;                                         // 1e7 / 127 is beyond f16's range
         const auto blocks = in_eight_bits(values);
         CHECK_FALSE(has_finite_scales(DType::q8_0, std::span(blocks).first(34)));
         convert_to_f32(DType::q8_0, blocks, back);

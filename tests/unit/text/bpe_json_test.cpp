@@ -1,4 +1,5 @@
-// Tests tokenizer.json: what is written reads the same, and what cannot be read is reported in one sentence.
+// Tests tokenizer.json: a written file reads back the same, and an unreadable one is reported in one
+// sentence.
 #include "vocabularies.hpp"
 
 using namespace attn;
@@ -45,7 +46,7 @@ TEST_CASE("what to_json writes encodes the same", "[text]") {
     CHECK(tree["added_tokens"][0]["special"] == true);
     CHECK(tree["pre_tokenizer"]["add_prefix_space"] == false);
     CHECK(tree["model"]["vocab"].size() == 300);
-    CHECK(tree["model"]["vocab"]["Ġ"] == 2 + 220);  // as in GPT-2, after two special tokens
+    CHECK(tree["model"]["vocab"]["Ġ"] == 2 + 220);  // GPT-2's place, shifted by two special tokens
 }
 
 TEST_CASE("merges may be texts or pairs", "[text]") {
@@ -77,7 +78,8 @@ TEST_CASE("added tokens that are normalized come after the others", "[text]") {
     CHECK(ids(tree, "ab-ba") == Ids{256, 258});
     CHECK(ids(tree, "ab-ab-ba") == Ids{257, 256, 258});
     CHECK(Bpe::parse(as_bytes(parsed(tree).to_json()))->encode("ab-ba") == Ids{256, 258});
-    for (json& token : tree["added_tokens"]) token.erase("normalized");  // then what is special is not
+    // Special tokens are then not normalized.
+    for (json& token : tree["added_tokens"]) token.erase("normalized");
     CHECK(ids(tree, "ab-ba") == Ids{256, 258});
     tree["added_tokens"][0]["normalized"] = false;
     CHECK(ids(tree, "ab-ba") == Ids{257, 65, 64});

@@ -19,7 +19,7 @@ std::string text_of(const std::filesystem::path& path) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Builds GPT-2's tokenizer from the vocab.json and merges.txt that it was published as.
+// Builds GPT-2's tokenizer from its published vocab.json and merges.txt.
 Bpe gpt2(const std::filesystem::path& folder) {
     json tree = tokenizer_json({});
     tree["model"]["vocab"] = json::parse(text_of(folder / "gpt2-vocab.json"), nullptr, false);
@@ -43,7 +43,8 @@ TEST_CASE("merges apply by rank, and from the left among equals", "[text]") {
     CHECK(tokens_of(bpe, "aaaa") == Tokens{"aa", "aa"});
     CHECK(tokens_of(bpe, "aaaaa") == Tokens{"aa", "aaa"});
     CHECK(tokens_of(bpe, "xyz") == Tokens{"x", "y", "z"});
-    // A merge that becomes possible through one of higher rank still comes before those of higher rank than its own.
+    // A merge that becomes possible through a merge of higher rank still comes before merges of higher rank
+    // than its own.
     const Bpe late = parsed(tokenizer_json({{"ab", "c"}, {"a", "b"}, {"c", "d"}}));
     CHECK(tokens_of(late, "abcd") == Tokens{"abc", "d"});
 }

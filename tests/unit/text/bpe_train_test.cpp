@@ -22,7 +22,7 @@ Tokens learned(const Bpe& bpe, std::int32_t special = 0) {
     return tokens;
 }
 
-// Does the same by the definition: it counts all pairs anew for each merge.
+// Does the same by the definition: it counts all pairs again for each merge.
 Tokens learned_plainly(std::string_view text, std::size_t count) {
     Tokens tokens;
     for (const std::uint8_t byte : bytes_in_alphabet_order()) tokens.emplace_back(1, static_cast<char>(byte));
@@ -58,9 +58,10 @@ void refused(const Result<Bpe>& result, const std::string& what) {
 
 }  // namespace
 
-// Worked out by hand. The pieces are low ×5, lower ×2, newest ×6, widest ×3, so the pairs are lo 7, ow 7, we 2 + 6,
-// er 2, ne 6, ew 6, es 9, st 9, wi 3, id 3, de 3. es precedes st by its lower ids, and takes st's 9 along. est 9 is
-// next, then lo (l < o), which makes low 7. Of those with 6 (ne, ew, and w + est), e + w has the lower ids.
+// Worked out by hand. The pieces are low ×5, lower ×2, newest ×6, widest ×3, so the pairs are lo 7, ow 7, we
+// 2 + 6, er 2, ne 6, ew 6, es 9, st 9, wi 3, id 3, de 3. es precedes st by its lower ids, and takes st's 9
+// along. est 9 is next, then lo (l < o), which makes low 7. Of those with 6 (ne, ew, and w + est), e + w has
+// the lower ids.
 TEST_CASE("the most frequent pair becomes a token, the lower ids first", "[text]") {
     std::string text;
     for (const auto& [word, count] : {std::pair{"low", 5}, {"lower", 2}, {"newest", 6}, {"widest", 3}})

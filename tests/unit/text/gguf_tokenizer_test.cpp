@@ -199,7 +199,7 @@ TEST_CASE("tokens stand in a text by their types", "[gguf][text]") {
     CHECK(encoded(plain, "[OLD]").size() == 5);
     CHECK(plain.decode(Ids{264, 64, -1, 999}) == "<tool use>a");
     written.vocabulary.add_bos = true;
-    written.vocabulary.add_eos = true;  // there is none
+    written.vocabulary.add_eos = true;  // there is no such token
     CHECK(encoded(made(written.vocabulary), "a") == Ids{end, 64});
     CHECK(encoded(made(written.vocabulary), "a", false) == Ids{64});
     // Without the key, files of llama-bpe begin with the token, and others do not.
@@ -246,7 +246,7 @@ TEST_CASE("marks that a file types as text are whole all the same", "[gguf][text
     written = byte_level("gpt-2");
     written.add("<|fim_pad|>", normal);
     written.vocabulary.fills_given[static_cast<std::size_t>(FillMark::padding)] =
-        true;  // by a key, as another token
+        true;  // the key names another token
     CHECK(encoded(made(written.vocabulary), "<|fim_pad|>").size() > 1);
     written = byte_level("gpt-2");
     written.add("</s>", control);
@@ -283,7 +283,7 @@ TEST_CASE("SentencePiece begins with its token and a blank", "[gguf][text]") {
     CHECK(encoded(tokenizer, "a  b", false) == Ids{6, blanks, 3, 5});
     CHECK(encoded(tokenizer, "aéüa", false) == Ids{6, 0, 4});
     CHECK(tokenizer.decode(Ids{6, 5, blanks, 4}) == " ab  a");
-    written.vocabulary.add_space_prefix = false;  // as Gemma has it
+    written.vocabulary.add_space_prefix = false;  // Gemma's setting
     written.vocabulary.add_eos = true;
     CHECK(encoded(made(written.vocabulary), "ab") == Ids{1, 7, 2});
     written.vocabulary.add_bos = false;

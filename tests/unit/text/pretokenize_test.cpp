@@ -44,8 +44,8 @@ TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
     CHECK(pieces(text) == expected);
 }
 
-// The expected pieces are those of text.match(expression) in node 24, with (?i:…) written out; those of single_digits
-// are of the parts between numbers.
+// The expected pieces are those of text.match(expression) in node 24, with (?:i…) written out; for
+// single_digits, they are pieces of the parts between numbers.
 TEST_CASE("text is divided as the expressions of newer tokenizers do", "[text]") {
     struct Case {
         std::string text;
@@ -106,7 +106,7 @@ TEST_CASE("white space is Unicode's", "[text]") {
     CHECK(pieces("a \ufeff.") == Pieces{"a", " \ufeff."});
 }
 
-// The expressions one after the other, each on the pieces of the one before.
+// Applies the expressions one after the other, each to the pieces of the one before.
 TEST_CASE("text is divided as llama.cpp does where a file does not say how", "[text]") {
     const auto [text, expected] = GENERATE(table<std::string, Pieces>({
         {"wait (yes)", {"wait", " ", "(", "yes", ")"}},

@@ -15,7 +15,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 using Scores = std::vector<std::pair<std::string, float>>;
 
-// The pieces' ids are their places; a last one is the unknown token.
+// The pieces' ids are their places; an additional last one is the unknown token.
 SentencePiece vocabulary(const Scores& scores, bool with_bytes = false) {
     std::vector<SentencePiece::Piece> pieces;
     std::array<std::int32_t, 256> bytes{};
@@ -32,7 +32,7 @@ Ids ids(const SentencePiece& pieces, std::string_view text) {
     return found;
 }
 
-// Does the same by the definition: it looks at all neighbours anew for each join.
+// Does the same by the definition: it examines all neighbours again for each join.
 Ids ids_plainly(const Scores& scores, std::string_view text) {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < scores.size(); ++i) places.try_emplace(scores[i].first, i);

@@ -1,4 +1,4 @@
-// Small tokenizers that several tests train or write down.
+// Provides small tokenizers that several tests train or write down.
 #pragma once
 
 #include <catch_amalgamated.hpp>

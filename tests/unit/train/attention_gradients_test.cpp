@@ -78,9 +78,9 @@ std::vector<std::vector<float>> maps_of(const Differentiated& d, Index layer, Gr
 
 }  // namespace
 
-// W_V acts only through the weighted values: dL/dW_V[a, b] = Σ over the heads that share it and queries i of dO_i[b]
-// Σ_j A_ij x_j[a]. The rows Σ_j A_ij x_j are linearly independent (12 of them, of width 16), so if heads share
-// nothing, no other dO gives the same numbers.
+// W_V acts only through the weighted values: dL/dW_V[a, b] = Σ over the heads that share it and queries i of
+// dO_i[b] Σ_j A_ij x_j[a]. The rows Σ_j A_ij x_j are linearly independent (12 of them, of width 16), so if
+// heads share nothing, no other dO gives the same numbers.
 TEST_CASE("The gradient by attention is that of the mean loss: central differences through W_V",
           "[unit][train]") {
     const std::string_view config = GENERATE(small_gpt2, small_llama);
@@ -127,8 +127,8 @@ TEST_CASE("The gradient by attention is that of the mean loss: central differenc
     CHECK(largest > 0.05);
 }
 
-// dL/dW_Q[a, c] = Σ_i x_i[a] dq_i[c] with dq_i = scale Σ_j dS_ij k_j: this compares the map of dS with the kernels'
-// backward pass, which makes no map.
+// dL/dW_Q[a, c] = Σ_i x_i[a] dq_i[c] with dq_i = scale Σ_j dS_ij k_j: this compares the map of dS with the
+// kernels' backward pass, which makes no map.
 TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit][train]") {
     const Differentiated d = differentiated(small_gpt2);
     ParameterBuffer by_kernels(d.trainer.parameters().size());
@@ -154,7 +154,7 @@ TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit]
                 for (Index i = 0; i < 12; ++i)
                     expected += static_cast<double>(x(i, from)) * d_q[static_cast<std::size_t>(i)];
                 largest = std::max(largest, std::abs(expected));
-                // These are sums of some hundred terms below 1 in f32.
+                // Sums of some hundred terms below 1 in f32.
                 REQUIRE_THAT(static_cast<double>(by_kernels[place_in_projection(d, layer, 0, from, to)]),
                              WithinAbs(expected, 1e-5));
             }

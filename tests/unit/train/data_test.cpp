@@ -21,7 +21,7 @@ std::shared_ptr<const Bpe> tokenizer() {
     return std::make_shared<const Bpe>(*std::move(bpe));
 }
 
-// Makes tokens that tell where they come from.
+// Makes tokens whose ids show where they come from.
 std::vector<std::int32_t> numbered(std::int32_t count) {
     std::vector<std::int32_t> text(static_cast<std::size_t>(count));
     std::iota(text.begin(), text.end(), 1000);
@@ -83,7 +83,8 @@ TEST_CASE("The second of a pair is foretold by the first, once the pair was ther
         for (std::size_t i = 0; i + 1 < s.ids.size(); i += 2) {
             const std::pair pair{s.ids[i], s.ids[i + 1]};
             const bool again = std::ranges::find(seen, pair) != seen.end();
-            // Two pairs from a vocabulary of 264 may be equal by chance; then the second cannot be predicted yet.
+            // Two pairs from a vocabulary of 264 may be equal by chance; then the second cannot be predicted
+            // yet.
             CHECK((s.targets[i] == pair.second || s.targets[i] == -1));
             if (!again) CHECK(s.targets[i] == -1);
             CHECK(s.targets[i + 1] == -1);
@@ -92,7 +93,7 @@ TEST_CASE("The second of a pair is foretold by the first, once the pair was ther
         }
         CHECK(std::ranges::min(s.ids) >= 1);
     }
-    CHECK(hits > 20 * 20);  // 32 per sequence, less the first time of at most 8 pairs
+    CHECK(hits > 20 * 20);  // 32 per sequence, minus the first occurrences of at most 8 pairs
 }
 
 TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {

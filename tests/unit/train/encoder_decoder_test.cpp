@@ -46,7 +46,7 @@ Loaded loaded(std::span<const std::byte> config_json) {
     return {*config, *std::move(layout), std::move(network), std::move(parameters)};
 }
 
-// Of different lengths, so that pairs would mix if they were divided wrongly.
+// Pairs of different lengths, so that they would mix if they were divided wrongly.
 SequencePairs some_pairs() {
     SequencePairs pairs;
     pairs.add(std::vector<std::int32_t>{3, 14, 15, 9, 1}, std::vector<std::int32_t>{2, 7, 18, 1}, 0);
@@ -101,7 +101,7 @@ TEST_CASE("A T5's logits and weights are those of transformers, for two pairs si
     t5.network.encode(t5.parameters, source, *kept);
     const ConstMatrix logits = t5.network.decode(t5.parameters, decoder, *kept);
 
-    // The folder's README says how the tolerances came about.
+    // The folder's README explains the tolerances.
     const double of_logits = expect["tolerance"]["logits"].get<double>(),
                  of_weights = expect["tolerance"]["attention"].get<double>();
     const auto arrays_bytes = read_file(*folder / name / "expect.npz");
@@ -129,11 +129,11 @@ TEST_CASE("A T5's logits and weights are those of transformers, for two pairs si
     }
 }
 
-// The difference quotient of fourth order, (8 (f(h) − f(−h)) − (f(2h) − f(−2h))) / 12h, is off by h⁴/30 times a fifth
-// derivative, and by 1.5 / h times what f is off. The 13 terms of f, in f32, are about 4 with the tied head and 30 with
-// the other, whose logits are not divided: f is off by 1e-6 and by 1e-5. Steps over a kink of ReLU, where the slope
-// jumps, are fewer the shorter they are.
-// Of a large matrix a part is moved, evenly spread.
+// The difference quotient of fourth order, (8 (f(h) − f(−h)) − (f(2h) − f(−2h))) / 12h, is off by h⁴/30 times
+// a fifth derivative, and by 1.5 / h times the error of f. The 13 terms of f, in f32, are about 4 with the
+// tied head and 30 with the other, whose logits are not scaled down: f is off by 1e-6 and by 1e-5. The
+// shorter the steps, the fewer cross a kink of ReLU, where the derivative jumps. For a large matrix, some
+// evenly spread elements are tested.
 TEST_CASE("The gradient by weights of every kind is the slope of the loss: central differences",
           "[unit][train]") {
     const std::string_view config = GENERATE(small_t5, small_t5_v1_1);

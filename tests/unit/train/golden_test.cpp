@@ -57,7 +57,8 @@ TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]
         const auto step = trainer->step();
         REQUIRE(step);
         CAPTURE(i);
-        // f32 sums of a few hundred terms below 10 are off by about 1e-6; later steps also by what that has changed.
+        // f32 sums of a few hundred terms below 10 are off by about 1e-6; later steps also by the
+        // consequences.
         CHECK_THAT(step->loss, WithinAbs(static_cast<double>(losses.values()[i]), 1e-5));
         CHECK_THAT(step->gradient_norm, WithinAbs(static_cast<double>(norms.values()[i]), 2e-5));
         if (i != 0 && i != 9) continue;

@@ -50,10 +50,11 @@ const std::map<string, const Noun*, std::less<>>& lexicon() {
     return all;
 }
 
-// This is enough for the statistics.
+// Enough for the statistics.
 std::span<const string> some_paragraphs() { return std::span(paragraphs()).first(30'000); }
 
-// A pronoun paragraph, read back from its text alone: two nouns in order, the adjective, and the noun it is about.
+// A pronoun paragraph, read back from its text alone: two nouns in order, the adjective, and the noun it
+// describes.
 struct Reading {
     std::vector<string> nouns;
     string adjective, right;

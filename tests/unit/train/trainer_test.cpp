@@ -17,8 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Makes random tokens that repeat after a period of their own, so that positions alone do not tell where. The first
-// time, they are not targets.
+// Makes random tokens that repeat after a period of their own, so that positions alone do not determine them.
+// Their first occurrences are not targets.
 Batches repeats(Index vocabulary) {
     return [=](std::int64_t step, Index sequence, std::span<std::int32_t> ids,
                std::span<std::int32_t> targets) {
@@ -73,7 +73,7 @@ TEST_CASE("The same seed gives the same weights, another seed others", "[unit][t
     CHECK(trained(started(settings), 3) != once);
 }
 
-// A step between two positions is the same rotation wherever it is taken, so their inner product depends only on the
+// A step between two positions is the same rotation everywhere, so their inner product depends only on the
 // distance. The bound is 2e-6 of their length: 8 products of f32 waves.
 TEST_CASE("Learned positions may begin as waves", "[unit][train]") {
     TrainingSettings settings = settings_of_small();

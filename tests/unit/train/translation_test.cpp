@@ -49,7 +49,7 @@ struct NounForm {
     bool plural;
 };
 
-// Nouns whose plural is spelled as their singular have two.
+// Nouns whose plural is spelled like their singular have two entries.
 const std::multimap<string, NounForm>& nouns_by_form() {
     static const auto all = [] {
         std::multimap<string, NounForm> forms;
@@ -67,7 +67,7 @@ bool is_one_of(string_view word, sentences::Choices choices) {
     return false;
 }
 
-// Whether an adjective has this form for a noun of that gender and number.
+// Says whether an adjective has the form for a noun of this gender and number.
 bool agrees(string_view word, const Adjective& adjective, const NounForm& with) {
     const bool feminine = with.noun->feminine;
     if (sentences::nth(adjective.french, 2 * with.plural + feminine) == word) return true;
@@ -79,7 +79,7 @@ constexpr sentences::Choices masculine_articles = "le|l'|un|ce|cet|mon|son|notre
                              feminine_articles = "la|l'|une|cette|ma|mon|sa|son|notre|leur|de|d'",
                              plural_articles = "les|des|aux|ces|mes|ses|nos|leurs|deux|trois|de|d'";
 
-// The article, and the adjectives on both sides, of the noun at a place of a French sentence.
+// Checks the article and the adjectives on both sides of the noun at a place in a French sentence.
 bool agrees_around(const std::vector<string>& words, std::size_t at, const NounForm& form) {
     std::size_t article = at - 1;
     for (const Adjective& a : adjectives())
@@ -94,7 +94,7 @@ bool agrees_around(const std::vector<string>& words, std::size_t at, const NounF
     if (at + 1 == words.size()) return true;
     return std::ranges::none_of(adjectives(), [&](const Adjective& a) {
         const bool known = is_one_of(words[at + 1], a.french);
-        // "orange" is no adjective here, and no verb is spelled as one.
+        // "orange" is not an adjective here, and no verb is spelled like one.
         return known && a.kind != Adjective::Kind::before && !agrees(words[at + 1], a, form);
     });
 }
@@ -165,8 +165,8 @@ TEST_CASE("What is held out is never trained on, and has combinations of its own
     }));
 }
 
-// Of the pairs that n draws hold, f1 are drawn once and f2 twice: then there are at least about f1² / 2 f2 more (Chao
-// 1984, "Nonparametric estimation of the number of classes in a population").
+// If n draws of pairs contain f1 pairs drawn once and f2 drawn twice, then there are at least about f1² / 2
+// f2 more (Chao 1984, "Nonparametric estimation of the number of classes in a population").
 TEST_CASE("There are more than a million pairs", "[unit][train]") {
     if (test::thinned > 1) SKIP("it takes all of the pairs that are drawn natively");
     std::map<string, int> drawn;
@@ -202,7 +202,7 @@ TEST_CASE("French is elided and contracted where it has to be, and only there", 
             const bool vowel = begins_with_vowel(next), predicate = nouns_by_form().count(next) == 0;
             bool good = true;
             if (std::ranges::count(elided, word)) good = vowel && !pair.french[i + 1].starts_with("▁");
-            // "Il est beau aujourd'hui": adjectives have the other form before a noun only.
+            // "Il est beau aujourd'hui": adjectives have the other form only before a noun.
             else if (std::ranges::count(whole, word))
                 good = !vowel || (word.size() > 3 && predicate);
             if (word == "de" || word == "à") good &= next != "le" && next != "les";
@@ -216,7 +216,7 @@ TEST_CASE("French is elided and contracted where it has to be, and only there", 
         CHECK(seen.contains(form));
 }
 
-// Reads the sentences back by the lexicon alone.
+// Parses the sentences by the lexicon alone.
 TEST_CASE("Articles and adjectives agree with their nouns, and words come from their translations",
           "[unit][train]") {
     string first_bad;

@@ -108,7 +108,7 @@ TEST_CASE("Translations are the likeliest tokens, and the scores count what is r
     for (std::size_t i = 0; i < made.size(); ++i)
         for (std::size_t j = 0; j < made[i].size(); ++j) {
             const float* row = logits.row(decoder.parts[i].begin + static_cast<Index>(j));
-            // The rows are those of other sums than when they were chosen.
+            // The rows come from other sums than when they were chosen.
             CHECK(row[made[i][j]] >= *std::max_element(row, row + logits.cols) - 1e-4f);
         }
 
@@ -124,7 +124,7 @@ TEST_CASE("Translations are the likeliest tokens, and the scores count what is r
                                                static_cast<Index>(pair), *kept);
             const ConstMatrix weights = all.heads().head(head.at.head);
             for (std::size_t row = 0; row < pairs[pair].sources.size(); ++row) {
-                if (pairs[pair].french[row] == ".") continue;  // no word
+                if (pairs[pair].french[row] == ".") continue;  // not a word
                 Index strongest = 0;
                 for (Index key = 0; key < weights.cols; ++key)
                     if (weights(static_cast<Index>(row), key) > weights(static_cast<Index>(row), strongest))
