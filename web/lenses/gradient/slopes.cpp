@@ -272,185 +272,88 @@ float Slopes::single(Slope slope, Index row, Index col) const { return sum(f32()
 
 std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
     using gradient_cells::derivative;
+    if (of_projections(slope)) return projection_terms(slope, row, col);
     const Record& r = *record_;
-    const ConstMatrix q = r.q().heads().head(head_), k = r.k().heads().head(r.kv_head(head_)),
-                      v = r.v().heads().head(r.kv_head(head_));
     std::vector<SlopeTerm> terms;
-    const auto add = [&](Index index, double left, double right, std::optional<CellRef> left_at,
-                         std::optional<CellRef> right_at) {
-        terms.push_back({index, left, right, left_at, right_at});
-    };
-    // Returns where the gradient of a vector stands that is not normalised, rotated or changed.
-    const auto before = [&](Slope of, Index token, Index a) {
-        const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
-        return as_shown && kept(of, token, a) == 1 ? std::optional(derivative(of, token, a)) : std::nullopt;
-    };
-    const auto x_at = [&](Index of, Index component) {
-        const bool encoded = projections_->crosses && of < r.keys();
-        const Stage stage = encoded ? Stage::final_norm : projections_->of_x;
-        return CellRef{stage, of == query_row() ? query_ : of, component};
-    };
-    const auto own = [&](Slope of, Index at_row, Index at_col) { return value(of, at_row, at_col); };
+    const auto raw = [&](Index key) { return value(Slope::raw, query_, key); };
     // The gradient with respect to a component of the output, before any change there.
     const auto summed = [&](Index b) { return f64().d_summed[static_cast<std::size_t>(b)]; };
     const auto summed_at = [&](Index b) {
-        return summed(b) == own(Slope::output, query_, b)
+        return summed(b) == value(Slope::output, query_, b)
                    ? std::optional(derivative(Slope::output, query_, b))
                    : std::nullopt;
     };
     switch (slope) {
         case Slope::weight:
             for (Index b = 0; b < r.d_v(); ++b)
-                add(b, summed(b), static_cast<double>(v(col, b)), summed_at(b), CellRef{Stage::v, col, b});
+                terms.push_back(
+                    {b, summed(b), input(Slope::v, col, b), summed_at(b), CellRef{Stage::v, col, b}});
             break;
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
-                add(j, own(Slope::raw, query_, j), static_cast<double>(k(j, col)),
-                    derivative(Slope::raw, query_, j), CellRef{Stage::k, j, col});
+                terms.push_back({j, raw(j), input(Slope::k, j, col), derivative(Slope::raw, query_, j),
+                                 CellRef{Stage::k, j, col}});
             break;
         case Slope::k:
-            add(col, own(Slope::raw, query_, row), static_cast<double>(q(query_, col)),
-                derivative(Slope::raw, query_, row), CellRef{Stage::q, query_, col});
+            terms.push_back({col, raw(row), input(Slope::q, query_, col), derivative(Slope::raw, query_, row),
+                             CellRef{Stage::q, query_, col}});
             break;
         case Slope::v:
-            add(col, f64().weight[static_cast<std::size_t>(row)], summed(col),
-                CellRef{Stage::weight, query_, row}, summed_at(col));
+            terms.push_back({col, f64().weight[static_cast<std::size_t>(row)], summed(col),
+                             CellRef{Stage::weight, query_, row}, summed_at(col)});
             // The target value moves towards the output.
             if (loss_.target == row)
-                add(col, -1, own(Slope::output, query_, col), std::nullopt,
-                    derivative(Slope::output, query_, col));
+                terms.push_back({col, -1, value(Slope::output, query_, col), std::nullopt,
+                                 derivative(Slope::output, query_, col)});
             break;
-        case Slope::w_q:
-            add(query_, x(query_row(), row), projected<double>(Slope::q, query_, col), x_at(query_row(), row),
-                before(Slope::q, query_, col));
-            break;
-        case Slope::w_k:
-        case Slope::w_v: {
-            const Slope of = slope == Slope::w_k ? Slope::k : Slope::v;
-            for (Index j = 0; j < r.keys(); ++j)
-                add(j, x(j, row), projected<double>(of, j, col), x_at(j, row), before(of, j, col));
-            break;
-        }
-        case Slope::x: {
-            const auto through = [&](Slope of, Slope matrix) {
-                const Index token = of == Slope::q ? query_ : row;
-                for (Index a = 0; a < columns(of).end; ++a)
-                    add(a, projected<double>(of, token, a), w(matrix, col, a), before(of, token, a),
-                        CellRef{info(matrix).stage, col, a});
-            };
-            const auto others = [&](const HeadNorm* norm, Index token, double along) {
-                if (norm && !norm->others.empty())
-                    add(-1, along, norm->others.at(token, col - projections_->first), std::nullopt,
-                        std::nullopt);
-            };
-            if (row == query_row()) {
-                through(Slope::q, Slope::w_q);
-                others(norm_of(Slope::q), query_, f64_back_.q_along);
-            }
-            if (row < r.keys()) {
-                through(Slope::k, Slope::w_k);
-                through(Slope::v, Slope::w_v);
-                others(norm_of(Slope::k), row, f64_back_.k_along[static_cast<std::size_t>(row)]);
-            }
-            break;
-        }
         default: break;
     }
     return terms;
 }
 
-double Slopes::input(Slope slope, Index row, Index col) const {
-    const Record& r = *record_;
-    const auto kv = r.kv_head(head_);
-    switch (slope) {
-        case Slope::q: return static_cast<double>(r.q().heads().head(head_)(row, col));
-        case Slope::k: return static_cast<double>(r.k().heads().head(kv)(row, col));
-        case Slope::v: return static_cast<double>(r.v().heads().head(kv)(row, col));
-        case Slope::x: return x(row, col);
-        case Slope::w_q:
-        case Slope::w_k:
-        case Slope::w_v: return w(slope, row, col);
-        default: return 1;
-    }
-}
-
-void Slopes::move_vector(std::vector<Moved>& moved, Slope of, Index token, std::vector<double> by, Index row,
-                         double x_by) const {
-    if (const HeadNorm* norm = norm_of(of)) {
-        double change = 0;
-        for (Index a = 0; a < std::ssize(by); ++a) {
-            const double each = by[static_cast<std::size_t>(a)];
-            change += each * (2 * norm->before.at(token, a) + each);
-        }
-        if (!norm->others.empty()) {
-            const Index c = row - projections_->first;
-            change += x_by * (2 * norm->others.at(token, c) +
-                              x_by * norm->other_squares[static_cast<std::size_t>(c)]);
-        }
-        const double square = norm->squares[static_cast<std::size_t>(token)], before = std::sqrt(square),
-                     after = std::sqrt(square + change / norm->together);
-        for (Index a = 0; a < std::ssize(by); ++a) {
-            double& each = by[static_cast<std::size_t>(a)];
-            const double u = norm->before.at(token, a);
-            each = norm->gain[static_cast<std::size_t>(a)] * ((u + each) / after - u / before);
-        }
-    }
-    for (Index a = 0; a < std::ssize(by); ++a)
-        if (const double each = by[static_cast<std::size_t>(a)]; each != 0)
-            for (const auto& [component, factor] : turned(token, a))
-                moved.push_back(
-                    {info(of).stage, token, component, factor * each * kept(of, token, component)});
-}
-
-// Lists what moves if a number moves by h: x and the projections also move the q, k and v computed from them.
-std::vector<Moved> Slopes::moves(Slope slope, Index row, Index col, double h) const {
-    std::vector<Moved> moved;
-    const auto one = [&](double by) {
-        std::vector<double> all(static_cast<std::size_t>(record_->d_k()));
-        all[static_cast<std::size_t>(col)] = by;
-        return all;
+std::vector<SlopeTerm> Slopes::projection_terms(Slope slope, Index row, Index col) const {
+    std::vector<SlopeTerm> terms;
+    // Returns where the gradient of a vector stands that is not normalised, rotated or changed.
+    const auto before = [&](Slope of, Index token, Index a) {
+        const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
+        return as_shown && kept(of, token, a) == 1 ? std::optional(gradient_cells::derivative(of, token, a))
+                                                   : std::nullopt;
     };
-    const auto all_by = [&](Slope matrix) {
-        std::vector<double> all;
-        for (Index a = 0; a < record_->d_k(); ++a) all.push_back(h * w(matrix, col, a));
-        return all;
+    // Through a token's row of X.
+    const auto by_x = [&](Slope of, Index token, Index x_row) {
+        const bool encoded = projections_->crosses && x_row < record_->keys();
+        const Stage stage = encoded ? Stage::final_norm : projections_->of_x;
+        terms.push_back({token, x(x_row, row), projected<double>(of, token, col),
+                         CellRef{stage, x_row == query_row() ? query_ : x_row, row}, before(of, token, col)});
+    };
+    const auto through = [&](Slope of, Slope matrix, Index token) {
+        for (Index a = 0; a < columns(of).end; ++a)
+            terms.push_back({a, projected<double>(of, token, a), w(matrix, col, a), before(of, token, a),
+                             CellRef{info(matrix).stage, col, a}});
+    };
+    const auto others = [&](const HeadNorm* norm, Index token, double along) {
+        if (norm && !norm->others.empty())
+            terms.push_back(
+                {-1, along, norm->others.at(token, col - projections_->first), std::nullopt, std::nullopt});
     };
     switch (slope) {
-        case Slope::weight:
-        case Slope::masked:
-        case Slope::raw:
-        case Slope::q:
-        case Slope::k:
-        case Slope::v: moved.push_back({info(slope).stage, row, col, h}); break;
-        case Slope::w_q: move_vector(moved, Slope::q, query_, one(h * x(query_row(), row)), row, 0); break;
+        case Slope::w_q: by_x(Slope::q, query_, query_row()); break;
         case Slope::w_k:
-            for (Index j = 0; j < record_->keys(); ++j)
-                move_vector(moved, Slope::k, j, one(h * x(j, row)), row, 0);
-            break;
         case Slope::w_v:
-            for (Index j = 0; j < record_->keys(); ++j)
-                moved.push_back({Stage::v, j, col, h * x(j, row) * kept(Slope::v, j, col)});
+            for (Index j = 0; j < record_->keys(); ++j) by_x(slope == Slope::w_k ? Slope::k : Slope::v, j, j);
             break;
-        case Slope::x:
-            if (row == query_row()) move_vector(moved, Slope::q, query_, all_by(Slope::w_q), col, h);
-            if (row == record_->keys()) break;
-            move_vector(moved, Slope::k, row, all_by(Slope::w_k), col, h);
-            for (Index b = 0; b < record_->d_v(); ++b)
-                moved.push_back({Stage::v, row, b, h * w(Slope::w_v, col, b) * kept(Slope::v, row, b)});
-            break;
-        default: break;
+        default:
+            if (row == query_row()) {
+                through(Slope::q, Slope::w_q, query_);
+                others(norm_of(Slope::q), query_, f64_back_.q_along);
+            }
+            if (row < record_->keys()) {
+                through(Slope::k, Slope::w_k, row);
+                through(Slope::v, Slope::w_v, row);
+                others(norm_of(Slope::k), row, f64_back_.k_along[static_cast<std::size_t>(row)]);
+            }
     }
-    return moved;
-}
-
-std::optional<double> Slopes::difference(Slope slope, Index row, Index col) const {
-    const double h = difference_step * std::max(1.0, std::abs(input(slope, row, col)));
-    // A hidden score cannot be moved.
-    if (slope == Slope::output || slope == Slope::jacobian ||
-        (is_of_pairs(slope) && !f64().allowed[static_cast<std::size_t>(col)]))
-        return std::nullopt;
-    return central_difference(
-        *record_, head_, query_, loss_, f64(), [&](double by) { return moves(slope, row, col, by); }, h);
+    return terms;
 }
 
 std::vector<Slope> inputs_of(const Slopes& slopes) {

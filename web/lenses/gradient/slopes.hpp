@@ -85,6 +85,7 @@ class Slopes {
     double squares(std::span<const Slope> of) const;  // ‖∂L/∂inputs‖², over these inputs
 
   private:
+    std::vector<SlopeTerm> projection_terms(Slope slope, Index row, Index col) const;
     double x(Index token, Index component) const;
     double w(Slope slope, Index component, Index a) const;
     // Component a of q or k after the rotation, as shares of one or two components before it.
