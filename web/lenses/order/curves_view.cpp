@@ -20,14 +20,96 @@ namespace {
 constexpr float dial = 58, dial_text = 18, chart_height = 330, least_chart = 360;
 constexpr ImVec2 dial_gap{10, 10};
 
+ImU32 q_hand_colour() { return ui::series_colour(0); }
+ImU32 k_hand_colour() { return ui::series_colour(1); }
+
+Table table_of(const std::string& title, std::span<const PairRotation> turns) {
+    Table table{title, {"|q|", "angle of q", "|k|", "angle of k", "adds"}, {}, Matrix(std::ssize(turns), 5)};
+    auto next = table.values.values.begin();
+    for (const PairRotation& turn : turns) {
+        table.row_labels.push_back("pair " + std::to_string(table.row_labels.size()));
+        next = std::ranges::copy(
+                   std::array{turn.q_length, turn.q_angle, turn.k_length, turn.k_angle, turn.product}, next)
+                   .out;
+    }
+    return table;
+}
+
+void draw_hands_legend() {
+    const ui::Type mono(ui::Face::mono, 12);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const auto entry = [&](float x, ImU32 colour, const char* text) {
+        list->AddRectFilled({at.x + x, at.y + 6}, {at.x + x + 10, at.y + 9}, colour, 1.5f);
+        ui::draw_text(list, {at.x + x + 14, at.y}, ui::theme().dim, text);
+    };
+    entry(0, q_hand_colour(), "q");
+    entry(38, k_hand_colour(), "k");
+    ImGui::Dummy({76, 18});
+}
+
+// Returns whether the mouse is over it; hands are as long as their share of the longest.
+bool draw_dial(ui::Lines& lines, Index pair, const PairRotation& turn, double longest, bool lit) {
+    const ui::Theme& t = ui::theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 at = lines.place({dial, dial + dial_text}), max{at.x + dial, at.y + dial + dial_text},
+                 centre{at.x + dial / 2, at.y + dial / 2};
+    const std::string key = "order/dial/" + std::to_string(pair), number = fixed(turn.product, 3);
+    const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max);
+    list->AddCircleFilled(centre, dial / 2 - 1, lit ? t.accent_soft : hovered ? t.raised : t.surface, 48);
+    list->AddCircle(centre, dial / 2 - 1, lit ? t.accent : t.border, 48);
+    const auto hand = [&](double length, double angle, ImU32 colour) {
+        const float reach = longest > 0 ? static_cast<float>(length / longest) * (dial / 2 - 4) : 0.0f;
+        const ImVec2 end{centre.x + reach * static_cast<float>(std::cos(angle)),
+                         centre.y - reach * static_cast<float>(std::sin(angle))};
+        list->AddLine(centre, end, colour, 2.5f);
+        list->AddCircleFilled(end, 2.5f, colour);
+    };
+    hand(turn.k_length, turn.k_angle, k_hand_colour());
+    hand(turn.q_length, turn.q_angle, q_hand_colour());
+    const ui::Type mono(ui::Face::mono, 12);
+    ui::draw_text(list, {centre.x - ui::text_size(number).x / 2, at.y + dial + 2}, t.text, number);
+    ui::landmark(key, at, max);
+    ui::semantic_place(ui::Role::option, key, "pair " + std::to_string(pair) + ": " + number, at, max).on =
+        lit;
+    return hovered;
+}
+
+// The curves of one length scaling each: the scores over distance, and how long each pair takes for a turn.
+struct LengthPictures {
+    std::vector<ui::ChartCurve> scores, waves;
+    double shortest_wave = HUGE_VAL, longest_wave = 0;
+};
+
+LengthPictures pictures_of(const LengthCurves& curves) {
+    LengthPictures out;
+    const Index pairs = std::ssize(curves.frequencies(0));
+    for (std::size_t kind = 0; kind < length_scalings; ++kind) {
+        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)};
+        ui::ChartCurve wave = score;
+        for (Index bin = 0; bin < curves.bins_done(); ++bin) {
+            const LengthCurves::Bin& found = curves.bin(kind, bin);
+            score.x.push_back(static_cast<double>(curves.first_distance(bin)));
+            score.y.push_back(found.mean);
+            score.notes.push_back("from " + fixed(found.low, 4) + " to " + fixed(found.high, 4));
+        }
+        for (const double frequency : curves.frequencies(kind)) {
+            wave.x.push_back(static_cast<double>(wave.x.size()));
+            wave.y.push_back(wavelength(frequency));
+            out.shortest_wave = std::min(out.shortest_wave, wave.y.back());
+            out.longest_wave = std::max(out.longest_wave, wave.y.back());
+        }
+        wave.points = pairs <= 32;
+        out.scores.push_back(std::move(score));
+        out.waves.push_back(std::move(wave));
+    }
+    return out;
+}
+
 }  // namespace
 
-void OrderLens::draw_dials(const Drawing& drawing) {
-    ui::section("RoPE, pair by pair");
-    const PositionRule rule = rule_of(PositionScheme::rotary);
-    const Index pairs = std::ssize(rule.frequencies), shown = std::min(pairs, order_pairs_shown);
-    if (pairs == 0) return ui::caption("A single component has no partner to be turned with.");
-    // The tokens, and how far the query has moved on.
+// The tokens, and how far the query has moved on.
+void OrderLens::draw_pair_controls(const Drawing& drawing) {
     const auto step = [&](const char* key, const char* label, const std::vector<std::string>& names,
                           Index token) {
         return ui::stepper(
@@ -63,7 +145,14 @@ void OrderLens::draw_dials(const Drawing& drawing) {
         set(next);
     }
     ImGui::EndGroup();
+}
 
+void OrderLens::draw_dials(const Drawing& drawing) {
+    ui::section("RoPE, pair by pair");
+    const PositionRule rule = rule_of(PositionScheme::rotary);
+    const Index pairs = std::ssize(rule.frequencies), shown = std::min(pairs, order_pairs_shown);
+    if (pairs == 0) return ui::caption("A single component has no partner to be turned with.");
+    draw_pair_controls(drawing);
     const std::vector<double> q = content_row(*content_, Stage::q, query()),
                               k = content_row(*content_, Stage::k, key());
     const Index p = query_position(), r = key_position();
@@ -88,62 +177,20 @@ void OrderLens::draw_dials(const Drawing& drawing) {
     ui::caption(told.c_str());
     ui::landmark_item("order/dials");
 
-    Table table{"What each pair adds to q · k",
-                {"|q|", "angle of q", "|k|", "angle of k", "adds"},
-                {},
-                Matrix(shown, 5)};
-    for (Index a = 0; a < shown; ++a) {
-        const PairRotation& turn = turns[static_cast<std::size_t>(a)];
-        const std::array numbers{turn.q_length, turn.q_angle, turn.k_length, turn.k_angle, turn.product};
-        table.row_labels.push_back("pair " + std::to_string(a));
-        std::ranges::copy(numbers, table.values.values.begin() + a * std::ssize(numbers));
-    }
-    const std::string title = table.title;
+    const std::string title = "What each pair adds to q · k";
+    turns.resize(static_cast<std::size_t>(shown));
     const present::Card card(
-        drawing, {.key = "order/dial", .title = title, .table = [table = std::move(table)] { return table; }},
+        drawing,
+        {.key = "order/dial", .title = title, .table = [title, turns] { return table_of(title, turns); }},
         ImGui::GetContentRegionAvail().x);
-    const ui::Theme& t = ui::theme();
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImU32 q_colour = ui::series_colour(0), k_colour = ui::series_colour(1);
-    {
-        ui::Type mono(ui::Face::mono, 12);
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        const auto entry = [&](float x, ImU32 colour, const char* text) {
-            list->AddRectFilled({at.x + x, at.y + 6}, {at.x + x + 10, at.y + 9}, colour, 1.5f);
-            ui::draw_text(list, {at.x + x + 14, at.y}, t.dim, text);
-        };
-        entry(0, q_colour, "q");
-        entry(38, k_colour, "k");
-        ImGui::Dummy({76, 18});
-    }
+    draw_hands_legend();
     const ui::SemanticGroup group(ui::Role::listbox, "order/dial", title);
     ui::Lines lines(card.width(), dial_gap);
     std::optional<Index> over;
-    for (Index a = 0; a < shown; ++a) {
-        const PairRotation& turn = turns[static_cast<std::size_t>(a)];
-        const ImVec2 at = lines.place({dial, dial + dial_text}), max{at.x + dial, at.y + dial + dial_text},
-                     centre{at.x + dial / 2, at.y + dial / 2};
-        const std::string key = "order/dial/" + std::to_string(a), number = fixed(turn.product, 3);
-        const bool hovered = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, max),
-                   lit = state().pin == order_cells::rotary_pair(a);
-        if (hovered) over = a;
-        list->AddCircleFilled(centre, dial / 2 - 1, lit ? t.accent_soft : hovered ? t.raised : t.surface, 48);
-        list->AddCircle(centre, dial / 2 - 1, lit ? t.accent : t.border, 48);
-        const auto hand = [&](double length, double angle, ImU32 colour) {
-            const float reach = longest > 0 ? static_cast<float>(length / longest) * (dial / 2 - 4) : 0.0f;
-            const ImVec2 end{centre.x + reach * static_cast<float>(std::cos(angle)),
-                             centre.y - reach * static_cast<float>(std::sin(angle))};
-            list->AddLine(centre, end, colour, 2.5f);
-            list->AddCircleFilled(end, 2.5f, colour);
-        };
-        hand(turn.k_length, turn.k_angle, k_colour);
-        hand(turn.q_length, turn.q_angle, q_colour);
-        ui::Type mono(ui::Face::mono, 12);
-        ui::draw_text(list, {centre.x - ui::text_size(number).x / 2, at.y + dial + 2}, t.text, number);
-        ui::landmark(key, at, max);
-        ui::semantic_place(ui::Role::option, key, "pair " + std::to_string(a) + ": " + number, at, max).on =
-            lit;
-    }
+    for (Index a = 0; a < shown; ++a)
+        if (draw_dial(lines, a, turns[static_cast<std::size_t>(a)], longest,
+                      state().pin == order_cells::rotary_pair(a)))
+            over = a;
     lines.finish();
     if (const auto asked = ui::asked_place("order/dial/"); asked && asked->col < shown) over = asked->col;
     if (!over) return;
@@ -236,28 +283,8 @@ void OrderLens::draw_lengths(const Drawing& drawing) {
     const LengthCurves& curves = lengths();
     const auto trained_on = static_cast<double>(trained()),
                farthest = trained_on * static_cast<double>(now().factor);
-    std::vector<ui::ChartCurve> scores, waves;
+    auto [scores, waves, shortest_wave, longest_wave] = pictures_of(curves);
     const Index pairs = std::ssize(curves.frequencies(0));
-    double shortest_wave = HUGE_VAL, longest_wave = 0;
-    for (std::size_t kind = 0; kind < length_scalings; ++kind) {
-        ui::ChartCurve score{.name = length_scaling_names[kind], .colour = ui::series_colour(kind)};
-        ui::ChartCurve wave = score;
-        for (Index bin = 0; bin < curves.bins_done(); ++bin) {
-            const LengthCurves::Bin& found = curves.bin(kind, bin);
-            score.x.push_back(static_cast<double>(curves.first_distance(bin)));
-            score.y.push_back(found.mean);
-            score.notes.push_back("from " + fixed(found.low, 4) + " to " + fixed(found.high, 4));
-        }
-        for (Index a = 0; a < pairs; ++a) {
-            wave.x.push_back(static_cast<double>(a));
-            wave.y.push_back(wavelength(curves.frequencies(kind)[static_cast<std::size_t>(a)]));
-            shortest_wave = std::min(shortest_wave, wave.y.back());
-            longest_wave = std::max(longest_wave, wave.y.back());
-        }
-        wave.points = pairs <= 32;
-        scores.push_back(std::move(score));
-        waves.push_back(std::move(wave));
-    }
     // The line's ends lie outside the chart, so that nobody can hover over them.
     const auto line = [&](std::vector<double> x, std::vector<double> y) {
         return ui::ChartCurve{

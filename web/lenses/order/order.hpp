@@ -156,6 +156,7 @@ class OrderLens final : public Lens {
     void draw_outputs(const Drawing& drawing, float width);
     void draw_schemes(const Drawing& drawing, float width);
     void draw_scores(const Drawing& drawing, float width);
+    void draw_pair_controls(const Drawing& drawing);
     void draw_dials(const Drawing& drawing);
     void draw_distances(const Drawing& drawing, float width);
     void draw_lengths(const Drawing& drawing);

@@ -21,6 +21,35 @@ namespace {
 
 constexpr float slot_padding = 12, slot_gap = 6, least_slot = 60, most_slot = 132, least_part = 340;
 
+// Places of equal width, so that a token that is dragged knows its place, whatever moves aside.
+struct Slots {
+    ImVec2 corner = ImGui::GetCursorScreenPos(), size{least_slot, ui::chip_height}, pitch;
+    Index count, columns;
+
+    Slots(const std::vector<std::string>& names, float width) : count(std::ssize(names)) {
+        const ui::Type face(ui::Face::regular, ui::size_body);
+        for (const std::string& each : names)
+            size.x = std::max(size.x, ui::text_size(each).x + 2 * slot_padding);
+        size.x = std::min(std::ceil(size.x), most_slot);
+        pitch = {size.x + slot_gap, size.y + slot_gap};
+        columns = std::clamp(static_cast<Index>((width + slot_gap) / pitch.x), Index{1}, count);
+    }
+    Index lines() const { return (count + columns - 1) / columns; }
+    float height() const { return pitch.y * static_cast<float>(lines()) - slot_gap; }
+    ImVec2 at(Index place) const {
+        return {corner.x + pitch.x * static_cast<float>(place % columns),
+                corner.y + pitch.y * static_cast<float>(place / columns)};
+    }
+    Index under(ImVec2 mouse) const {
+        const auto along = [](float from, float step, Index limit) {
+            return std::clamp(static_cast<Index>(std::floor(from / step)), Index{0}, limit - 1);
+        };
+        return std::min(along(mouse.y - corner.y, pitch.y, lines()) * columns +
+                            along(mouse.x - corner.x, pitch.x, columns),
+                        count - 1);
+    }
+};
+
 }  // namespace
 
 void OrderLens::set(OrderState wanted) const {
@@ -156,39 +185,17 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
                               .title = title,
                               .table = [table = order_table(title, keys)] { return table; }},
                              width);
-    float slot = least_slot;
-    {
-        ui::Type face(ui::Face::regular, ui::size_body);
-        for (const std::string& each : names) slot = std::max(slot, ui::text_size(each).x + 2 * slot_padding);
-    }
-    // All places are equally wide, so that a dragged token's place is clear, whatever moves aside.
-    const ImVec2 size{std::min(std::ceil(slot), most_slot), ui::chip_height};
-    const ImVec2 pitch{size.x + slot_gap, size.y + slot_gap};
-    const Index columns = std::clamp(static_cast<Index>((card.width() + slot_gap) / pitch.x), Index{1}, n);
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const auto corner_of = [&](Index place) {
-        return ImVec2{corner.x + pitch.x * static_cast<float>(place % columns),
-                      corner.y + pitch.y * static_cast<float>(place / columns)};
-    };
-    const auto place_under = [&](ImVec2 mouse) {
-        const auto along = [](float from, float step, Index limit) {
-            return std::clamp(static_cast<Index>(std::floor(from / step)), Index{0}, limit - 1);
-        };
-        const Index lines = (n + columns - 1) / columns;
-        return std::min(
-            along(mouse.y - corner.y, pitch.y, lines) * columns + along(mouse.x - corner.x, pitch.x, columns),
-            n - 1);
-    };
+    const Slots slots(names, card.width());
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ui::SemanticGroup group(ui::Role::group, prefix + "all", title);
     std::optional<std::pair<Index, Index>> moved;
     for (Index token = 0; token < n; ++token) {
         const Index place = keys ? key_place_of(token) : place_of(token), of_subject = first + token;
         const std::string& called = names[static_cast<std::size_t>(token)];
-        const ImVec2 min = corner_of(place), max{min.x + size.x, min.y + size.y};
+        const ImVec2 min = slots.at(place), max{min.x + slots.size.x, min.y + slots.size.y};
         ImGui::SetCursorScreenPos(min);
         ImGui::PushID(static_cast<int>(token));
-        ImGui::InvisibleButton(keys ? "key" : "token", size);
+        ImGui::InvisibleButton(keys ? "key" : "token", slots.size);
         ImGui::PopID();
         const bool held = ImGui::IsItemActive(), over = ImGui::IsItemHovered();
         ui::takes_any_drag();
@@ -197,7 +204,7 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
             ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         }
         if (held && ui::dragged())
-            if (const Index to = place_under(ImGui::GetMousePos()); to != place) moved = {place, to};
+            if (const Index to = slots.under(ImGui::GetMousePos()); to != place) moved = {place, to};
         if (over && ImGui::IsItemDeactivated() && !ui::dragged())
             keys ? parts::choose_tokens(drawing, selection_of(drawing).query, of_subject)
                  : parts::choose_tokens(drawing, of_subject, selection_of(drawing).key);
@@ -218,15 +225,15 @@ void OrderLens::draw_tokens(const Drawing& drawing, float width, bool keys) {
                                      : t.border,
                       6, 0, place != token || chosen ? 1.5f : 1.0f);
         ui::Type face(ui::Face::regular, ui::size_body);
-        const float wide = std::min(ui::text_size(called).x, size.x - 8);
-        ui::draw_text_within(list, {(min.x + max.x - wide) / 2, min.y + 4}, size.x - 8, t.text, called);
+        const float wide = std::min(ui::text_size(called).x, slots.size.x - 8);
+        ui::draw_text_within(list, {(min.x + max.x - wide) / 2, min.y + 4}, slots.size.x - 8, t.text, called);
         ui::Type mono(ui::Face::mono, ui::size_small);
         const std::string at =
             std::to_string(keys ? content_->key_position(place) : content_->query_position(place));
         ui::draw_text(list, {(min.x + max.x - ui::text_size(at).x) / 2, min.y + 23}, t.dim, at);
     }
-    ImGui::SetCursorScreenPos(corner);
-    ImGui::Dummy({card.width(), pitch.y * static_cast<float>((n + columns - 1) / columns) - slot_gap});
+    ImGui::SetCursorScreenPos(slots.corner);
+    ImGui::Dummy({card.width(), slots.height()});
     if (!moved || moved->first == moved->second) return;
     OrderState next = now();
     (keys ? next.key_order : next.order) =
