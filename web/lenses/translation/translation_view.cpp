@@ -52,7 +52,68 @@ struct TranslationLens::Lines {
     float at(Index i, Index j) const {
         return weights[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
     }
+    // One line above the other where both fit, else two columns; returns their height.
+    float place(ImVec2 corner, float width);
+    void draw_arcs(bool strong) const;
 };
+
+float TranslationLens::Lines::place(ImVec2 corner, float width) {
+    const auto sizes = [](const std::vector<std::string>& words) {
+        std::vector<float> all;
+        for (const std::string& word : words) all.push_back(ui::text_size(word).x + 2 * word_padding);
+        return all;
+    };
+    const auto length = [](const std::vector<float>& all) {
+        float sum = -word_gap;
+        for (const float each : all) sum += each + word_gap;
+        return sum;
+    };
+    const std::vector<float> read_sizes = sizes(read), written_sizes = sizes(written);
+    stacked = std::max(length(read_sizes), length(written_sizes)) <= width;
+    const float widest = std::floor((width - least_arcs) / 2);
+    const auto boxes = [&](const std::vector<float>& all, bool first) {
+        std::vector<WordBox> placed;
+        ImVec2 at = corner;
+        if (stacked) {
+            at.x += std::floor((width - length(all)) / 2);
+            if (!first) at.y += word_height + arcs_height;
+        } else {
+            at.x += first ? widest : width - widest;
+        }
+        for (const float each : all) {
+            const float wide = stacked ? each : std::min(each, widest),
+                        left = !stacked && first ? at.x - wide : at.x;
+            placed.push_back({{left, at.y}, {left + wide, at.y + word_height}});
+            stacked ? at.x += each + word_gap : at.y += column_pitch;
+        }
+        return placed;
+    };
+    read_at = boxes(read_sizes, true);
+    written_at = boxes(written_sizes, false);
+    return stacked ? 2 * word_height + arcs_height
+                   : column_pitch * static_cast<float>(std::max(read.size(), written.size()));
+}
+
+void TranslationLens::Lines::draw_arcs(bool strong) const {
+    for (Index i = 0; i < run.queries(); ++i)
+        for (Index j = 0; j < run.keys(); ++j) {
+            const float weight = at(i, j);
+            const bool lit = (!row && !key) || row == i || (!row && key == j);
+            if (lit != strong || !(weight >= least_weight)) continue;
+            const WordBox &from = written_at[static_cast<std::size_t>(i)],
+                          &to = read_at[static_cast<std::size_t>(j)];
+            const ImVec2 a = stacked ? ImVec2{from.middle().x, from.min.y - 2}
+                                     : ImVec2{from.min.x - 2, from.middle().y},
+                         b = stacked ? ImVec2{to.middle().x, to.max.y + 2}
+                                     : ImVec2{to.max.x + 2, to.middle().y};
+            const ImVec2 bend = stacked ? ImVec2{0, (b.y - a.y) / 2} : ImVec2{(b.x - a.x) / 2, 0};
+            ImGui::GetWindowDrawList()->AddBezierCubic(
+                a, {a.x + bend.x, a.y + bend.y}, {b.x - bend.x, b.y - bend.y}, b,
+                strong ? ui::with_alpha(ui::theme().accent, 0.25f + 0.75f * weight)
+                       : ui::with_alpha(ui::theme().dim, 0.06f + 0.2f * weight),
+                1 + 4 * weight);
+        }
+}
 
 Table TranslationLens::table_of_lines(const Lines& lines) {
     const auto count = std::min(std::ssize(lines.written), table_row_limit);
@@ -173,77 +234,10 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
                               .table = [lines] { return table_of_lines(lines); }},
                              width);
     width = card.width();
-    // One line above the other if both fit, otherwise two columns.
-    const auto sizes = [&](const std::vector<std::string>& words) {
-        std::vector<float> all;
-        for (const std::string& word : words) all.push_back(ui::text_size(word).x + 2 * word_padding);
-        return all;
-    };
-    const std::vector<float> read = sizes(lines.read), written = sizes(lines.written);
-    const auto length = [](const std::vector<float>& all) {
-        float sum = -word_gap;
-        for (const float each : all) sum += each + word_gap;
-        return sum;
-    };
-    lines.stacked = std::max(length(read), length(written)) <= width;
     const ImVec2 corner = ImGui::GetCursorScreenPos();
-    float height = 0;
-    if (lines.stacked) {
-        const auto place = [&](const std::vector<float>& all, float top) {
-            std::vector<WordBox> boxes;
-            float x = corner.x + std::floor((width - length(all)) / 2);
-            for (const float each : all) {
-                boxes.push_back({{x, top}, {x + each, top + word_height}});
-                x += each + word_gap;
-            }
-            return boxes;
-        };
-        lines.read_at = place(read, corner.y);
-        lines.written_at = place(written, corner.y + word_height + arcs_height);
-        height = 2 * word_height + arcs_height;
-    } else {
-        const float widest = std::floor((width - least_arcs) / 2);
-        const auto place = [&](const std::vector<float>& all, bool left) {
-            std::vector<WordBox> boxes;
-            float y = corner.y;
-            for (const float each : all) {
-                const float wide = std::min(each, widest);
-                const float x = left ? corner.x : corner.x + width - widest;
-                boxes.push_back(
-                    {{left ? x + widest - wide : x, y}, {left ? x + widest : x + wide, y + word_height}});
-                y += column_pitch;
-            }
-            return boxes;
-        };
-        lines.read_at = place(read, true);
-        lines.written_at = place(written, false);
-        height = column_pitch * static_cast<float>(std::max(read.size(), written.size()));
-    }
-
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::Theme& theme = ui::theme();
-    const bool some = lines.row || lines.key;
-    const auto draw_arcs = [&](bool strong) {
-        for (Index i = 0; i < lines.run.queries(); ++i)
-            for (Index j = 0; j < lines.run.keys(); ++j) {
-                const float weight = lines.at(i, j);
-                const bool lit = !some || lines.row == i || (!lines.row && lines.key == j);
-                if (lit != strong || !(weight >= least_weight)) continue;
-                const WordBox &from = lines.written_at[static_cast<std::size_t>(i)],
-                              &to = lines.read_at[static_cast<std::size_t>(j)];
-                const ImVec2 a = lines.stacked ? ImVec2{from.middle().x, from.min.y - 2}
-                                               : ImVec2{from.min.x - 2, from.middle().y},
-                             b = lines.stacked ? ImVec2{to.middle().x, to.max.y + 2}
-                                               : ImVec2{to.max.x + 2, to.middle().y};
-                const ImVec2 bend = lines.stacked ? ImVec2{0, (b.y - a.y) / 2} : ImVec2{(b.x - a.x) / 2, 0};
-                list->AddBezierCubic(a, {a.x + bend.x, a.y + bend.y}, {b.x - bend.x, b.y - bend.y}, b,
-                                     strong ? ui::with_alpha(theme.accent, 0.25f + 0.75f * weight)
-                                            : ui::with_alpha(theme.dim, 0.06f + 0.2f * weight),
-                                     1 + 4 * weight);
-            }
-    };
-    draw_arcs(false);
-    draw_arcs(true);
+    const float height = lines.place(corner, width);
+    lines.draw_arcs(false);
+    lines.draw_arcs(true);
     {
         const ui::SemanticGroup group(ui::Role::group, "translation/lines",
                                       "The words that were read and those that are written");
