@@ -85,7 +85,8 @@ class CurvesLens final : public Lens {
     void draw_choice();
     void draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown);
     Table map_table(const TrainingRun& run, const TrainingView& view) const;  // map of the chosen head
-    void tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const;
+    void touch_map(const Drawing& drawing, const TrainingRun& run, HeadIndex head, ImVec2 at,
+                   float side) const;
 
     StepMaps maps_;
     ScoreExplainer scores_;

@@ -156,19 +156,29 @@ void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& 
     }
 }
 
-// Writes "C looks at B: 0.981" for the cell under the cursor.
-void CurvesLens::tell(const TrainingRun& run, const float* values, Index query, Index key, Index n) const {
+// Writes "C looks at B: 0.981" for the cell under the cursor, which a click pins.
+void CurvesLens::touch_map(const Drawing& drawing, const TrainingRun& run, HeadIndex head, ImVec2 at,
+                           float side) const {
     const auto& pieces = run.data().probe_pieces;
-    const float value = values[query * n + key];
+    const Index n = std::ssize(pieces);
+    const auto cell = cell_under(at, side, n);
+    if (!cell || !ImGui::IsItemHovered()) return;
     const auto named = [&](Index token) {
         return curly_quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
     };
-    const auto number = static_cast<double>(value);
-    const std::string text = named(query) + " → " + named(key) + "   " +
-                             (std::isinf(value)                        ? "masked"
-                              : maps_.shown() == TrainingMaps::weights ? fixed(number, 4)
-                                                                       : gradient_words(number));
+    const bool weights = maps_.shown() == TrainingMaps::weights;
+    const auto place = static_cast<std::size_t>(head.layer * run.plan().heads + head.head);
+    const auto number = static_cast<double>(maps_.of(place)[cell->query * n + cell->key]);
+    const std::string text = named(cell->query) + " → " + named(cell->key) + "   " +
+                             (std::isinf(number) ? "masked"
+                              : weights          ? fixed(number, 4)
+                                                 : gradient_words(number));
     ui::tooltip(text.c_str());
+    drawing.now.cell = CellRef{weights ? Stage::weight : Stage::gradient, cell->query, cell->key};
+    drawing.now.head = head;
+    if (!ui::clicked()) return;
+    parts::choose_head(drawing, head);
+    present::pin(drawing, *drawing.now.cell);
 }
 
 // Draws what the maps show, and the control that changes it.
@@ -248,17 +258,7 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
                 ImGui::SetCursorScreenPos(at);
                 ImGui::PushID(static_cast<int>(place));
                 ImGui::InvisibleButton("map", {side, side});
-                if (const auto cell = cell_under(at, side, n); cell && ImGui::IsItemHovered()) {
-                    tell(run, maps_.of(place), cell->query, cell->key, n);
-                    const Stage stage =
-                        maps_.shown() == TrainingMaps::weights ? Stage::weight : Stage::gradient;
-                    drawing.now.cell = CellRef{stage, cell->query, cell->key};
-                    drawing.now.head = HeadIndex{layer, head};
-                    if (ui::clicked()) {
-                        parts::choose_head(drawing, {layer, head});
-                        present::pin(drawing, *drawing.now.cell);
-                    }
-                }
+                touch_map(drawing, run, {layer, head}, at, side);
                 ui::landmark_item("training/map/" + name);
                 ui::semantic_item(ui::Role::img, "training/map/" + name, "Map of head " + name);
                 ImGui::SetCursorScreenPos({at.x, at.y + side + 4});

@@ -52,7 +52,7 @@ struct TranslationLens::Lines {
     float at(Index i, Index j) const {
         return weights[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
     }
-    // One line above the other where both fit, else two columns; returns their height.
+    // Puts one line above the other if both fit, otherwise two columns; returns their height.
     float place(ImVec2 corner, float width);
     void draw_arcs(bool strong) const;
 };
