@@ -1,7 +1,10 @@
-// Finds the added tokens of a tokenizer.json in a text, as Hugging Face's tokenizers (Rust) do: of those that begin first,
-// the longest.
+// Finds the added tokens of a tokenizer.json in a text, as Hugging Face's tokenizers (Rust) do: among those
+// that begin first, the longest.
 
-/** @typedef {{id: number, content: string, single_word?: boolean, lstrip?: boolean, rstrip?: boolean, normalized?: boolean, special?: boolean}} AddedToken */
+/**
+ * @typedef {{id: number, content: string, single_word?: boolean, lstrip?: boolean, rstrip?: boolean,
+ *     normalized?: boolean, special?: boolean}} AddedToken
+ */
 
 /** @typedef {{from: number, to: number, id: number | null}} Section */
 
@@ -33,9 +36,9 @@ function trieOf(spelled) {
 }
 
 /**
- * Answers with a function that divides a text into added tokens and what is between them.
+ * Returns a function that divides a text into added tokens and the text between them.
  *
- * @param {{text: string, token: AddedToken}[]} spelled each token as it stands in a text
+ * @param {{text: string, token: AddedToken}[]} spelled each token as it is written in a text
  */
 export function finderOf(spelled) {
     const root = trieOf(spelled);

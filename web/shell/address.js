@@ -15,7 +15,7 @@ export class Address {
     /** @type {number[]} when the address was last written, in ms */
     #written = [];
 
-    /** @param {(fragment: string) => void} onMove is called on back, forward and an edited address. */
+    /** @param {(fragment: string) => void} onMove called on back, forward and an edited address */
     constructor(onMove) {
         const moved = () => {
             const fragment = location.hash.slice(1);
@@ -56,7 +56,7 @@ export class Address {
         return this.#written.length >= many;
     }
 
-    /** The address in full, up to date. */
+    /** The full, up-to-date address. */
     get link() {
         this.settle();
         return location.href;
@@ -83,7 +83,7 @@ export class Address {
      */
     #write(method, fragment) {
         if (location.hash.slice(1) !== this.#seen) {
-            return;  // somebody has just gone elsewhere, of which moved() is about to be told
+            return;  // the user has just gone elsewhere, and moved() is about to be called
         }
         this.#written.push(performance.now());
         history[method](null, '', fragment ? `#${fragment}` : location.pathname + location.search);

@@ -1,5 +1,5 @@
-// A .zip that a person hands over: the program unpacks it and gives its files back, which are opened as if they had been
-// dropped.
+// Handles a .zip from the user: the program unpacks it and gives its files back, which are opened as if they
+// had been dropped.
 
 import { Cancelled } from './file_chunks.js';
 import { reasonOf } from './reason.js';

@@ -10,7 +10,10 @@ export class Bar {
     #menu = element('model-menu');
     #button = element('model');
 
-    /** @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onHub: () => void}} calls */
+    /**
+     * @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onHub: () =>
+     *     void}} calls
+     */
     constructor({ onFind, onUndo, onRedo, onLink, onHub }) {
         element('undo').addEventListener('click', onUndo);
         element('find').addEventListener('click', onFind);
@@ -24,7 +27,7 @@ export class Bar {
         });
         element('open-hub').addEventListener('click', () => {
             this.#show(false);
-            this.#button.focus();  // it has the focus again when the dialog is closed
+            this.#button.focus();  // it gets the focus back when the dialog is closed
             onHub();
         });
         element('open-folder').addEventListener('click', () => this.#choose('folder-input'));
@@ -32,7 +35,7 @@ export class Bar {
         element('open-tensors').addEventListener('click', () => this.#choose('tensors-input'));
     }
 
-    /** The program runs. Undo and redo wait for something to undo. */
+    /** Called when the program runs. Undo and redo wait for something to undo. */
     enable() {
         for (const id of /** @type {const} */ (['model', 'link', 'table', 'find'])) {
             element(id).disabled = false;
@@ -74,7 +77,7 @@ export class Bar {
         }));
     }
 
-    /** The Escape key closes the menu and gives the focus back. */
+    /** The Escape key closes the menu and returns the focus. */
     escape() {
         if (!this.#menu.hidden) {
             this.#show(false);

@@ -1,4 +1,5 @@
-// The models that come with the site, models/NAME/ in its manifest, and the one that the page opens with.
+// Finds the models that come with the site, models/NAME/ in its manifest, and the one that the page opens
+// with.
 
 import { get } from './loading.js';
 import { isModelFile } from './model_files.js';
@@ -29,15 +30,15 @@ class SiteFile {
         this.size = size;
     }
 
-    /** Starts to fetch what will be read once. All of it may arrive before anybody reads. */
+    /** Starts fetching a file that will be read once. It may arrive completely before anybody reads. */
     prefetch() {
         const early = this.#early = this.#fetch();
-        early.catch(() => {});  // whoever reads it hears of it
+        early.catch(() => {});  // the later reader learns of the error
     }
 
     /** @returns {Promise<ReadableStream<Uint8Array>>} */
     async #fetch() {
-        const { body } = await get(this.path, { priority: 'low' });  // the program goes before
+        const { body } = await get(this.path, { priority: 'low' });  // the program has priority
         if (!body) {
             throw new Error(`${this.path} has come without bytes.`);
         }
@@ -52,13 +53,13 @@ class SiteFile {
         return early;
     }
 
-    /** A file that has been read as a text is not fetched again. */
+    /** A file that has been read as text is not fetched again. */
     async stream() { return this.#text === null ? this.#take() : new Blob([this.#text]).stream(); }
     async text() { return this.#text ??= await new Response(await this.#take()).text(); }
 }
 
 export class Bundled {
-    /** @type {Map<string, Map<string, SiteFile>>} The files of each model, by their names. */
+    /** @type {Map<string, Map<string, SiteFile>>} The files of each model, by name. */
     #models = new Map();
 
     /** @param {Manifest} manifest */
@@ -83,13 +84,13 @@ export class Bundled {
         return [...this.#models.keys()].filter((name) => this.#files(name).has('config.json'));
     }
 
-    /** The one that the page opens with: its heads have been measured. Undefined where there is none. */
+    /** The model that the page opens with; its heads have been measured. Undefined if there is none. */
     get first() {
         return this.names.find((name) => ['model.safetensors', 'tokenizer.json', 'scores.json'].every((file) => this.#files(name).has(file)));
     }
 
     /**
-     * Its files, as if they had been dropped.
+     * Returns its files, as if they had been dropped.
      *
      * @param {string} name
      * @returns {Entry[]}
@@ -109,8 +110,8 @@ export class Bundled {
     }
 
     /**
-     * The first model and its head that resolves most pronouns, or null where there is none. Throws an Error of one
-     * sentence.
+     * Returns the first model and its head that resolves most pronouns, or null if there is none. Throws an
+     * Error of one sentence.
      */
     async opening() {
         const model = this.first;

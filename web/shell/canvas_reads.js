@@ -1,8 +1,8 @@
-// Whether what is read from a canvas is what was drawn on it. Browsers that resist fingerprinting (Tor, Mullvad, LibreWolf,
-// Firefox where it is told to) answer with noise.
+// Tests whether pixels read from a canvas are the ones that were drawn. Browsers that resist fingerprinting
+// (Tor, Mullvad, LibreWolf, Firefox with that setting) answer with noise.
 
 const colours = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [18, 52, 86]];
-const slack = 8;  // of 255: Brave's noise is in the last bit, which nobody sees
+const slack = 8;  // out of 255: Brave's noise is in the last bit, which nobody sees
 
 function probe() {
     const canvas = document.createElement('canvas');

@@ -1,6 +1,6 @@
-// The characters that SentencePiece replaces, as a model's file has them compiled: the size of a double-array trie
-// (darts-clone, https://github.com/s-yata/darts-clone) in bytes, the trie, and the replacements, each ended by a zero. T5
-// has such a map.
+// Reads the characters that SentencePiece replaces from the compiled form in a model's file: the size of a
+// double-array trie (darts-clone, https://github.com/s-yata/darts-clone) in bytes, the trie, and the
+// replacements, each ended by a zero. T5 has such a map.
 
 const utf8 = new TextEncoder();
 const text = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -15,7 +15,7 @@ function bytesOf(encoded) {
 }
 
 /**
- * Answers with a function that replaces them. Throws an Error without a full stop if this is no such map.
+ * Returns a function that replaces them. Throws an Error without a full stop if this is not such a map.
  *
  * @param {string} encoded in base64
  */
@@ -35,7 +35,7 @@ export function charsmapOf(encoded) {
     const replacements = bytes.subarray(4 + size);
 
     /**
-     * What stands for the shortest beginning that the map has, or null: it has none.
+     * Returns the replacement for the shortest prefix in the map, or null if it has none.
      *
      * @param {string} characters
      */

@@ -1,14 +1,12 @@
-// Copying and pasting. A key press may write the clipboard at once; a button inside the canvas may be refused, and
-// then its text waits for the next copy key.
+// Copies and pastes. A key press may write to the clipboard at once; a button inside the canvas may be
+// refused, and then its text waits for the next copy key.
 
 /**
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  */
 
-/**
- * @param {string} cells separated by tabs and ends of lines
- */
+/** @param {string} cells separated by tabs and line ends */
 function asTable(cells) {
     const table = document.createElement('table');
     for (const line of cells.trimEnd().split('\n')) {
@@ -35,7 +33,7 @@ export class Clipboard {
         } catch {
             this.#waiting = text;
             this.stage.focus();
-            if (document.execCommand('copy')) {  // which is heard below
+            if (document.execCommand('copy')) {  // handled below
                 return;
             }
             if (matchMedia('(pointer: coarse)').matches) {
@@ -48,7 +46,7 @@ export class Clipboard {
     }
 
     /**
-     * A phone has no key to copy with.
+     * Offers the text for copying, because a phone has no key for that.
      *
      * @param {string} text
      */
@@ -75,7 +73,7 @@ export class Clipboard {
             const text = idle ? this.#waiting || numbers : '';
             if (text && event.clipboardData) {
                 event.clipboardData.setData('text/plain', text);
-                if (numbers) {  // spreadsheets and documents take the names of rows and columns too
+                if (numbers) {  // spreadsheets and documents also take the names of rows and columns
                     event.clipboardData.setData('text/html', asTable(program.tableText(0, 'cells')));
                 }
                 event.preventDefault();

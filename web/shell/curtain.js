@@ -1,5 +1,5 @@
-// The curtain covers the stage while the program is not running. It says what this is, how far it is, or what went
-// wrong.
+// The curtain covers the stage while the program is not running. It says what this page is, how far loading
+// has come, or what went wrong.
 
 /**
  * @template {keyof PageElements} Id
@@ -24,7 +24,7 @@ export const curtain = {
     },
 
     /**
-     * Only the first failure is told; later ones follow from it.
+     * Shows only the first failure; later ones follow from it.
      *
      * @param {string} title
      * @param {string} reason

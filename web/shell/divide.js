@@ -1,5 +1,6 @@
-// Divides a text into the pieces within which a model finds tokens: the pre-tokenizers of a tokenizer.json, as Hugging
-// Face's tokenizers (Rust) have them. Spaces are Unicode's White_Space, numbers \p{N}, punctuation \p{P} and ASCII's.
+// Divides a text into the pieces within which a model finds tokens: implements the pre-tokenizers of a
+// tokenizer.json like Hugging Face's tokenizers (Rust). Spaces are Unicode's White_Space, numbers \p{N},
+// punctuation \p{P} and ASCII's.
 
 import { characterOfByte } from './pieces.js';
 
@@ -30,7 +31,7 @@ import { characterOfByte } from './pieces.js';
 /** @typedef {{from: number, to: number, match: boolean}} Part */
 
 /**
- * The matches in a text and what is between them.
+ * Returns the matches in a text and the text between them.
  *
  * @param {string} text
  * @param {RegExp} expression
@@ -41,7 +42,7 @@ function partsOf(text, expression) {
     let at = 0, matched = false;
     for (const { 0: found, index } of text.matchAll(expression)) {
         if (found === '' && matched && index === at) {
-            continue;  // an empty match right behind another is none
+            continue;  // an empty match directly after another does not count
         }
         if (index > at) {
             parts.push({ from: at, to: index, match: false });
@@ -57,7 +58,7 @@ function partsOf(text, expression) {
 }
 
 /**
- * Joins a part to the one before it where `joined` says so.
+ * Joins a part to the previous one if `joined` says so.
  *
  * @param {Part[]} parts
  * @param {(match: boolean, before: boolean) => boolean} joined
@@ -185,7 +186,7 @@ const dividers = {
 const inTurn = (all) => (piece) => all.reduce((pieces, divide) => pieces.flatMap(divide).filter(({ text }) => text !== ''), [piece]);
 
 /**
- * Throws an Error without a full stop if the pre-tokenizer, or a value of its keys, is not known here.
+ * Throws an Error without a full stop if the pre-tokenizer, or a value of its keys, is unknown here.
  *
  * @param {PreTokenizer | null} part
  * @param {Compile} compile

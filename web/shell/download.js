@@ -1,19 +1,19 @@
-// Brings the bytes of a file of the hub, in order and each of them once, however often the connection breaks. This needs
-// no document.
+// Downloads the bytes of a file of the hub, in order and each of them once, however often the connection
+// breaks. This needs no document.
 
 import { Cancelled } from './file_chunks.js';
 import { HubError } from './hub.js';
 
 /** @import { Hub, Listed } from './hub.js' */
 
-const tries = 8;  // in a row that bring nothing
+const tries = 8;  // consecutive tries that bring nothing
 const longest = 30e3;  // ms between two tries, unless the hub asks for more
-const patience = 120e3;  // ms that are waited where it does
+const patience = 120e3;  // longest wait in ms that the hub may ask for
 
 /** @param {number} failures in a row */
 const pauseAfter = (failures) => Math.min(500 * 2 ** (failures - 1), longest);
 
-/** The valve of a download: a person shuts it, opens it again, or ends the download. */
+/** The valve of a download: the user shuts it, opens it again, or ends the download. */
 export class Valve {
     #connection = new AbortController();
     #changed = () => {};
@@ -42,7 +42,7 @@ export class Valve {
     }
 
     /**
-     * Resolves after so many ms, or as soon as the valve is opened or ended.
+     * Resolves after this many ms, or as soon as the valve is opened or ended.
      *
      * @param {number} ms
      * @returns {Promise<void>}
@@ -57,7 +57,7 @@ export class Valve {
         });
     }
 
-    /** Resolves once bytes may come, by a new connection. Throws Cancelled where the download has ended. */
+    /** Resolves once bytes may come, by a new connection. Throws Cancelled if the download has ended. */
     async passes() {
         while (this.shut && !this.ended) {
             await this.wait(Infinity);
@@ -70,7 +70,8 @@ export class Valve {
 }
 
 /**
- * Where the bytes of a response begin in its file: a server that does not know Range sends all of them.
+ * Returns where the bytes of a response begin in its file: a server that does not support Range sends all of
+ * them.
  *
  * @param {Response} response
  * @param {number} from
@@ -92,8 +93,8 @@ function startOf({ status, headers }, from, { path, size }, host) {
 }
 
 /**
- * The bytes of a file from one of them on. Throws Cancelled once the valve is ended, and a HubError where the file cannot
- * be had. Before each wait `onWait` is called with its reason and its ms.
+ * Yields the bytes of a file from a position on. Throws Cancelled once the valve is ended, and a HubError if
+ * the file is not available. Before each wait, `onWait` is called with its reason and its ms.
  *
  * @param {Hub} hub
  * @param {{repository: string, commit: string}} of
@@ -113,7 +114,7 @@ export async function* arriving(hub, of, file, { from = 0, valve, onWait }) {
                 if (place + value.length > file.size) {
                     throw new HubError(`${file.path} is longer than ${hub.host} lists: try again later, or another revision.`);
                 }
-                const fresh = value.subarray(Math.max(at - place, 0));  // empty where all of it is here
+                const fresh = value.subarray(Math.max(at - place, 0));  // empty if all of it is here
                 place += value.length;
                 if (fresh.length > 0) {
                     at += fresh.length;

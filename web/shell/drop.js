@@ -1,4 +1,4 @@
-// Files that are dropped anywhere on the page, or chosen in a file box.
+// Takes files that are dropped anywhere on the page, or chosen in a file box.
 
 /** @import { Entry } from './file_chunks.js' */
 
@@ -45,7 +45,8 @@ async function collect(roots) {
 /**
  * The `overlay` is shown while files hover over the page.
  *
- * @param {{overlay: HTMLElement, onFiles: (entries: Entry[]) => void, onError: (reason: unknown) => void}} page
+ * @param {{overlay: HTMLElement, onFiles: (entries: Entry[]) => void, onError: (reason: unknown) => void}}
+ *     page
  */
 export function attachDrop({ overlay, onFiles, onError }) {
     const hasFiles = (/** @type {DragEvent} */ event) => event.dataTransfer?.types.includes('Files');
@@ -79,7 +80,7 @@ export function attachDrop({ overlay, onFiles, onError }) {
 }
 
 /**
- * A file box is a source of files as well.
+ * A file box is also a source of files.
  *
  * @param {HTMLInputElement} input
  * @param {(entries: Entry[]) => void} onFiles

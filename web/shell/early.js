@@ -1,4 +1,4 @@
-// Asks for the program, its fonts and the address's model before the page's other modules do anything.
+// Requests the program, its fonts and the address's model before the page's other modules do anything.
 
 import { Bundled } from './bundled.js';
 import { curtain } from './curtain.js';
@@ -25,7 +25,7 @@ import { chooseVariant, runsSimd } from './support.js';
  */
 
 /**
- * Whoever awaits it hears of its failure.
+ * Code that awaits it learns of its failure.
  *
  * @template {Promise<unknown>} Answer
  * @param {Answer} promise
@@ -56,5 +56,5 @@ async function ask() {
     return { program, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };
 }
 
-/** Null where the program cannot run. */
+/** Null if the program cannot run. */
 export const files = runsSimd() ? asked(ask()) : null;

@@ -1,5 +1,5 @@
-// A model on its way from the hub: file by file into what is kept or, where nothing can be kept, straight to whoever
-// reads it. It can be paused and gone on with, also after a failure.
+// Fetches a model from the hub: file by file into the kept files or, if nothing can be kept, straight to the
+// reader. It can be paused and continued, also after a failure.
 
 import { arriving, Valve } from './download.js';
 import { Told } from './file_chunks.js';
@@ -13,14 +13,14 @@ import { checkOf } from './sha.js';
  */
 
 const recent = 8000;  // ms over which the speed is measured
-const flying = 64;  // chunks that are being written
+const flying = 64;  // chunks in the process of being written
 
-/** How fast bytes come. */
+/** Measures how fast bytes arrive. */
 class Meter {
     /** @type {[time: number, bytes: number][]} */
     #seen = [];
 
-    /** @param {number} bytes that are here */
+    /** @param {number} bytes received so far */
     saw(bytes) {
         const now = performance.now();
         if (now < (this.#seen.at(-1)?.[0] ?? 0) + 200) {
@@ -33,7 +33,7 @@ class Meter {
         this.#seen = [];
     }
 
-    /** Bytes a second; 0 while it is not known. */
+    /** Bytes per second; 0 while unknown. */
     get speed() {
         const [first, last] = [this.#seen[0], this.#seen.at(-1)];
         return first && last && last[0] > first[0] + 500 ? (1000 * (last[1] - first[1])) / (last[0] - first[0]) : 0;
@@ -96,14 +96,14 @@ export class Fetching {
     #valve = new Valve();
     #meter = new Meter();
     #report;
-    /** @type {Set<string>} The paths of files that are here and checked. */
+    /** @type {Set<string>} Paths of the files that have arrived and been checked. */
     #checked = new Set();
-    /** @type {Map<string, number>} How much of each file is here. */
+    /** @type {Map<string, number>} How much of each file has arrived. */
     #here = new Map();
 
-    /** What it waits for. */
+    /** Describes what it waits for. */
     words = '';
-    /** @type {Told | null} Why it stands still, where no person has paused it. */
+    /** @type {Told | null} Why it has stopped, if the user has not paused it. */
     fault = null;
     fetched = 0;
 
@@ -111,7 +111,7 @@ export class Fetching {
      * @param {Hub} hub
      * @param {Kept | null} kept null: nothing can be kept
      * @param {Plan} plan
-     * @param {() => void} report is called when something has changed.
+     * @param {() => void} report called when something has changed
      */
     constructor(hub, kept, plan, report) {
         this.#hub = hub;
@@ -125,10 +125,10 @@ export class Fetching {
     get paused() { return this.#valve.shut; }
     get speed() { return this.#meter.speed; }
 
-    /** Whether it stands still because nothing more can be kept. */
+    /** Says whether it has stopped because nothing more can be kept. */
     get full() { return this.fault instanceof NoRoom; }
 
-    /** Goes on without keeping anything: what is here of the model makes room. */
+    /** Continues without keeping anything, and deletes the model's files to make room. */
     async keepNothing() {
         await this.#kept?.remove(this.plan).catch(() => {});
         this.#kept = null;
@@ -136,10 +136,10 @@ export class Fetching {
         this.resume();
     }
 
-    /** Whether the model is kept. */
+    /** Says whether the model is kept. */
     get keeps() { return this.#kept !== null; }
 
-    /** Seconds, as the speed is now; Infinity where it is not known. */
+    /** Seconds left at the present speed; Infinity if unknown. */
     get left() { return (this.total - this.arrived) / this.speed; }
 
     pause() {
@@ -155,14 +155,14 @@ export class Fetching {
         this.#report();
     }
 
-    /** What has been kept stays, to be gone on with. */
+    /** The kept files stay, so that the download can be continued. */
     end() {
         this.#valve.end();
     }
 
     /**
-     * The model's files, once they are here or, where nothing can be kept, to be read as they arrive. Throws Cancelled where
-     * it is ended.
+     * Returns the model's files, once they have arrived or, if nothing can be kept, for reading as they
+     * arrive. Throws Cancelled if it is ended.
      *
      * @returns {Promise<Entry[]>}
      */
@@ -181,7 +181,7 @@ export class Fetching {
                 }
                 await kept.finish(this.plan);
                 return await kept.entries(this.plan).catch((error) => {
-                    this.#checked.clear();  // what has gone since is fetched again
+                    this.#checked.clear();  // files deleted since are fetched again
                     throw error;
                 });
             } catch (error) {
@@ -227,7 +227,7 @@ export class Fetching {
         /** @type {Promise<void>[]} */
         const written = [];
         for await (const bytes of this.#arriving(file, from)) {
-            const { length } = bytes;  // they are the worker's then
+            const { length } = bytes;  // afterwards they belong to the worker
             const adding = kept.add(plan, bytes, at);
             at += length;
             adding.catch(() => {});  // it is awaited below

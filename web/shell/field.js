@@ -1,8 +1,9 @@
-// Text fields over the canvas. The program draws its own, but only a real one brings a phone's keyboard.
+// Lays text fields over the canvas. The program draws its own, but only a real text field opens a phone's
+// keyboard.
 
 export const touch = matchMedia('(pointer: coarse)').matches;
 
-const slop = 10;  // CSS pixels that a tap may move
+const slop = 10;  // CSS pixels by which a tap may move
 
 /** @typedef {(key: string, text: string, entered: boolean) => void} Give */
 
@@ -14,7 +15,7 @@ class Field {
 
     /**
      * @param {HTMLInputElement} input
-     * @param {boolean} stays says that the keyboard stays when a text is entered.
+     * @param {boolean} stays whether the keyboard stays open after a text is entered
      * @param {(text: string, entered: boolean) => void} give
      */
     constructor(input, stays, give) {
@@ -25,11 +26,11 @@ class Field {
                 give(input.value, false);
             }
         });
-        // A number is entered by leaving the field, too: some phones' keypads have no Enter, only Done.
+        // Leaving the field enters a number, too: some phones' keypads have no Enter, only Done.
         input.addEventListener('change', () => {
             if (this.number) {
                 give(input.value.trim(), true);
-                input.value = this.#text;  // what the program does not take is not shown
+                input.value = this.#text;  // shows only what the program accepts
             }
         });
         input.addEventListener('focus', () => input.select());
@@ -43,7 +44,7 @@ class Field {
 
     get input() { return this.#input; }
 
-    /** Opens it before the program has said where: a phone allows it only while a button is being pressed. */
+    /** Opens it before the program has said where: a phone allows it only while a button is pressed. */
     focus() {
         this.#input.hidden = false;
         this.#input.value = '';
@@ -83,8 +84,8 @@ export class Fields {
     #began;
 
     /**
-     * @param {HTMLInputElement} find is the field of the palette.
-     * @param {HTMLElement} stage takes the focus when a field is left.
+     * @param {HTMLInputElement} find the field of the palette
+     * @param {HTMLElement} stage takes the focus when a field is left
      * @param {Give} give
      */
     constructor(find, stage, give) {
@@ -107,7 +108,7 @@ export class Fields {
             const { left, top, right, bottom } = input.getBoundingClientRect();
             if (!input.hidden && input !== this.#find && x >= left && x <= right && y >= top && y <= bottom) {
                 input.focus();
-                // The program has seen the finger come down, and would take the tap for its own.
+                // The program has seen the finger come down, and would take the tap for itself.
                 event.stopPropagation();
                 event.target?.dispatchEvent(new TouchEvent('touchcancel', { bubbles: true, changedTouches: [finger] }));
             }
@@ -144,7 +145,7 @@ export class Fields {
         }
     }
 
-    /** Opens that of the palette. */
+    /** Opens the palette's field. */
     find() { this.#all.get('palette')?.focus(); }
 
     /**

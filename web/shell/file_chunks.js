@@ -1,7 +1,7 @@
 // Reads the bytes of a file, piece by piece.
 
 /**
- * A File, or what is read like one. `trouble` says why it cannot be read, should that happen.
+ * A File, or an object that is read like one. `trouble` says why it cannot be read, should that happen.
  *
  * @typedef {object} SourceFile
  * @property {number} size
@@ -11,18 +11,18 @@
  */
 
 /**
- * A file as it came from a drop, a file box or the site.
+ * A file from a drop, a file box or the site.
  *
  * @typedef {{path: string, file: SourceFile}} Entry
  */
 
 export class Cancelled extends Error {}
 
-/** An Error that is already a sentence for people. */
+/** An Error whose message is already a sentence for users. */
 export class Told extends Error {}
 
 /**
- * Awaits what is read of a file. Browsers word a failure in many ways; here it is one sentence.
+ * Awaits data read from a file. Browsers word a failure in many ways; here it is one sentence.
  *
  * @template Value
  * @param {string} name
@@ -44,7 +44,8 @@ export async function reading(name, file, promise) {
 const longest = 8;  // ms between two turns
 
 /**
- * The page has its turn, for a picture or a key: what has arrived already would be taken without one.
+ * Gives the page a turn, for a picture or a key; without this, data that has already arrived would be read
+ * without a break.
  *
  * @returns {Promise<void>}
  */
@@ -60,8 +61,8 @@ function turn() {
 }
 
 /**
- * Throws Cancelled once `cancelled()` says so, and an Error of one sentence where the file has another length than it
- * said.
+ * Throws Cancelled once `cancelled()` says so, and an Error of one sentence if the file's length differs from
+ * its stated size.
  *
  * @param {string} name
  * @param {SourceFile} file
@@ -92,7 +93,7 @@ export async function* chunks(name, file, cancelled) {
             }
         }
     } finally {
-        reader.cancel().catch(() => {});  // it has failed already
+        reader.cancel().catch(() => {});  // it has already failed
     }
     if (arrived < file.size) {
         throw new Error(`${name} did not arrive whole.`);

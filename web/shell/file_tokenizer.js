@@ -1,5 +1,5 @@
-// The tokenizer that a GGUF file carries. The program splits texts by it; what its tokens read as is found here. This needs
-// no document.
+// Wraps the tokenizer in a GGUF file. The program splits texts by it; the texts of its tokens are found here.
+// This needs no document.
 
 import { byteLevel, metaspace, plain } from './pieces.js';
 import { tokenizerOf } from './tokenizer.js';
@@ -10,7 +10,7 @@ const [unknown, control, userDefined] = [2, 3, 4];  // types of tokens
 
 /**
  * @param {FileTokenizer} file
- * @param {(text: string, ends: boolean) => EncodedText} encode with the tokens around the text or without
+ * @param {(text: string, ends: boolean) => EncodedText} encode with or without the tokens at a text's ends
  */
 export function createFileTokenizer({ byteLevel: inBytes, addsSpace, tokens, types }, encode) {
     const idsOf = (/** @type {number[]} */ ...wanted) => tokens.flatMap((_, id) => (wanted.includes(types[id]) ? [id] : []));

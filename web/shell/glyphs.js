@@ -1,4 +1,4 @@
-// Draws characters that the page's own fonts lack with the fonts of the system.
+// Draws characters that the page's own fonts lack with the system's fonts.
 
 import { canvasReads } from './canvas_reads.js';
 import { numberOf, numbersInPixels } from './number_pixels.js';
@@ -7,8 +7,8 @@ const canvas = document.createElement('canvas');
 const family = 'system-ui, sans-serif';
 
 /**
- * White on nothing, or in the colours of an emoji. The text begins half a size from the left; its baseline is one and a
- * half below the top.
+ * Draws white on a transparent background, or in the colours of an emoji. The text begins half a size from
+ * the left; its baseline is one and a half below the top.
  *
  * @param {string} text
  * @param {number} size
@@ -24,7 +24,7 @@ function draw(text, size, width, height, scale = 1) {
     }
     context.font = `${size * scale}px ${family}`;
     context.fillStyle = '#fff';
-    context.textAlign = 'left';  // of the picture, whichever way the text runs
+    context.textAlign = 'left';  // left in the picture, whichever way the text runs
     context.fillText(text, size / 2, size * 1.5);
     return {
         advance: context.measureText(text).width,
@@ -32,7 +32,10 @@ function draw(text, size, width, height, scale = 1) {
     };
 }
 
-/** Unassigned: no font has them. Firefox writes the digits of such a character into a box, four of them or six. */
+/**
+ * Unassigned characters, which no font has. Firefox writes the digits of such a character into a box, four of
+ * them or six.
+ */
 const nobody = { few: ['\u0378', '\u0590', '\u2fe3', '\ud7ff', '\ufb07'], many: ['\u{4abcd}', '\u{5fe21}', '\u{93570}', '\u{c4e9f}'] };
 const probed = { size: 32, width: 96, height: 64 };
 
@@ -47,7 +50,7 @@ const boundsOf = (ink) => [...[ink.map((i) => i % probed.width), ink.map((i) => 
     .flatMap((places) => [Math.min(...places), Math.max(...places)])].join();
 
 /**
- * What all characters that no font has are drawn with: the whole of an empty box, or the frame of a box of digits.
+ * Finds how all characters that no font has are drawn: as an empty box, or as the frame of a box of digits.
  *
  * @param {string[]} characters
  */
@@ -66,7 +69,7 @@ const boxes = new Map();
 const answers = new Map();
 
 /**
- * Whether a font of the system has a character, or it is invisible.
+ * Says whether a font of the system has a character, or the character is invisible.
  *
  * @param {string} character
  */
@@ -86,8 +89,9 @@ function isKnown(character) {
 }
 
 /**
- * The picture of a character or of a run of them, four bytes for each pixel, and how far the next one is. A character that
- * no font has is written as its number; so are all where the browser does not let its letters be read.
+ * Returns the picture of a character or of a run of them, four bytes for each pixel, and the distance to the
+ * next one. A character that no font has is written as its number; so are all characters if the browser does
+ * not let its letters be read.
  *
  * @param {string} text
  * @param {number} size of the font, in pixels

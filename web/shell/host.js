@@ -1,5 +1,5 @@
-// The host does what the program asks of the page. The program calls it inside its frames, so whatever calls back into
-// the program waits until the call has returned.
+// The host does what the program asks of the page. The program calls it inside its frames, so anything that
+// calls back into the program waits until the call has returned.
 
 import { canvasReads } from './canvas_reads.js';
 import { drawGlyph } from './glyphs.js';
@@ -50,8 +50,8 @@ import { areTensors } from './tensors.js';
  */
 
 /**
- * The page itself asks more of the host: `hand` gives the program the tokens of what the sentence box holds; `awaited`
- * settles once the model of the address is open, or is not going to be.
+ * The page asks two more things of the host: `hand` gives the program the tokens of the text in the sentence
+ * box; `awaited` settles once the model of the address is open, or will not be opened.
  *
  * @typedef {{hand: () => void, awaited: Promise<void> | null}} Waiting
  */
@@ -61,7 +61,9 @@ const soon = queueMicrotask;
 /** @param {Parts} parts */
 export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
     const [box] = boxes, [tokens] = all;
-    /** With a second box below it, each says which it is. A box that a model goes on with has what was written. */
+    /**
+     * With a second box below it, each has a name. A box whose text a model continues is called “written”.
+     */
     const nameBoxes = () => {
         const several = boxes.slice(1).some((each) => each.shown);
         const second = boxes.some((each, which) => which > 0 && each.shown && !all[which].continued);
@@ -69,7 +71,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
     };
     let tokenWanted = false;  // whether the sentence box holds a text for the open model
     /** @type {Entry[]} */
-    let given = [];  // files on their way to being opened
+    let given = [];  // files about to be opened
 
     /** @param {Promise<boolean>} opening */
     const opened = async (opening) => {
@@ -151,7 +153,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             return advance;
         },
         canvasReads,
-        // A second press of a double click comes without the leave to open a dialog.
+        // The second press of a double click lacks the permission to open a dialog.
         chooseTensors() {
             if (navigator.userActivation?.isActive ?? true) {
                 document.getElementById('tensors-input').click();

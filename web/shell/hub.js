@@ -1,22 +1,22 @@
-// The model hub: its addresses, and what it tells of a repository. This needs no document.
+// Knows the model hub: its addresses, and what it says about a repository. This needs no document.
 
 import { Told } from './file_chunks.js';
 
 /**
- * Where models are fetched from. A mirror that answers as the hub does can stand here; connect-src in index.html then has
- * to name the mirror, and the hosts that it sends files from.
+ * Where models are fetched from. It can be replaced by a mirror that answers like the hub; connect-src in
+ * index.html must then name the mirror, and the hosts that it sends files from.
  */
 export const hubAddress = 'https://huggingface.co';
 
 /**
- * What a person asks for. Without a revision it is the main one; `file` is a .gguf file, or empty.
+ * What the user asks for. Without a revision it is the main one; `file` is a .gguf file, or empty.
  *
  * @typedef {{repository: string, revision: string, file: string}} Place
  */
 
 /**
- * A file as the hub lists it. `sha256` is that of a large file; smaller ones have Git's hash, SHA-1 over a header and the
- * bytes.
+ * A file as the hub lists it. Large files have `sha256`; smaller ones have Git's hash, SHA-1 over a header
+ * and the bytes.
  *
  * @typedef {{path: string, size: number, sha256: string, sha1: string}} Listed
  */
@@ -25,7 +25,7 @@ export const hubAddress = 'https://huggingface.co';
  * @typedef {object} Repository
  * @property {string} repository its present name
  * @property {string} commit
- * @property {string} licence empty where it names none
+ * @property {string} licence empty if it names none
  * @property {boolean} gated
  * @property {Listed[]} files
  */
@@ -69,8 +69,8 @@ function ofPage(path) {
 }
 
 /**
- * Reads a name, `org/name` or `org/name@revision`, or the address of a model's page or file. Throws an Error of one
- * sentence.
+ * Reads a name, `org/name` or `org/name@revision`, or the address of a model's page or file. Throws an Error
+ * of one sentence.
  *
  * @param {string} text
  * @returns {Place}
@@ -97,7 +97,7 @@ export function placeOf(text) {
 }
 
 /**
- * How a link names the model.
+ * Returns how a link names the model.
  *
  * @param {Place} asked
  */
@@ -106,14 +106,14 @@ export function nameOf({ repository, revision, file }) {
 }
 
 /**
- * How people write it, and may type it.
+ * Returns the name as users write it, and may type it.
  *
  * @param {Place} asked
  */
 export const typedNameOf = ({ repository, revision, file }) => repository + (revision && `@${revision}`) + (file && `/${file}`);
 
 /**
- * How people read it: without a revision that is a commit, which says nothing to them.
+ * Returns the name as users read it: without a revision that is a commit, which says nothing to them.
  *
  * @param {Place} asked
  */
@@ -123,7 +123,7 @@ export const shownNameOf = (asked) => typedNameOf({ ...asked, revision: isCommit
 export const linkOf = (asked) => prefix + nameOf(asked);
 
 /**
- * What a link names, or null where it is no model of the hub.
+ * Returns what a link names, or null if it is not a model of the hub.
  *
  * @param {string} link
  * @returns {Place | null}
@@ -136,12 +136,12 @@ export function placeOfLink(link) {
     return place(repository, decoded(revision), file);
 }
 
-/** A refusal of the hub, in one sentence. */
+/** A refusal by the hub, in one sentence. */
 export class HubError extends Told {
     /**
      * @param {string} message
-     * @param {{token?: boolean, passing?: boolean, wait?: number}} [kind] `token`: one of the person's may help; `passing`:
-     *     it may go better later, after `wait` ms where the hub says so
+     * @param {{token?: boolean, passing?: boolean, wait?: number}} [kind] `token`: a token of the user's may
+     *     help; `passing`: it may succeed later, after `wait` ms if the hub says so
      */
     constructor(message, { token = false, passing = false, wait } = {}) {
         super(message);
@@ -152,7 +152,7 @@ export class HubError extends Told {
 }
 
 /**
- * The milliseconds that a Retry-After names, in seconds or as a date.
+ * Returns the milliseconds that a Retry-After names, in seconds or as a date.
  *
  * @param {string | null} header
  */
@@ -165,11 +165,11 @@ function waitOf(header) {
 /** @param {number} wait ms */
 const inWords = (wait) => (wait < 90e3 ? `${Math.ceil(wait / 1000)} seconds` : `${Math.ceil(wait / 60e3)} minutes`);
 
-const pages = 50;  // of a listing, of a thousand files each
+const pages = 50;  // pages of a listing, a thousand files each
 const stalled = 20e3;  // ms without a byte after which a connection is given up
 
-// Browsers that have this (Chrome 119, Firefox 121, Safari 17.4) drop Authorization where a redirect leads to another
-// origin, as the Fetch Standard says since 2022; some older ones pass it on.
+// Browsers that have this (Chrome 119, Firefox 121, Safari 17.4) drop Authorization if a redirect leads to
+// another origin, as the Fetch Standard has required since 2022; some older ones pass it on.
 const keepsSecrets = 'withResolvers' in Promise;
 
 export class Hub {
@@ -187,7 +187,8 @@ export class Hub {
     }
 
     /**
-     * A person's own, for models that not everybody may read. It is kept here and goes to the hub's own origin alone.
+     * The user's own token, for models that not everybody may read. It is kept here and sent only to the
+     * hub's own origin.
      *
      * @param {string} token
      */
@@ -197,7 +198,8 @@ export class Hub {
 
     /**
      * @param {URL} url
-     * @param {{repository: string, revision?: string, path?: string}} what is asked for, for the sentence that says what went wrong
+     * @param {{repository: string, revision?: string, path?: string}} what requested, for the sentence about
+     *     what went wrong
      * @param {{from?: number, signal?: AbortSignal}} [options]
      */
     async #get(url, what, { from = 0, signal } = {}) {
@@ -229,11 +231,11 @@ export class Hub {
     }
 
     /**
-     * What a promise brings, or a HubError where that takes too long.
+     * Returns the promise's value, or throws a HubError if it takes too long.
      *
      * @template Value
      * @param {Promise<Value>} promise
-     * @param {{repository: string, path?: string}} what is waited for
+     * @param {{repository: string, path?: string}} what awaited
      * @param {() => void} end gives up
      * @returns {Promise<Value>}
      */
@@ -254,10 +256,11 @@ export class Hub {
     }
 
     /**
-     * The bytes of an answer as they come. Throws a HubError where none come for long; what else breaks is the browser's.
+     * Yields the bytes of a response as they come. Throws a HubError if none come for long; other failures
+     * are the browser's.
      *
      * @param {Response} response
-     * @param {{repository: string, path?: string}} what was asked for
+     * @param {{repository: string, path?: string}} what requested
      */
     async* chunks(response, what) {
         const reader = response.body?.getReader();
@@ -277,7 +280,7 @@ export class Hub {
 
     /**
      * @param {Response} response
-     * @param {{repository: string, path?: string}} what was asked for
+     * @param {{repository: string, path?: string}} what requested
      */
     async #whole(response, what) {
         try {
@@ -302,7 +305,8 @@ export class Hub {
         const denied = status === 401 || status === 403;
         const from = url ? new URL(url) : this.#base;
         if (denied && from.origin !== this.#base.origin) {
-            // It knows no terms and no tokens: its addresses hold for some minutes, and the hub gives new ones.
+            // This host knows no terms and no tokens: its addresses are valid for some minutes, and the hub
+            // gives new ones.
             return new HubError(`${from.host}, which keeps ${path} for ${host}, does not hand it out (${status}): try again later.`, { passing: true });
         }
         if (denied) {
@@ -357,7 +361,7 @@ export class Hub {
     }
 
     /**
-     * Asks for the state of a repository and the list of its files. Throws a HubError.
+     * Requests the state of a repository and the list of its files. Throws a HubError.
      *
      * @param {Place} asked
      * @returns {Promise<Repository>}
@@ -393,7 +397,7 @@ export class Hub {
     }
 
     /**
-     * The response to a request for a file's bytes, from one of them on.
+     * Returns the response to a request for a file's bytes, from a position on.
      *
      * @param {{repository: string, commit: string}} of
      * @param {Listed} file
@@ -405,7 +409,7 @@ export class Hub {
     }
 
     /**
-     * All bytes of a small file.
+     * Returns all bytes of a small file.
      *
      * @param {{repository: string, commit: string}} of
      * @param {Listed} file
@@ -416,7 +420,7 @@ export class Hub {
 }
 
 /**
- * @param {any[]} json as it came
+ * @param {any[]} json as received
  * @returns {Listed[]}
  */
 function listedIn(json) {
@@ -427,7 +431,7 @@ function listedIn(json) {
         .filter(({ sha256, sha1 }) => sha256 || sha1);
 }
 
-/** @param {any} info as it came */
+/** @param {any} info as received */
 function licenceOf({ cardData, tags }) {
     const named = [cardData?.license].flat().filter((each) => typeof each === 'string');
     if (named.length === 1 && named[0] === 'other' && typeof cardData.license_name === 'string') {

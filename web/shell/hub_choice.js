@@ -1,5 +1,5 @@
-// Which files of a repository make a model here: safetensors with what belongs to them, or one of its .gguf files. This
-// needs no document.
+// Finds which files of a repository make a model here: safetensors with the files they need, or one of its
+// .gguf files. This needs no document.
 
 import { HubError } from './hub.js';
 import { fitsRounded, isModelFile, listed, unfit } from './model_files.js';
@@ -7,7 +7,7 @@ import { fitsRounded, isModelFile, listed, unfit } from './model_files.js';
 /** @import { Hub, Listed, Repository } from './hub.js' */
 
 /**
- * A model that can be loaded: its files, the small ones first, and how it is named among the repository's.
+ * A model that can be loaded: its files, the small ones first, and its name within the repository.
  *
  * @typedef {{name: string, file: string, files: Listed[], weights: Listed[]}} Choice
  */
@@ -19,7 +19,8 @@ const part = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/;
 export const sizeOf = (files) => files.reduce((sum, { size }) => sum + size, 0);
 
 /**
- * The .gguf files, the parts of a split one together. A projector of pictures is no model of its own.
+ * Groups the .gguf files, with the parts of a split one together. An image projector is not a model by
+ * itself.
  *
  * @param {Listed[]} files
  * @returns {Choice[]}
@@ -52,7 +53,7 @@ function shardsIn(text) {
 }
 
 /**
- * The safetensors at the top of the repository with what they need, or null where there are none.
+ * Returns the safetensors at the top of the repository with the files they need, or null if there are none.
  *
  * @param {Hub} hub
  * @param {Repository} repository
@@ -83,8 +84,8 @@ async function safetensors(hub, repository) {
 }
 
 /**
- * What of the repository can be loaded: the safetensors first, then .gguf files by size. Throws a HubError where there is
- * nothing.
+ * Returns what can be loaded from the repository: the safetensors first, then .gguf files by size. Throws a
+ * HubError if there is nothing.
  *
  * @param {Hub} hub
  * @param {Repository} repository
@@ -109,14 +110,15 @@ export async function choicesOf(hub, repository) {
 }
 
 /**
- * One sentence where the sizes say that a tab cannot hold it, else null.
+ * Returns one sentence if the sizes say that a tab cannot hold it, otherwise null.
  *
  * @param {Choice} choice
  */
 export const tooLarge = (choice) => unfit(sized(choice));
 
 /**
- * Whether a tab can hold it with its matrices rounded to 8 bits alone, which is asked when it opens.
+ * Says whether a tab can hold it only with its matrices rounded to 8 bits, which the user is asked about when
+ * it opens.
  *
  * @param {Choice} choice
  */

@@ -1,5 +1,6 @@
-// The dialog that opens models of the hub: it looks one up, says what would be fetched, and asks; it shows how far that is,
-// and what is kept. Nothing is asked of the hub before the person says so, of links neither.
+// The dialog that opens models of the hub: it looks a model up, says what would be fetched, and asks; it
+// shows the progress, and the kept models. Nothing is requested from the hub before the user agrees, not even
+// for links.
 
 import { Fetching } from './fetching.js';
 import { Cancelled } from './file_chunks.js';
@@ -20,13 +21,13 @@ import { reasonOf } from './reason.js';
  */
 
 /**
- * A link that waits for its model, and how it hears whether that is open or not going to be.
+ * A link that waits for its model; `answer` says whether the model is open or will not be opened.
  *
  * @typedef {{link: string, place: Place, answer: (open: boolean) => void}} Asked
  */
 
 /**
- * What was looked up.
+ * The result of a look-up.
  *
  * @typedef {{place: Place, repository: Repository, choices: Choice[]}} Found
  */
@@ -37,7 +38,7 @@ import { reasonOf } from './reason.js';
  */
 const element = (id) => document.getElementById(id);
 
-const often = 200;  // ms between two pictures of how far it is
+const often = 200;  // ms between two updates of the progress
 
 export class HubDialog {
     #hub = new Hub();
@@ -55,11 +56,11 @@ export class HubDialog {
     #plan = null;
     /** @type {Fetching | null} */
     #fetching = null;
-    /** @type {ReturnType<Notices['progress']> | null} It stands in for the dialog while that is closed. */
+    /** @type {ReturnType<Notices['progress']> | null} Replaces the dialog while that is closed. */
     #notice = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     #timer;
-    #turn = 0;  // an answer to what was asked in an earlier turn is dropped
+    #turn = 0;  // an answer to a question from an earlier turn is dropped
 
     /** @param {{program: Program, models: Models, notices: Notices}} parts */
     constructor({ program, models, notices }) {
@@ -90,7 +91,7 @@ export class HubDialog {
         this.#dialog.addEventListener('close', () => this.#closed());
     }
 
-    /** From the menu, and from the notice that stands in for the dialog. */
+    /** Called from the menu, and from the notice that replaces the dialog. */
     show() {
         this.#notice?.end();
         this.#notice = null;
@@ -105,15 +106,15 @@ export class HubDialog {
     }
 
     /**
-     * Opens what a link names: at once where it is kept, else after asking. The answer is false where it is not going to be
-     * open.
+     * Opens what a link names: at once if it is kept, otherwise after asking. Resolves to false if it will
+     * not be opened.
      *
      * @param {string} link
      * @param {Place} place
      * @returns {Promise<boolean>}
      */
     async openLink(link, place) {
-        this.#asked?.answer(true);  // the page has gone on to another link, and waits for that one's model
+        this.#asked?.answer(true);  // the page has gone on to another link, and waits for that link's model
         const [found, ...older] = (await this.#listed()).filter(({ plan, whole }) => whole && isFor(plan, place)).sort((a, b) => b.since - a.since);
         const entries = found && await this.#entries(found.plan);
         if (entries) {
@@ -133,12 +134,12 @@ export class HubDialog {
         });
     }
 
-    /** Null where this browser keeps nothing. */
+    /** Null if this browser keeps nothing. */
     #keeping() {
         return this.#store ??= Kept.open();
     }
 
-    /** What is kept; nothing where the browser does not list it, and the dialog says why. */
+    /** Returns the kept models; none if the browser does not list them, and the dialog says why. */
     async #listed() {
         try {
             return await (await this.#keeping())?.list() ?? [];
@@ -149,7 +150,7 @@ export class HubDialog {
     }
 
     /**
-     * The files of a kept model; null where another tab has deleted some of them, which the dialog says.
+     * Returns the files of a kept model; null if another tab has deleted some of them, which the dialog says.
      *
      * @param {Plan} plan
      */
@@ -172,7 +173,7 @@ export class HubDialog {
         }
     }
 
-    // ---- What is shown ---------------------------------------------------------------------------------------------
+    // ---- Display ------------------------------------------------------------------------------------------
 
     /** @param {'choose' | 'found' | 'flow' | 'token'} part */
     #part(part) {
@@ -237,7 +238,7 @@ export class HubDialog {
         element('hub-name').focus();
     }
 
-    // ---- To look a model up ----------------------------------------------------------------------------------------
+    // ---- Looking a model up -------------------------------------------------------------------------------
 
     async #lookUp() {
         const turn = ++this.#turn;
@@ -307,7 +308,7 @@ export class HubDialog {
     }
 
     /**
-     * Finds out what there is to say of the choice. The answer says it.
+     * Finds out what there is to say about the choice. Resolves once that is shown.
      *
      * @param {Found} found
      */
@@ -341,7 +342,7 @@ export class HubDialog {
     }
 
     /**
-     * What the program says of the model's configuration, before its weights are here.
+     * Returns what the program says about the model's configuration, before its weights are here.
      *
      * @param {Plan} plan
      */
@@ -353,7 +354,7 @@ export class HubDialog {
         return this.#program.modelRefusal(new Uint8Array(await this.#hub.bytesOf(plan, config))) || null;
     }
 
-    // ---- To open one -----------------------------------------------------------------------------------------------
+    // ---- Opening a model ----------------------------------------------------------------------------------
 
     /** @param {KeptModel} model */
     async #openKept({ plan, whole }) {
@@ -393,7 +394,8 @@ export class HubDialog {
      */
     async #arrived(fetching, entries) {
         const { plan, keeps } = fetching;
-        const came = () => `${bytes(fetching.fetched)} were fetched from ${this.#hub.host}`;  // what is not kept comes while it is opened
+        // Files that are not kept are fetched while they are opened.
+        const came = () => `${bytes(fetching.fetched)} were fetched from ${this.#hub.host}`;
         if (keeps && this.#asked && !isFor(plan, this.#asked.place)) {
             this.#notices.info(`${shownNameOf(plan)} is kept on this machine: ${came()}. Open it from the list of kept models.`);
         } else if (await this.#open(plan, entries)) {
@@ -444,7 +446,7 @@ export class HubDialog {
         this.#picture(fetching);
     }
 
-    /** Soon shows how far it is. */
+    /** Shows the progress shortly afterwards. */
     #report() {
         if (this.#timer === undefined) {
             this.#timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-// Pieces of the dialog that opens models of the hub: lists, facts, and words for them.
+// Provides pieces of the dialog that opens models of the hub: lists, facts, and texts for them.
 
 import { shownNameOf } from './hub.js';
 import { sizeOfPlan } from './kept.js';
@@ -24,7 +24,7 @@ export function made(tag, given = {}, ...children) {
 }
 
 /**
- * Models to begin with, the smallest first: their weights as they lie on the hub, and what each shows well.
+ * Models to begin with, the smallest first: the size of their weights on the hub, and what each shows well.
  *
  * @type {{name: string, size: number, shows: string}[]}
  */
@@ -77,7 +77,7 @@ function inTime(seconds) {
 }
 
 /**
- * How far a download is: "120 MB of 551 MB · 12 MB/s · 36 s left".
+ * Describes the progress of a download: "120 MB of 551 MB · 12 MB/s · 36 s left".
  *
  * @param {{arrived: number, total: number, speed: number, left: number}} fetching
  */
@@ -87,7 +87,7 @@ export function howFar({ arrived, total, speed, left }) {
 }
 
 /**
- * Words that stay are not written again: a screen reader would say them again.
+ * Unchanged words are not written again, because a screen reader would repeat them.
  *
  * @param {'hub-fault' | 'hub-far' | 'hub-flow-says' | 'hub-pause'} id
  * @param {string} words

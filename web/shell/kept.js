@@ -1,5 +1,6 @@
-// Models that are kept in the browser's private file system: hub/MODEL@COMMIT/ holds a model's files, the plan by which
-// they are fetched and, written when all of them are there and checked, kept.json, without which nothing is opened.
+// Keeps models in the browser's private file system: hub/MODEL@COMMIT/ holds a model's files, the plan for
+// fetching them and kept.json, which is written once all of them are there and checked, and without which
+// nothing is opened.
 
 import { Told } from './file_chunks.js';
 import { isCommit, nameOf } from './hub.js';
@@ -11,14 +12,15 @@ import { reasonOf } from './reason.js';
  */
 
 /**
- * A model and how it is fetched. `asked` is the name that a person gave the repository; `file` is the .gguf file where it
- * is one, else empty.
+ * A model and how it is fetched. `asked` is the name that the user gave the repository; `file` is the .gguf
+ * file if it is one, otherwise empty.
  *
- * @typedef {{repository: string, asked: string, revision: string, commit: string, file: string, licence: string, files: Listed[]}} Plan
+ * @typedef {{repository: string, asked: string, revision: string, commit: string, file: string, licence:
+ *     string, files: Listed[]}} Plan
  */
 
 /**
- * What is here of a model, all of it or some bytes, and since when, in ms since 1970.
+ * How much of a model is here, all of it or some bytes, and since when, in ms since 1970.
  *
  * @typedef {{plan: Plan, whole: boolean, here: number, since: number}} KeptModel
  */
@@ -32,8 +34,8 @@ const folderOf = ({ repository, commit, file }) => encodeURIComponent(nameOf({ r
 export const sizeOfPlan = ({ files }) => files.reduce((sum, { size }) => sum + size, 0);
 
 /**
- * Whether the plan is for what the place names. Without a revision that is any commit of the main one, also where a link
- * named it.
+ * Says whether the plan is for what the place names. Without a revision, any commit of the main one matches,
+ * also if a link named it.
  *
  * @param {Plan} plan
  * @param {Place} place
@@ -41,7 +43,7 @@ export const sizeOfPlan = ({ files }) => files.reduce((sum, { size }) => sum + s
 export const isFor = (plan, { repository, revision, file }) => [plan.repository, plan.asked].includes(repository)
     && (revision === '' ? plan.revision === '' || isCommit(plan.revision) : [plan.revision, plan.commit].includes(revision)) && (file === '' || file === plan.file);
 
-/** Nothing more can be kept. */
+/** There is no room to keep more. */
 export class NoRoom extends Told {}
 
 /**
@@ -59,7 +61,8 @@ function told(name, message, what) {
 }
 
 /**
- * The folder of all models. It is asked for each time: a browser may clear it, and one in hand is then no folder any more.
+ * Returns the folder of all models. It is requested each time, because a browser may clear it, which makes an
+ * old handle invalid.
  */
 const hubFolder = async () => (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
 
@@ -86,7 +89,7 @@ export class Kept {
         this.#worker = worker;
     }
 
-    /** Null where this browser keeps no files, as in some private windows. */
+    /** Null if this browser keeps no files, as in some private windows. */
     static async open() {
         try {
             await hubFolder();
@@ -100,7 +103,7 @@ export class Kept {
     /**
      * @param {string} deed
      * @param {object} what
-     * @param {string} whom it is about, for the sentence that says what went wrong
+     * @param {string} whom it concerns, for the sentence about what went wrong
      * @param {Transferable[]} [given]
      * @returns {Promise<any>}
      */
@@ -121,7 +124,7 @@ export class Kept {
     }
 
     /**
-     * The models by their names. Throws Told where the browser does not list them.
+     * Lists the models by name. Throws Told if the browser does not list them.
      *
      * @returns {Promise<KeptModel[]>}
      */
@@ -168,7 +171,8 @@ export class Kept {
     }
 
     /**
-     * The files of a whole model, as if they had been dropped. Throws Told where one is no longer there.
+     * Returns the files of a complete model, as if they had been dropped. Throws Told if one no longer
+     * exists.
      *
      * @param {Plan} plan
      * @returns {Promise<Entry[]>}
@@ -191,17 +195,21 @@ export class Kept {
         try {
             const hub = await hubFolder();
             const folder = await hub.getDirectoryHandle(folderOf(plan));
-            await folder.removeEntry(done).catch(() => {});  // first: what is half deleted is not opened
+            // Deleted first, so that a half-deleted model is not opened.
+            await folder.removeEntry(done).catch(() => {});
             await hub.removeEntry(folderOf(plan), { recursive: true });
         } catch (error) {
             const { name, message } = /** @type {Error} */ (error);
-            if (name !== 'NotFoundError') {  // else it is gone already
+            if (name !== 'NotFoundError') {  // otherwise it is already gone
                 throw told(name, message, plan.repository);
             }
         }
     }
 
-    /** The bytes that the browser says it still takes: some name more than the disk has, and some do not say. */
+    /**
+     * Returns how many more bytes the browser says it takes: some report more than the disk has, and some do
+     * not say.
+     */
     async room() {
         try {
             const { quota = Infinity, usage = 0 } = await navigator.storage.estimate();
@@ -212,17 +220,18 @@ export class Kept {
     }
 
     /**
-     * Begins to keep a model, or goes on.
+     * Begins to keep a model, or continues.
      *
      * @param {Plan} plan
      */
     async begin(plan) {
-        navigator.storage.persist?.().catch(() => {});  // some browsers ask the person, for which the download does not wait
+        // Some browsers ask the user, and the download does not wait for that.
+        navigator.storage.persist?.().catch(() => {});
         await this.#ask('note', { path: [folderOf(plan), planned], text: JSON.stringify(plan) }, plan.repository);
     }
 
     /**
-     * The answer is how many bytes of the file are here.
+     * Resolves to the number of the file's bytes that are here.
      *
      * @param {Plan} plan
      * @param {Listed} file
@@ -233,7 +242,7 @@ export class Kept {
     }
 
     /**
-     * Adds bytes whose place in the file is `at`. They are the worker's then.
+     * Adds bytes whose position in the file is `at`. They then belong to the worker.
      *
      * @param {Plan} plan
      * @param {Uint8Array} bytes
@@ -245,7 +254,7 @@ export class Kept {
     }
 
     /**
-     * The answer is whether the file is the one that is listed.
+     * Resolves to whether the file matches the listing.
      *
      * @param {Plan} plan
      * @returns {Promise<boolean>}
@@ -255,7 +264,7 @@ export class Kept {
     }
 
     /**
-     * The answer is how many bytes of the file are here.
+     * Resolves to the number of the file's bytes that are here.
      *
      * @param {Plan} plan
      * @returns {Promise<number>}

@@ -1,16 +1,17 @@
-// Writes what arrives of a model into the browser's private file system and checks it. Only a worker may write there in
-// place, so that nothing is lost when the page ends.
+// Writes the arriving files of a model into the browser's private file system and checks them. Only a worker
+// may write there in place, so that nothing is lost when the page ends.
 
 import { checkOf } from './sha.js';
 
 /** @import { Listed } from './hub.js' */
 
-const step = 2 ** 20;  // bytes of a file that are read at once
+const step = 2 ** 20;  // bytes of a file read at once
 
 /**
- * The file that is being written: how many bytes it has, and whether they have been checked already.
+ * The file being written: how many bytes it has, and whether they have been checked already.
  *
- * @type {{handle: FileSystemSyncAccessHandle, file: Listed, at: number, check: ReturnType<typeof checkOf>, checked: boolean} | null}
+ * @type {{handle: FileSystemSyncAccessHandle, file: Listed, at: number, check: ReturnType<typeof checkOf>,
+ *     checked: boolean} | null}
  */
 let writing = null;
 
@@ -25,7 +26,7 @@ async function handleOf([folder, name]) {
 }
 
 /**
- * A full disk shows in the count of bytes, which then may be any number: Chromium hands out an error's.
+ * A full disk shows in the returned byte count, which can then be any number: Chromium returns an error's.
  *
  * @param {FileSystemSyncAccessHandle} handle
  * @param {Uint8Array} bytes
@@ -44,7 +45,7 @@ const deeds = {
     },
 
     /**
-     * What says the same already stays: on a full disk it could not be written again.
+     * An identical text stays untouched: on a full disk it could not be written again.
      *
      * @param {{path: string[], text: string}} what
      */
@@ -65,8 +66,8 @@ const deeds = {
     },
 
     /**
-     * Opens a file to go on with it. The answer is how many bytes are here; a whole file that is another than listed begins
-     * anew.
+     * Opens a file to continue it. Returns how many bytes are here; a complete file that differs from the
+     * listing starts again.
      *
      * @param {{path: string[], file: Listed}} what
      */
@@ -90,7 +91,7 @@ const deeds = {
     },
 
     /**
-     * After a write that failed, those that were on their way do not follow its bytes, and fail as well.
+     * After a failed write, the pending ones do not follow its bytes, so they fail as well.
      *
      * @param {{bytes: Uint8Array, at: number}} what
      */
@@ -111,7 +112,7 @@ const deeds = {
         writing.check.update(bytes);
     },
 
-    /** The answer is whether the file is the one that is listed; if not, its bytes are gone. */
+    /** Returns whether the file matches the listing; if not, its bytes are deleted. */
     close() {
         if (!writing) {
             return false;
@@ -125,7 +126,7 @@ const deeds = {
         return holds;
     },
 
-    /** What has been written stays, to be gone on with. The answer is how much that is of the file. */
+    /** The written bytes stay, so that the file can be continued. Returns how many there are. */
     release() {
         const at = writing?.at ?? 0;
         writing?.handle.flush();

@@ -1,14 +1,17 @@
-// Keys go to the program or to the page. The program's window library listens on the whole window and swallows Tab and
-// Backspace, so keys meant for the page's own controls are stopped before it sees them.
+// Sends keys to the program or to the page. The program's window library listens on the whole window and
+// swallows Tab and Backspace, so keys meant for the page's own controls are stopped before it sees them.
 
 /** @import { Semantics } from './semantics.js' */
 
-/** @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void, enter: () => void, escape: () => void, resize: (by: number) => boolean, help: () => void}} calls */
+/**
+ * @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void,
+ *     enter: () => void, escape: () => void, resize: (by: number) => boolean, help: () => void}} calls
+ */
 export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, resize, help }) {
     const forProgram = (/** @type {Event} */ event) => event.target === document.body || event.target === stage || semantics.passes(event);
     const isIn = (/** @type {string} */ selector, /** @type {Event} */ { target }) => target instanceof Element && target.matches(selector);
 
-    // Safari's last Enter of a composition has the code 229.
+    // In Safari, the last Enter of a composition has the code 229.
     const composing = (/** @type {KeyboardEvent} */ { isComposing, keyCode }) => isComposing || keyCode === 229;
 
     /** @type {Record<string, number>} */
@@ -35,7 +38,7 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
             event.stopImmediatePropagation();
             help();
         } else if (command && key === 'a' && forProgram(event)) {
-            event.preventDefault();  // it is a field of the program's in which all is chosen, and not the page
+            event.preventDefault();  // selects all in a field of the program's, not the whole page
         } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, .field', event)) {
             event.preventDefault();
             enter();
@@ -58,7 +61,8 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
             event.stopImmediatePropagation();
         }
     }, { capture: true });
-    // That library lets all held keys go when the window loses the focus, and listens for its elements' losses as well.
+    // The library releases all held keys when the window loses the focus, and also listens to blur events of
+    // its elements.
     window.addEventListener('blur', (event) => {
         if (event.target !== window) {
             event.stopImmediatePropagation();

@@ -1,5 +1,5 @@
-// The live region is what a screen reader says of the selection. It speaks only the last of a quick series, and is empty
-// once there has been time to say it: what stands there is never of a moment ago.
+// The live region holds what a screen reader says about the selection. It speaks only the last of a quick
+// series, and is emptied once there has been time to say it, so that it never holds outdated text.
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;

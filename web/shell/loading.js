@@ -2,7 +2,7 @@
 
 /** @import { Module } from './contract.d.ts' */
 
-/** A failure that is already a sentence for people. */
+/** A failure whose message is already a sentence for users. */
 export class LoadError extends Error {}
 
 /**
@@ -12,7 +12,7 @@ export class LoadError extends Error {}
  */
 
 /**
- * The program, compiled, and what makes a module of it.
+ * The compiled program, and the function that makes a module of it.
  *
  * @typedef {{wasm: WebAssembly.Module, create: (options: object) => Promise<Module>}} Compiled
  */
@@ -43,7 +43,7 @@ export async function fetchManifest() {
     }
 }
 
-/** Counts what arrives of some files. */
+/** Counts the received bytes of some files. */
 export class Progress {
     #arrived = 0;
     #total = 0;
@@ -51,7 +51,7 @@ export class Progress {
     /**
      * @param {Manifest} manifest
      * @param {string[]} paths
-     * @param {(bytes: number, total: number) => void} report is called as they come.
+     * @param {(bytes: number, total: number) => void} report called as they come
      */
     constructor(manifest, paths, report) {
         this.#total = paths.reduce((sum, path) => sum + (manifest[path] ?? 0), 0);
@@ -66,7 +66,7 @@ export class Progress {
     }
 
     /**
-     * The same response, counted on its way.
+     * Returns the same response, counted on its way.
      *
      * @param {Response} response
      */
@@ -129,7 +129,7 @@ export async function fetchProgram(variant, manifest, progress) {
 
 /**
  * @param {Compiled} compiled
- * @param {object} options becomes part of the module.
+ * @param {object} options become part of the module
  * @returns {Promise<Module>}
  */
 export function instantiate({ wasm, create }, options) {

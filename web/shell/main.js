@@ -39,13 +39,13 @@ const element = (id) => document.getElementById(id);
 const stage = element('stage');
 const canvas = element('canvas');
 
-const patience = 200;  // ms; a model that is here by then comes with the first picture, which is the slowest
+const patience = 200;  // ms; a model that has arrived by then is in the first picture, which is the slowest
 
 /** @type {Program | undefined} */
 let program;
 /** @type {ReturnType<typeof createHost> | undefined} */
 let host;
-/** @type {Tokens[]} of each box */
+/** @type {Tokens[]} for each box */
 let tokens = [];
 /** @type {Models | undefined} */
 let models;
@@ -83,7 +83,8 @@ const bar = new Bar({
 });
 const fields = new Fields(element('field'), stage, (key, text, entered) => program?.field(key, text, entered));
 
-// The palette takes what is typed next. A phone brings its keyboard only while its button is being pressed.
+// The palette takes what is typed next. A phone opens its keyboard only while the palette's button is
+// pressed.
 function find() {
     semantics.leave();
     if (touch) {
@@ -113,7 +114,7 @@ attachKeys({
 });
 
 /**
- * What is dropped may be a model, tensors, or a .zip of these.
+ * Dropped files may be a model, tensors, or a .zip of either.
  *
  * @param {Entry[]} entries
  */
@@ -152,7 +153,7 @@ window.addEventListener('unhandledrejection', ({ reason }) => {
 });
 
 /**
- * The answer is what the bare address opens with, or null: then it is the worked example.
+ * Resolves to what the bare address opens with, or null for the worked example.
  *
  * @param {Promise<Opening | null>} opening
  */

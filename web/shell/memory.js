@@ -1,4 +1,4 @@
-// What the browser remembers of this page from one visit to the next, as far as it lets us.
+// Stores what the browser remembers about this page from one visit to the next, as far as it allows.
 
 /** @param {string} key */
 export function remembered(key) {
@@ -17,6 +17,6 @@ export function remember(key, value) {
     try {
         localStorage.setItem(key, value);
     } catch {
-        // It then lasts as long as the page.
+        // The value then lasts as long as the page.
     }
 }

@@ -1,33 +1,33 @@
-// Some of the files that a person hands over make a model: which, and what is still missing. This needs no document.
+// Finds which of a user's files make a model, and what is still missing. This needs no document.
 
 /** @import { Entry, SourceFile } from './file_chunks.js' */
 
 /**
- * Files by their names.
+ * Files by name.
  *
  * @typedef {Map<string, SourceFile>} Files
  */
 
 /**
- * A model whose files are all there; `weights` and `ignored` are names. One in GGUF files has all else in them.
+ * A model whose files are all there; `weights` and `ignored` are names. GGUF files contain everything else.
  *
  * @typedef {{name: string, files: Files, weights: string[], ignored: string[], gguf: boolean}} WholeModel
  */
 
 const tokenizerFiles = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'vocab.json', 'merges.txt', 'vocab.txt'];
 const index = 'model.safetensors.index.json';
-const scores = 'scores.json';  // what was measured of the heads; a model is whole without it
+const scores = 'scores.json';  // measured scores of the heads; a model is complete without it
 const shard = /^model-\d+-of-\d+\.safetensors$/;
 
-const part = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;  // of a model in several GGUF files
+const part = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;  // part of a model in several GGUF files
 
-const mostParts = 1000;  // a count in a name may be any
+const mostParts = 1000;  // because a count in a name may be any number
 
 const isGguf = (/** @type {string} */ name) => /\.gguf$/i.test(name);
 const isWeights = (/** @type {string} */ name) => name.endsWith('.safetensors') || isGguf(name);
 
 /**
- * Says whether it is a file of a model's folder. A .gguf file is a model of its own.
+ * Says whether a file belongs to a model's folder. A .gguf file is a model by itself.
  *
  * @param {string} name
  */
@@ -55,7 +55,7 @@ export function bytes(n) {
 }
 
 /**
- * The shards that an index names.
+ * Returns the shards that an index names.
  *
  * @param {SourceFile} file
  * @returns {Promise<string[]>}
@@ -90,7 +90,7 @@ function tokenizerOf(files) {
 }
 
 /**
- * What older folders have in the place of what is read here, and what to do.
+ * Files of older folders that take the place of the ones read here, and what to do.
  *
  * @type {{names: RegExp, ofWeights: boolean, told: (name: string) => string}[]}
  */
@@ -115,7 +115,7 @@ const inPlace = [
 ];
 
 /**
- * A sentence for each kind of them that stands in the place of a missing file.
+ * Returns a sentence for each kind of them that takes the place of a missing file.
  *
  * @param {string[]} ignored
  * @param {string[]} missing
@@ -134,7 +134,7 @@ async function missingFrom(files) {
 }
 
 /**
- * A model in GGUF files, as far as they are there, of the `count` that it is in.
+ * A model in `count` GGUF files, as far as they are there.
  *
  * @typedef {{stem: string, count: number, files: Files}} GgufModel
  */
@@ -149,7 +149,7 @@ function ggufOf(name) {
 }
 
 /**
- * The names of its files that are not there.
+ * Returns the names of its missing files.
  *
  * @param {GgufModel} model
  */
@@ -161,7 +161,7 @@ function missingOf({ stem, count, files }) {
 }
 
 /**
- * The models among GGUF files, by folder, name and number of files.
+ * Groups GGUF files into models, by folder, name and number of files.
  *
  * @param {Entry[]} entries
  */
@@ -179,7 +179,7 @@ function ggufModels(entries) {
 }
 
 /**
- * The files that are known, by their folders; the rest is named in `ignored`.
+ * Groups the known files by folder; the others are named in `ignored`.
  *
  * @param {Entry[]} entries
  */
@@ -205,7 +205,7 @@ function byFolder(entries) {
 export class ModelFiles {
     /** @type {Files} */
     #pending = new Map();
-    /** @type {Entry[]} Of one model, from earlier drops. */
+    /** @type {Entry[]} Parts of one model, from earlier drops. */
     #ggufs = [];
 
     forget() {
@@ -214,8 +214,8 @@ export class ModelFiles {
     }
 
     /**
-     * The model once it is complete, else a sentence that says what is missing. Throws an Error of one sentence where
-     * the entries cannot become one model.
+     * Returns the model once it is complete, otherwise a sentence that says what is missing. Throws an Error
+     * of one sentence if the entries cannot become one model.
      *
      * @param {Entry[]} entries
      * @returns {Promise<{model: WholeModel, waiting?: undefined} | {model?: undefined, waiting: string}>}
@@ -304,7 +304,7 @@ export class ModelFiles {
     }
 }
 
-const most = 1.7e9;  // what the program takes
+const most = 1.7e9;  // the program's limit
 
 /**
  * @param {Files} files
@@ -315,10 +315,12 @@ export const sizeOf = (files, name) => files.get(name)?.size ?? 0;
 /** @param {Pick<WholeModel, 'files' | 'weights'>} model */
 const weightBytes = ({ files, weights }) => weights.reduce((sum, name) => sum + sizeOf(files, name), 0);
 
-const rounded = { float32: 34 / 128, other: 34 / 64 };  // of its bytes a matrix takes in 8 bits: 34 for 32 numbers
+// Size of a matrix in 8 bits relative to its bytes: 34 for 32 numbers.
+const rounded = { float32: 34 / 128, other: 34 / 64 };
 
 /**
- * Where a tab holds the model only with its matrices rounded to 8 bits, the sentence that offers it, else null.
+ * If a tab can hold the model only with its matrices rounded to 8 bits, returns the sentence that offers it,
+ * otherwise null.
  *
  * @param {Pick<WholeModel, 'files' | 'weights'>} model
  */
@@ -336,7 +338,7 @@ export function fitsRounded(model) {
 const subject = ({ weights }) => (weights.length > 1 ? `The ${weights.length} weight files are` : `${weights[0]} is`);
 
 /**
- * One sentence where sizes say that the model cannot be opened, else null.
+ * Returns one sentence if the sizes say that the model cannot be opened, otherwise null.
  *
  * @param {Pick<WholeModel, 'files' | 'weights'>} model
  */
@@ -355,7 +357,7 @@ export function unfit(model) {
 }
 
 /**
- * The texts of the tokenizer's files, by name.
+ * Returns the texts of the tokenizer's files, by name.
  *
  * @param {Files} files
  * @returns {Promise<Record<string, string>>}

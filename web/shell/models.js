@@ -1,5 +1,5 @@
-// Opens a model: gathers its files, builds its tokenizer, reads its weights straight into the program's memory.
-// The model that is open stays until the new one is complete and valid.
+// Opens a model: gathers its files, builds its tokenizer, reads its weights straight into the program's
+// memory. The open model stays until the new one is complete and valid.
 
 import { Cancelled, chunks, reading } from './file_chunks.js';
 import { createFileTokenizer } from './file_tokenizer.js';
@@ -17,8 +17,8 @@ import { createTokenizer } from './tokenizer.js';
  */
 
 /**
- * How one of the hub is named in links and for people; others are named after their folder. `rounded`: its matrices are held
- * in 8 bits.
+ * How a model of the hub is named in links and for users; others are named after their folder. `rounded`: its
+ * matrices are held in 8 bits.
  *
  * @typedef {{link: string, shown: string, rounded: boolean}} Named
  */
@@ -34,14 +34,14 @@ import { createTokenizer } from './tokenizer.js';
  */
 
 /**
- * A model as it was read, under its name, and whether it is open: the program may have refused it.
+ * A model that was read, under its name, and whether it is open: the program may have refused it.
  *
  * @typedef {{name: string, open: boolean}} Read
  */
 
 /**
- * A model on its way. It is `awaited` where not a person asked for it but the address; then only what goes wrong is
- * said.
+ * A model being opened. It is `awaited` if the address asked for it and not the user; then only failures are
+ * reported.
  *
  * @typedef {{awaited: boolean, cancelled: boolean, done?: Promise<boolean>}} Ticket
  */
@@ -76,7 +76,7 @@ export class Models {
     }
 
     /**
-     * Opens one that comes with the site.
+     * Opens a model that comes with the site.
      *
      * @param {string} name
      */
@@ -85,13 +85,14 @@ export class Models {
     }
 
     /**
-     * The answer is whether a model is open then. `site` is its name where it comes with the site. `link` and `shown` name
-     * one of the hub, in links and for people; others are named after their folder. `rounded` asks for 8 bits.
+     * Resolves to whether a model is open afterwards. `site` is its name if it comes with the site. `link`
+     * and `shown` name a model of the hub, in links and for users; others are named after their folder.
+     * `rounded` requests 8 bits.
      *
      * @param {Entry[]} entries
      */
     async open(entries, { site = '', awaited = false, link = '', shown = '', rounded = false } = {}) {
-        if (this.#reading?.awaited) {  // what a person opens goes before
+        if (this.#reading?.awaited) {  // the user's choice has priority
             this.#reading.cancelled = true;
             await this.#reading.done;
         }
@@ -175,7 +176,7 @@ export class Models {
     }
 
     /**
-     * The file itself says how the model is called and how texts are split.
+     * The file itself names the model and contains its tokenizer.
      *
      * @param {WholeModel} model
      * @param {Named} named
@@ -198,8 +199,8 @@ export class Models {
     }
 
     /**
-     * The program takes what has arrived, and asks for the tokens of its sentence right after: the tokenizer has to be there
-     * by then. The answer is false where the program refuses it.
+     * The program takes the files that have arrived, and requests the tokens of its sentence right after, so
+     * the tokenizer has to be ready. Returns false if the program refuses the model.
      *
      * @param {Pick<OpenModel, 'tokenizer' | 'texts'>} read
      */
@@ -213,7 +214,7 @@ export class Models {
     }
 
     /**
-     * What has arrived of a model that is not open then, the program forgets.
+     * If the model will not be opened, the program discards the files that have arrived.
      *
      * @param {() => Promise<Read>} read
      */
@@ -248,7 +249,7 @@ export class Models {
     }
 
     /**
-     * Hands over all files that the program reads, in slices. The answer is false when the program refuses one.
+     * Hands over all files that the program reads, in slices. Resolves to false if the program refuses one.
      *
      * @param {string} name
      * @param {WholeModel} model
@@ -270,7 +271,8 @@ export class Models {
                     return false;
                 }
                 let written = 0;
-                let needed = weights.includes(each) && !inParts ? 1 : 0;  // first bytes, to check the header; 0: it is checked
+                // First bytes needed to check the header; 0: it is checked.
+                let needed = weights.includes(each) && !inParts ? 1 : 0;
                 for await (const chunk of chunks(each, file, () => ticket.cancelled)) {
                     if (!inParts) {
                         this.#program.write(address + written, chunk);

@@ -1,5 +1,5 @@
-// Makes of a text what its tokens are found in: the normalizers of a tokenizer.json, as Hugging Face's tokenizers (Rust)
-// have them. Letters are made small one by one, without regard to where in a word they stand.
+// Normalizes a text before its tokens are found: implements the normalizers of a tokenizer.json like Hugging
+// Face's tokenizers (Rust). Letters are lowercased one by one, regardless of their position in a word.
 
 import { charsmapOf } from './charsmap.js';
 import { inBytes } from './divide.js';
@@ -24,11 +24,11 @@ import { inBytes } from './divide.js';
  * @property {string | null} [precompiled_charsmap]
  */
 
-// The blocks of CJK unified ideographs that BERT sets apart, in all planes.
+// The blocks of CJK unified ideographs that BERT separates, in all planes.
 const ideographs = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
-// What BERT drops: control characters other than these three, and U+FFFD.
+// Characters that BERT drops: control characters other than these three, and U+FFFD.
 const dropped = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\ufffd]/gu;
-// What NMT drops, and what it takes for a space.
+// Characters that NMT drops, and those that it treats as a space.
 const [nmtDropped, nmtSpaces] = [/(?![\0\t\n\f\r\u0080-\u008e\u0090-\u009e])\p{Cc}/gu, /[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]/gu];
 
 /** @param {string} text */
@@ -86,7 +86,7 @@ const normalizers = {
 };
 
 /**
- * Throws an Error without a full stop if the normalizer is not known here.
+ * Throws an Error without a full stop if the normalizer is unknown here.
  *
  * @param {NormalizerPart | null} part
  * @param {Compile} compile

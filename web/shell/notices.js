@@ -1,5 +1,6 @@
-// A message is one sentence. Messages float over the lens, and cover neither the inspector nor the controls. An error
-// stands until it is dismissed or over, a pending matter until it is settled, anything else for a while.
+// A message is one sentence. Messages float over the lens, and cover neither the inspector nor the controls.
+// An error stays until it is dismissed or obsolete, a pending matter until it is settled, anything else for a
+// while.
 
 const area = () => document.getElementById('notices');
 const moment = 200;  // ms
@@ -39,7 +40,7 @@ function place(kind, text, action) {
     notice.append(words, action(notice));
     area().append(notice);
     fit();
-    area().scrollTop = area().scrollHeight;  // the newest is in view
+    area().scrollTop = area().scrollHeight;  // keeps the newest in view
     return { notice, words };
 }
 
@@ -79,7 +80,7 @@ export const notices = {
     },
 
     /**
-     * At most two errors stand; the newest stay.
+     * Shows at most two errors, the newest.
      *
      * @param {string} text
      */
@@ -90,7 +91,9 @@ export const notices = {
         place('error', text, dismiss());
     },
 
-    /** The person has gone on: the errors that stand now are over, and go when there has been time to read them. */
+    /**
+     * The user has moved on: the present errors are obsolete, and go once there has been time to read them.
+     */
     over() {
         area().querySelectorAll('.error:not(.over)').forEach((notice) => {
             notice.classList.add('over');
@@ -98,12 +101,12 @@ export const notices = {
         });
     },
 
-    /** Something is tried anew: what stood against it before goes at once. */
+    /** A new attempt has begun: earlier errors about it go at once. */
     renew: () => only('error'),
 
     /**
-     * Says what stays open until it is settled. There is one sentence for each matter; null ends it, and dismissing it
-     * calls `forget`.
+     * Says what stays open until it is settled. There is one sentence per matter; null ends it, and
+     * dismissing it calls `forget`.
      *
      * @param {string} matter
      * @param {string | null} text
@@ -117,7 +120,7 @@ export const notices = {
     },
 
     /**
-     * Asks whether something is to be done that a person may not want. There is one question for each matter.
+     * Offers something that the user may not want. There is one question per matter.
      *
      * @param {string} matter
      * @param {string} text
@@ -135,8 +138,8 @@ export const notices = {
     },
 
     /**
-     * Shows work with a progress bar and a way out of it, once it takes longer than a moment. The answer tells the work's
-     * next words and its share, and ends it. There is one notice of each kind.
+     * Shows work with a progress bar and a way to stop it, once it takes longer than a moment. Returns
+     * functions that report progress and end it. There is one notice of each kind.
      *
      * @param {string} text
      * @param {() => void} act

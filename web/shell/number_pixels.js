@@ -1,6 +1,7 @@
-// Writes numbers of characters pixel by pixel, for browsers that do not let their own letters be read from a canvas.
+// Writes the numbers of characters pixel by pixel, for browsers that do not let their own letters be read
+// from a canvas.
 
-// Seven rows of five pixels, each row a digit to the base of 32.
+// Seven rows of five pixels, each row a digit in base 32.
 /** @type {Record<string, string>} */
 const forms = {
     0: 'ehjlphe', 1: '4c4444e', 2: 'eh1248v', 3: 'v2421he', 4: '26aiv22', 5: 'vgu11he',
@@ -13,7 +14,8 @@ const [wide, high, apart] = [5, 7, 1];
 export const numberOf = (character) => `U+${Number(character.codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')}`;
 
 /**
- * White on nothing, four bytes for each pixel, placed as in glyphs.js. What is invisible has no number.
+ * White on a transparent background, four bytes per pixel, placed as in glyphs.js. Invisible characters have
+ * no number.
  *
  * @param {string[]} characters
  * @param {number} size

@@ -1,6 +1,6 @@
-// What the shell's modules find around them.
+// Declares what the shell's modules find around them.
 
-/** The elements of index.html by their ids, as far as the shell asks for them. */
+/** The elements of index.html by their ids, as far as the shell uses them. */
 interface PageElements {
     about: HTMLDivElement;
     bar: HTMLElement;
@@ -92,7 +92,7 @@ interface Document {
     getElementById<Id extends keyof PageElements>(id: Id): PageElements[Id];
 }
 
-/** What a worker has of a private file, which the checker's types of a page lack. */
+/** A worker's methods of a private file, which the checker's types for a page lack. */
 interface FileSystemSyncAccessHandle {
     read(buffer: Uint8Array, options: { at: number }): number;
     write(buffer: Uint8Array, options: { at: number }): number;

@@ -1,7 +1,7 @@
-// A token is shown to people with spaces as '·', line breaks as '↵', and invisible characters as '\u200D'. A character
-// that is spread over several tokens is shown in each of them, with its parts counted: '⟨猫 1/2⟩' and '⟨猫 2/2⟩'. Bytes
-// that belong to no character are shown as such: '⟨e7 8c⟩'. The true text is the tokenizer's decode, and
-// core/text/words.cpp makes whole characters of the parts again.
+// Shows a token to users with spaces as '·', line breaks as '↵', and invisible characters as '\u200D'. A
+// character that is spread over several tokens is shown in each of them, with its parts counted: '⟨猫 1/2⟩'
+// and '⟨猫 2/2⟩'. Bytes that belong to no character are shown as such: '⟨e7 8c⟩'. The true text is the
+// tokenizer's decode, and core/text/words.cpp joins the parts to whole characters again.
 
 /** @type {Record<string, string>} */
 const named = { ' ': '·', '\n': '↵', '\t': '⇥' };
@@ -14,7 +14,10 @@ function visible(text) {
     });
 }
 
-/** Byte-level vocabularies write each of the 256 bytes as a printable character, in the order that GPT-2 assigned them. */
+/**
+ * Byte-level vocabularies write each of the 256 bytes as a printable character, in the order that GPT-2
+ * assigned them.
+ */
 export const byteOfCharacter = (() => {
     const printable = (/** @type {number} */ b) => (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
     /** @type {Map<string, number>} */
@@ -26,11 +29,11 @@ export const byteOfCharacter = (() => {
     return bytes;
 })();
 
-/** The other way round. */
+/** The inverse map. */
 export const characterOfByte = [...byteOfCharacter].sort(([, one], [, other]) => one - other).map(([character]) => character);
 
 /**
- * The length of the whole character that starts at `at`, or 0.
+ * Returns the length of the whole character that starts at `at`, or 0.
  *
  * @param {Uint8Array} bytes
  * @param {number} at
@@ -56,12 +59,12 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const hex = (bytes) => `⟨${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(' ')}⟩`;
 
 /**
- * What to show for each of the tokens that a text consists of, given as their bytes.
+ * Returns what to show for each token of a text, given as their bytes.
  *
  * @param {Uint8Array[]} tokens
  */
 export function showTokens(tokens) {
-    const owners = tokens.flatMap((token, i) => Array.from(token, () => i));  // of each byte
+    const owners = tokens.flatMap((token, i) => Array.from(token, () => i));  // for each byte
     const bytes = Uint8Array.from(tokens.flatMap((token) => [...token]));
     const shown = tokens.map(() => '');
     for (let at = 0; at < bytes.length;) {
@@ -82,7 +85,9 @@ export function showTokens(tokens) {
     return shown;
 }
 
-/** @typedef {(token: string) => Uint8Array} Spelling reads the bytes of a token as its vocabulary spells it. */
+/**
+ * @typedef {(token: string) => Uint8Array} Spelling reads the bytes of a token from its vocabulary's spelling
+ */
 
 /** @type {Spelling} */
 export const plain = (token) => encoder.encode(token);
@@ -94,7 +99,7 @@ export function byteLevel(token) {
 }
 
 /**
- * In SentencePiece's spelling '▁' is a space and '<0xE2>' a byte.
+ * In SentencePiece's spelling, '▁' is a space and '<0xE2>' a byte.
  *
  * @type {Spelling}
  */

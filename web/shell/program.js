@@ -1,7 +1,9 @@
-// The program's exports as calls on plain values: the one module that touches the program's memory.
+// Wraps the program's exports as calls on plain values. This is the only module that accesses the program's
+// memory.
 
 /** @import { Look } from './theme.js' */
-/** @import { Arguments, EncodedText, Exports, FileTokenizer, Module, Semantics, Table, Text } from './contract.d.ts' */
+/** @import { Arguments, EncodedText, Exports, FileTokenizer } from './contract.d.ts' */
+/** @import { Module, Semantics, Table, Text } from './contract.d.ts' */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -9,7 +11,7 @@ const decoder = new TextDecoder();
 /** @typedef {(text: string, ids: Int32Array, total: number, pieces: string[]) => void} GiveTokens */
 
 /**
- * A size as the program takes it: the lower and the upper 32 bits.
+ * A size in the program's format: the lower and the upper 32 bits.
  *
  * @param {number} size
  * @returns {[low: number, high: number]}
@@ -24,7 +26,8 @@ export class Program {
         this.#module = module;
     }
 
-    // Made anew at every use: when the memory grows, which a thread may cause, older views of it are cut off.
+    // Made anew at every use: when the memory grows, which a thread may cause, older views of it are
+    // detached.
     get #heap() { return new Uint8Array(this.#module.wasmMemory.buffer); }
 
     /** @param {Uint8Array} bytes */
@@ -56,7 +59,7 @@ export class Program {
             allocated.push(address);
             return address;
         };
-        // Under its kinds every argument is a number.
+        // At run time, every argument is a number.
         const called = /** @type {(...passed: number[]) => ReturnType<Exports[Name]>} */ (this.#module[name]);
         try {
             return called(...given.map(pass));
@@ -68,11 +71,12 @@ export class Program {
     /** @param {Text} address */
     #string(address) {
         const heap = this.#heap;
-        return decoder.decode(heap.slice(address >>> 0, heap.indexOf(0, address >>> 0)));  // shared memory is not decoded
+        // Shared memory cannot be decoded.
+        return decoder.decode(heap.slice(address >>> 0, heap.indexOf(0, address >>> 0)));
     }
 
     /**
-     * A copy of the program's bytes.
+     * Copies the program's bytes.
      *
      * @param {number} address
      * @param {number} size
@@ -103,7 +107,7 @@ export class Program {
     /**
      * @param {boolean} lenses
      * @param {boolean} explanations
-     * @param {number} groups of lenses, as bits; a negative number leaves them as they are
+     * @param {number} groups of lenses, as bits; a negative number leaves them unchanged
      */
     fold(lenses, explanations, groups) { this.#call('_explorer_fold', lenses, explanations, groups); }
 
@@ -147,12 +151,12 @@ export class Program {
 
     /**
      * @param {string} name
-     * @param {boolean} readsAlike its tokenizer has the tokens of the open model's
+     * @param {boolean} readsAlike its tokenizer has the same tokens as the open model's
      */
     modelName(name, readsAlike) { this.#call('_explorer_model_name', name, readsAlike); }
 
     /**
-     * One sentence where no model with this config.json can be opened, or an empty text.
+     * Returns one sentence if a model with this config.json cannot be opened, or an empty text.
      *
      * @param {Uint8Array} config
      */
@@ -165,7 +169,8 @@ export class Program {
     modelBuffer(name, size) { return this.#call('_explorer_model_buffer', name, ...halves(size)) >>> 0; }
 
     /**
-     * How many first bytes of a weight file are needed to check its header; 0: it is checked, -1: it is refused.
+     * Returns how many first bytes of a weight file are needed to check its header; 0: it is checked, -1: it
+     * is refused.
      *
      * @param {string} name
      * @param {number} written
@@ -173,8 +178,8 @@ export class Program {
     modelHeaderNeeds(name, written) { return this.#call('_explorer_model_check_header', name, ...halves(written)); }
 
     /**
-     * Hands over the next bytes of a weight file whose matrices are rounded to 8 bits. The answer is false where the program
-     * refuses it.
+     * Hands over the next bytes of a weight file whose matrices are rounded to 8 bits. Returns false if the
+     * program refuses it.
      *
      * @param {string} name
      * @param {number} size
@@ -182,7 +187,7 @@ export class Program {
      */
     modelRounded(name, size, part) { return this.#call('_explorer_model_rounded', name, ...halves(size), part, part.length) === 0; }
 
-    /** @returns {FileTokenizer | null} The one that the files carry that have arrived. */
+    /** @returns {FileTokenizer | null} the one in the files that have arrived */
     modelTokenizer() { return JSON.parse(this.#string(this.#call('_explorer_model_tokenizer')) || 'null'); }
 
     /**
@@ -253,7 +258,7 @@ export class Program {
 
     palette() { this.#call('_explorer_palette'); }
 
-    /** Whether something is too long for the address. */
+    /** Says whether something is too long for the address. */
     linkLeavesOut() { return Boolean(this.#call('_explorer_link_leaves_out')); }
 
     undo() { this.#call('_explorer_undo'); }

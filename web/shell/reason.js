@@ -1,4 +1,4 @@
-// Anything may be thrown; people read words.
+// Turns anything thrown into words for users.
 
 /** @param {unknown} error */
 export const reasonOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
-// The canvas as real elements, unseen and at their places, for screen readers and for keyboards. The program says what it
-// draws; whatever is done to an element goes back to it. The mouse passes through to the canvas.
+// Mirrors the canvas as real elements, invisible and at the same places, for screen readers and keyboards.
+// The program says what it draws; actions on an element go back to the program. The mouse passes through to
+// the canvas.
 
 import { makePart, writePart } from './semantics_part.js';
 
@@ -23,24 +24,33 @@ export class Semantics {
     #program;
     /** @type {Map<string, Part>} */
     #parts = new Map();
-    /** @type {string[]} Keys of what had the focus, the latest last: it goes back there when its element goes. */
+    /**
+     * @type {string[]} Keys of elements that had the focus, the latest last: the focus returns there when its
+     *     element disappears.
+     */
     #past = [];
     /** @type {string} Key of the text field that has the program's keyboard. */
     #typing = '';
-    /** @type {string} Key of the text field that the focus has come to, until the program has told that its keyboard is there. */
+    /**
+     * @type {string} Key of the text field that has the focus, until the program has reported that its
+     *     keyboard is there.
+     */
     #entered = '';
-    #toldSince = false;  // the program has told something else since
+    #toldSince = false;  // the program has reported something since
     #opens = false;  // something was pressed that opens a list
     #waits = false;
-    /** @type {{key: string, row: number, col: number} | null} The cell that the focus has left for its explanation. */
+    /**
+     * @type {{key: string, row: number, col: number} | null} The cell that the focus has left for its
+     *     explanation.
+     */
     #explained = null;
-    #tabs = false;  // the last key was Tab: someone is on the way through the page
-    /** @type {HTMLElement | null} What had the focus before the palette. */
+    #tabs = false;  // the last key was Tab: the user is moving through the page
+    /** @type {HTMLElement | null} The element that had the focus before the palette. */
     #before = null;
 
     /**
      * @param {HTMLElement} layer
-     * @param {HTMLElement} stage has the focus where no element has it
+     * @param {HTMLElement} stage has the focus if no element has it
      */
     constructor(layer, stage) {
         this.#layer = layer;
@@ -54,7 +64,7 @@ export class Semantics {
         stage.addEventListener('pointerdown', () => {
             this.#past = [];
             this.#tabs = false;
-        });  // the mouse goes on from there
+        });  // the mouse continues from there
         layer.addEventListener('click', ({ target }) => this.#press(target));
     }
 
@@ -64,7 +74,7 @@ export class Semantics {
         this.changed();
     }
 
-    /** The program draws something else than it has told. */
+    /** The program draws something other than it last reported. */
     changed() {
         if (this.#waits || !this.#program) {
             return;
@@ -78,7 +88,7 @@ export class Semantics {
         }, rest);
     }
 
-    // ---- From the program ----------------------------------------------------------------------------------------------
+    // ---- From the program ---------------------------------------------------------------------------------
 
     /** @param {Told} told */
     #show({ nodes, typing }) {
@@ -118,12 +128,15 @@ export class Semantics {
     }
 
     /**
-     * Brings the elements into their order; those that stand right are not touched.
+     * Puts the elements in order; those in the right place are not touched.
      *
      * @param {Map<string, Part>} parts
      */
     #place(parts) {
-        /** @type {{element: HTMLElement, last: HTMLElement | null}[]} What is open, with the last that has its place in it. */
+        /**
+         * @type {{element: HTMLElement, last: HTMLElement | null}[]} The open elements, each with its last
+         *     placed child.
+         */
         const open = [{ element: this.#layer, last: null }];
         for (const { node, element } of parts.values()) {
             open.length = node.depth + 1;
@@ -137,7 +150,7 @@ export class Semantics {
         }
     }
 
-    // Of a row of items, and of a grid, one is reached with Tab.
+    // One item of a row of items, and one cell of a grid, can be reached with Tab.
     #setStops() {
         /** @type {Map<Element | null, HTMLElement>} */
         const stops = new Map();
@@ -157,7 +170,8 @@ export class Semantics {
     }
 
     /**
-     * The focus goes where the program's keyboard is, into a list that has been opened, and back from what is gone.
+     * Moves the focus to where the program's keyboard is, into a list that has been opened, and away from
+     * removed elements.
      *
      * @param {string} typing
      * @param {Part[]} made
@@ -183,13 +197,13 @@ export class Semantics {
         }
     }
 
-    /** The palette opens: when it closes, the focus is where it was. */
+    /** The palette opens: when it closes, the focus returns. */
     leave() {
         const { activeElement: active } = document;
         this.#before = active instanceof HTMLElement && active !== document.body && !this.#layer.contains(active) ? active : null;
     }
 
-    /** Whether what is typed goes to a field of the program's. */
+    /** Says whether typed text goes to a field of the program's. */
     get typing() { return this.#typing !== '' || this.#entered !== ''; }
 
     #goBack() {
@@ -215,7 +229,7 @@ export class Semantics {
         return stop instanceof HTMLElement ? stop : null;
     }
 
-    // ---- To the program ------------------------------------------------------------------------------------------------
+    // ---- To the program -----------------------------------------------------------------------------------
 
     /**
      * @param {EventTarget | null} target
@@ -256,7 +270,8 @@ export class Semantics {
     }
 
     /**
-     * The program takes this key, as it takes those pressed on the canvas; Escape wherever the focus is.
+     * Says whether the program takes this key, as it takes those pressed on the canvas; Escape wherever the
+     * focus is.
      *
      * @param {Event} event
      */
@@ -267,14 +282,15 @@ export class Semantics {
     }
 
     /**
-     * The program's keyboard is in this field, or will be in its next frame: what is typed at once is not lost.
+     * Says whether the program's keyboard is in this field, or will be in its next frame, so that text typed
+     * at once is not lost.
      *
      * @param {Part} part
      */
     #types({ key }) { return key === this.#typing || key === this.#entered; }
 
     /**
-     * Does what a key means to the element that has the focus. The answer is whether it means something.
+     * Does what a key means for the element that has the focus. Returns whether it means something.
      *
      * @param {KeyboardEvent} event
      */
@@ -338,8 +354,8 @@ export class Semantics {
     }
 
     /**
-     * Tab leads from a cell that was looked for to what explains it and, at that's end, on to what follows the cell; Escape
-     * leads back to it. The answer is whether the key did this.
+     * Tab goes from a cell reached by keyboard to its explanation and, from its end, on to whatever follows
+     * the cell; Escape goes back to the cell. Returns whether the key did this.
      *
      * @param {Part & {row: number, col: number}} part
      * @param {KeyboardEvent} event

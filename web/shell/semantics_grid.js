@@ -1,11 +1,12 @@
-// A grid of the program's as rows, headers and cells. Of a large one only some cells are there; the counts are of all.
+// Represents one of the program's grids as rows, headers and cells. A large grid has only some cells here;
+// the counts cover all.
 
 /** @import { SemanticGrid } from './contract.d.ts' */
 
 /**
  * @param {string} role
  * @param {string} index
- * @param {number} at from 1
+ * @param {number} at counted from 1
  */
 function made(role, index, at) {
     const element = document.createElement('div');
@@ -37,12 +38,15 @@ function mark(element, name, value) {
 
 export class Cells {
     #element;
-    /** @type {Map<string, HTMLElement>} Rows by their number, headers and cells by row and column; "head" is the first row. */
+    /**
+     * @type {Map<string, HTMLElement>} Rows by number, headers and cells by row and column; "head" is the
+     *     first row.
+     */
     #elements = new Map();
     /** @type {SemanticGrid | undefined} */
     #grid;
     #placed = '';  // where the cells are in the grid
-    /** @type {[row: number, col: number] | null} The cell that is to have the focus when it is there. */
+    /** @type {[row: number, col: number] | null} The cell that gets the focus once it is there. */
     #wanted = null;
 
     /** @param {HTMLElement} element */
@@ -56,8 +60,8 @@ export class Cells {
         const { first: [firstRow, firstCol], rowNames, columnNames, cells, chosen, at, cell: [width, height] } = grid;
         /** @type {Map<string, HTMLElement>} */
         const kept = new Map();
-        // What goes leaves before the others find their places, for an element that is moved loses the focus. The cell that
-        // has it now goes last, when the next one has it.
+        // Removed elements leave before the others are placed, because a moved element loses the focus. The
+        // cell with the focus leaves last, when the next one has it.
         const isThere = new Set(['head', ...columnNames.map((_, j) => `head/${firstCol + j}`)]);
         rowNames.forEach((_, i) => {
             isThere.add(`${firstRow + i}`).add(`${firstRow + i}/head`);
@@ -68,7 +72,7 @@ export class Cells {
                 element.remove();
             }
         });
-        /** @type {Map<HTMLElement, HTMLElement>} The last that has its place in each row. */
+        /** @type {Map<HTMLElement, HTMLElement>} The last placed child of each row. */
         const last = new Map();
         /**
          * @param {string} key
@@ -164,7 +168,7 @@ export class Cells {
     }
 
     /**
-     * The answer is whether the cell is there; if not, it has the focus as soon as it is.
+     * Returns whether the cell is there; if not, it gets the focus as soon as it is.
      *
      * @param {[row: number, col: number]} to
      */

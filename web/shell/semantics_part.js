@@ -1,4 +1,4 @@
-// The element of one node: what it is, what it is called, and its state, in the words of ARIA.
+// Builds the element of one node: its role, its name and its state, in the terms of ARIA.
 
 import { Cells } from './semantics_grid.js';
 
@@ -48,7 +48,7 @@ function stateOf({ key, role, name, value, on, opens, range, active, description
 }
 
 /**
- * Makes the element what its node says; what is so already is not touched.
+ * Updates the element to its node; unchanged parts are not touched.
  *
  * @param {Part} part
  */

@@ -1,5 +1,5 @@
-// A sentence box is a real text box. It is one line high at rest and as tall as its text while it is being edited; the page below
-// makes room. It is there while the program uses it.
+// A sentence box is a real text box. It is one line high at rest and as tall as its text during editing; the
+// page below makes room. It is shown while the program uses it.
 
 const patience = 150;  // ms without a keystroke before the text is taken
 
@@ -14,7 +14,7 @@ export class SentenceBox {
 
     /**
      * @param {HTMLElement} root
-     * @param {(text: string) => void} onText is called with every text that the person settles on.
+     * @param {(text: string) => void} onText called with every text that the user settles on
      */
     constructor(root, onText) {
         this.#root = root;
@@ -46,7 +46,7 @@ export class SentenceBox {
     }
 
     /**
-     * Which of several boxes it is, in a word that stands before its text; empty where it is alone.
+     * Names the box if there are several, by a word before its text; empty if it is the only one.
      *
      * @param {string} word
      */
@@ -73,7 +73,7 @@ export class SentenceBox {
         }
     }
 
-    /** Takes the text and leaves the box. The answer is whether the focus was in it. */
+    /** Takes the text and leaves the box. Returns whether the box had the focus. */
     close() {
         const had = document.activeElement === this.#box;
         this.settle();
@@ -81,7 +81,7 @@ export class SentenceBox {
         return had;
     }
 
-    /** A box that is hidden keeps nothing. */
+    /** A hidden box keeps nothing. */
     hide() {
         this.show('');
         this.fault(null);
@@ -89,7 +89,8 @@ export class SentenceBox {
     }
 
     /**
-     * Takes the program's text. What the person is typing at this moment is not overwritten by what they typed before.
+     * Takes the program's text. What the user is typing at this moment is not overwritten by what they typed
+     * before.
      *
      * @param {string} text
      * @param {boolean} enabled

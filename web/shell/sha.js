@@ -1,5 +1,5 @@
-// SHA-256 and SHA-1 of bytes that come piece by piece, which the browser's own digest does not take (FIPS 180-4). This
-// needs no document.
+// Computes SHA-256 and SHA-1 of bytes that come piece by piece, which the browser's own digest does not
+// support (FIPS 180-4). This needs no document.
 
 const block = 64;  // bytes
 
@@ -10,7 +10,7 @@ for (let n = 2; primes.length < 64; ++n) {
         primes.push(n);
     }
 }
-// 32 bits of a root's fraction: a double holds some 15 more.
+// 32 bits of a root's fraction; a double holds some 15 more.
 const fraction = (/** @type {number} */ root) => Math.floor((root - Math.floor(root)) * 2 ** 32);
 const starts = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
 const rounds = Int32Array.from(primes, (prime) => fraction(Math.cbrt(prime)));
@@ -128,7 +128,7 @@ class Sha {
         return this;
     }
 
-    /** The hash in hexadecimal digits; nothing can follow. */
+    /** Returns the hash in hexadecimal digits; no bytes may follow. */
     digest() {
         const length = this.#length;
         const padding = new Uint8Array((this.#filled < block - 8 ? block : 2 * block) - this.#filled);
@@ -145,8 +145,8 @@ export const sha256 = () => new Sha(starts, compress256);
 export const sha1 = () => new Sha([0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0], compress1);
 
 /**
- * The check that a file is the one that the hub lists: of large files by SHA-256, of others by Git's SHA-1, of their kind,
- * their length and their bytes.
+ * Makes the check that a file is the one that the hub lists: large files by SHA-256, others by Git's SHA-1 of
+ * their kind, length and bytes.
  *
  * @param {{size: number, sha256: string, sha1: string}} file
  */

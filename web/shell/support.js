@@ -9,8 +9,8 @@ const runs = (/** @type {keyof typeof probes} */ variant) => typeof WebAssembly 
 
 export const runsSimd = () => runs('simd');
 
-// The builds of the program stand in order, the best first. Threads share memory, which only a page isolated from
-// other origins may.
+// The builds of the program in order, the best first. Threads share memory, which only a page isolated from
+// other origins may do.
 const variants = [
     { name: 'relaxed-threads', able: () => globalThis.crossOriginIsolated === true && runs('relaxed') },
     { name: 'relaxed', able: () => runs('relaxed') },
@@ -18,7 +18,8 @@ const variants = [
 ];
 
 /**
- * The best build among the site's files that this browser runs; `asked` is taken before it where it runs too.
+ * Returns the best build among the site's files that this browser runs; `asked` has precedence if it runs
+ * too.
  *
  * @param {Record<string, number>} manifest
  * @param {string | null} asked

@@ -1,5 +1,5 @@
-// The matrices and charts on screen as a real table, as Markdown or as a map in shades: for screen readers, selection, copying
-// and saving.
+// Shows the matrices and charts on screen as a real table, as Markdown or as a map in shades: for screen
+// readers, selection, copying and saving.
 
 import { save } from './save.js';
 
@@ -41,7 +41,7 @@ function fill(table, { columns, rows }) {
 
 /**
  * @param {{program: Program, clipboard: Clipboard, notices: Notices}} parts
- * @returns {{open: (title?: string) => void}} opens the dialog, with the table of this title
+ * @returns {{open: (title?: string) => void}} opens the dialog at the table with this title
  */
 export function attachTable({ program, clipboard, notices }) {
     const dialog = document.getElementById('table-dialog');

@@ -1,4 +1,5 @@
-// Reads files of a person's own tensors straight into the memory of the program, which makes of them what it can.
+// Reads files of a user's own tensors straight into the memory of the program, which interprets them as far
+// as it can.
 
 import { Cancelled } from './file_chunks.js';
 import { isModelPart, listed } from './model_files.js';
@@ -17,7 +18,7 @@ const tokens = /\.(json|txt)$/i;
 const nameOf = (/** @type {Entry} */ { path }) => path.split('/').at(-1) ?? '';
 
 /**
- * Says whether what was dropped is tensors rather than a model, which has a config.json.
+ * Says whether dropped files are tensors rather than a model, which has a config.json.
  *
  * @param {Entry[]} entries
  */
@@ -31,7 +32,7 @@ export function areTensors(entries) {
 }
 
 /**
- * Files have their own names, or their paths where two have the same name.
+ * Files have their own names, or their paths if two have the same name.
  *
  * @param {Entry[]} entries
  */

@@ -1,4 +1,4 @@
-// The tokens that a tokenizer puts around a text: the post-processors of a tokenizer.json.
+// Finds the tokens that a tokenizer puts around a text: implements the post-processors of a tokenizer.json.
 
 /**
  * @typedef {{before: number[], after: number[]}} Ends
@@ -57,7 +57,7 @@ const kinds = {
 };
 
 /**
- * Throws an Error without a full stop if the post-processor is not known here.
+ * Throws an Error without a full stop if the post-processor is unknown here.
  *
  * @param {PostProcessor | null} part
  * @returns {Ends}
@@ -73,7 +73,7 @@ export function endsOf(part) {
 }
 
 /**
- * Puts a token before a text, one behind it, or both.
+ * Puts a token before a text, one after it, or both.
  *
  * @param {[string, number] | null} first
  * @param {[string, number] | null} last

@@ -1,15 +1,18 @@
-// The page is as large as the person chose, up to twice its size: the elements by the zoom of style.css, the canvas by the
-// program's scale. The browser's own zoom goes on from either end.
+// Makes the page as large as the user chose, up to twice its size: the elements by the zoom of style.css, the
+// canvas by the program's scale. The browser's own zoom takes over at both ends.
 
 import { announce } from './live.js';
 import { remember, remembered } from './memory.js';
 
 const sizes = [100, 125, 150, 200];  // percent
-const least = 320;  // points that the page needs beside each other
+const least = 320;  // points of width that the page needs
 const key = 'text size';
 const able = CSS.supports('zoom', '2');
 
-/** @type {{media: MediaList, asked: string}[]} The conditions of the style sheets, which know of no zoom. */
+/**
+ * @type {{media: MediaList, asked: string}[]} The media conditions of the style sheets, which do not consider
+ *     zoom.
+ */
 const conditions = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
     .flatMap((rule) => (rule instanceof CSSMediaRule ? [{ media: rule.media, asked: rule.media.mediaText }] : []));
 
@@ -19,7 +22,7 @@ export class TextSize {
     #chosen = sizes.find((size) => String(size) === remembered(key)) ?? sizes[0];
     #shown = 0;
 
-    /** @param {(scale: number) => void} onChange is called whenever the size on screen changes. */
+    /** @param {(scale: number) => void} onChange called whenever the size on screen changes */
     constructor(onChange) {
         this.#onChange = onChange;
         this.#button.hidden = !able;
@@ -33,7 +36,7 @@ export class TextSize {
 
     get scale() { return this.#shown / 100; }
 
-    /** Those that the window has room for. */
+    /** Sizes that the window has room for. */
     get #fit() { return sizes.filter((size) => size === sizes[0] || (able && window.innerWidth >= least * size / 100)); }
 
     /** @param {number} size in percent */
@@ -45,7 +48,7 @@ export class TextSize {
     }
 
     /**
-     * To the next larger or smaller one, or to the first by 0. The answer is whether there is one.
+     * Goes to the next larger or smaller size, or to the first for 0. Returns whether there is one.
      *
      * @param {number} by
      */

@@ -1,5 +1,6 @@
-// The page is light or dark as the system says, or as the person chose. dark.css holds the dark colours; its media
-// says when they apply. Where the system asks for more contrast, or has colours of its own, the page has more contrast too.
+// The page is light or dark as the system says, or as the user chose. dark.css holds the dark colours; its
+// media attribute says when they apply. If the system asks for more contrast, or has colours of its own, the
+// page has more contrast, too.
 
 import { remember, remembered } from './memory.js';
 
@@ -11,7 +12,7 @@ const choices = ['auto', 'light', 'dark'];
 const media = { auto: '(prefers-color-scheme: dark)', light: 'not all', dark: 'all' };
 const key = 'theme';
 
-/** Whether the colour that the system puts behind texts is a dark one. */
+/** Says whether the system's text background is dark. */
 function systemIsDark() {
     const probe = document.createElement('div');
     probe.style.color = 'Canvas';
@@ -27,7 +28,7 @@ export class Theme {
     #forced = matchMedia('(forced-colors: active)');
     #choice = choices.find((choice) => choice === remembered(key)) ?? 'auto';
 
-    /** @param {(look: Look) => void} onChange is called whenever it becomes another one. */
+    /** @param {(look: Look) => void} onChange called whenever it changes */
     constructor(onChange) {
         this.button = document.getElementById('theme');
         this.#apply();
@@ -51,7 +52,7 @@ export class Theme {
         return { dark: this.#forced.matches ? systemIsDark() : chosen, contrast: this.#contrast.matches || this.#forced.matches };
     }
 
-    // The system's colours go before a choice.
+    // The system's colours override a choice.
     #apply() {
         document.getElementById('dark').media = media[this.#forced.matches ? 'auto' : this.#choice];
         this.button.disabled = this.#forced.matches;

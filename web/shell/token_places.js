@@ -1,13 +1,13 @@
-// Finds where the tokens of a text stand in it, and writes others there. Tokenizers do not say where: most of them fold
-// case, accents or spaces before they split.
+// Finds where the tokens of a text are in it, and writes others there. Tokenizers do not say where: most of
+// them fold case, accents or spaces before they split.
 
 /**
- * A token as it is found in a text and written into one.
+ * A token in the form in which it is found in a text and written into one.
  *
  * @typedef {object} Written
- * @property {Uint8Array} bytes of its text, with the space before it where the vocabulary spells that
- * @property {string | null} literal how a special token is typed; null: it is made of text
- * @property {boolean} continues the word before, where the vocabulary spells no spaces
+ * @property {Uint8Array} bytes of its text, with the space before it if the vocabulary spells that
+ * @property {string | null} literal how a special token is typed; null: an ordinary token
+ * @property {boolean} continues the word before, if the vocabulary spells no spaces
  * @property {boolean} spaced whether the vocabulary spells spaces
  * @property {boolean} unknown whether it stands for any word
  *
@@ -16,27 +16,28 @@
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const endsWord = /^[\s\p{P}$+<=>^`|~]$/u;  // as BERT has it, whose words are unknown as a whole
+const endsWord = /^[\s\p{P}$+<=>^`|~]$/u;  // BERT's rule, whose unknown words are unknown as a whole
 const letterAtEnd = /[\p{L}\p{M}\p{N}]$/u;
 const letterAtStart = /^[\p{L}\p{M}\p{N}]/u;
 
 const isBlank = (/** @type {number} */ byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
 /**
- * Finds each token after the one before it. A special token that the tokenizer has put around the text has an empty place.
+ * Finds each token after the one before it. A special token that the tokenizer has put around the text has an
+ * empty place.
  *
  * @param {string} text
  * @param {Written[]} tokens
- * @param {(character: string) => string} fold what the tokenizer makes of a character before it splits
+ * @param {(character: string) => string} fold the tokenizer's change of a character before it splits
  * @returns {Place[]}
  */
 export function placesOf(text, tokens, fold) {
     const characters = [...text];
-    const starts = [0];  // of each character in the text, and its end
-    const offsets = [0];  // of its bytes among all, blanks left out
+    const starts = [0];  // start of each character in the text, and the end
+    const offsets = [0];  // start of its bytes among all bytes, without blanks
     /** @type {number[]} */
     const bytes = [];
-    /** @type {number[]} Of each byte the character. */
+    /** @type {number[]} The character of each byte. */
     const owners = [];
     characters.forEach((character, i) => {
         for (const byte of encoder.encode(fold(character))) {
@@ -74,7 +75,8 @@ export function placesOf(text, tokens, fold) {
 }
 
 /**
- * The text with these tokens in that place. Words stay apart, and what continues a word is joined to it.
+ * Returns the text with these tokens in that place. Words stay apart, and a token that continues a word is
+ * joined to it.
  *
  * @param {string} text
  * @param {Place} place

@@ -1,4 +1,4 @@
-// Makes token ids of text and text of token ids, by the library's exact algorithms. This needs no document: it runs in
+// Converts text to token ids and back, by the library's exact algorithms. This needs no document: it runs in
 // the page, in a worker and in tests.
 
 import { finderOf } from './added_tokens.js';
@@ -36,7 +36,7 @@ const typesIn = (part) => (part
     ? [part.type, ...[part.pretokenizers, part.decoders, part.normalizers].flatMap((list) => (list ?? []).flatMap(typesIn))]
     : []);
 
-const divider = Uint8Array.of(0xff);  // in no character: one does not go on behind a special token
+const divider = Uint8Array.of(0xff);  // is in no character, so that none continues after a special token
 
 /** @param {Description} description */
 function spelling({ pre_tokenizer, decoder, normalizer, model }) {
@@ -56,9 +56,9 @@ function quoteList(tokens) {
 }
 
 /**
- * What a tokenizer is made of. `vocabulary` has the tokens by their ids, some of which may have none; those in `added`
- * stand in a text as they are spelled, and of these `typed` are special. What begins with `prefix` continues a word.
- * `fold` is what becomes of a character before the text is split.
+ * The parts of a tokenizer. `vocabulary` has the tokens by id, some of which may be missing; tokens in
+ * `added` appear in a text exactly as they are spelled, and the `typed` ones among them are special. A token
+ * that begins with `prefix` continues a word. `fold` is the change of a character before the text is split.
  *
  * @typedef {object} Parts
  * @property {(string | undefined)[]} vocabulary
@@ -95,7 +95,7 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
         idToToken: (id) => vocabulary[id],
 
         /**
-         * The text with other tokens in the place of some.
+         * Returns the text with other tokens in the place of some.
          *
          * @param {string} text
          * @param {Iterable<number>} ids what it was split into
@@ -109,7 +109,8 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
         },
 
         /**
-         * The answer is what to show for each id of a text. Ids that the vocabulary does not name are shown by number.
+         * Returns what to show for each id of a text. Ids that the vocabulary does not name are shown by
+         * number.
          *
          * @param {Iterable<number>} ids
          */
@@ -120,7 +121,7 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
         },
 
         /**
-         * The text of ids. Special tokens are left out, nothing is tidied.
+         * Returns the text of ids. Special tokens are left out, and spaces are not cleaned up.
          *
          * @param {Iterable<number>} ids
          */
@@ -132,7 +133,7 @@ export function tokenizerOf({ vocabulary, bytesOf, prefix, added, typed, special
 }
 
 /**
- * Answers with a function that finds the ids of a text without those around it, and the texts that have none.
+ * Returns a function that finds the ids of a text without those at its ends, and the texts that have none.
  *
  * @param {Description} description
  * @param {Library} library
@@ -169,8 +170,8 @@ function encoderOf(description, library, Tokenizer) {
 }
 
 /**
- * The library's tokenizer, whose model and decoder are used. Its model knows no added tokens: what finds these in a text
- * is not its business.
+ * Makes the library's tokenizer, whose model and decoder are used. Its model knows no added tokens, because
+ * other code finds these in a text.
  *
  * @param {Description} description
  * @param {typeof Library} Tokenizer
@@ -191,8 +192,8 @@ function libraryOf(description, Tokenizer) {
 }
 
 /**
- * `Tokenizer` is the library's class, `vocabSize` the number of ids that the model knows. Throws an Error of one
- * sentence.
+ * `Tokenizer` is the library's class, `vocabSize` the number of ids that the model knows. Throws an Error of
+ * one sentence.
  *
  * @param {Texts} texts
  * @param {typeof Library} Tokenizer
@@ -200,7 +201,7 @@ function libraryOf(description, Tokenizer) {
 export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
     const described = describeTokenizer(texts);
     const { roles } = described;
-    // Gemma 3's has a token for pictures, which the models that read text alone do not know.
+    // Gemma 3's has a token for images, which the text-only models do not know.
     const description = { ...described.description, added_tokens: described.description.added_tokens.filter(({ id }) => id < vocabSize) };
     let library, encoder, ends;
     try {
@@ -218,7 +219,8 @@ export function createTokenizer(texts, Tokenizer, vocabSize = Infinity) {
             + 'they do not belong together.');
     }
     const bytesOf = spelling(description);
-    const prefix = description.model.type === 'WordPiece' ? description.model.continuing_subword_prefix ?? '' : '';  // of what continues a word
+    // Prefix of pieces that continue a word.
+    const prefix = description.model.type === 'WordPiece' ? description.model.continuing_subword_prefix ?? '' : '';
     const added = new Map(description.added_tokens.map((token) => [token.id, token]));
     const idOf = (/** @type {string[]} */ names) => names
         .map((name) => description.added_tokens.find(({ content }) => content === name)?.id ?? library.model?.tokens_to_ids.get(name))

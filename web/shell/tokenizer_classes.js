@@ -1,6 +1,6 @@
-// What transformers makes of a tokenizer.json by the tokenizer_config.json and special_tokens_map.json beside it: some of
-// its classes put a token before or behind a text, others change a normalizer, and all of them know added tokens from
-// there.
+// Changes a tokenizer.json the way transformers does, given the tokenizer_config.json and
+// special_tokens_map.json beside it: some classes put a token before or after a text, others change a
+// normalizer, and all of them take added tokens from there.
 
 import { template } from './text_ends.js';
 
@@ -13,9 +13,9 @@ import { template } from './text_ends.js';
 export const contentOf = (/** @type {Special} */ token) => (typeof token === 'string' ? token : token?.content);
 
 /**
- * The classes that replace the post-processor, whatever it is, and all others where the file says add_bos_token or
- * add_eos_token (update_post_processor): whether texts begin with a token unless the file says otherwise, and what the
- * tokens are if it does not say.
+ * Classes that replace the post-processor, whatever it is, and all others if the file says add_bos_token or
+ * add_eos_token (update_post_processor): whether texts begin with a token unless the file says otherwise, and
+ * the default tokens.
  *
  * @type {Record<string, {begins: boolean, bos?: string, eos?: string}>}
  */
@@ -30,7 +30,7 @@ const replacing = {
 const roles = /** @type {const} */ (['bos_token', 'eos_token', 'unk_token', 'sep_token', 'pad_token', 'cls_token', 'mask_token']);
 
 /**
- * The token of a role, with its id.
+ * Returns the token of a role, with its id.
  *
  * @param {string} content
  * @param {(content: string) => number | undefined} idOf
@@ -92,8 +92,8 @@ function preTokenizer({ pre_tokenizer: found }, config) {
 }
 
 /**
- * Those of tokenizer.json, as tokenizer_config.json has them where both do, and those that only the other files name, as
- * far as there is a token.
+ * Combines tokenizer.json's added tokens, in tokenizer_config.json's version if both have them, with those
+ * that only the other files name, as far as there is a token.
  *
  * @param {Description} description
  * @param {Config} config

@@ -1,4 +1,4 @@
-// Makes of the files beside a model the one description that the tokenizer library takes.
+// Combines the files beside a model into the one description that the tokenizer library takes.
 
 import { reasonOf } from './reason.js';
 import { template } from './text_ends.js';
@@ -14,7 +14,7 @@ import { checkedModel } from './tokenizer_model.js';
  */
 
 /**
- * The contents of files by their names.
+ * The contents of files by name.
  *
  * @typedef {Record<string, string>} Texts
  */
@@ -85,7 +85,7 @@ function parse(texts, name) {
 }
 
 /**
- * The special tokens are in whichever file names them, and count as far as the vocabulary has them.
+ * The special tokens are in whichever file names them, and count only if the vocabulary has them.
  *
  * @param {Vocabulary} vocab
  * @param {Config} config
@@ -104,7 +104,7 @@ function addedTokens(vocab, config, map, usual) {
 }
 
 /**
- * The token that texts of OPT begin with; GPT-2's begin with none, though it has one.
+ * Returns the token that OPT's texts begin with; GPT-2's begin with none, though it has one.
  *
  * @param {Vocabulary} vocab
  * @param {Config} config
@@ -130,8 +130,8 @@ function firstToken(vocab, config, map) {
  * @param {SpecialMap} map
  */
 function fromVocabAndMerges(vocab, merges, config, map) {
-    // RoBERTa's vocabulary has a mask, and its texts stand between two more tokens (Liu et al. 2019, arXiv 1907.11692).
-    // OPT has that vocabulary too, but is read as GPT-2 is.
+    // RoBERTa's vocabulary has a mask, and its texts have two additional tokens around them (Liu et al. 2019,
+    // arXiv 1907.11692). OPT has that vocabulary too, but is read like GPT-2.
     const asGpt2 = config.tokenizer_class?.startsWith('GPT2') || config.add_bos_token !== undefined;
     const around = !asGpt2 && ['<mask>', '<s>', '</s>'].every((token) => Object.hasOwn(vocab, token));
     const first = firstToken(vocab, config, map);
@@ -214,7 +214,7 @@ export function describeTokenizer(texts) {
     if (found.version !== undefined && found.version !== '1.0') {
         throw new Error(`tokenizer.json is of version '${found.version}'; '1.0' can be read here.`);
     }
-    // Truncation and padding are for those who ask for them.
+    // Truncation and padding are not wanted here.
     const absent = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
     /** @type {Description} */
     const written = { ...absent, ...found, model: found.model };

@@ -1,4 +1,5 @@
-// Finds tokens within the pieces of a text: the models of a tokenizer.json, by the library as far as it has them right.
+// Finds tokens within the pieces of a text: implements the models of a tokenizer.json, with the library where
+// that is correct.
 
 /**
  * @import { Tokenizer as Library } from '@huggingface/tokenizers'
@@ -27,7 +28,7 @@
 const kinds = ['BPE', 'Unigram', 'WordLevel', 'WordPiece'];
 
 /**
- * Old files do not say the type.
+ * Old files do not contain the type.
  *
  * @param {Partial<Model>} model
  */
@@ -42,8 +43,8 @@ function typeOf({ type, vocab, merges, continuing_subword_prefix: prefix, max_in
 }
 
 /**
- * The model with its type and without keys that only the library knows. Throws an Error of one sentence if a value of its
- * keys is not supported here.
+ * Returns the model with its type and without keys that only the library knows. Throws an Error of one
+ * sentence if a value of its keys is not supported here.
  *
  * @param {Model} found
  * @returns {Model}
@@ -78,7 +79,7 @@ export function checkedModel(found) {
 }
 
 /**
- * Answers with a function that finds the ids of a piece. What has none is handed to `lose`.
+ * Returns a function that finds the ids of a piece. Text without a token is passed to `lose`.
  *
  * @param {Library} library
  * @param {Model} description
@@ -112,18 +113,18 @@ export function finderIn({ model }, { type, byte_fallback: bytes, unk_id }, lose
         return [];
     }
 
-    // Each piece on its own: the library would join what is unknown in several.
+    // Each piece separately, because the library would join unknown parts of several.
     return (/** @type {string} */ piece) => model._call([piece]).flatMap(idsOf);
 }
 
-// Where what follows cannot match what came before, or nothing follows, it is no matter whether a possessive quantifier
-// gives back what it has taken; JavaScript has none.
+// If what follows cannot match what came before, or nothing follows, it does not matter whether a possessive
+// quantifier gives back what it has taken; JavaScript has none.
 const harmless = /\[\^\\r\\n\\p\{L\}\\p\{N\}\]\?\+(?=\\p\{L\})|\[\^\\s\\p\{L\}\\p\{N\}\]\+\+(?=\[\\r\\n\])|[?*+]\+(?=\||\)?$)/g;
 const possessive = /(?<!\\)(?:\\\\)*[?*+]\+/;
 const set = /(?<!\\)\[(?:\\.|[^\]\\])*\]/g;
 
 /**
- * Makes expressions of patterns by the library, which knows how Oniguruma writes them.
+ * Compiles the expressions of patterns with the library, which knows how Oniguruma writes them.
  *
  * @param {typeof Library} Tokenizer
  * @returns {Compile}

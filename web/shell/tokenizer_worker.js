@@ -1,5 +1,5 @@
-// Splits long texts off the page's thread. The first message is the tokenizer's files; each further one is a text, with
-// or without its special tokens, and a port for the answer.
+// Splits long texts off the page's thread. The first message contains the tokenizer's files; each further one
+// a text, with or without its special tokens, and a port for the answer.
 
 import { createTokenizer } from './tokenizer.js';
 import { Tokenizer } from './tokenizers.min.mjs';

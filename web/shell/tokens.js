@@ -9,8 +9,8 @@
  */
 
 /**
- * A model that is open: its tokenizer, the files that this is made of, or null where the program has it, and how many
- * tokens the model takes.
+ * An open model: its tokenizer, the tokenizer's files (null if the program has it), and how many tokens the
+ * model takes.
  *
  * @typedef {{tokenizer: Tokenizer, texts: Texts | null, context: number}} OpenModel
  */
@@ -21,7 +21,7 @@
  * @typedef {{text: string, ids: Int32Array, base: GivenTokens | null}} GivenTokens
  */
 
-const long = 4000;  // characters; longer texts are split in a worker, unless it is the program that splits them
+const long = 4000;  // characters; longer texts are split in a worker, unless the program splits them
 const remembered = 1000;
 
 /** @param {Texts} texts */
@@ -40,16 +40,16 @@ export class Tokens {
     #worker = null;
     /** @type {GivenTokens | null} */
     #given = null;
-    /** @type {Map<string, GivenTokens>} Generated texts: undo must not split such a text anew. */
+    /** @type {Map<string, GivenTokens>} Generated texts: undo must not split such a text again. */
     #generated = new Map();
     #ticket = 0;
 
-    /** A model goes on with the text, so it has no tokens of a text's ends. */
+    /** A model continues the text, so it has no tokens at its ends. */
     continued = false;
 
     /**
      * @param {SentenceBox} box
-     * @param {GiveTokens} give hands tokens to the program.
+     * @param {GiveTokens} give hands tokens to the program
      */
     constructor(box, give) {
         this.#box = box;
@@ -57,7 +57,7 @@ export class Tokens {
     }
 
     /**
-     * The program has just opened this model. It is about to set the sentence anew.
+     * The program has just opened this model, and is about to set the sentence again.
      *
      * @param {OpenModel} model
      */
@@ -70,7 +70,7 @@ export class Tokens {
     }
 
     /**
-     * Whether every id is the same token as of the open model.
+     * Says whether every id is the same token as in the open model.
      *
      * @param {Tokenizer} tokenizer
      */
@@ -79,14 +79,15 @@ export class Tokens {
             && tokenizer.vocabulary.every((token, id) => token === this.#open?.tokenizer.vocabulary[id]);
     }
 
-    /** The program has no tokens any more. */
+    /** The program no longer has tokens. */
     forget() {
         ++this.#ticket;
         this.#given = null;
     }
 
     /**
-     * Hands over the tokens of a text, unless the program has them. Of several texts in a row the last one wins.
+     * Hands over the tokens of a text, unless the program has them. If several texts come in a row, the last
+     * one wins.
      *
      * @param {string} text
      */
@@ -113,8 +114,8 @@ export class Tokens {
     }
 
     /**
-     * Appends a generated token: the ids so far stay as they are, and the text grows by what the new ones read as. A
-     * text that the person has changed meanwhile stays theirs.
+     * Appends a generated token: the ids so far stay the same, and the text grows by the text of the new one.
+     * A text that the user has changed meanwhile stays theirs.
      *
      * @param {number} id
      */
@@ -133,7 +134,7 @@ export class Tokens {
     }
 
     /**
-     * Writes tokens into the text in the place of `count` others. A text that the person has changed meanwhile stays theirs.
+     * Replaces `count` tokens of the text. A text that the user has changed meanwhile stays theirs.
      *
      * @param {number} first
      * @param {number} count
@@ -155,7 +156,7 @@ export class Tokens {
     }
 
     /**
-     * Says how ids are shown, each on its own, as JSON.
+     * Returns how ids are shown, each separately, as JSON.
      *
      * @param {number[]} ids
      */

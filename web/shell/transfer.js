@@ -1,4 +1,4 @@
-// Reads files straight into the program's memory, and says how far this is.
+// Reads files straight into the program's memory, and reports the progress.
 
 import { chunks } from './file_chunks.js';
 import { bytes } from './model_files.js';
@@ -10,8 +10,8 @@ import { bytes } from './model_files.js';
  */
 
 /**
- * `buffer` answers the address for a file's bytes, or 0 where the program refuses it; then the answer is false. Throws
- * Cancelled where the person cancels.
+ * `buffer` returns the address for a file's bytes, or 0 if the program refuses it; then the result is false.
+ * Throws Cancelled if the user cancels.
  *
  * @param {{name: string, file: SourceFile}[]} files
  * @param {(name: string, size: number) => number} buffer

@@ -1,4 +1,4 @@
-// The program must hear of more than its own input: of size, pixels, visibility and the drawing context.
+// Informs the program about more than its own input: size, pixels, visibility and the drawing context.
 
 /**
  * @import { Notices } from './notices.js'
