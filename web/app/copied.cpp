@@ -14,72 +14,11 @@ namespace attn::app {
 
 namespace {
 
-// A function of numbers as each dialect writes it; it takes one argument unless it is max.
-struct Function {
-    std::string_view name, latex, numpy, cpp;
-};
-constexpr std::array functions{
-    Function{"exp", "\\exp", "math.exp", "std::exp"},
-    Function{"log", "\\ln", "math.log", "std::log"},
-    Function{"tanh", "\\tanh", "math.tanh", "std::tanh"},
-    Function{"sqrt", "\\sqrt", "math.sqrt", "std::sqrt"},
-    Function{"erfc", "\\operatorname{erfc}", "math.erfc", "std::erfc"},
-    Function{"max", "\\max", "max", "std::max"},
-};
-
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool continues_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
-bool begins_number(char c) { return std::isdigit(static_cast<unsigned char>(c)) || c == '.'; }
-
-// Splits an expression into names, numbers and signs; blanks are left out.
-std::vector<std::string> tokens_of(std::string_view text) {
-    std::vector<std::string> tokens;
-    for (std::size_t i = 0; i < text.size();) {
-        std::size_t end = i + 1;
-        if (begins_name(text[i])) {
-            while (end < text.size() && continues_name(text[end])) ++end;
-        } else if (begins_number(text[i])) {
-            // An exponent takes its sign along.
-            while (end < text.size() && (begins_number(text[end]) || text[end] == 'e' ||
-                                         ((text[end] == '-' || text[end] == '+') && text[end - 1] == 'e')))
-                ++end;
-        }
-        if (text[i] != ' ') tokens.emplace_back(text.substr(i, end - i));
-        i = end;
-    }
-    return tokens;
-}
-
-struct Columns {
-    const Explained& why;
-    std::vector<Explained::Vector> vectors;
-
-    explicit Columns(const Explained& explained) : why(explained), vectors(explained.vectors) {
-        Explained::Vector left{why.left_name, {}}, right{why.right_name, {}};
-        for (const auto& operand : why.operands) {
-            left.values.push_back(operand.left);
-            right.values.push_back(operand.right);
-        }
-        if (left.name != right.name) vectors.insert(vectors.begin(), right);
-        vectors.insert(vectors.begin(), left);
-        std::erase_if(vectors, [&](const Explained::Vector& each) { return !is_used(each.name); });
-    }
-    bool is_used(std::string_view name) const {
-        return std::ranges::any_of(why.lines, [&](const Explained::Line& line) {
-            return std::ranges::count(tokens_of(line.expression), name) > 0;
-        });
-    }
-    const std::vector<double>& of(std::string_view name) const {
-        static const std::vector<double> none;
-        const auto found = std::ranges::find(vectors, name, &Explained::Vector::name);
-        return found == vectors.end() ? none : found->values;
-    }
-};
-
-// A number that only stands there is its own calculation.
-Explained with_lines(Explained why) {
-    if (why.lines.empty()) why.lines.push_back({"value", shortest(why.f64), why.f64});
-    return why;
+// A number without a calculation is one by itself.
+Calculation calculation_of(const Explained& why) {
+    Calculation calculation = why.calculation;
+    if (calculation.empty()) calculation.line("value", why.f64);
+    return calculation;
 }
 
 std::string heading(const Explained& why) {
@@ -110,62 +49,85 @@ std::string numbers(const std::vector<double>& values, Dialect dialect) {
     return values.size() <= a_line ? text : "\n    " + text;
 }
 
-std::string program_expression(std::string_view expression, Dialect dialect) {
-    const bool numpy = dialect == Dialect::numpy;
-    const std::vector<std::string> tokens = tokens_of(expression);
-    std::string text;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const std::string& token = tokens[i];
-        const auto function = std::ranges::find(functions, token, &Function::name);
-        if (numpy && (token == "dot" || token == "sum"))
-            text += "np." + token;
-        else if (function != functions.end())
-            text += numpy ? function->numpy : function->cpp;
-        else if (token == "inf" || token == "nan")
-            text += number(token == "inf" ? HUGE_VAL : std::nan(""), dialect);
-        else if (begins_number(token[0]))
-            text += number(read_number(token).value_or(0), dialect);
-        else if (token == "*" || token == "/" || (token == "-" && i > 0 && tokens[i - 1] != "(") ||
-                 token == "+")
-            text += " " + token + " ";
-        else
-            text += token == "," ? ", " : token;
+constexpr std::array function_names{"exp", "log", "tanh", "sqrt", "erfc", "max"};
+std::string function_name(Expression::Kind kind) {
+    return function_names[static_cast<std::size_t>(kind) - static_cast<std::size_t>(Expression::Kind::exp)];
+}
+
+struct Program {
+    Dialect dialect;
+
+    std::string number(double value, bool is_alone) const {
+        const std::string text = attn::app::number(value, dialect);
+        return text[0] == '-' && !is_alone ? "(" + text + ")" : text;
     }
-    return text;
+    static const std::string& line(const Expression& e) { return e.name(); }
+    static const char* sign(Expression::Kind kind) {
+        switch (kind) {
+            case Expression::Kind::add: return " + ";
+            case Expression::Kind::subtract: return " - ";
+            case Expression::Kind::multiply: return " * ";
+            default: return " / ";
+        }
+    }
+    std::string call(const Expression& e, const std::string& arguments) const {
+        const bool is_numpy = dialect == Dialect::numpy;
+        const char* library = !is_numpy ? "std::" : e.kind() == Expression::Kind::max ? "" : "math.";
+        return library + function_name(e.kind()) + "(" + arguments + ")";
+    }
+    std::string over_columns(const Expression& e, bool) const {
+        const std::string& a = e.columns()[0].name;
+        if (e.kind() == Expression::Kind::spread)
+            return "spread(" + a + ", " + in_notation(e.operands()[0], *this) + ")";
+        const std::string library = dialect == Dialect::numpy ? "np." : "";
+        return library +
+               (e.kind() == Expression::Kind::sum ? "sum(" + a : "dot(" + a + ", " + e.columns()[1].name) +
+               ")";
+    }
+};
+
+bool uses(const Expression& e, Expression::Kind kind) {
+    return e.kind() == kind ||
+           std::ranges::any_of(e.operands(), [&](const Expression& each) { return uses(each, kind); });
+}
+bool uses(const Calculation& calculation, Expression::Kind kind) {
+    return std::ranges::any_of(calculation.lines(),
+                               [&](const Calculation::Line& line) { return uses(line.expression, kind); });
 }
 
-std::string numpy_text(const Explained& why, const Columns& columns) {
+std::string numpy_text(const Explained& why, const Calculation& calculation) {
     std::string text = "# " + heading(why) + "\nimport math\nimport numpy as np\n\n";
-    if (columns.is_used("spread")) text += "def spread(a, m):\n    return np.sum((a - m) ** 2)\n\n";
-    for (const auto& [name, values] : columns.vectors)
-        text += name + " = np.array([" + numbers(values, Dialect::numpy) + "])\n";
-    for (const auto& line : why.lines)
-        text += line.name + " = " + program_expression(line.expression, Dialect::numpy) + "  # " +
-                fixed(line.value, 12) + "\n";
-    return text + "print(repr(float(" + why.lines.back().name + ")))\n";
+    if (uses(calculation, Expression::Kind::spread))
+        text += "def spread(a, m):\n    return np.sum((a - m) ** 2)\n\n";
+    for (const Column* column : calculation.columns())
+        text += column->name + " = np.array([" + numbers(column->values, Dialect::numpy) + "])\n";
+    for (const auto& [name, expression] : calculation.lines())
+        text += name + " = " + in_notation(expression, Program{Dialect::numpy}) + "  # " +
+                fixed(expression.value(), 12) + "\n";
+    return text + "print(repr(float(" + calculation.result().name() + ")))\n";
 }
 
-std::string cpp_text(const Explained& why, const Columns& columns) {
+std::string cpp_text(const Explained& why, const Calculation& calculation) {
     std::string text = "// " + heading(why) +
                        "\n#include <algorithm>\n#include <cmath>\n#include <cstdio>\n#include <numeric>\n"
                        "#include <vector>\n\nusing Vector = std::vector<double>;\n";
-    if (columns.is_used("dot"))
+    if (uses(calculation, Expression::Kind::dot))
         text +=
             "double dot(const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), "
             "b.begin(), 0.0); }\n";
-    if (columns.is_used("sum"))
+    if (uses(calculation, Expression::Kind::sum))
         text += "double sum(const Vector& a) { return std::accumulate(a.begin(), a.end(), 0.0); }\n";
-    if (columns.is_used("spread"))
+    if (uses(calculation, Expression::Kind::spread))
         text +=
             "double spread(const Vector& a, double m) {\n    double sum = 0;\n"
             "    for (const double each : a) sum += (each - m) * (each - m);\n    return sum;\n}\n";
     text += "\nint main() {\n";
-    for (const auto& [name, values] : columns.vectors)
-        text += "const Vector " + name + "{" + numbers(values, Dialect::cpp) + "};\n";
-    for (const auto& line : why.lines)
-        text += "const double " + line.name + " = " + program_expression(line.expression, Dialect::cpp) +
-                ";  // " + fixed(line.value, 12) + "\n";
-    return text + "std::printf(\"%.17g\\n\", " + why.lines.back().name + ");\n}\n";
+    for (const Column* column : calculation.columns())
+        text += "const Vector " + column->name + "{" + numbers(column->values, Dialect::cpp) + "};\n";
+    for (const auto& [name, expression] : calculation.lines())
+        text += "const double " + name + " = " + in_notation(expression, Program{Dialect::cpp}) + ";  // " +
+                fixed(expression.value(), 12) + "\n";
+    return text + "std::printf(\"%.17g\\n\", " + calculation.result().name() + ");\n}\n";
 }
 
 // ---- LaTeX ------------------------------------------------------------------------------------------------
@@ -198,104 +160,80 @@ std::string latex_name(std::string_view name) {
     return "\\mathrm{" + text + "}";
 }
 
-// Joins the terms of a sum, a few on each line.
-std::string latex_sum(std::span<const std::string> terms) {
+// Joins the terms of a sum, a few on each line where it may have several.
+std::string latex_sum(std::span<const std::string> terms, bool has_lines) {
     constexpr std::size_t a_line = 6;
     std::string text;
     for (std::size_t i = 0; i < terms.size(); ++i)
-        text += (i == 0 ? "" : i % a_line == 0 ? " \\\\\n&\\quad + " : " + ") + terms[i];
-    return text;
+        text += (i == 0 ? "" : has_lines && i % a_line == 0 ? " \\\\\n&\\quad + " : " + ") + terms[i];
+    return text.empty() ? "0" : text;
 }
 
-// Writes dot(a, b), sum(a) or spread(a, m), with the names or, if `written_out`, with all numbers.
-std::string latex_of_vectors(const Columns& columns, std::span<const std::string> call, bool written_out) {
-    const std::string& a = call[2];
-    const std::string b = call.size() > 4 ? call[4] : "";
-    const auto indexed = [](const std::string& name) { return latex_name(name) + "_i"; };
-    if (!written_out)
-        return "\\sum_i " + (call[0] == "dot"   ? indexed(a) + " " + indexed(b)
-                             : call[0] == "sum" ? indexed(a)
-                                                : "(" + indexed(a) + " - " + latex_name(b) + ")^2");
-    const std::vector<double>&left = columns.of(a), &right = columns.of(b);
-    const auto line = std::ranges::find(columns.why.lines, b, &Explained::Line::name);
-    std::vector<std::string> terms;
-    for (std::size_t i = 0; i < left.size(); ++i)
-        terms.push_back(call[0] == "dot" ? latex_factor(left[i]) + " \\cdot " + latex_factor(right[i])
-                        : call[0] == "sum"
-                            ? latex_factor(left[i])
-                            : "(" + latex_number(left[i]) + " - " + latex_factor(line->value) + ")^2");
-    return latex_sum(terms);
-}
+// Writes names, or all numbers in their places.
+struct Latex {
+    bool in_digits;
 
-std::string latex_expression(const Columns& columns, std::string_view expression, bool written_out) {
-    const std::vector<std::string> tokens = tokens_of(expression);
-    const bool alone = tokens.back() == ")" && std::ranges::count(tokens, "(") == 1;
-    std::string text;
-    std::vector<bool> roots;  // for each open bracket, whether a root's
-    bool root = false;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const std::string& token = tokens[i];
-        const auto function = std::ranges::find(functions, token, &Function::name);
-        const auto line = std::ranges::find(columns.why.lines, token, &Explained::Line::name);
-        if (token == "dot" || token == "sum" || token == "spread") {
-            const auto end =
-                std::ranges::find(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end(), ")");
-            const auto call =
-                std::span(tokens).subspan(i, static_cast<std::size_t>(end - tokens.begin()) - i + 1);
-            const std::string sum = latex_of_vectors(columns, call, written_out);
-            text += alone && i == 0 ? sum : "(" + sum + ")";
-            i += call.size() - 1;
-        } else if (function != functions.end()) {
-            text += function->latex;
-            root = token == "sqrt";
-        } else if (token == "(") {
-            text += root ? "{" : "(";
-            roots.push_back(std::exchange(root, false));
-        } else if (token == ")") {
-            text += roots.back() ? "}" : ")";
-            roots.pop_back();
-        } else if (token == "*") {
-            text += " \\cdot ";
-        } else if (token == "/" || token == "+" || (token == "-" && i > 0 && tokens[i - 1] != "(")) {
-            text += " " + token + " ";
-        } else if (token == "inf" || token == "nan") {
-            text += token == "inf" ? "\\infty" : "\\mathrm{NaN}";
-        } else if (begins_number(token[0])) {
-            text += latex_factor(read_number(token).value_or(0));
-        } else if (line != columns.why.lines.end()) {
-            text += written_out ? latex_factor(line->value) : latex_name(token);
-        } else {
-            text += token == "," ? ", " : token;
+    static std::string number(double value, bool is_alone) {
+        return is_alone ? latex_number(value) : latex_factor(value);
+    }
+    std::string line(const Expression& e) const {
+        return in_digits ? latex_factor(e.value()) : latex_name(e.name());
+    }
+    static const char* sign(Expression::Kind kind) {
+        return kind == Expression::Kind::multiply ? " \\cdot " : Program::sign(kind);
+    }
+    static std::string call(const Expression& e, const std::string& arguments) {
+        switch (e.kind()) {
+            case Expression::Kind::sqrt: return "\\sqrt{" + arguments + "}";
+            case Expression::Kind::log: return "\\ln(" + arguments + ")";
+            case Expression::Kind::erfc: return "\\operatorname{erfc}(" + arguments + ")";
+            default: return "\\" + function_name(e.kind()) + "(" + arguments + ")";
         }
     }
-    return text;
-}
+    std::string over_columns(const Expression& e, bool is_alone) const {
+        const Column& a = e.columns()[0];
+        const auto term = [&](const std::string& left, const std::string& right) {
+            if (e.kind() == Expression::Kind::sum) return left;
+            return e.kind() == Expression::Kind::dot ? left + (in_digits ? " \\cdot " : " ") + right
+                                                     : "(" + left + " - " + right + ")^2";
+        };
+        const std::string mean = e.operands().empty() ? "" : in_notation(e.operands()[0], *this, 2);
+        if (!in_digits)
+            return "\\sum_i " + term(latex_name(a.name) + "_i", e.kind() == Expression::Kind::dot
+                                                                    ? latex_name(e.columns()[1].name) + "_i"
+                                                                    : mean);
+        std::vector<std::string> terms;
+        for (std::size_t i = 0; i < a.values.size(); ++i)
+            terms.push_back(term(
+                e.kind() == Expression::Kind::spread ? latex_number(a.values[i]) : latex_factor(a.values[i]),
+                e.kind() == Expression::Kind::dot ? latex_factor(e.columns()[1].values[i]) : mean));
+        return latex_sum(terms, is_alone);
+    }
+};
 
-std::string latex_text(const Explained& why, const Columns& columns) {
+std::string latex_text(const Explained& why, const Calculation& calculation) {
     std::string text = "% " + heading(why) + "\n\\begin{align*}\n";
-    for (const auto& line : why.lines) {
-        const std::string names = latex_expression(columns, line.expression, false),
-                          digits = latex_expression(columns, line.expression, true),
-                          value = latex_number(line.value);
-        text += latex_name(line.name) + " &= " + names;
+    for (const auto& [name, expression] : calculation.lines()) {
+        const std::string names = in_notation(expression, Latex{false}),
+                          digits = in_notation(expression, Latex{true}), value = latex_number(expression.value());
+        text += latex_name(name) + " &= " + names;
         if (digits != names) text += " \\\\\n&= " + digits;
         if (value != digits) text += " \\\\\n&= " + value;
-        text += &line == &why.lines.back() ? "\n" : " \\\\\n";
+        text += name == calculation.result().name() ? "\n" : " \\\\\n";
     }
     return text + "\\end{align*}\n";
 }
 
 }  // namespace
 
-std::string copied(const Explained& explained, Dialect dialect) {
-    const Explained why = with_lines(explained);
-    const Columns columns(why);
+std::string copied(const Explained& why, Dialect dialect) {
+    const Calculation calculation = calculation_of(why);
     switch (dialect) {
-        case Dialect::latex: return latex_text(why, columns);
-        case Dialect::numpy: return numpy_text(why, columns);
+        case Dialect::latex: return latex_text(why, calculation);
+        case Dialect::numpy: return numpy_text(why, calculation);
         case Dialect::cpp: break;
     }
-    return cpp_text(why, columns);
+    return cpp_text(why, calculation);
 }
 
 }  // namespace attn::app

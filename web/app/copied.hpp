@@ -1,7 +1,4 @@
 // Writes an explanation as a calculation with its numbers, to be copied.
-//
-// Its lines are expressions of + − * / ( ) over numbers, the names of lines before and the functions exp,
-// log, tanh, sqrt, erfc and max, and over whole vectors dot(a, b), sum(a) and spread(a, m) = Σ (a − m)².
 #pragma once
 
 #include <string>

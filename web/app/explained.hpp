@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/calculation.hpp"
 #include "app/state.hpp"
 #include "attention/head_index.hpp"
 #include "model/intervention.hpp"
@@ -70,20 +71,17 @@ struct Explained {
 
     std::string note;  // what a tutorial prints, or why a cell is empty
 
-    // The same as a calculation that can be copied (app/copied.hpp): the columns of operands, or one column
-    // twice, and further vectors under these names, then lines that compute f64 from them, the last one f64
-    // itself.
+    // The calculation whose last line is f64. Its columns left() and right() are the operands, under these
+    // names.
     std::string left_name = "a", right_name = "b";
-    struct Vector {
-        std::string name;
-        std::vector<double> values;
-    };
-    std::vector<Vector> vectors;
-    struct Line {
-        std::string name, expression;  // "scaled", "score * 0.5"
-        double value = 0;
-    };
-    std::vector<Line> lines;
+    Calculation calculation = {};
+    Column left() const;
+    Column right() const;
+    Expression dot() const;  // Σ left · right
+    Expression sum() const;  // Σ left
+    Expression line(std::string name, const Expression& expression) {
+        return calculation.line(std::move(name), expression);
+    }
 };
 
 }  // namespace attn::app

@@ -10,9 +10,8 @@ namespace attn::app {
 
 namespace {
 
-std::string exponential_expression(const std::string& score, const CellExplanation& c) {
-    return std::isfinite(c.masked - c.row_max) ? "exp(" + score + " - " + in_expression(c.row_max) + ")"
-                                               : in_expression(c.exponential);
+Expression exponential_of(const Expression& score, const CellExplanation& c) {
+    return std::isfinite(c.masked - c.row_max) ? exp(score - c.row_max) : Expression(c.exponential);
 }
 
 }  // namespace
@@ -25,16 +24,6 @@ std::string in_quotes(std::string_view text) {
     return quoted.append(1, '"').append(text).append(1, '"');
 }
 
-std::string in_expression(double value) {
-    if (std::isnan(value)) return "nan";
-    const std::string text = shortest(value);
-    return text[0] == '-' ? "(" + text + ")" : text;
-}
-
-void add_line(Explained& out, std::string name, std::string expression, double value) {
-    out.lines.push_back({std::move(name), std::move(expression), value});
-}
-
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names) {
     out.left_name = names.first;
@@ -45,13 +34,12 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 }
 
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text, std::string score,
-               const std::string& mask_rule) {
+               const CellRef& cell, Stage current, const std::string& scale_text,
+               std::optional<Expression> score, const std::string& mask_rule) {
     bool reached = false;  // the current stage, with which the lines end
-    std::string last;
-    const auto line = [&](const char* name, std::string expression, double value) {
-        if (!reached) add_line(out, name, std::move(expression), value);
-        last = name;
+    Expression last = c.raw;
+    const auto line = [&](const char* name, const Expression& expression) {
+        last = reached ? Expression(name, expression.value()) : out.line(name, expression);
     };
     const auto step = [&](Stage stage, std::string name, std::string arithmetic, double value) {
         const bool own = stage == current;
@@ -59,19 +47,19 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         out.steps.push_back({std::move(name), std::move(arithmetic), four(value), own,
                              own ? std::nullopt : std::optional(places(stage, cell.row, cell.col))});
     };
-    line("score", score.empty() ? in_expression(c.raw) : std::move(score), c.raw);
+    line("score", score.value_or(c.raw));
     step(Stage::raw, "score", "q · k", c.raw);
-    line("scaled", "score * " + in_expression(c.scale), c.scaled);
+    line("scaled", last * c.scale);
     step(Stage::scaled, "scaled", four(c.raw) + scale_text, c.scaled);
     if (spec.softcap > 0) {
         const double softcap = spec.softcap;
         const std::string cap = shortest(softcap);
-        line("capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
+        line("capped", softcap * tanh(last / softcap));
         step(Stage::capped, "capped", cap + " · tanh(" + four(c.scaled) + " / " + cap + ")", c.capped);
     }
     if (c.score_before) {
-        line("unchanged", last + " + " + in_expression(c.bias), *c.score_before);
-        line("masked", in_expression(c.masked), c.masked);
+        line("unchanged", last + c.bias);
+        line("masked", c.masked);
         step(Stage::masked, "masked", "changed from " + four(*c.score_before), c.masked);
     } else if (!spec.mask.is_everything() || !spec.bias.empty()) {
         const std::string rule = !mask_rule.empty() ? mask_rule : c.allowed ? "the mask allows it" : "masked";
@@ -81,17 +69,17 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         if (c.allowed && spec.bias.zero)
             out.steps.push_back({"bias", "for how far the key is", four(c.bias), false});
         const double masked = c.allowed ? c.masked : -std::numeric_limits<double>::infinity();
-        line("masked", c.allowed ? last + " + " + in_expression(c.bias) : in_expression(masked), masked);
+        line("masked", c.allowed ? last + c.bias : Expression(masked));
         step(Stage::masked, "masked", how, masked);
     }
     const bool nothing = c.row_max == -std::numeric_limits<double>::infinity();
     if (!c.allowed || nothing) {
-        line("weight", "0", 0);
+        line("weight", 0);
         step(Stage::weight, "weight",
              c.allowed ? "the row has nothing to look at" : "exactly 0: the mask forbids it", 0);
         return;
     }
-    line("exponential", exponential_expression(last, c), c.exponential);
+    line("exponential", exponential_of(last, c));
     const auto of_softmax = [&](std::string name, std::string arithmetic, double value, Stage stage,
                                 Index col) {
         out.steps.push_back(
@@ -103,12 +91,12 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
     of_softmax("Σ of the row", "", c.row_sum, Stage::row_sum, 0);
     const std::string quotient = four(c.exponential) + " / " + four(c.row_sum);
     if (!c.weight_before) {
-        line("weight", "exponential / " + in_expression(c.row_sum), c.weight);
+        line("weight", last / c.row_sum);
         return step(Stage::weight, "weight", quotient, c.weight);
     }
-    line("softmax", "exponential / " + in_expression(c.row_sum), *c.weight_before);
+    line("softmax", last / c.row_sum);
     out.steps.push_back({"softmax", quotient, four(*c.weight_before), false});
-    line("weight", in_expression(c.weight), c.weight);
+    line("weight", c.weight);
     step(Stage::weight, "weight", "changed from " + four(*c.weight_before), c.weight);
 }
 
@@ -135,8 +123,7 @@ void explain_softmax(Explained& out, const Record& record, const RowChain& row, 
         out.steps.push_back({"row maximum", "", four(c.row_max), false, max_at});
         out.steps.push_back(
             {"exp(s − max)", "exp(" + four(c.masked - c.row_max) + ")", four(c.exponential), true});
-        add_line(out, "score", in_expression(c.masked), c.masked);
-        add_line(out, "exponential", exponential_expression("score", c), c.exponential);
+        out.line("exponential", exponential_of(out.line("score", c.masked), c));
         return;
     }
     std::vector<CellExplanation> cells;
@@ -167,15 +154,14 @@ void explain_softmax(Explained& out, const Record& record, const RowChain& row, 
     out.formula = "Σ_j exp(s[" + names.query + ", j] − max)";
     out.operands_title = "exp(s − max) of each key";
     out.sign = "−";
-    Explained::Vector exponentials{"exponentials", {}};
+    Column exponentials{"exponentials", {}};
     for (const Index key : keys) {
         const CellExplanation& c = of(key);
         out.operands.push_back({names.key_at(key), c.masked, c.row_max, c.exponential, score_at(key), max_at,
                                 places(Stage::exponential, cell.row, key)});
         exponentials.values.push_back(c.exponential);
     }
-    out.vectors.push_back(std::move(exponentials));
-    add_line(out, "row_sum", "sum(exponentials)", out.f64);
+    out.line("row_sum", sum(std::move(exponentials)));
 }
 
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given) {
@@ -210,16 +196,16 @@ void add_contribution(Explained& out, double weight, std::span<const double> val
         squares.push_back({std::ssize(squares), each, each});
         sum += squares.back().product();
     }
-    const double norm = std::sqrt(sum);
+    const double size = std::sqrt(sum);
     out.operands.clear();
     out.operands_title = projected ? "‖v W_O‖², squared components" : "‖v‖², squared components";
     add_terms(out, squares, at, at, {"v", "v"});
     // A weight of 0 gives 0 even for an infinite value.
-    out.f64 = weight == 0 ? 0 : weight * norm;
-    out.steps.push_back({projected ? "‖v W_O‖" : "‖v‖", "√" + four(sum), four(norm), false});
-    out.steps.push_back({"contribution", four(weight) + " · " + four(norm), four(out.f64), true});
-    add_line(out, "norm", "sqrt(dot(v, v))", norm);
-    add_line(out, "contribution", weight == 0 ? "0" : "weight * norm", out.f64);
+    out.f64 = weight == 0 ? 0 : weight * size;
+    out.steps.push_back({projected ? "‖v W_O‖" : "‖v‖", "√" + four(sum), four(size), false});
+    out.steps.push_back({"contribution", four(weight) + " · " + four(size), four(out.f64), true});
+    const Expression length = out.line("norm", norm(out.left()));
+    out.line("contribution", weight == 0 ? Expression(0) : weight * length);
 }
 
 bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
@@ -258,10 +244,10 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
             out.operands_title = operands_title_of(Stage::raw, names, cell.col);
             add_terms(out, dot_terms(record, head, cell.row, cell.col), each_of(Stage::q, cell.row),
                       each_of(Stage::k, cell.col), {"q", "k"});
-            add_chain(out, why, record.spec(), places, cell, stage, scale_text, "dot(q, k)", names.mask_rule);
+            add_chain(out, why, record.spec(), places, cell, stage, scale_text, out.dot(), names.mask_rule);
             return true;
         }
-        add_chain(out, why, record.spec(), places, cell, stage, scale_text, "", names.mask_rule);
+        add_chain(out, why, record.spec(), places, cell, stage, scale_text, {}, names.mask_rule);
         if (stage == Stage::projected) {
             const ProjectedValue value = projected(cell.col);
             add_contribution(out, why.weight, value.components, each_of(Stage::value_out, cell.col), true);
@@ -287,7 +273,7 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
             out.operands[i].name = names.key_at(key);
             out.operands[i].product_at = places(Stage::contribution, cell.row, key);
         }
-        add_line(out, "output", "dot(weights, v)", out.f64);
+        out.line("output", out.dot());
         return true;
     }
     const Tensor& tensor = stage == Stage::q ? record.q() : stage == Stage::k ? record.k() : record.v();

@@ -40,17 +40,14 @@ using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
 std::string place_in_file(const StoredAt& place);
 // Writes a number as steps and notes show it.
 std::string four(double value);
-// Writes a number so that it can stand anywhere in an expression of Explained::lines.
-std::string in_expression(double value);
-void add_line(Explained& out, std::string name, std::string expression, double value);
 // `names` are those of the two columns in copies.
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);
 // Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage.
 // `score` is the expression of the raw score, or empty where it is given; `mask_rule` is that of CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text, std::string score,
-               const std::string& mask_rule = {});
+               const CellRef& cell, Stage current, const std::string& scale_text,
+               std::optional<Expression> score, const std::string& mask_rule = {});
 // The stage that the softmax takes.
 Stage before_softmax(const AttentionSpec& spec);
 // Explains a stage of the softmax: of `row` in double, and as the record has it.

@@ -36,7 +36,7 @@ void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, 
         add_step(a.out, "+ bias", four(plain) + " + " + four(sum.bias), sum.value(), true);
     }
     a.out.f64 = sum.value();
-    add_line(a.out, "value", "dot(x, w) + " + in_expression(sum.bias), a.out.f64);
+    a.out.line("value", a.out.dot() + sum.bias);
 }
 
 void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
@@ -49,7 +49,7 @@ void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, C
         a.out.formula += (a.out.formula.empty() ? "" : " + ") + std::string(name);
     }
     a.out.operands_title = "What is added up";
-    add_line(a.out, "value", "sum(a)", a.out.f64);
+    a.out.line("value", a.out.sum());
 }
 
 const Norm* norm_of(const Around& a, NormRow which) {
@@ -108,30 +108,28 @@ void explain_norm(const Around& a, NormRow row, const Tensor& input, Stage of) {
     if (shifted) add_step(a.out, "bias", "", why.bias, a.places(Stage::norm_bias, which, a.cell.col));
     add_step(a.out, shifted ? "× gain + bias" : "× gain",
              four(unit) + " × " + four(why.gain) + (shifted ? " + " + four(why.bias) : ""), a.out.f64, true);
+    Expression mean = 0, variance = 0;
     if (centred) {
-        add_line(a.out, "mean", "sum(x) / " + size, why.mean);
-        add_line(a.out, "variance", "spread(x, mean) / " + size, why.variance);
+        mean = a.out.line("mean", a.out.sum() / n);
+        variance = a.out.line("variance", spread(a.out.left(), mean) / n);
     } else {
-        add_line(a.out, "mean", "0", 0);
-        add_line(a.out, "variance", "dot(x, x) / " + size, why.variance);
+        variance = a.out.line("variance", a.out.dot() / n);
     }
-    add_line(a.out, "normalised",
-             "(" + in_expression(why.x) + " - mean) / sqrt(variance + " + in_expression(why.epsilon) + ")",
-             unit);
-    add_line(a.out, "value", "normalised * " + in_expression(why.gain) + " + " + in_expression(why.bias),
-             a.out.f64);
+    const Expression x_less_mean = centred ? why.x - mean : Expression(why.x),
+                     normalised = a.out.line("normalised", x_less_mean / sqrt(variance + why.epsilon));
+    a.out.line("value", normalised * why.gain + why.bias);
 }
 
-std::string activation_expression(Activation activation) {
+Expression activated(Activation activation, const Expression& x) {
     switch (activation) {
-        case Activation::none: return "x_in";
-        case Activation::relu: return "max(x_in, 0)";
-        case Activation::gelu: return "x_in * 0.5 * erfc((0 - x_in) / sqrt(2))";
+        case Activation::none: break;
+        case Activation::relu: return max(x, 0);
+        case Activation::gelu: return x * 0.5 * erfc((0 - x) / sqrt(Expression(2)));
         case Activation::gelu_tanh:
-            return "0.5 * x_in * (1 + tanh(0.7978845608028654 * (x_in + 0.044715 * x_in * x_in * x_in)))";
-        case Activation::silu: return "x_in / (1 + exp(0 - x_in))";
+            return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+        case Activation::silu: return x / (1 + exp(0 - x));
     }
-    return "x_in";
+    return x;
 }
 
 void explain_active_gate(const Around& a) {
@@ -145,8 +143,7 @@ void explain_active_gate(const Around& a) {
     add_step(a.out, "gate", "MLP input · W_gate", gate.value(),
              a.places(Stage::gate, a.cell.row, a.cell.col));
     add_step(a.out, "activation", "of " + four(gate.value()), a.out.f64, true);
-    add_line(a.out, "x_in", in_expression(gate.value()), gate.value());
-    add_line(a.out, "active", activation_expression(activation), a.out.f64);
+    a.out.line("active", activated(activation, a.out.line("x_in", gate.value())));
 }
 
 void explain_hidden(const Around& a) {
@@ -165,16 +162,15 @@ void explain_hidden(const Around& a) {
         a.out.operands.push_back({"", active, up.value(), a.out.f64, active_at, up_at});
         a.out.left_name = "active";
         a.out.right_name = "up";
-        add_line(a.out, "value", "dot(active, up)", a.out.f64);
+        a.out.line("value", a.out.dot());
         return;
     }
     explain_linear(a, up, a.row(Stage::mlp_input), Stage::w_up, "MLP input");
     for (auto& each : a.out.steps) each.current = false;
-    a.out.lines.clear();
+    a.out.calculation.clear();
     a.out.f64 = activated(activation, up.value());
     add_step(a.out, "activation", "of " + four(up.value()), a.out.f64, true);
-    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(up.bias), up.value());
-    add_line(a.out, "active", activation_expression(activation), a.out.f64);
+    a.out.line("active", activated(activation, a.out.line("x_in", a.out.dot() + up.bias)));
     a.out.formula = "act(" + a.out.formula + ")";
 }
 

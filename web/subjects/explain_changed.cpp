@@ -60,18 +60,17 @@ void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& 
         for (const ChangedBy& change :
              explain_changes(run, attention, site, head, cell.row, cell.col, out.f64)) {
             const Operation operation = change.intervention->edit.operation;
-            const std::string before = out.lines.empty() ? in_expression(out.f64) : out.lines.back().name,
-                              by = in_expression(operation == Operation::scale ? change.value / out.f64
-                                                                               : change.value - out.f64);
-            const std::string expression = operation == Operation::scale && out.f64 != 0 ? before + " * " + by
-                                           : operation == Operation::add                 ? before + " + " + by
-                                                                         : in_expression(change.value);
+            const Expression before = out.calculation.empty() ? out.f64 : out.calculation.result();
+            const Expression after = operation == Operation::scale && out.f64 != 0
+                                         ? before * (change.value / out.f64)
+                                     : operation == Operation::add ? before + (change.value - out.f64)
+                                                                   : change.value;
             for (Explained::Step& step : out.steps) step.current = false;
             out.steps.push_back({"changed",
                                  "from " + four(out.f64) + ": " + operation_text(*change.intervention),
                                  four(change.value), true});
             out.f64 = change.value;
-            add_line(out, "changed" + std::to_string(out.lines.size()), expression, out.f64);
+            out.line("changed" + std::to_string(out.calculation.lines().size()), after);
         }
     }
 }

@@ -144,7 +144,7 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", four(divisor), false});
     out.steps.push_back({info(score).name, four(total) + " / " + four(divisor), four(out.f64), true});
     out.left_name = "counted";
-    add_line(out, "score", "sum(counted) / " + in_expression(divisor), out.f64);
+    out.line("score", out.sum() / divisor);
     kept_ = {attention.version(), head, score, f32, out};
     return out;
 }
@@ -166,10 +166,10 @@ void explain_cosine(Explained& out, std::span<const Term> terms, const PlaceOf& 
     out.steps.push_back({"‖b‖", "", four(second), false});
     out.steps.push_back(
         {"cosine", four(dot) + " / (" + four(first) + " × " + four(second) + ")", four(out.f64), true});
-    add_line(out, "product", "dot(a, b)", dot);
-    add_line(out, "norm_a", "sqrt(dot(a, a))", first);
-    add_line(out, "norm_b", "sqrt(dot(b, b))", second);
-    add_line(out, "cosine", "product / (norm_a * norm_b)", out.f64);
+    const Expression product = out.line("product", out.dot());
+    const Expression norm_a = out.line("norm_a", norm(out.left()));
+    const Expression norm_b = out.line("norm_b", norm(out.right()));
+    out.line("cosine", product / (norm_a * norm_b));
 }
 
 }  // namespace attn::app

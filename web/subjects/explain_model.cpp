@@ -405,7 +405,7 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     add_step(out, "turned", "component " + a.column() + " with " + partner, out.f64, true);
     out.left_name = "unturned";
     out.right_name = "turn";
-    add_line(out, "turned", "dot(unturned, turn)", out.f64);
+    out.line("turned", out.dot());
 }
 
 }  // namespace attn::app

@@ -77,8 +77,8 @@ void explain_embedding(const Around& a) {
                         ", times " + four(network.embedding_scale);
         add_step(a.out, "W_E", "row " + std::to_string(id), row, a.places(Stage::w_token, id, a.cell.col));
         add_step(a.out, "scaled", four(row) + " × " + four(network.embedding_scale), a.out.f64, true);
-        return add_line(a.out, "value", in_expression(row) + " * " + in_expression(network.embedding_scale),
-                        a.out.f64);
+        a.out.line("value", Expression(row) * network.embedding_scale);
+        return;
     }
     std::vector<float> row;
     for (Index i = 0; i < network.token_embedding.in; ++i)
@@ -90,7 +90,7 @@ void explain_embedding(const Around& a) {
               PlaceOf(), {"x", "w"});
     a.out.f64 = sum.value();
     add_step(a.out, "Σ", "", a.out.f64, true);
-    add_line(a.out, "value", "dot(x, w)", a.out.f64);
+    a.out.line("value", a.out.dot());
 }
 
 void explain_embedding_sum(const Around& a) {
@@ -116,8 +116,7 @@ void explain_router_score(const Around& a) {
     a.out.f64 = sum.value();
     a.out.f32 = static_cast<double>(sum.f32());
     add_step(a.out, "score", sum.bias == 0 ? "Σ" : "Σ + bias " + four(sum.bias), a.out.f64, true);
-    add_line(a.out, "value", sum.bias == 0 ? "dot(x, w)" : "dot(x, w) + " + in_expression(sum.bias),
-             a.out.f64);
+    a.out.line("value", sum.bias == 0 ? a.out.dot() : a.out.dot() + sum.bias);
     a.out.note = "The router is " + experts.router.name + ". Of " + std::to_string(experts.all.size()) +
                  " experts, the " + std::to_string(experts.per_token) +
                  " with the highest scores take the token.";
@@ -143,7 +142,7 @@ void explain_expert_weight(const Around& a) {
     a.out.f64 = own / sum;
     a.out.formula = "exp(score) / Σ exp(score), of expert " + number_of(a, a.cell.col);
     add_step(a.out, "weight", four(own) + " / " + four(sum), a.out.f64, true);
-    add_line(a.out, "value", in_expression(own) + " / sum(a)", a.out.f64);
+    a.out.line("value", own / a.out.sum());
 }
 
 void explain_expert_hidden(const Around& a) {
@@ -162,7 +161,7 @@ void explain_expert_hidden(const Around& a) {
     add_step(a.out, "gate", "MLP input · W_gate of the expert", gate);
     add_step(a.out, "activation", "of " + four(gate), active);
     add_step(a.out, "up", "MLP input · W_up of the expert", up);
-    add_line(a.out, "value", "dot(active, up)", a.out.f64);
+    a.out.line("value", a.out.dot());
 }
 
 void explain_expert_output(const Around& a) {
@@ -183,7 +182,7 @@ void explain_expert_output(const Around& a) {
     a.out.left_name = "weight";
     a.out.right_name = "made";
     add_step(a.out, "Σ", "", a.out.f64, true);
-    add_line(a.out, "value", "dot(weight, made)", a.out.f64);
+    a.out.line("value", a.out.dot());
 }
 
 void explain_head_input(const Around& a) {
@@ -196,7 +195,8 @@ void explain_head_input(const Around& a) {
         add_terms(a.out, sum.terms, a.row(Stage::final_norm), PlaceOf(), {"x", "w"});
         a.out.f64 = sum.value();
         add_step(a.out, "Σ", "", a.out.f64, true);
-        return add_line(a.out, "value", "dot(x, w)", a.out.f64);
+        a.out.line("value", a.out.dot());
+        return;
     }
     if (!network.head_transform) {
         // T5 v1.0 scales what its head reads, which is its embedding (Raffel et al. 2020, arXiv 1910.10683).
@@ -205,8 +205,8 @@ void explain_head_input(const Around& a) {
         a.out.formula = "Final norm[" + a.token() + ", " + a.column() + "] · d_model^−½";
         add_step(a.out, "final norm", "", value, a.places(Stage::final_norm, a.cell.row, a.cell.col));
         add_step(a.out, "scaled", four(value) + " × " + four(network.head_scale), a.out.f64, true);
-        return add_line(a.out, "value", in_expression(value) + " * " + in_expression(network.head_scale),
-                        a.out.f64);
+        a.out.line("value", Expression(value) * network.head_scale);
+        return;
     }
     const auto& [dense, activation, norm] = *network.head_transform;
     std::vector<double> active;
@@ -229,14 +229,11 @@ void explain_head_input(const Around& a) {
              a.places(Stage::norm_bias, static_cast<Index>(NormRow::head), a.cell.col));
     add_step(a.out, "× gain + bias", four(unit) + " × " + four(why.gain) + " + " + four(why.bias), a.out.f64,
              true);
-    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(own.bias), own.value());
-    add_line(a.out, "active", activation_expression(activation), why.x);
-    add_line(a.out, "normalised",
-             "(active - " + in_expression(why.mean) + ") / sqrt(" +
-                 in_expression(why.variance + why.epsilon) + ")",
-             unit);
-    add_line(a.out, "value", "normalised * " + in_expression(why.gain) + " + " + in_expression(why.bias),
-             a.out.f64);
+    const Expression x_in = a.out.line("x_in", a.out.dot() + own.bias),
+                     after_activation = a.out.line("active", activated(activation, x_in));
+    const Expression normalised = a.out.line(
+        "normalised", (after_activation - why.mean) / sqrt(Expression(why.variance) + why.epsilon));
+    a.out.line("value", normalised * why.gain + why.bias);
 }
 
 void explain_logit(const Around& a) {
@@ -252,9 +249,7 @@ void explain_logit(const Around& a) {
     a.out.formula = four(cap) + " · tanh((" + a.out.formula + ") / " + four(cap) + ")";
     add_step(a.out, "capped", four(cap) + " × tanh(" + four(plain) + " / " + four(cap) + ")", a.out.f64,
              true);
-    a.out.lines.back().name = "uncapped";
-    add_line(a.out, "value", in_expression(cap) + " * tanh(uncapped / " + in_expression(cap) + ")",
-             a.out.f64);
+    a.out.line("capped", cap * tanh(a.out.calculation.result() / cap));
 }
 
 void explain_normalised(const Around& a, const VectorComponent& why, Stage weights) {
@@ -277,10 +272,8 @@ void explain_normalised(const Around& a, const VectorComponent& why, Stage weigh
     add_step(a.out, "gain", "", norm.gain, a.places(Stage::norm_gain, static_cast<Index>(row), column));
     a.out.f64 = norm.value();
     add_step(a.out, "× gain", four(unit) + " × " + four(norm.gain), a.out.f64, true);
-    add_line(a.out, "x_in", "dot(x, w) + " + in_expression(why.own.bias), norm.x);
-    add_line(a.out, "value",
-             "x_in / sqrt(" + in_expression(norm.variance + norm.epsilon) + ") * " + in_expression(norm.gain),
-             a.out.f64);
+    const Expression x_in = a.out.line("x_in", a.out.dot() + why.own.bias);
+    a.out.line("value", x_in / sqrt(Expression(norm.variance + norm.epsilon)) * norm.gain);
 }
 
 }  // namespace attn::app

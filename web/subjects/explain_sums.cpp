@@ -148,7 +148,7 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
     out.operands_title = entropy ? "Weights · −ln of them" : "Its cells";
     out.left_name = entropy ? "weights" : "cells";
     out.right_name = entropy ? "logs" : "ones";
-    if (out.recomputed) add_line(out, "sum", entropy ? "dot(weights, logs)" : "sum(cells)", out.f64);
+    if (out.recomputed) out.line("sum", entropy ? out.dot() : out.sum());
     const std::string count = with_commas(static_cast<std::ptrdiff_t>(shown.cells));
     out.steps.push_back({"cells", "that are not masked", count, false});
     out.steps.push_back({entropy ? "entropy" : "sum", entropy ? "in nats" : "", four(out.f64), true});

@@ -60,7 +60,7 @@ void explain_words(Explained& out, const WordPair& pair, const Places& places, c
                          means, four(out.f64), true});
     out.left_name = "weights";
     out.right_name = "shares";
-    add_line(out, "weight", "dot(weights, shares)", out.f64);
+    out.line("weight", out.dot());
     out.title = "Weights[" + pair.query_name + ", " + pair.key_name + "]";
     out.formula = std::string(several_rows ? "1/" + std::to_string(pair.query.size()) + " · Σ_i " : "") +
                   (several_keys ? "Σ_j " : "") + "Weights[" + (several_rows ? "i" : pair.query_name) + ", " +
@@ -100,10 +100,9 @@ void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight&
     for (auto& step : out.steps) step.current = false;
     out.steps.push_back({"first key", "", four(first.f64), false, at});
     out.f64 = left > 0 ? before / left : 0;
-    if (out.lines.empty()) add_line(out, "weight", in_expression(before), before);
-    const std::string last = out.lines.back().name;
-    add_line(out, "first_key", in_expression(first.f64), first.f64);
-    add_line(out, "renormalised", left > 0 ? last + " / (1 - first_key)" : "0", out.f64);
+    const Expression weight = out.calculation.empty() ? out.line("weight", before) : out.calculation.result();
+    const Expression first_key = out.line("first_key", first.f64);
+    out.line("renormalised", left > 0 ? weight / (1 - first_key) : Expression(0));
     out.f32 = left_f32 > 0 ? static_cast<double>(static_cast<float>(out.f32 / left_f32)) : 0;
     out.steps.push_back(
         {"renormalised", four(before) + " / (1 − " + four(first.f64) + ")", four(out.f64), true});

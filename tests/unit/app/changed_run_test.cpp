@@ -3,6 +3,7 @@
 
 #include "subjects/explain.hpp"
 #include "support/small_families.hpp"
+#include "unit/app/calculated.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -55,7 +56,7 @@ TEST_CASE("explanations of a changed run end in what the run has, in every famil
                 REQUIRE(why);
                 // The bound of operands_test.cpp; a norm after a change may magnify its rounding.
                 CHECK((why->masked || std::abs(why->f32 - why->f64) <= 1e-5 * (1 + std::abs(why->f64))));
-                if (!why->lines.empty()) CHECK(why->lines.back().value == why->f64);
+                check_calculated(*why);
                 return std::ranges::any_of(why->steps, [](const Explained::Step& step) {
                     return step.arithmetic.find("from ") != std::string::npos;
                 });

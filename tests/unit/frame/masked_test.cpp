@@ -3,6 +3,7 @@
 
 #include "frame/palette.hpp"
 #include "support/small_families.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -113,7 +114,7 @@ TEST_CASE("a token's experts stand beside the heads, and each leads to its weigh
         const auto why = explained(screen.visit, *cell);
         REQUIRE(why);
         CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
-        CHECK(why->lines.back().value == Catch::Approx(why->f64).margin(1e-12));
+        check_calculated(*why);
         double score = why->f64;
         if (bar < 2) {
             CHECK(why->f32 == static_cast<double>(layer.expert_weights.matrix()(2, cell->col)));

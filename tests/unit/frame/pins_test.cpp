@@ -6,6 +6,7 @@
 
 #include "app/link.hpp"
 #include "support/this_build.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -83,6 +84,11 @@ void check_pins(Screen& screen) {
         screen.draw(2);
         CHECK(screen.frame.explained_cell() == cell);
         if (cell.stage == Stage::lens) CHECK(lens_in(screen.visit).shows(subject_in(screen.visit), cell));
+        // Its calculation, which the inspector copies, gives the number that the lens shows.
+        const auto why =
+            lens_in(screen.visit)
+                .explain(subject_in(screen.visit), {subject_in(screen.visit).chosen_head(), cell});
+        if (why) check_calculated(*why);
         CHECK(parse_fragment(to_fragment(screen.visit.state())).state.pin == cell);
     }
     screen.visit.perform(Pin{});

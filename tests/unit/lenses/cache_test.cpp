@@ -10,6 +10,7 @@
 #include "lenses/cache/words.hpp"
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
@@ -59,8 +60,8 @@ void check_why(const Screen& screen, const CellRef& cell, double value, double t
     CHECK_FALSE(found->formula.empty());
     CHECK(found->f64 == Catch::Approx(value).epsilon(tolerance).margin(tolerance));
     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-5).margin(1e-6));
-    REQUIRE_FALSE(found->lines.empty());
-    CHECK(found->lines.back().value == Catch::Approx(found->f64).epsilon(1e-12).margin(1e-12));
+    REQUIRE_FALSE(found->calculation.empty());
+    check_calculated(*found);
     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
     double sum = 0;
     for (const Explained::Operand& each : found->operands) sum += each.product;
@@ -348,7 +349,7 @@ TEST_CASE("a changed run is decoded under its changes, but not one whose query i
             REQUIRE(told);
             CHECK(std::abs(told->f64 - static_cast<double>(run.cell(Stage::weight, head.head, last, key))) <
                   1e-6);
-            CHECK(told->lines.back().value == told->f64);
+            check_calculated(*told);
         }
         screen.visit.perform(DropChange{});
         screen.settle();

@@ -7,6 +7,7 @@
 #include "app/link.hpp"
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
@@ -47,8 +48,8 @@ void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2)
     CHECK_FALSE(found->title.empty());
     // Sums of at most 24 products in f32.
     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
-    REQUIRE_FALSE(found->lines.empty());
-    CHECK(found->lines.back().value == found->f64);
+    REQUIRE_FALSE(found->calculation.empty());
+    check_calculated(*found);
     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
     if (depth == 0 || found->operands.empty()) return;
     const Explained::Operand& operand = found->operands[found->operands.size() / 2];

@@ -8,6 +8,7 @@
 #include "app/format.hpp"
 #include "app/link.hpp"
 #include "subjects/worked/commands.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
@@ -74,9 +75,8 @@ void check_number(GeometryScreen& screen, const CellRef& cell) {
     }
     for (const auto& step : why->steps)
         if (step.at) CHECK(screen.lens().explain(screen.subject(), *step.at));
-    if (!why->lines.empty())
-        CHECK(std::abs(why->lines.back().value - why->f64) < 1e-12 * (1 + std::abs(why->f64)));
-    if (!why->operands.empty() && why->lines.size() == 1)
+    check_calculated(*why);
+    if (!why->operands.empty() && why->calculation.lines().size() == 1)
         CHECK(std::abs(sum - why->f64) < 1e-9 * (1 + std::abs(why->f64)));
 }
 

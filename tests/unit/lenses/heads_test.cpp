@@ -9,6 +9,7 @@
 #include "model/explain.hpp"
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
 #include "unit/frame/screen.hpp"
@@ -56,8 +57,8 @@ Explained check_told(const Screen& screen, const CellRef& cell) {
     CHECK_FALSE(found->formula.empty());
     // Sums of a few dozen products in f32.
     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-4).margin(3e-5));
-    REQUIRE_FALSE(found->lines.empty());
-    CHECK(found->lines.back().value == found->f64);
+    REQUIRE_FALSE(found->calculation.empty());
+    check_calculated(*found);
     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
     return *found;
 }

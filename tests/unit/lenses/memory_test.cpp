@@ -8,6 +8,7 @@
 #include "app/link.hpp"
 #include "subjects/tensors/commands.hpp"
 #include "subjects/worked/commands.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
@@ -275,8 +276,8 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
                 CHECK_FALSE(found->formula.empty());
                 // Sums in f32 of scores up to β |k|², a few hundred.
                 CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-4).margin(1e-5));
-                REQUIRE_FALSE(found->lines.empty());
-                CHECK(found->lines.back().value == Catch::Approx(found->f64).epsilon(1e-12).margin(1e-12));
+                REQUIRE_FALSE(found->calculation.empty());
+                check_calculated(*found);
                 for (const auto& operand : found->operands)
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-12));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());

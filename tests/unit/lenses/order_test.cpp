@@ -6,6 +6,7 @@
 #include "app/copied.hpp"
 #include "app/link.hpp"
 #include "subjects/worked/commands.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
@@ -273,8 +274,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                     // A shift changes scores only by rounding, of which f32 has more.
                     if (!cell.is(order_cells::largest_score_change))
                         CHECK(found->f32 == Catch::Approx(found->f64).epsilon(2e-5).margin(2e-5));
-                    if (!found->lines.empty())
-                        CHECK(found->lines.back().value == Catch::Approx(found->f64).margin(1e-15));
+                    check_calculated(*found);
                     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
                 }
                 CHECK_FALSE(why(screen.visit, order_cells::output_change(1000)));

@@ -7,6 +7,7 @@
 #include "analysis/linalg/moments.hpp"
 #include "analysis/theory/dot_products.hpp"
 #include "app/link.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
@@ -389,7 +390,7 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
             CHECK_FALSE(told->title.empty());
             CHECK(std::isfinite(told->f64));
             CHECK_THAT(told->f32, WithinAbs(told->f64, 1e-5 * (1 + std::abs(told->f64))));
-            if (!told->lines.empty()) CHECK(told->lines.back().value == told->f64);
+            check_calculated(*told);
         }
         for (std::size_t axis = 0; axis < kind.rank(); ++axis)
             for (const Index beyond : {sizes[axis], position_limit}) {
@@ -426,7 +427,7 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
         const auto told = why(screen.visit, scale_cells::cumulative_variance(components));
         REQUIRE(told);
         CHECK_THAT(told->f32, WithinAbs(told->f64, 1e-5 * (1 + told->f64)));
-        CHECK(told->lines.back().value == told->f64);
+        check_calculated(*told);
     }
     for (const Index none : {Index{0}, record->d_k() + 1})
         CHECK_FALSE(why(screen.visit, scale_cells::cumulative_variance(none)));

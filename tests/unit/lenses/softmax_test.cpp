@@ -7,6 +7,7 @@
 #include "app/link.hpp"
 #include "subjects/tensors/commands.hpp"
 #include "subjects/worked/commands.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/lenses/own_cells.hpp"
@@ -150,7 +151,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
                 if (std::isfinite(found->f64)) {
                     // The run's scores are accurate to some units of 6e-8, which a cold row magnifies by 1/T.
                     CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-6));
-                    if (!found->lines.empty()) CHECK(found->lines.back().value == found->f64);
+                    check_calculated(*found);
                 }
                 for (const auto& operand : found->operands)
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-15));

@@ -9,6 +9,7 @@
 #include "app/link.hpp"
 #include "attention/explain.hpp"
 #include "support/this_build.hpp"
+#include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
@@ -139,7 +140,7 @@ TEST_CASE("every number of a tile explains itself, and its copies calculate it")
                     for (const auto& operand : why.operands) sum += operand.product;
                     CHECK(std::abs(sum - why.f64) < 1e-14 * std::max(1.0, std::abs(why.f64)) * 8);
                 }
-                if (!why.lines.empty()) CHECK((why.lines.back().value == why.f64 || std::isnan(why.f64)));
+                check_calculated(why);
                 for (const auto dialect : {Dialect::latex, Dialect::numpy, Dialect::cpp})
                     CHECK_FALSE(copied(why, dialect).empty());
                 // The number that an operand leads to exists and has its value.

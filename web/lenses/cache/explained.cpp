@@ -88,7 +88,7 @@ std::optional<Explained> CacheLens::explain_divergence(Subject& subject, const L
     }
     add_step(out, "all other tokens", "", rest);
     add_step(out, "KL, in nats", "", out.f64, true);
-    add_line(out, "kl", in_expression(out.f64), out.f64);
+    out.line("kl", out.f64);
     out.note = std::string("p is the model’s own distribution, p′ that with the cache, both ") +
                at_temperature + ".";
     return out;
@@ -107,7 +107,7 @@ std::optional<Explained> CacheLens::explain_probability(Subject& subject, const 
     out.formula = "softmax of the logits with the cache";
     add_step(out, "as it is", "", each.before);
     add_step(out, "with the cache", "", each.after, true);
-    add_line(out, "p", in_expression(out.f64), out.f64);
+    out.line("p", out.f64);
     return out;
 }
 
@@ -125,7 +125,7 @@ std::optional<Explained> CacheLens::explain_loss(Subject& subject, const LensCel
     add_step(out, "as it is", "−ln p of the text’s next token", step.loss_before);
     add_step(out, "with the cache", "", step.loss);
     add_step(out, "rises by", "", out.f64, true);
-    add_line(out, "rise", in_expression(step.loss) + " - " + in_expression(step.loss_before), out.f64);
+    out.line("rise", Expression(step.loss) - step.loss_before);
     return out;
 }
 
@@ -150,7 +150,7 @@ std::optional<Explained> CacheLens::explain_lost_weight(Subject& subject, const 
         out.f64 += weight;
     }
     out.f32 = single(shown_->lost(of, query));
-    add_line(out, "lost", out.operands.empty() ? "0" : "dot(weights, gone)", out.f64);
+    out.line("lost", out.operands.empty() ? Expression(0) : out.dot());
     out.note = out.operands.empty() ? "All that it looked at is still there."
                                     : "Softmax gives it to the keys that are left.";
     return out;
@@ -167,7 +167,7 @@ std::optional<Explained> CacheLens::explain_output_error(Subject& subject, const
     out.f32 = single(out.f64);
     out.formula = "‖o′ − o‖ / ‖o‖";
     add_step(out, "moves by", "of its own length", out.f64, true);
-    add_line(out, "moved", in_expression(out.f64), out.f64);
+    out.line("moved", out.f64);
     out.note =
         "o is the output of the run as it is, o′ that with the cache, whose earlier layers may differ, too.";
     return out;
@@ -194,7 +194,7 @@ std::optional<Explained> CacheLens::explain_head(Subject& subject, const LensCel
         const double value = evicts() ? shown_->lost(of, query) : shown_->moved(of, query);
         out.operands.push_back({label_at(text(subject).query_names(), query), value, share, value * share});
     }
-    add_line(out, "mean", "dot(of_steps, share)", out.f64);
+    out.line("mean", out.dot());
     return out;
 }
 
@@ -213,7 +213,7 @@ std::optional<Explained> CacheLens::explain_score(Subject& subject, const LensCe
         add_step(out, "queries observed", "", static_cast<double>(eviction().observes(shown_->prompt())));
         add_step(out, "keys pooled", "", static_cast<double>(eviction().pooling));
         add_step(out, "score", "", out.f64, true);
-        add_line(out, "score", in_expression(out.f64), out.f64);
+        out.line("score", out.f64);
     } else {
         out.formula = "Σ weight that the queries before gave it";
         out.operands_title = "Weights of the heads that share it · 1";
@@ -226,7 +226,7 @@ std::optional<Explained> CacheLens::explain_score(Subject& subject, const LensCe
                                       cache_cells::weight(i, key)};
             out.operands.push_back({label_at(words.query_names(), i), given, 1, given, {}, {}, at_weight});
         }
-        add_line(out, "score", "dot(weights, counted)", out.f64);
+        out.line("score", out.dot());
     }
     const Index gone = kept_head()->gone(key);
     out.note = gone >= shown_->tokens() ? "It is kept to the end."
@@ -258,7 +258,7 @@ std::optional<Explained> CacheLens::explain_weight(Subject& subject, const LensC
         if (why && key <= query) add_step(out, "weight as it is", "lost here", why->f64, false, whole);
         out.note = key > query ? "This key comes after the query."
                                : "This key is gone from " + query_in_words(words, gone) + " on.";
-        add_line(out, "weight", "0", 0);
+        out.line("weight", 0);
         return out;
     }
     out.f64 = cell.weight;
@@ -269,12 +269,9 @@ std::optional<Explained> CacheLens::explain_weight(Subject& subject, const LensC
     if (cell.weight_before) add_step(out, "as the softmax gives it", "", *cell.weight_before);
     add_step(out, "weight", cell.weight_before ? "changed in this run" : "", cell.weight, true);
     if (why) add_step(out, "weight as it is", "over all keys", why->f64, false, whole);
-    add_line(out, "exponential",
-             "exp(" + in_expression(cell.masked) + " - " + in_expression(cell.row_max) + ")",
-             cell.exponential);
-    add_line(out, cell.weight_before ? "softmax" : "weight", "exponential / " + in_expression(cell.row_sum),
-             cell.weight_before.value_or(out.f64));
-    if (cell.weight_before) add_line(out, "weight", in_expression(out.f64), out.f64);
+    const Expression exponential = out.line("exponential", exp(Expression(cell.masked) - cell.row_max));
+    out.line(cell.weight_before ? "softmax" : "weight", exponential / cell.row_sum);
+    if (cell.weight_before) out.line("weight", out.f64);
     if (query < shown_->prompt()) out.note = "The prompt is read with all of its keys.";
     return out;
 }
@@ -302,7 +299,7 @@ std::optional<Explained> CacheLens::explain_code(Subject& subject, const LensCel
         add_step(out, "as it is", "f32", value);
         add_step(out, "in the cache", "f16", out.f64, true);
         add_step(out, "off by", "", out.f64 - value);
-        add_line(out, "kept", in_expression(out.f64), out.f64);
+        out.line("kept", out.f64);
         return out;
     }
     const RoundedGroup group =
@@ -318,8 +315,7 @@ std::optional<Explained> CacheLens::explain_code(Subject& subject, const LensCel
     add_step(out, "code", "round((x − least) / step)", static_cast<double>(code));
     add_step(out, "in the cache", "", out.f64, true);
     add_step(out, "off by", "", out.f64 - value);
-    add_line(out, "kept", in_expression(least) + " + " + in_expression(step) + " * " + std::to_string(code),
-             out.f64);
+    out.line("kept", least + Expression(step) * static_cast<double>(code));
     out.note = of_keys ? "Keys are grouped by channel: some of their channels are large in every token."
                        : "Values are grouped by token.";
     return out;

@@ -74,7 +74,7 @@ std::optional<Explained> CacheLens::bytes_after(Subject& subject, const CacheSha
         add_step(out, "one head there", bits + ", groups of " + std::to_string(precision.group),
                  cache_words::bytes(bytes_of_head(range_kept(first, tokens), first.head_dim, precision)));
     add_step(out, "all", many(std::ssize(shape.layers), "layer"), cache_words::bytes(out.f64), true);
-    add_line(out, "bytes", "dot(kv_heads, bytes_of_one)", out.f64);
+    out.line("bytes", out.dot());
     out.note = precision.bits >= 16
                    ? "Keys and values, of " + bits + " each."
                    : "Each group adds its least number and its step, 16 bits each; tokens wait in 16 "
@@ -107,10 +107,7 @@ std::optional<Explained> CacheLens::explain_operations(Subject& subject, const L
              cache_words::operations(cost.attention));
     add_step(out, "logits", "of the last token", cache_words::operations(cost.logits));
     add_step(out, "together", "", cache_words::operations(out.f64), true);
-    add_line(out, "operations",
-             in_expression(cost.matrices) + " + " + in_expression(cost.attention) + " + " +
-                 in_expression(cost.logits),
-             out.f64);
+    out.line("operations", Expression(cost.matrices) + cost.attention + cost.logits);
     out.note =
         recomputed
             ? "With nothing kept, all " + with_commas(after) + " tokens are read again."
@@ -133,8 +130,7 @@ std::optional<Explained> CacheLens::explain_time(Subject& subject, const LensCel
     add_step(out, "a step", "the last of them, with a cache", ms(race_->step_ms()));
     add_step(out, "passes", "of both, in turn", std::to_string(race_->passes()));
     add_step(out, "ratio", "", fixed(out.f64, 2), true);
-    add_line(out, "ratio", in_expression(race_->whole_ms()) + " / " + in_expression(race_->step_ms()),
-             out.f64);
+    out.line("ratio", Expression(race_->whole_ms()) / race_->step_ms());
     out.note =
         "A step has as many weights to fetch as a pass, and fewer operations to do with them, so it saves "
         "less time "

@@ -124,18 +124,17 @@ std::optional<Explained> CircuitsLens::explain_map(Subject& subject, const LensC
     out.f32 = static_cast<double>(shown.map(distance())->cell(row, col));
     out.f64 = sum;
     circuit_step(out, of_ov ? "adds" : "q · k", "", sum, of_ov);
-    add_line(out, of_ov ? "adds" : "score", of_ov ? "dot(v, u)" : "dot(q, k)", sum);
+    const Expression score = out.line(of_ov ? "adds" : "score", out.dot());
     if (!of_ov) {
         out.f64 = sum * scale;
         circuit_step(out, "scaled", four(sum) + " × " + four(scale), out.f64, cap == 0);
-        add_line(out, "scaled", "score * " + in_expression(scale), out.f64);
+        const Expression scaled = out.line("scaled", score * scale);
         if (cap > 0) {
             const double plain = out.f64;
             out.f64 = cap * std::tanh(plain / cap);
             circuit_step(out, "capped", four(cap) + " × tanh(" + four(plain) + " / " + four(cap) + ")",
                          out.f64, true);
-            add_line(out, "capped", in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")",
-                     out.f64);
+            out.line("capped", cap * tanh(scaled / cap));
         }
     }
     if (of_ov)
@@ -180,7 +179,7 @@ std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const Le
         out.f32 = static_cast<double>(shown.right(row)[static_cast<std::size_t>(a)]);
         out.f64 = sum_of(terms);
         circuit_step(out, "Σ", "", out.f64, true);
-        add_line(out, "value", "dot(written, w)", out.f64);
+        out.line("value", out.dot());
         return out;
     }
     const Stage stage = of_ov ? Stage::v : right ? Stage::k : Stage::q;
@@ -205,7 +204,7 @@ std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const Le
     out.operands_title = "What the head reads of " + of + " · " + w;
     double value = sum.value();
     circuit_step(out, "Σ", sum.bias != 0 ? "with the bias " + four(sum.bias) : "", value);
-    add_line(out, "value", "dot(x, w) + " + in_expression(sum.bias), value);
+    out.line("value", out.dot() + sum.bias);
     const Index own_head = right ? head_.head / (model.config().heads / model.config().kv_heads) : head_.head;
     const auto& norm = right ? half.k_norm : half.q_norm;
     const auto unturned = [&](Index component, double plain) {
@@ -218,7 +217,7 @@ std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const Le
     if (!of_ov && norm) {
         value = unturned(a, value);
         circuit_step(out, "normalised", "by the norm of " + std::string(name), value);
-        add_line(out, "normalised", in_expression(value), value);
+        out.line("normalised", value);
     }
     const Rotary* rotary =
         of_ov || right || circuit == Circuit::positions ? nullptr : network().rotary_of(head_.layer);
@@ -231,11 +230,10 @@ std::optional<Explained> CircuitsLens::explain_factor(Subject& subject, const Le
                      sine = magnitude * std::sin(angle) * (pair.first ? -1 : 1);
         const std::string turned =
             four(value) + " × " + four(cosine) + " + " + four(partner) + " × " + four(sine);
-        const std::string line = in_expression(value) + " * " + in_expression(cosine) + " + " +
-                                 in_expression(partner) + " * " + in_expression(sine);
+        const Expression line = Expression(value) * cosine + Expression(partner) * sine;
         value = value * cosine + partner * sine;
         circuit_step(out, "turned", turned, value);
-        add_line(out, "turned", line, value);
+        out.line("turned", line);
     }
     out.steps.back().current = true;
     out.f64 = value;
@@ -271,7 +269,7 @@ std::optional<Explained> CircuitsLens::explain_input(Subject& subject, const Len
                                : "",
                      x[static_cast<std::size_t>(b)], !norm);
         out.f64 = x[static_cast<std::size_t>(b)];
-        add_line(out, "x", in_expression(out.f64), out.f64);
+        const Expression component = out.line("x", out.f64);
         if (!norm) return out;
         const Normalised why = explain_norm(*norm, x, b);
         out.formula = norm->kind == Norm::Kind::layer ? "(x − mean) / √(variance + ε) · gain + bias"
@@ -283,17 +281,14 @@ std::optional<Explained> CircuitsLens::explain_input(Subject& subject, const Len
         if (norm->bias.size() > 0) circuit_step(out, "bias", "", why.bias);
         out.f64 = why.value();
         circuit_step(out, "normalised", "", out.f64, true);
-        add_line(out, "normalised",
-                 "(x - " + in_expression(why.mean) + ") / sqrt(" + in_expression(why.variance) + " + " +
-                     in_expression(why.epsilon) + ") * " + in_expression(why.gain) + " + " +
-                     in_expression(why.bias),
-                 out.f64);
+        out.line("normalised",
+                 (component - why.mean) / sqrt(Expression(why.variance) + why.epsilon) * why.gain + why.bias);
         return out;
     }
     out.recomputed = false;
     out.formula = "the row of the embedding through its projection and its norms";
     circuit_step(out, "read", "", out.f64, true);
-    add_line(out, "read", in_expression(out.f64), out.f64);
+    out.line("read", out.f64);
     return out;
 }
 
@@ -307,7 +302,7 @@ std::optional<Explained> CircuitsLens::explain_distance(Subject& subject, const 
     out.f32 = in_single(out.f64);
     out.formula = "scale · q̄ R(" + std::to_string(distance) + ") k̄";
     circuit_step(out, "score", "", out.f64, true);
-    add_line(out, "score", in_expression(out.f64), out.f64);
+    out.line("score", out.f64);
     out.note =
         "q̄ and k̄ are the means over all tokens of the vocabulary, and R turns pairs of components by the "
         "distance (Su et al. 2021).";
@@ -333,7 +328,7 @@ std::optional<Explained> CircuitsLens::explain_eigenvalue(Subject& subject, cons
     circuit_step(out, "real", "", value.real(), !imaginary);
     circuit_step(out, "imaginary", "", value.imag(), imaginary);
     circuit_step(out, "modulus", "", std::abs(value));
-    add_line(out, "part", in_expression(out.f64), out.f64);
+    out.line("part", out.f64);
     out.note =
         "Of the small matrix [head_dim, head_dim], whose eigenvalues are those of the map from all tokens "
         "to all logits, but for zeros. By the QR algorithm in double.";
@@ -374,7 +369,7 @@ Explained CircuitsLens::copying_score(Subject& subject, const Copying& of, const
     if (of.eigenvalues.empty() || moduli == 0) out.f64 = NAN;
     circuit_step(out, "Σ |λ|", "", moduli);
     circuit_step(out, "score", "", out.f64, true);
-    add_line(out, "score", out.operands.empty() ? in_expression(out.f64) : "dot(real, share)", out.f64);
+    out.line("score", out.operands.empty() ? Expression(out.f64) : out.dot());
     out.note =
         "1: every set of tokens that the head sees raises its own logits; −1: each lowers them (Elhage et "
         "al. 2021). Σ λ is the sum over all tokens of what attending to each adds to its own logit.";
@@ -414,10 +409,7 @@ std::optional<Explained> CircuitsLens::explain_composition(Subject& subject, con
                  four(exact.product) + " / (" + four(exact.written) + " × " + four(exact.read) + ")", out.f64,
                  true);
     circuit_step(out, "at random", "1 / √d_model", expected_composition(trace_->model()->config().d_model));
-    add_line(out, "composition",
-             in_expression(exact.product) + " / (" + in_expression(exact.written) + " * " +
-                 in_expression(exact.read) + ")",
-             out.f64);
+    out.line("composition", exact.product / (Expression(exact.written) * exact.read));
     out.note = notes[kind];
     return out;
 }
@@ -447,7 +439,7 @@ std::optional<Explained> CircuitsLens::explain_virtual_logit(Subject& subject, c
     for (std::size_t a = 0; a < right.size(); ++a) single += virtual_->carried[a] * right[a];
     out.f32 = static_cast<double>(single);
     circuit_step(out, "adds", "", out.f64, true);
-    add_line(out, "adds", "dot(v, u)", out.f64);
+    out.line("adds", out.dot());
     out.note = "Where the later head attends to a token at which the earlier one attended to this.";
     return out;
 }
@@ -484,8 +476,8 @@ std::optional<Explained> CircuitsLens::explain_corpus_plane(Subject& subject, co
     out.f32 = in_single((end.key ? plane.keys : plane.queries)[static_cast<std::size_t>(point)][axis]);
     circuit_step(out, "along the axis", "", sum);
     circuit_step(out, "place", four(sum) + " − " + four(of_mean) + ", that of the mean", out.f64, true);
-    add_line(out, "along", "dot(x, axis)", sum);
-    add_line(out, "place", "along - " + in_expression(of_mean), out.f64);
+    const Expression along = out.line("along", out.dot());
+    out.line("place", along - of_mean);
     out.note = "Of the texts that stand for many; the run that is looked at elsewhere has another " +
                std::string(end.key ? "key." : "query.");
     return out;
@@ -533,8 +525,8 @@ std::optional<Explained> CircuitsLens::explain_plane(Subject& subject, const Len
     out.f32 = in_single(places[static_cast<std::size_t>(token - plane_->tokens.begin)][axis]);
     circuit_step(out, "along the axis", "", sum);
     circuit_step(out, "place", four(sum) + " − " + four(of_mean) + ", that of the mean", out.f64, true);
-    add_line(out, "along", "dot(x, axis)", sum);
-    add_line(out, "place", "along - " + in_expression(of_mean), out.f64);
+    const Expression along = out.line("along", out.dot());
+    out.line("place", along - of_mean);
     out.note =
         "All keys may move by one vector without a change of any weight, and queries grow as keys shrink "
         "without a change of any score: so both have one mean and one spread here (Yeh et al. 2023).";

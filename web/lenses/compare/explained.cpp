@@ -59,7 +59,7 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
         out.right_name = "signs";
         out.f32 = a->f32 - b->f32;
         out.f64 = a->f64 - b->f64;
-        add_line(out, "difference", "dot(weights, signs)", out.f64);
+        out.line("difference", out.dot());
         return out;
     }
     const Index query = alike_.query, second_query = alike_.second_query;

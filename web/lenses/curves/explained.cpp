@@ -62,13 +62,14 @@ std::optional<Explained> CurvesLens::explain_gradient(const CellPlace& place) co
     out.operands_title = "∂loss/∂Output · V";
     const Places places{place.head};
     add_terms(out, terms, nullptr, [&](Index b) { return places(Stage::v, col, b); }, {"upstream", "v"});
-    add_line(out, "gradient", "dot(upstream, v)", out.f64);
+    out.line("gradient", out.dot());
     out.steps.push_back({"weight", "",
                          fixed(static_cast<double>(record.cell(Stage::weight, head, row, col)), 4), false,
                          places(Stage::weight, row, col)});
     if (out.masked) {
         out.f64 = 0;
-        out.lines = {{"gradient", "0", 0}};
+        out.calculation.clear();
+        out.line("gradient", 0);
         out.note = "The mask forbids this cell, so that the loss does not depend on it.";
     } else {
         out.note = std::string("More weight here would ") +
@@ -148,7 +149,7 @@ std::optional<Explained> CurvesLens::explain_induction(const TrainingRun& run, c
     out.operands_title = "Weights of the second copy · 1/" + std::to_string(period);
     out.left_name = "weights";
     out.right_name = "shares";
-    add_line(out, "induction", "dot(weights, shares)", out.f64);
+    out.line("induction", out.dot());
     out.note =
         "Olsson et al. 2022, arXiv 2209.11895: attention to the token that followed the previous copy.";
     return out;

@@ -65,7 +65,7 @@ std::optional<Explained> GeometryLens::explain_einsum(Subject& subject, const Le
         operand.product = operand.left * operand.right;
         out.operands.push_back(std::move(operand));
     }
-    add_line(out, "element", "dot(left, right)", out.f64);
+    out.line("element", out.dot());
     if (const auto& same = all.same())
         out.note = "This result is " + std::string(same->matrix->name) + ", the " + same->matrix->what +
                    ", to " + fixed(same->off, 2) + ".";

@@ -28,7 +28,7 @@ void explain_sum(Explained& out, Index count, auto left, auto right,
         sum += static_cast<float>(l.value) * static_cast<float>(r.value);
     }
     out.f32 = static_cast<double>(sum);
-    add_line(out, "value", "dot(" + out.left_name + ", " + out.right_name + ")", out.f64);
+    out.line("value", out.dot());
 }
 
 // The value is the sum divided by a number of its own.
@@ -38,7 +38,7 @@ void divide(Explained& out, const char* name, double by, const CellPlace& at) {
     out.steps.push_back({"value", four(out.f64) + " / " + four(by), four(out.f64 / by), true, {}});
     out.f64 /= by;
     out.f32 /= by;
-    add_line(out, "divided", "value / " + in_expression(by), out.f64);
+    out.line("divided", out.calculation.result() / by);
 }
 
 std::string brackets(const std::string& name, const std::string& row, const std::string& col) {
@@ -170,9 +170,7 @@ std::optional<Explained> GeometryLens::explain_part(Subject& subject, const Lens
                          four(out.f64),
                          true,
                          {}});
-    add_line(out, "part",
-             "(" + in_expression(one) + (symmetric ? " + " : " - ") + in_expression(other) + ") / 2",
-             out.f64);
+    out.line("part", (symmetric ? Expression(one) + other : Expression(one) - other) / 2);
     return out;
 }
 
@@ -207,7 +205,7 @@ std::optional<Explained> GeometryLens::explain_singular_vector(Subject& subject,
     } else {
         // A direction that the form does not have is any that is at right angles to the others.
         out.operands.clear();
-        out.lines.clear();
+        out.calculation.clear();
         out.formula = "at right angles to the other directions";
         out.f64 = at(of_right ? all.right_of(r) : all.left_of(r), i);
         out.f32 = static_cast<double>(static_cast<float>(out.f64));
@@ -485,7 +483,7 @@ std::optional<Explained> GeometryLens::explain_metric_weight(Subject& subject, c
         {"weight", four(under.exponential) + " / " + four(under.row_sum), four(under.weight), true, {}});
     out.steps.push_back(
         {"without g", "", four(before.weight), false, CellPlace{chosen, {Stage::weight, row, col}}});
-    add_line(out, "weight", in_expression(under.exponential) + " / " + in_expression(under.row_sum), out.f64);
+    out.line("weight", Expression(under.exponential) / under.row_sum);
     return out;
 }
 

@@ -47,7 +47,7 @@ void explain_way_back(const Around& a) {
                                   CellPlace{a.head, {Stage::w_o, a.cell.col, out}}});
         a.out.f64 += weight * slope;
     }
-    add_line(a.out, "gradient", "dot(w_o, slopes)", a.out.f64);
+    a.out.line("gradient", a.out.dot());
     a.out.note =
         "The slopes by what the layer's heads write came back from the logit through every layer above.";
     if (a.key() >= a.logit.differences().size()) return;
@@ -67,7 +67,7 @@ void explain_output(const Around& a) {
         a.out.formula = asked ? "∂O[i, b] / ∂O[i, b] = 1" : "∂O[i, b] / ∂O[i, c] = 0";
         a.out.note =
             asked ? "This is the component that is to be raised." : "Another component is to be raised.";
-        add_line(a.out, "gradient", asked ? "1" : "0", a.out.f64);
+        a.out.line("gradient", asked ? Expression(1) : Expression(0));
         return;
     }
     const double wanted = value - a.out.f64;
@@ -75,7 +75,7 @@ void explain_output(const Around& a) {
     a.step("output", "", value, a.at(Stage::output, a.cell.col));
     a.step("wanted", "", wanted, CellPlace{a.head, {Stage::v, *target, a.cell.col}});
     a.step("gradient", four(value) + " − " + four(wanted), a.out.f64, {}, true);
-    add_line(a.out, "gradient", in_expression(value) + " - " + in_expression(wanted), a.out.f64);
+    a.out.line("gradient", Expression(value) - wanted);
 }
 
 void explain_masked(const Around& a) {
@@ -91,16 +91,14 @@ void explain_masked(const Around& a) {
     }
     a.step("their mean", "Σ A · ∂L/∂A", mean);
     a.step("∂L/∂S", four(weight) + " · (" + four(slope) + " − " + four(mean) + ")", a.out.f64, {}, true);
-    Explained::Vector weights{"weights", {}}, slopes{"slopes", {}};
+    Column weights{"weights", {}}, slopes{"slopes", {}};
     for (std::size_t j = 0; j < a.pass().softmax.size(); ++j) {
         if (!a.pass().allowed[j]) continue;
         weights.values.push_back(a.pass().softmax[j]);
         slopes.values.push_back(a.pass().d_softmax[j]);
     }
-    a.out.vectors = {std::move(weights), std::move(slopes)};
-    add_line(a.out, "mean", "dot(weights, slopes)", mean);
-    add_line(a.out, "gradient", in_expression(weight) + " * (" + in_expression(slope) + " - mean)",
-             a.out.f64);
+    const Expression line = a.out.line("mean", dot(std::move(weights), std::move(slopes)));
+    a.out.line("gradient", weight * (slope - line));
 }
 
 void explain_raw(const Around& a) {
@@ -112,17 +110,18 @@ void explain_raw(const Around& a) {
     else
         a.step("∂L/∂S", "", masked, a.at(Slope::masked, a.cell.col));
     a.step("scale", "", scale);
-    std::string text = four(scale), line = in_expression(scale);
+    std::string text = four(scale);
+    Expression factor = scale;
     if (cap > 0) {
         const double bent = std::tanh(scaled / cap), left = 1 - bent * bent;
         a.step("slope of the cap", "1 − tanh²(" + four(scaled) + " / " + four(cap) + ")", left,
                a.at(Stage::scaled, a.cell.col));
-        add_line(a.out, "bent", "tanh(" + in_expression(scaled) + " / " + in_expression(cap) + ")", bent);
+        const Expression line = a.out.line("bent", tanh(Expression(scaled) / cap));
         text += " · " + four(left);
-        line += " * (1 - bent * bent)";
+        factor = factor * (1 - line * line);
     }
     a.step("∂L/∂R", text + " · " + four(masked), a.out.f64, {}, true);
-    add_line(a.out, "gradient", line + " * " + in_expression(masked), a.out.f64);
+    a.out.line("gradient", factor * masked);
 }
 
 void explain_jacobian(const Around& a) {
@@ -136,9 +135,7 @@ void explain_jacobian(const Around& a) {
     a.step("A[i, j]", "", own, weight_at(a.cell.row));
     a.step("A[i, k]", "", other, weight_at(a.cell.col));
     a.step("∂A/∂S", four(own) + " · (" + (same ? "1" : "0") + " − " + four(other) + ")", a.out.f64, {}, true);
-    add_line(a.out, "slope",
-             in_expression(own) + " * (" + (same ? "1" : "0") + " - " + in_expression(other) + ")",
-             a.out.f64);
+    a.out.line("slope", own * (Expression(same ? 1 : 0) - other));
 }
 
 void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
@@ -152,7 +149,7 @@ void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
         a.out.operands.push_back({term.index < 0 ? "norm, other heads" : std::to_string(term.index),
                                   term.left, term.right, term.left * term.right, place(term.left_at),
                                   place(term.right_at)});
-    add_line(a.out, "gradient", "dot(left, right)", a.out.f64);
+    a.out.line("gradient", a.out.dot());
 }
 
 const char* formula_of(Slope slope, bool to_value) {

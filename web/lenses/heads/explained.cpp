@@ -28,6 +28,12 @@ std::string factors_text(const std::vector<Index>& factors, const char* between)
     return text;
 }
 
+Expression product_of(const std::vector<Index>& factors) {
+    Expression product = static_cast<double>(factors.front());
+    for (std::size_t i = 1; i < factors.size(); ++i) product = product * static_cast<double>(factors[i]);
+    return product;
+}
+
 }  // namespace
 
 std::optional<Explained> HeadsLens::explain(Subject& subject, const CellPlace& place) {
@@ -173,7 +179,7 @@ std::optional<Explained> HeadsLens::explain_shape(Subject& subject, const LensCe
                          : column == 1 ? "weights"
                                        : "products",
                          factors_text(factors, " × "), with_commas(count_of(factors)), true});
-    add_line(out, "count", factors_text(factors, " * "), out.f64);
+    out.line("count", product_of(factors));
     const auto which = static_cast<ShapeStep>(step);
     if (which == ShapeStep::split_q || which == ShapeStep::split_k || which == ShapeStep::split_v)
         out.note = "The same numbers: a head is " + std::to_string(sizes_.head_dim) +
@@ -221,8 +227,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, const Lens
         out.f64 = std::accumulate(values.begin(), values.end(), 0.0);
         out.f32 = single(w.sum[at]);
         out.formula = "Σ over the heads, and the bias";
-        out.vectors.push_back({"parts", std::move(values)});
-        add_line(out, "sum", "sum(parts)", out.f64);
+        out.line("sum", sum(Column{"parts", std::move(values)}));
         return out;
     }
     const Index d_v = of.record().d_v();
@@ -239,7 +244,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, const Lens
     add_terms(
         out, terms, [&](Index c) { return place(part, Stage::output, row, c); },
         [&](Index c) { return place(part, Stage::w_o, c, component); }, {"output", "w_o"});
-    add_line(out, "written", "dot(output, w_o)", out.f64);
+    out.line("written", out.dot());
     return out;
 }
 
@@ -249,14 +254,13 @@ std::optional<Explained> HeadsLens::explain_norm(Subject& subject, const LensCel
     if (part > w.heads) return std::nullopt;
     Explained out = begin(subject, "Length of what " + part_name(subject, part) + " writes");
     const std::span<const double> x = w.part(part);
-    out.vectors.push_back({"part", {x.begin(), x.end()}});
     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
     out.f64 = std::sqrt(squares);
     out.f32 = single(w.norm(part));
     out.formula = "√ Σ_i part[i]²";
     note_step(out, "Σ part²", "over " + std::to_string(w.d_model) + " components", squares);
     note_step(out, "length", "", out.f64, true);
-    add_line(out, "length", "sqrt(dot(part, part))", out.f64);
+    out.line("length", norm(Column{"part", {x.begin(), x.end()}}));
     return out;
 }
 
@@ -267,19 +271,17 @@ std::optional<Explained> HeadsLens::explain_share(Subject& subject, const LensCe
     Explained out = begin(subject, "What " + part_name(subject, part) + " adds along the whole");
     const std::span<const double> x = w.part(part);
     const std::vector<double>& whole = w.whole;
-    out.vectors.push_back({"part", {x.begin(), x.end()}});
     const double product = std::inner_product(x.begin(), x.end(), whole.begin(), 0.0),
                  length = std::inner_product(whole.begin(), whole.end(), whole.begin(), 0.0);
-    out.vectors.push_back({"whole", whole});
     out.f64 = product / length;
     out.f32 = single(w.share(part));
     out.formula = "part · whole / ‖whole‖²";
     note_step(out, "part · whole", "", product);
     note_step(out, "‖whole‖²", "", length);
     note_step(out, "share", four(product) + " / " + four(length), out.f64, true);
-    add_line(out, "product", "dot(part, whole)", product);
-    add_line(out, "squares", "dot(whole, whole)", length);
-    add_line(out, "share", "product / squares", out.f64);
+    const Column all{"whole", whole};
+    const Expression along = out.line("product", dot(Column{"part", {x.begin(), x.end()}}, all));
+    out.line("share", along / out.line("squares", dot(all, all)));
     out.note = "Over the heads and the bias these shares add up to 1; one below 0 writes against the whole.";
     return out;
 }
@@ -296,8 +298,8 @@ std::optional<Explained> HeadsLens::explain_error(Subject& subject, const LensCe
     note_step(out, "sum", "component " + std::to_string(worst), w.sum[worst]);
     note_step(out, "whole", "as the run has it, in f32", w.whole[worst]);
     out.steps.push_back({"off by", "", fixed(out.f64, 1), true});
-    const std::string sum = in_expression(w.sum[worst]), whole = in_expression(w.whole[worst]);
-    add_line(out, "off_by", "max(" + sum + " - " + whole + ", " + whole + " - " + sum + ")", out.f64);
+    const Expression sum = w.sum[worst], whole = w.whole[worst];
+    out.line("off_by", max(sum - whole, whole - sum));
     return out;
 }
 
@@ -329,8 +331,7 @@ std::optional<Explained> HeadsLens::explain_similarity(Subject& subject, const L
         }
         rows.push_back(each);
     }
-    const double sum = std::accumulate(rows.begin(), rows.end(), 0.0),
-                 mean = sum / static_cast<double>(rows.size());
+    const double mean = std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(rows.size());
     out.f64 = outputs ? mean : 1 - mean;
     out.f32 = single(value);
     out.formula =
@@ -338,10 +339,9 @@ std::optional<Explained> HeadsLens::explain_similarity(Subject& subject, const L
     note_step(out, outputs ? "mean cosine" : "mean √JSD", "over " + many(std::ssize(rows), "query row"), mean,
               outputs);
     if (!outputs) note_step(out, "alike", "1 − " + four(mean), out.f64, true);
-    const std::string count = std::to_string(rows.size());
-    out.vectors.push_back({"rows", std::move(rows)});
-    add_line(out, "mean", "sum(rows) / " + count, mean);
-    if (!outputs) add_line(out, "alike", "1 - mean", out.f64);
+    const auto count = static_cast<double>(rows.size());
+    const Expression line = out.line("mean", sum(Column{"rows", std::move(rows)}) / count);
+    if (!outputs) out.line("alike", 1 - line);
     out.note =
         outputs ? "1: both add the same direction for every token; −1: they take back what the other adds."
                 : "JSD in bits: 1 is the same map, 0 no key in common. Rows that see one key do not count.";
@@ -370,7 +370,7 @@ std::optional<Explained> HeadsLens::explain_role(Subject& subject, const LensCel
     step("local", "at most two tokens away, " + on, alike_->local(head));
     step("uniform", "entropy, of the most it could be, " + on, alike_->uniform(head));
     if (const Copying* copies = copying(alike_->head(head))) step("copying", "Σ λ / Σ |λ|", copies->score);
-    add_line(out, "score", in_expression(out.f64), out.f64);
+    out.line("score", out.f64);
     return out;
 }
 
@@ -393,7 +393,7 @@ std::optional<Explained> HeadsLens::explain_output_error(Subject& subject, const
     out.note =
         "O is what the attention writes for all tokens, O′ in the changed run, where what it reads has "
         "changed, too.";
-    add_line(out, "change", in_expression(out.f64), out.f64);
+    out.line("change", out.f64);
     return out;
 }
 
@@ -414,16 +414,18 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, const LensCe
         const bool latent = !shares && setting > 0;
         out.f32 = out.f64 = *cache_value(measure, setting);
         out.formula = latent ? "layers × rank" : "layers × 2 × heads of K and V × head_dim";
-        std::string factors = std::to_string(attentions) + " * ";
-        factors += latent ? std::to_string(setting)
-                          : "2 * " + std::to_string(heads) + " * " + std::to_string(config.head_dim);
+        std::vector<Index> factors{attentions};
+        if (latent)
+            factors.push_back(setting);
+        else
+            factors.insert(factors.end(), {2, heads, config.head_dim});
         if (!numbers) {
-            factors += " * 2";
+            factors.push_back(2);
             out.formula += " × 2 bytes";
             out.note = "Of 16-bit numbers, as caches keep them.";
         }
-        note_step(out, numbers ? "numbers" : "bytes", factors, out.f64, true);
-        add_line(out, numbers ? "numbers" : "bytes", factors, out.f64);
+        note_step(out, numbers ? "numbers" : "bytes", factors_text(factors, " × "), out.f64, true);
+        out.line(numbers ? "numbers" : "bytes", product_of(factors));
         return out;
     }
     const Smaller* measured = runs() ? runs()->at(setting) : nullptr;
@@ -442,7 +444,7 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, const LensCe
             note_step(out, "rises by", "", measured->loss - before->loss);
         }
         note_step(out, "loss", "nats per token", out.f64, true);
-        add_line(out, "loss", in_expression(out.f64), out.f64);
+        out.line("loss", out.f64);
         out.note = trace_->network().causal
                        ? "Of every token of the text after the first, from those before it."
                        : "A model that looks both ways sees the token that it is asked for.";
@@ -457,16 +459,16 @@ std::optional<Explained> HeadsLens::explain_cache(Subject& subject, const LensCe
     out.recomputed = false;
     if (change) {
         out.formula = "mean over layers of ‖O′ − O‖ / ‖O‖";
-        out.vectors.push_back({"layers", measured->changes});
         for (std::size_t i = 0; i < measured->changes.size(); ++i)
             note_step(out, subject.attention()->numbering().name(static_cast<Index>(i)), "",
                       measured->changes[i], false,
                       CellPlace{subject.chosen_head(), heads_cells::output_error(cell.at[0], i, setting)});
-        add_line(out, "change", "sum(layers) / " + std::to_string(measured->changes.size()), out.f64);
+        out.line("change",
+                 sum(Column{"layers", measured->changes}) / static_cast<double>(measured->changes.size()));
     } else {
         out.formula = "½ Σ over the vocabulary of |p′ − p|";
         out.note = "0: the same distribution; 1: nothing in common.";
-        add_line(out, "moved", in_expression(out.f64), out.f64);
+        out.line("moved", out.f64);
     }
     return out;
 }
@@ -487,7 +489,7 @@ std::optional<Explained> HeadsLens::explain_probability(Subject& subject, const 
     if (const Smaller* before = then ? runs()->at(0) : nullptr)
         note_step(out, "as it is", "", before->probabilities[static_cast<std::size_t>(id)]);
     note_step(out, "probability", "", out.f64, true);
-    add_line(out, "probability", in_expression(out.f64), out.f64);
+    out.line("probability", out.f64);
     return out;
 }
 

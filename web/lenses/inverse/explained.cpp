@@ -10,30 +10,25 @@ namespace attn::app {
 
 namespace {
 
-// From the raw score, in `score`, to the weight.
+// Explains how the raw score, the last line so far, becomes the weight.
 void explain_chain(Explained& out, const CellExplanation& c, double softcap) {
     const auto step = [&](const char* name, std::string arithmetic, double value, bool current = false) {
         out.steps.push_back({name, std::move(arithmetic), four(value), current, {}});
     };
     step("raw", "Σ q · k", c.raw);
     step("scaled", four(c.raw) + " × " + four(c.scale), c.scaled);
-    add_line(out, "scaled", "score * " + in_expression(c.scale), c.scaled);
-    std::string last = "scaled";
+    Expression last = out.line("scaled", out.calculation.result() * c.scale);
     if (softcap > 0) {
-        const std::string cap = in_expression(softcap);
         step("capped", "soft cap " + four(softcap), c.capped);
-        add_line(out, "capped", cap + " * tanh(scaled / " + cap + ")", c.capped);
-        last = "capped";
+        last = out.line("capped", softcap * tanh(last / softcap));
     }
     if (c.bias != 0) {
         step("biased", four(c.capped) + " + " + four(c.bias), c.masked);
-        add_line(out, "masked", last + " + " + in_expression(c.bias), c.masked);
-        last = "masked";
+        last = out.line("masked", last + c.bias);
     }
     step("weight", "exp(" + four(c.masked) + " − " + four(c.row_max) + ") / " + four(c.row_sum), c.weight,
          true);
-    add_line(out, "weight",
-             "exp(" + last + " - " + in_expression(c.row_max) + ") / " + in_expression(c.row_sum), c.weight);
+    out.line("weight", exp(last - c.row_max) / c.row_sum);
 }
 
 }  // namespace
@@ -65,7 +60,7 @@ struct InverseLens::Around {
         step("before", "", now, now_at);
         step("change", "", after - now, by_at ? std::optional(at(*by_at)) : std::nullopt);
         step("after", four(now) + " + " + four(after - now), after, {}, true);
-        add_line(out, "after", in_expression(now) + " + " + in_expression(after - now), after);
+        out.line("after", Expression(now) + after - now);
     }
 };
 
@@ -129,7 +124,7 @@ std::optional<Explained> InverseLens::explain_weight(Subject& subject, const Len
     if (!c.allowed) {
         a.out.formula = "0";
         a.out.note = "The mask hides this key.";
-        add_line(a.out, "weight", "0", 0);
+        a.out.line("weight", 0);
         return a.out;
     }
     a.out.formula = "softmax of Σ_a Q′[i, a] · K′[j, a]";
@@ -140,7 +135,7 @@ std::optional<Explained> InverseLens::explain_weight(Subject& subject, const Len
         a.out.operands.push_back({std::to_string(i), q, k, q * k, a.at(inverse_cells::query(query, i)),
                                   a.at(inverse_cells::key(key, i))});
     }
-    add_line(a.out, "score", "dot(q, k)", c.raw);
+    a.out.line("score", a.out.dot());
     explain_chain(a.out, c, a.record().spec().softcap);
     for (const CellWish& wish : a.change.wishes())
         if (wish.query == query && wish.key == key)
@@ -263,12 +258,12 @@ std::optional<Explained> InverseLens::explain_change(Subject& subject, const Len
             break;
     }
     if (a.out.operands.empty()) {
-        add_line(a.out, "change", "0", 0);
+        a.out.line("change", 0);
         a.out.note = "Nothing is wished for that this could serve.";
         return a.out;
     }
     a.out.operands_title = change.of() == ChangeOf::q ? "c · K, key by key" : "row by row with wishes";
-    add_line(a.out, "change", "dot(left, right)", a.out.f64);
+    a.out.line("change", a.out.dot());
     a.out.note =
         "c says how much of each key a least change has: more of those with a wish for more, less of the "
         "others by "
@@ -289,7 +284,7 @@ std::optional<Explained> InverseLens::explain_iteration(Subject& subject, const 
     a->out.f32 = static_cast<double>(static_cast<float>(a->out.f64));
     a->out.formula = length ? "|z|" : "max |log-odds wished for − log-odds|";
     a->step(name, "after " + many(step, "step"), a->out.f64, {}, true);
-    add_line(a->out, name, in_expression(a->out.f64), a->out.f64);
+    a->out.line(name, a->out.f64);
     return a->out;
 }
 
@@ -315,7 +310,7 @@ std::optional<Explained> InverseLens::explain_target(Subject&, const LensCell& c
     const std::string share = "1 / " + std::to_string(count);
     out.formula = out.f64 > 0 ? "1 / painted cells of the row" : "not painted";
     out.steps.push_back({"weight", out.f64 > 0 ? share : "", four(out.f64), true, {}});
-    add_line(out, "weight", out.f64 > 0 ? share : "0", out.f64);
+    out.line("weight", out.f64 > 0 ? Expression(1) / static_cast<double>(count) : Expression(0));
     return out;
 }
 
@@ -342,7 +337,7 @@ std::optional<Explained> InverseLens::explain_fitted_weight(Subject&, const Lens
         out.operands.push_back({std::to_string(a), q(a), k(key, a), q(a) * k(key, a),
                                 CellPlace{{}, inverse_cells::fitted_query(query, a)},
                                 CellPlace{{}, inverse_cells::fitted_key(key, a)}});
-    add_line(out, "score", "dot(q, k)", c.raw);
+    out.line("score", out.dot());
     explain_chain(out, c, 0);
     out.note =
         "The pattern has " + four(fit().target()[static_cast<std::size_t>(query * n + key)]) + " here.";
@@ -359,7 +354,7 @@ std::optional<Explained> InverseLens::explain_fitted_vector(Subject&, const Lens
     out.formula = "found by L-BFGS";
     out.note = "It makes the cross-entropy of the pattern small, from the best of " +
                std::to_string(PatternFit::starts) + " starts.";
-    add_line(out, "component", in_expression(out.f64), out.f64);
+    out.line("component", out.f64);
     return out;
 }
 
@@ -375,7 +370,7 @@ std::optional<Explained> InverseLens::explain_fit(Subject&, const LensCell& cell
     out.formula = error ? "max |A − pattern|" : "mean over rows of Σ_j P[i, j] log (P[i, j] / A[i, j])";
     const std::string name(cell.kind->name);
     out.steps.push_back({name, "", four(out.f64), true, {}});
-    add_line(out, name, in_expression(out.f64), out.f64);
+    out.line(name, out.f64);
     out.note = std::to_string(shown->rows_right) + " of " + many(all.rows(), "row") +
                " have their strongest key where the pattern has it.";
     return out;

@@ -73,8 +73,8 @@ Explained KnockoutLens::explain_runs(Subject& subject, std::string title, const 
     note_step(out, target_name(subject), "in the run as it is", value);
     note_step(out, target_name(subject), other, with);
     note_step(out, falls ? "falls by" : "moves by", "", out.f64, true);
-    const std::string here = in_expression(value), there = in_expression(with);
-    add_line(out, falls ? "fall" : "move", falls ? here + " - " + there : there + " - " + here, out.f64);
+    const Expression here = value, there = with;
+    out.line(falls ? "fall" : "move", falls ? here - there : there - here);
     return out;
 }
 
@@ -115,7 +115,7 @@ std::optional<Explained> KnockoutLens::explain_direct(Subject& subject, const Le
     out.f32 = single(*adds);
     out.formula = target_->loss.over ? "Σ_b written[b] · (u[b] − u′[b])" : "Σ_b written[b] · u[b]";
     note_step(out, "adds to " + target_name(subject), "", out.f64, true);
-    add_line(out, "direct", in_expression(out.f64), out.f64);
+    out.line("direct", out.f64);
     out.note =
         "u is the token’s column of W_head, brought back through every norm on the way, each held at what it "
         "had. "
@@ -190,10 +190,7 @@ std::optional<Explained> KnockoutLens::explain_estimate(Subject& subject, const 
     note_step(out, "∂L/∂O · V of the key", "", terms.worth);
     note_step(out, "the same of the others", "by their shares", terms.others);
     note_step(out, "falls by about", "", out.f64, true);
-    add_line(out, "fall",
-             in_expression(terms.weight) + " * (" + in_expression(terms.worth) + " - " +
-                 in_expression(terms.others) + ")",
-             out.f64);
+    out.line("fall", terms.weight * (Expression(terms.worth) - terms.others));
     out.note =
         "What the cut does to the head’s output is exact; what the model makes of that is taken by its "
         "slope. L is " +

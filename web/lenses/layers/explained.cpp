@@ -134,8 +134,7 @@ Explained LayersLens::probability_of(Subject& subject, Index place, Index positi
     note_step(out, "ln Σ", "over " + with_commas(trace_->network().head.weight.out) + " tokens", log_sum);
     out.steps.push_back(
         {"probability", "exp(" + four(exact) + " − " + four(log_sum) + ")", fixed(out.f64, 6), true});
-    add_line(out, "probability", "exp(" + in_expression(exact) + " - " + in_expression(log_sum) + ")",
-             out.f64);
+    out.line("probability", exp(Expression(exact) - log_sum));
     out.note =
         "The last norm and the head read the stream here as they read it at the end; the sum is of the "
         "run’s logits.";
@@ -157,7 +156,7 @@ std::optional<Explained> LayersLens::explain_rank(Subject& subject, const LensCe
         if (each.logit > logits[static_cast<std::size_t>(id)])
             note_step(out, vocabulary_.name(subject, each.id), "a larger logit",
                       static_cast<double>(each.logit));
-    add_line(out, "rank", in_expression(out.f64), out.f64);
+    out.line("rank", out.f64);
     out.note = "Of equal logits, the lower id comes first.";
     return out;
 }
@@ -199,12 +198,12 @@ std::optional<Explained> LayersLens::explain_logit(Subject& subject, const LensC
     out.operands_title = name + " of the stream here · W_head[·, " + std::to_string(id) + "]";
     note_step(out, "Σ", "", sum, bias == 0 && network.logit_cap == 0);
     if (bias != 0) note_step(out, "+ bias", four(sum) + " + " + four(bias), out.f64, network.logit_cap == 0);
-    add_line(out, "logit", "dot(x, w) + " + in_expression(bias), out.f64);
+    const Expression logit = out.line("logit", out.dot() + bias);
     if (network.logit_cap == 0) return out;
     const double cap = network.logit_cap, plain = out.f64;
     out.f64 = cap * std::tanh(plain / cap);
     note_step(out, "capped", four(cap) + " × tanh(" + four(plain) + " / " + four(cap) + ")", out.f64, true);
-    add_line(out, "capped", in_expression(cap) + " * tanh(logit / " + in_expression(cap) + ")", out.f64);
+    out.line("capped", cap * tanh(logit / cap));
     return out;
 }
 
@@ -245,7 +244,7 @@ std::optional<Explained> LayersLens::explain_state(Subject& subject, const LensC
     out.operands_title = "The stream here, squared";
     add_terms(out, terms, cell_at(at), cell_at(at), {"x", "x"});
     note_step(out, "length", "√" + four(squares), out.f64, true);
-    add_line(out, "length", "sqrt(dot(x, x))", out.f64);
+    out.line("length", norm(out.left()));
     return out;
 }
 
@@ -279,7 +278,7 @@ std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const
             out.note =
                 "This model’s head is not linear. Its activation is taken by its slope here, and what "
                 "that leaves is a part of its own.";
-        add_line(out, "part", in_expression(share.value), share.value);
+        out.line("part", share.value);
         return out;
     }
     std::vector<Term> terms;
@@ -316,7 +315,7 @@ std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const
     out.operands_title = of_head ? "Output of the head · how far the logit grows with it"
                                  : "What is written · the direction that the logit reads";
     note_step(out, "part", "", out.f64, true);
-    add_line(out, "part", "dot(written, direction)", out.f64);
+    out.line("part", out.dot());
     out.note =
         "u is the token’s column of W_head, brought back through every norm on the way, each held at the "
         "mean and the deviation that it had.";
@@ -352,7 +351,7 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensC
         note_step(out, "logit of " + name, "in the run as it is", value);
         note_step(out, "logit of " + name, "without the key", without);
         note_step(out, "falls by", "", out.f64, true);
-        add_line(out, "fall", in_expression(value) + " - " + in_expression(without), out.f64);
+        out.line("fall", Expression(value) - without);
         out.note = !encoded && trace_->network().causal && token > row()
                        ? "This position comes before the token, so nothing of it arrives here."
                        : "The key is hidden in every head of every layer, from its own query too; the other "
@@ -387,7 +386,7 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensC
                 out.f64 += weight * value;
             }
         }
-        add_line(out, "direct", out.operands.empty() ? "0" : "dot(weights, values)", out.f64);
+        out.line("direct", out.operands.empty() ? Expression(0) : out.dot());
         out.note =
             "What the heads read of it at this position, added up. What other positions read of it first, "
             "and what the MLPs make of it, is in other parts.";
@@ -402,7 +401,7 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensC
         if (trace_->encoder() && !encoded) {
             out.recomputed = false;
             note_step(out, "share", "", out.f64, true);
-            add_line(out, "share", in_expression(out.f64), out.f64);
+            out.line("share", out.f64);
             return out;
         }
         out.operands_title = "What arrives above " + numbering.name(0) + " · its row of Â";
@@ -421,7 +420,7 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensC
             add(label_at(text.query_names(), query), above, mixed);
             out.f64 += above * mixed;
         }
-        add_line(out, "share", out.operands.empty() ? "0" : "dot(above, mixed)", out.f64);
+        out.line("share", out.operands.empty() ? Expression(0) : out.dot());
         return out;
     }
     out.formula = "Σ max(A · ∂L/∂A, 0), over heads and queries, / Σ of all tokens";
@@ -435,7 +434,7 @@ std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensC
         add(numbering.name(number), positive, share);
         out.f64 += positive * share;
     }
-    add_line(out, "share", "dot(positive, shares)", out.f64);
+    out.line("share", out.dot());
     out.note = "L is the logit. Weights that would lower it if they grew count 0 (Barkan et al. 2021).";
     return out;
 }

@@ -99,7 +99,7 @@ std::optional<Explained> MasksLens::explain_mask(Subject&, const LensCell& cell)
         out.steps.push_back({"weight", "of this head as it is", fixed(own, 4), false,
                              CellPlace{looked.head, {Stage::weight, query, key}}});
     }
-    add_line(out, "allowed", allowed ? "1" : "0", out.f64);
+    out.line("allowed", allowed ? Expression(1) : Expression(0));
     return out;
 }
 
@@ -113,9 +113,7 @@ std::optional<Explained> MasksLens::explain_share(Subject&, const LensCell& cell
         out.steps.push_back({name, "", with_commas(part)});
         out.steps.push_back({"of all", all, with_commas(of)});
         out.steps.push_back({"share", "", fixed(out.f64, 4), true});
-        add_line(out, "share",
-                 in_expression(static_cast<double>(part)) + " / " + in_expression(static_cast<double>(of)),
-                 out.f64);
+        out.line("share", Expression(static_cast<double>(part)) / static_cast<double>(of));
         return out;
     };
     switch (static_cast<MaskNumber>(cell.at[0])) {
@@ -163,9 +161,7 @@ std::optional<Explained> MasksLens::explain_share(Subject&, const LensCell& cell
             out.steps.push_back({"ratio", "", fixed(race_->ratio(), 4), true});
             out.note = "Seeded normal vectors, one thread. The next measurement differs a little.";
             out.recomputed = false;
-            add_line(out, "ratio",
-                     in_expression(race_->masked_ms()) + " / " + in_expression(race_->whole_ms()),
-                     race_->ratio());
+            out.line("ratio", Expression(race_->masked_ms()) / race_->whole_ms());
             return out;
         }
     }
@@ -211,7 +207,7 @@ std::optional<Explained> MasksLens::explain_empty_row(Subject&, const LensCell& 
     for (const double weight : wide.weights) sum += weight;
     out.steps.push_back({"weight", "", fixed(out.f64, 4), true});
     out.steps.push_back({"Σ of the row", "over the keys", fixed(sum, 4)});
-    add_line(out, "weight", in_expression(out.f64), out.f64);
+    out.line("weight", out.f64);
     switch (convention) {
         case EmptyRow::zeros:
             out.note =
@@ -270,7 +266,7 @@ std::optional<Explained> MasksLens::explain_hidden_weight(Subject&, const LensCe
                                 places(of_all ? Stage::scaled : Stage::weight, query, key)});
         out.f64 += weight;
     }
-    add_line(out, "lost", out.operands.empty() ? "0" : "dot(weights, hidden)", out.f64);
+    out.line("lost", out.operands.empty() ? Expression(0) : out.dot());
     if (out.operands.empty())
         out.note = "Nothing that this query looked at is hidden.";
     else if (counting_->done() && counting_->counts().kept[static_cast<std::size_t>(query)] == 0)
@@ -307,7 +303,7 @@ std::optional<Explained> MasksLens::explain_probability(Subject& subject, const 
     out.steps.push_back(
         {"probability", "as it is", fixed(before, 4), false,
          CellPlace{looked_->head, {.stage = Stage::logit, .row = run.predicted(), .col = cell.at[0]}}});
-    add_line(out, "probability", "exp(" + in_expression(logit) + " - " + in_expression(log_sum) + ")", after);
+    out.line("probability", exp(Expression(logit) - log_sum));
     return out;
 }
 

@@ -41,7 +41,7 @@ void explain_distance(Explained& out, std::span<const double> to, std::span<cons
     }
     add_terms(out, terms, to_at, from_at, {"moved", "moved"});
     out.f64 = std::sqrt(square);
-    add_line(out, "distance", "sqrt(dot(moved, moved))", out.f64);
+    out.line("distance", norm(out.left()));
 }
 
 }  // namespace
@@ -131,15 +131,10 @@ std::optional<Explained> MemoryLens::explain_energy(Subject& subject, const Lens
     add_step(out, "1/β ln N", "ln " + fixed(count, 0) + " / β", log_count);
     add_step(out, "½ max |k|²", "½ · " + four(largest), largest / 2);
     add_step(out, "E", "", out.f64, true);
-    out.vectors.push_back({"state", state});
-    add_line(out, "total", "sum(factors)", look.sum);
-    add_line(out, "look", in_expression(look.highest) + " + log(total) / " + in_expression(*beta_),
-             look.highest + log_sum);
-    add_line(out, "square", "dot(state, state)", square);
-    add_line(out, "energy",
-             "square / 2 + " + in_expression(largest / 2) + " + log(" + in_expression(count) + ") / " +
-                 in_expression(*beta_) + " - look",
-             out.f64);
+    const Expression total = out.line("total", out.sum()),
+                     seen = out.line("look", look.highest + log(total) / *beta_),
+                     length = out.line("square", dot(Column{"state", state}, Column{"state", state}));
+    out.line("energy", length / 2 + largest / 2 + log(Expression(count)) / *beta_ - seen);
     if (step > 0) {
         const double fell = path_->points()[static_cast<std::size_t>(step - 1)].energy - out.f64;
         out.note = "It is lower than the step before by " + fixed(fell, 4) + "; no step raises it.";
@@ -172,7 +167,7 @@ std::optional<Explained> MemoryLens::explain_weight(Subject& subject, const Lens
     add_terms(
         out, terms, [&](Index a) { return places(Stage::k, key, a); },
         [&](Index a) { return state_place(step - 1, a); }, {"key", "state"});
-    const double factor = out.f64 * look.sum, exponent = *beta_ * (look.products[j] - look.highest);
+    const double factor = out.f64 * look.sum;
     add_step(out, "k · ξ", "", look.products[j]);
     add_step(out, "max k · ξ", "", look.highest);
     add_step(out, "exp",
@@ -181,10 +176,8 @@ std::optional<Explained> MemoryLens::explain_weight(Subject& subject, const Lens
              factor);
     add_step(out, "Σ of the row", "", look.sum);
     add_step(out, "weight", four(factor) + " / " + four(look.sum), out.f64, true);
-    add_line(out, "product", "dot(key, state)", look.products[j]);
-    add_line(out, "exponent", in_expression(*beta_) + " * (product - " + in_expression(look.highest) + ")",
-             exponent);
-    add_line(out, "weight", "exp(exponent) / " + in_expression(look.sum), out.f64);
+    const Expression product = out.line("product", out.dot());
+    out.line("weight", exp(out.line("exponent", *beta_ * (product - look.highest))) / look.sum);
     if (step == 1 && !now().start && *beta_ == own_beta_) {
         add_step(out, "in the head", "",
                  static_cast<double>(row_.record->cell(Stage::weight, row_.head.head, row_.query, key)),
@@ -209,7 +202,7 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, const LensC
     if (step == 0 && !now().start) {
         out.formula = "ξ = q";
         add_step(out, "q", "", out.f64, places(Stage::q, row_.query, component));
-        add_line(out, "state", in_expression(out.f64), out.f64);
+        out.line("state", out.f64);
         return out;
     }
     if (step == 0) {
@@ -224,7 +217,7 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, const LensC
         operand("mean of the keys", 1, plane_->origin[a]);
         operand("across", start[0], plane_->across[a]);
         operand("up", start[1], plane_->up[a]);
-        add_line(out, "state", "dot(place, directions)", out.f64);
+        out.line("state", out.dot());
         return out;
     }
     const auto& before = points[static_cast<std::size_t>(step - 1)].state;
@@ -243,7 +236,7 @@ std::optional<Explained> MemoryLens::explain_state(Subject& subject, const LensC
                                 weight * value, place_of(memory_cells::weight(step, key)),
                                 places(Stage::k, key, component)});
     }
-    add_line(out, "state", "dot(weights, k)", out.f64);
+    out.line("state", out.dot());
     return out;
 }
 
@@ -291,8 +284,7 @@ std::optional<Explained> MemoryLens::explain_effective(Subject& subject, const L
     const double entropy = std::log(out.f64);
     add_step(out, "S", "", entropy);
     add_step(out, "e^S", "exp(" + four(entropy) + ")", out.f64, true);
-    add_line(out, "entropy", "dot(weights, surprise)", entropy);
-    add_line(out, "keys", "exp(entropy)", out.f64);
+    out.line("keys", exp(out.line("entropy", out.dot())));
     out.note = "As many keys of equal weight would have this entropy; the query sees " +
                std::to_string(patterns_->count()) + ".";
     return out;

@@ -23,17 +23,13 @@ std::optional<Explained> MemoryLens::explain_flip(Subject&, const LensCell& cell
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
     out.formula = "E = −½ Σ_ij w_ij s_i s_j = ½ (P − 1/N Σ_μ m_μ²)";
     out.operands_title = "Overlaps m_μ = Σ_i x^μ_i s_i, squared";
-    double squares = 0;
     std::vector<Term> terms;
     for (const std::int64_t overlap : bits_->overlaps(state)) {
         const auto m = static_cast<double>(overlap);
-        squares += m * m;
         terms.push_back({std::ssize(terms), m, m});
     }
     add_terms(out, terms, nullptr, nullptr, {"overlaps", "overlaps"});
-    add_line(out, "squares", "dot(overlaps, overlaps)", squares);
-    add_line(out, "energy", "(" + in_expression(count) + " - squares / " + in_expression(bits) + ") / 2",
-             out.f64);
+    out.line("energy", (count - out.line("squares", out.dot()) / bits) / 2);
     if (flips > 0)
         out.note = "Bit " + std::to_string(recall_->flips()[static_cast<std::size_t>(flips - 1)]) +
                    " was flipped last. Each flip lowers the energy by twice the size of its field.";
@@ -60,7 +56,7 @@ std::optional<Explained> MemoryLens::explain_field(Subject&, const LensCell& cel
                 {j, bits_->weight(bit, j), static_cast<double>(state[static_cast<std::size_t>(j)])});
     const PlaceOf field = [&](Index j) { return place_of(memory_cells::local_field(j)); };
     add_terms(out, terms, nullptr, field, {"weights", "bits"});
-    add_line(out, "field", "dot(weights, bits)", out.f64);
+    out.line("field", out.dot());
     const bool up = state[static_cast<std::size_t>(bit)] > 0;
     if (recall_->done())
         out.note = std::string("The bit is ") + (up ? "+1" : "−1") + ", as its field says, and stays.";
@@ -93,8 +89,8 @@ std::optional<Explained> MemoryLens::explain_capacity(Subject&, const LensCell& 
     }
     out.f64 = sum / static_cast<double>(seeds);
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
-    add_line(out, "total", "sum(shares)", sum);
-    add_line(out, "mean", "total / " + std::to_string(seeds), out.f64);
+    const Expression total = out.line("total", out.sum());
+    out.line("mean", total / static_cast<double>(seeds));
     out.note = "A pattern counts as recovered if at most 5 % of its bits are wrong in the end.";
     return out;
 }

@@ -19,10 +19,10 @@ double f32_output(const PlacedRun& run, Index place, Index component) {
 }
 
 // |a − b| as an expression of the only operand.
-void add_difference(Explained& out, double value) {
+void add_difference(Explained& out) {
     out.left_name = "a";
     out.right_name = "b";
-    add_line(out, "off", "max(sum(a) - sum(b), sum(b) - sum(a))", value);
+    out.line("off", max(out.sum() - sum(out.right()), sum(out.right()) - out.sum()));
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::optional<Explained> OrderLens::explain_output(Subject&, const LensCell& cel
         out.operands.push_back({in_quotes(key_name(key)), weight, value, weight * value, weight_at,
                                 placed_place(rule, Stage::v, key, component, content_->key_position(j))});
     }
-    add_line(out, "output", "dot(weights, values)", out.f64);
+    out.line("output", out.dot());
     const Index other = token * d_v + component;
     out.steps.push_back({after ? "before" : "in this order", "",
                          four(after ? shown->before.outputs[at(other)]
@@ -203,7 +203,7 @@ std::optional<Explained> OrderLens::explain_change(PositionScheme scheme, Index 
     out.sign = "−";
     out.operands.push_back({"component " + std::to_string(most), after, before, after - before,
                             at_place(TokenOrder::permuted), at_place(TokenOrder::original)});
-    add_difference(out, out.f64);
+    add_difference(out);
     out.note = "Rounding alone may make up to " + fixed(reorder_rounding(shown->after), 1) +
                " in f32, since the same terms are added up in another order.";
     return out;
@@ -244,7 +244,7 @@ std::optional<Explained> OrderLens::explain_shift(Subject&, const LensCell& cell
                                 scheme == now().scheme
                                     ? std::optional(place(order_cells::score(most / n_k, most % n_k)))
                                     : std::nullopt});
-        add_difference(out, out.f64);
+        add_difference(out);
     }
     switch (scheme) {
         case PositionScheme::none: out.note = "No position enters these scores."; break;
@@ -308,15 +308,13 @@ std::optional<Explained> OrderLens::explain_score(Subject&, const LensCell& cell
                                 placed_place(rule, Stage::q, query, a, p),
                                 placed_place(rule, Stage::k, key, a, r)});
     out.steps.push_back({"score", "", four(raw)});
-    add_line(out, "score", "dot(q, k)", raw);
+    const Expression score = out.line("score", out.dot());
     out.steps.push_back({"scaled", four(raw) + " × " + four(scale), four(raw * scale), false});
-    add_line(out, "scaled", "score * " + in_expression(scale), raw * scale);
+    Expression last = out.line("scaled", score * scale);
     const double capped = score_of(*content_, raw);
-    std::string last = "scaled";
     if (const double cap = run.record.spec().softcap; cap > 0) {
         out.steps.push_back({"capped", "", four(capped)});
-        last = "capped";
-        add_line(out, last, in_expression(cap) + " * tanh(scaled / " + in_expression(cap) + ")", capped);
+        last = out.line("capped", cap * tanh(last / cap));
     }
     if (bias != 0 || rule.scheme == PositionScheme::alibi || has_buckets(rule.scheme)) {
         const std::string from =
@@ -327,7 +325,7 @@ std::optional<Explained> OrderLens::explain_score(Subject&, const LensCell& cell
                                                                   : ", seed " + std::to_string(rule.seed));
         out.steps.push_back({"position", from, four(bias)});
         out.steps.push_back({"with position", four(capped) + " + " + four(bias), four(out.f64)});
-        add_line(out, "with_position", last + " + " + in_expression(bias), out.f64);
+        out.line("with_position", last + bias);
     }
     out.steps.back().current = true;
     out.steps.push_back({"weight", out.masked ? "the mask forbids it" : "after softmax",
@@ -372,7 +370,7 @@ std::optional<Explained> OrderLens::explain_pair(Subject&, const LensCell& cell)
         out.f64 += left * right;
     }
     out.f32 = static_cast<double>(f32);
-    add_line(out, "product", "dot(q, k)", out.f64);
+    out.line("product", out.dot());
     const auto degrees = [](double angle) {
         return fixed(std::remainder(angle, 2 * std::numbers::pi) * 180 / std::numbers::pi, 1) + "°";
     };
@@ -424,16 +422,13 @@ std::optional<Explained> OrderLens::explain_distance(Subject&, const LensCell& c
     out.f64 = score_of(*content_, raw, bias);
     out.f32 = static_cast<double>(static_cast<float>(score_of(*content_, static_cast<double>(f32), bias)));
     out.steps = {{"score", "", four(raw)}, {"scaled", "× " + four(scale), four(score_of(*content_, raw))}};
-    add_line(out, "score", "dot(q, k)", raw);
     const double cap = content_->record()->spec().softcap;
-    const std::string scaled = "score * " + in_expression(scale);
-    add_line(out, "scaled",
-             cap > 0 ? in_expression(cap) + " * tanh(" + scaled + " / " + in_expression(cap) + ")" : scaled,
-             score_of(*content_, raw));
+    const Expression plain = out.line("score", out.dot()) * scale,
+                     scaled = out.line("scaled", cap > 0 ? cap * tanh(plain / cap) : plain);
     if (bias != 0) {
         out.steps.push_back({"position", "", four(bias)});
         out.steps.push_back({"with position", "", four(out.f64)});
-        add_line(out, "with_position", "scaled + " + in_expression(bias), out.f64);
+        out.line("with_position", scaled + bias);
     }
     out.steps.back().current = true;
     if (scheme == PositionScheme::learned && !content_->own_table())
@@ -470,7 +465,7 @@ std::optional<Explained> OrderLens::explain_extrapolated(Subject&, const LensCel
         out.f64 += score * share;
     }
     out.f32 = static_cast<double>(static_cast<float>(out.f64));
-    add_line(out, "mean", "dot(scores, shares)", out.f64);
+    out.line("mean", out.dot());
     out.steps = {{"lowest", "", four(curves.bin(scaling, bin).low)},
                  {"mean", "", four(out.f64), true},
                  {"highest", "", four(curves.bin(scaling, bin).high)}};
@@ -497,8 +492,7 @@ std::optional<Explained> OrderLens::explain_wavelength(Subject&, const LensCell&
     out.steps = {{"plain θ", "base^(−2a/d)", four(plain)},
                  {"θ", "÷ " + four(plain / frequency), four(frequency)},
                  {"a full turn", "2π / θ, in positions", four(out.f64), true}};
-    add_line(out, "wavelength", in_expression(2 * std::numbers::pi) + " / " + in_expression(frequency),
-             out.f64);
+    out.line("wavelength", Expression(2 * std::numbers::pi) / frequency);
     out.note = out.f64 > static_cast<double>(trained())
                    ? "It never came round within the trained length."
                    : "It came round " + fixed(static_cast<double>(trained()) / out.f64, 1) +

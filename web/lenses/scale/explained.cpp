@@ -20,7 +20,7 @@ void add_mean(Explained& out, std::span<const double> values, std::uint32_t firs
     }
     out.left_name = "values";
     out.right_name = "shares";
-    add_line(out, "mean", "dot(values, shares)", out.f64);
+    out.line("mean", out.dot());
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::optional<Explained> ScaleLens::explain_weight(Subject& subject, const LensC
                   components(Stage::q, shown.row.query), components(Stage::k, key), {"q", "k"});
     }
     add_chain(out, why, ruled.record.spec(), places, {Stage::weight, shown.row.query, key}, Stage::weight,
-              " × " + fixed(why.scale, 6), printed ? "" : "dot(q, k)");
+              " × " + fixed(why.scale, 6), printed ? std::nullopt : std::optional(out.dot()));
     // Of these steps only the score stands anywhere else: the head itself has another scale.
     for (Explained::Step& step : out.steps)
         if (!of_head || step.name != "score") step.at.reset();
@@ -142,7 +142,6 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
     out.f64 = measured(ruled.exact_saturation, measure);
     const std::vector<double> factors =
         measure == RowMeasure::gradient ? jacobian_factors(weights) : std::vector<double>();
-    double sum = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
         const double a = weights[i];
         const double left = measure == RowMeasure::gradient ? a * a : a,
@@ -152,7 +151,6 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
         if (measure == RowMeasure::largest && a != out.f64) continue;
         out.operands.push_back({shown.names[i], left, right, left * right,
                                 CellPlace{subject.chosen_head(), scale_cells::weight(rule, i)}});
-        sum += left * right;
         if (measure == RowMeasure::largest) break;
     }
     switch (measure) {
@@ -163,7 +161,7 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
             out.operands_title = "Weights · −ln a";
             out.left_name = "weights";
             out.right_name = "surprises";
-            add_line(out, "entropy", "dot(weights, surprises)", out.f64);
+            out.line("entropy", out.dot());
             out.note = "e^S = " + fixed(std::exp(out.f64), 3) +
                        ": as many keys of the same weight would have this entropy.";
             break;
@@ -173,7 +171,7 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
             out.operands_title = "The key that has it";
             out.left_name = "weights";
             out.right_name = "ones";
-            if (!out.operands.empty()) add_line(out, "largest", "dot(weights, ones)", out.f64);
+            if (!out.operands.empty()) out.line("largest", out.dot());
             break;
         default:
             out.title = "‖∂A/∂S‖_F of the row";
@@ -181,8 +179,7 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
             out.operands_title = "a_i² · the rest of row i of ∂A/∂S";
             out.left_name = "squares";
             out.right_name = "rests";
-            add_line(out, "sum", "dot(squares, rests)", sum);
-            add_line(out, "norm", "sqrt(sum)", out.f64);
+            out.line("norm", sqrt(out.line("sum", out.dot())));
             out.note =
                 "∂a_i/∂s_j = a_i (δ_ij − a_j), with respect to the scaled scores. What comes back from the "
                 "loss is "
@@ -228,19 +225,18 @@ std::optional<Explained> ScaleLens::explain_component(Subject& subject, const Le
     const ComponentVariances* of = variances(subject);
     if (!of || component >= of->components() || !of->done()) return std::nullopt;
     Explained out;
-    Explained::Vector products{"products", {}};
+    Column products{"products", {}};
     const Places places{subject.chosen_head()};
-    double sum = 0;
     of->for_each([&](const HeadPairs::Pair& pair, const float* q, const float* k) {
         const auto left = static_cast<double>(q[component]), right = static_cast<double>(k[component]);
         out.operands.push_back({std::to_string(pair.query) + "→" + std::to_string(pair.key), left, right,
                                 left * right, places(Stage::q, pair.query, component),
                                 places(Stage::k, pair.key, component)});
         products.values.push_back(left * right);
-        sum += left * right;
     });
     const Moments moments = moments_of(std::span<const double>(products.values));
-    const std::string a = std::to_string(component), count = std::to_string(products.values.size());
+    const std::string a = std::to_string(component);
+    const auto count = static_cast<double>(products.values.size());
     out.title = "Variance of q_" + a + " · k_" + a;
     out.provenance = "over " + with_commas(std::ssize(products.values)) + " pairs of this head";
     out.f32 = static_cast<double>(static_cast<float>(of->own(component)));
@@ -249,9 +245,8 @@ std::optional<Explained> ScaleLens::explain_component(Subject& subject, const Le
     out.operands_title = "q_" + a + " · k_" + a + " of each pair";
     out.left_name = "q";
     out.right_name = "k";
-    out.vectors.push_back(std::move(products));
-    add_line(out, "mean", "sum(products) / " + count, moments.mean);
-    add_line(out, "variance", "spread(products, mean) / " + count, out.f64);
+    const Expression mean = out.line("mean", sum(products) / count);
+    out.line("variance", spread(std::move(products), mean) / count);
     out.steps = {{"mean", "", four(moments.mean)}, {"variance", "", four(out.f64), true}};
     out.note = "1 if q and k were independent and standard normal.";
     return out;
@@ -262,7 +257,7 @@ std::optional<Explained> ScaleLens::explain_cumulative(Subject& subject, const L
     const ComponentVariances* of = variances(subject);
     if (!of || components == 0 || components > of->components() || !of->done()) return std::nullopt;
     Explained out;
-    Explained::Vector sums{"sums", {}};
+    Column sums{"sums", {}};
     of->for_each([&](const HeadPairs::Pair&, const float* q, const float* k) {
         double sum = 0;
         for (Index a = 0; a < components; ++a) sum += static_cast<double>(q[a]) * static_cast<double>(k[a]);
@@ -271,15 +266,14 @@ std::optional<Explained> ScaleLens::explain_cumulative(Subject& subject, const L
     const Moments moments = moments_of(std::span<const double>(sums.values));
     double own = 0;
     for (Index a = 0; a < components; ++a) own += of->own(a);
-    const std::string count = std::to_string(sums.values.size());
+    const auto count = static_cast<double>(sums.values.size());
     out.title = "Variance of q · k over the first " + many(components, "component");
     out.provenance = "over " + with_commas(std::ssize(sums.values)) + " pairs of this head";
     out.f32 = static_cast<double>(static_cast<float>(of->of_first(components)));
     out.f64 = moments.variance;
     out.formula = "Σ_a Var(q_a k_a) + Σ_{a≠b} Cov(q_a k_a, q_b k_b)";
-    out.vectors.push_back(std::move(sums));
-    add_line(out, "mean", "sum(sums) / " + count, moments.mean);
-    add_line(out, "variance", "spread(sums, mean) / " + count, out.f64);
+    const Expression mean = out.line("mean", sum(sums) / count);
+    out.line("variance", spread(std::move(sums), mean) / count);
     out.steps = {
         {"Σ variances", "each component’s", four(own)},
         {"Σ covariances", "between them", four(out.f64 - own)},

@@ -162,7 +162,6 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
             if (const auto j = static_cast<std::size_t>(key); !std::isinf(levels.above[j]))
                 operand(key, weights[j], weights[j] == 0 ? 0 : right(j), of_score);
     };
-    const std::string temperature_written = limit ? "" : in_expression(t);
     switch (number) {
         case GibbsNumber::energy:
             out.formula = "Σ_j p_j E_j, E_j = −s_j";
@@ -170,7 +169,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
             each([&](std::size_t j) { return -levels.scores[j]; }, true);
             out.left_name = "weights";
             out.right_name = "energies";
-            add_line(out, "energy", "dot(weights, energies)", out.f64);
+            out.line("energy", out.dot());
             break;
         case GibbsNumber::entropy:
         case GibbsNumber::keys:
@@ -179,11 +178,11 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
             each([&](std::size_t j) { return -std::log(weights[j]); });
             out.left_name = "weights";
             out.right_name = "surprise";
-            add_line(out, "entropy", "dot(weights, surprise)", now.entropy);
+            out.line("entropy", out.dot());
             if (number == GibbsNumber::keys) {
                 note_step(out, "S", "", now.entropy);
                 note_step(out, "e^S", "exp(" + four(now.entropy) + ")", out.f64, true);
-                add_line(out, "keys", "exp(entropy)", out.f64);
+                out.line("keys", exp(out.calculation.result()));
                 out.note = "As many keys of equal weight would have this entropy; the row may see " +
                            std::to_string(levels.keys) + ".";
             }
@@ -204,10 +203,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
                     }
                 out.left_name = "factors";
                 out.right_name = "ones";
-                add_line(out, "z", "sum(factors)", sum);
-                add_line(out, "free",
-                         "0 - " + in_expression(levels.highest) + " - " + temperature_written + " * log(z)",
-                         out.f64);
+                out.line("free", Expression(0) - levels.highest - t * log(out.line("z", out.sum())));
                 note_step(out, "−T ln Z", "−" + four(levels.highest) + " − T ln " + four(sum), out.f64, true);
             }
             note_step(out, "⟨E⟩ − T·S",
@@ -233,7 +229,7 @@ std::optional<Explained> SoftmaxLens::explain_number(Subject& subject, GibbsNumb
             each([&](std::size_t j) { return std::pow((-levels.scores[j] - now.energy) / t, 2); });
             out.left_name = "weights";
             out.right_name = "squares";
-            add_line(out, "capacity", "dot(weights, squares)", out.f64);
+            out.line("capacity", out.dot());
             break;
     }
     for (Index other = 0; dialled && other < gibbs_number_count; ++other)
@@ -272,13 +268,11 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, const Len
     note_step(out, "score", "", s, false, places(score_stage(attention), row_.query, key));
     if (out.masked || t == 0 || std::isinf(t)) {
         note_step(out, "weight", out.masked ? "the mask forbids it" : "in the limit", out.f64, true);
-        add_line(out, "weight", in_expression(out.f64), out.f64);
+        out.line("weight", out.f64);
         return out;
     }
-    const std::string scaled = in_expression(s) + " / " + in_expression(t),
-                      shifted = "(" + in_expression(s) + " - " + in_expression(levels.highest) + ") / " +
-                                in_expression(t),
-                      common = in_expression(mapped.common);
+    const Expression scaled = Expression(s) / t, shifted = (Expression(s) - levels.highest) / t,
+                     common = mapped.common;
     if (map != ScoreMap::linear) note_step(out, "s", four(s) + " / " + fixed(t, 3), s / t);
     switch (map) {
         case ScoreMap::softmax:
@@ -286,36 +280,39 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, const Len
             // A softmax + 1 whose scores are all below 0 is shifted by the key of score 0.
             const bool by_zero = map == ScoreMap::softmax_one && levels.highest < 0;
             const double exponential = std::exp(by_zero ? s / t : below);
-            add_line(out, "exponential", "exp(" + (by_zero ? scaled : shifted) + ")", exponential);
-            add_line(out, "weight", "exponential / " + common, out.f64);
+            out.line("weight", out.line("exponential", exp(by_zero ? scaled : shifted)) / common);
             note_step(out, by_zero ? "exp(s)" : "exp(s − max)", "", exponential);
             note_step(out, map == ScoreMap::softmax ? "Σ of the row" : "1 + Σ, shifted", "", mapped.common);
             note_step(out, "weight", four(exponential) + " / " + four(mapped.common), out.f64, true);
             break;
         }
         case ScoreMap::sparsemax:
-            add_line(out, "weight", "max(" + shifted + " - " + common + ", 0)", out.f64);
+            out.line("weight", max(shifted - common, 0));
             note_step(out, "s − max", "", below);
             note_step(out, "τ", "so that the row sums to 1", mapped.common);
             note_step(out, "weight", "max(" + four(below) + " − τ, 0)", out.f64, true);
             break;
         case ScoreMap::entmax:
-            add_line(out, "root", "max(" + shifted + " / 2 - " + common + ", 0)", std::sqrt(out.f64));
-            add_line(out, "weight", "root * root", out.f64);
             note_step(out, "(s − max) / 2", "", below / 2);
             note_step(out, "τ", "so that the row sums to 1", mapped.common);
             note_step(out, "weight", "max(" + four(below / 2) + " − τ, 0)²", out.f64, true);
+            {
+                const Expression root = out.line("root", max(shifted / 2 - common, 0));
+                out.line("weight", root * root);
+            }
             break;
         case ScoreMap::sigmoid:
-            add_line(out, "weight", "1 / (1 + exp(log(" + common + ") - " + scaled + "))", out.f64);
+            out.line("weight", 1 / (1 + exp(log(common) - scaled)));
             note_step(out, "ln n", "ln " + fixed(mapped.common, 0), std::log(mapped.common));
             note_step(out, "weight", "1 / (1 + exp(ln n − s))", out.f64, true);
             break;
         case ScoreMap::relu_squared:
-            add_line(out, "positive", "max(" + scaled + ", 0)", std::max(s / t, 0.0));
-            add_line(out, "weight", "positive * positive / " + common, out.f64);
             note_step(out, "max(s, 0)", "", std::max(s / t, 0.0));
             note_step(out, "weight", "squared / " + fixed(mapped.common, 0), out.f64, true);
+            {
+                const Expression positive = out.line("positive", max(scaled, 0));
+                out.line("weight", positive * positive / common);
+            }
             break;
         case ScoreMap::linear: {
             std::vector<Term> terms;
@@ -327,8 +324,8 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, const Len
                 [&](Index a) { return places(Stage::k, key, a); }, {"features_q", "features_k"});
             double product = 0;
             for (const Term& term : terms) product += term.product();
-            add_line(out, "product", "dot(features_q, features_k)", product);
-            add_line(out, "weight", mapped.common == 0 ? "0" : "product / " + common, out.f64);
+            const Expression line = out.line("product", out.dot());
+            out.line("weight", mapped.common == 0 ? Expression(0) : line / common);
             note_step(out, "φ(q) · φ(k)", "", product);
             note_step(out, "Σ of the row", "", mapped.common);
             note_step(out, "weight", four(product) + " / " + four(mapped.common), out.f64, true);
@@ -377,8 +374,7 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, const Le
         note_step(out, "‖o − o_softmax‖", "√" + four(off), std::sqrt(off));
         note_step(out, "‖o_softmax‖", "√" + four(usual), std::sqrt(usual));
         note_step(out, "off by", "", out.f64, true);
-        add_line(out, "off", "sqrt(dot(d, d))", std::sqrt(off));
-        add_line(out, "difference", "off / " + in_expression(std::sqrt(usual)), out.f64);
+        out.line("difference", out.line("off", norm(out.left())) / std::sqrt(usual));
         return out;
     }
     const bool counts = measure == MapMeasure::support;
@@ -395,7 +391,7 @@ std::optional<Explained> SoftmaxLens::explain_measure(Subject& subject, const Le
     }
     out.left_name = counts ? "counted" : "weights";
     out.right_name = "ones";
-    add_line(out, "sum", out.operands.empty() ? "0" : "sum(" + out.left_name + ")", out.f64);
+    out.line("sum", out.sum());
     return out;
 }
 
@@ -429,7 +425,7 @@ std::optional<Explained> SoftmaxLens::explain_output(Subject& subject, const Len
     }
     out.left_name = "weights";
     out.right_name = "v";
-    add_line(out, "output", "dot(weights, v)", out.f64);
+    out.line("output", out.dot());
     return out;
 }
 
@@ -472,7 +468,7 @@ std::optional<Explained> SoftmaxLens::explain_head(Subject& subject, const LensC
     }
     out.left_name = "keys";
     out.right_name = "shares";
-    add_line(out, "share", "dot(keys, shares)", out.f64);
+    out.line("share", out.dot());
     out.note =
         "1 is a head that spreads evenly over all that it may see, and near 0 one that picks a single key "
         "among many.";

@@ -71,7 +71,7 @@ struct Number {
               std::optional<CellPlace> place = {}) const {
         out.steps.push_back({what, std::move(arithmetic), four(number), !place, place});
     }
-    void line(const char* what, double number) const { add_line(out, what, in_expression(number), number); }
+    Expression line(const char* what, double number) const { return out.line(what, number); }
     void operand(std::string what, double left, double right, std::optional<CellPlace> left_at,
                  std::optional<CellPlace> right_at = {}) const {
         out.operands.push_back({std::move(what), left, right, left * right, left_at, right_at});
@@ -107,9 +107,8 @@ void Number::explain_max() const {
     step("m before", "", before, at(of(RunningNumber::max_before)));
     step("of the tile", "S[" + name + ", " + label_at(key_names, at_key) + "]", found, score_at(at_key));
     step("m", "max(" + four(before) + ", " + four(found) + ")", out.f64);
-    line("before", before);
-    line("largest", found);
-    add_line(out, "maximum", "max(before, largest)", out.f64);
+    const Expression first = line("before", before), second = line("largest", found);
+    out.line("maximum", max(first, second));
 }
 
 void Number::explain_sum(RunningNumber number) const {
@@ -123,7 +122,7 @@ void Number::explain_sum(RunningNumber number) const {
     for (Index j = 0; j < shown.keys.size(); ++j) operand(key(j), value(weight(j)), 1, at(weight(j)));
     out.left_name = "terms";
     out.right_name = "factors";
-    add_line(out, "total", "dot(terms, factors)", out.f64);
+    out.line("total", out.dot());
 }
 
 void Number::explain_output() const {
@@ -139,7 +138,7 @@ void Number::explain_output() const {
     }
     out.left_name = "weights";
     out.right_name = "values";
-    add_line(out, "output", "dot(weights, values)", out.f64);
+    out.line("output", out.dot());
 }
 
 void Number::explain_naive() const {
@@ -153,7 +152,7 @@ void Number::explain_naive() const {
     }
     out.left_name = "weights";
     out.right_name = "values";
-    add_line(out, "output", "dot(weights, values)", out.f64);
+    out.line("output", out.dot());
 }
 
 void Number::explain(RunningNumber number) const {
@@ -179,12 +178,13 @@ void Number::explain(RunningNumber number) const {
             step("f", "exp(" + four(before) + " − " + four(max) + ")", out.f64);
             if (before == max) {
                 out.note = "The tile brings no larger score, so nothing is rescaled.";
-                return line("factor", out.f64);
+                line("factor", out.f64);
+                return;
             }
             if (std::isinf(before)) out.note = "There is nothing to rescale yet.";
-            line("before", before);
-            line("maximum", max);
-            return add_line(out, "factor", std::isinf(max) ? "0" : "exp(before - maximum)", out.f64);
+            const Expression then = line("before", before), maximum = line("maximum", max);
+            out.line("factor", std::isinf(max) ? Expression(0) : exp(then - maximum));
+            return;
         }
         case RunningNumber::sum_before:
             out.title = "l[" + name + "] before " + tile;
@@ -209,10 +209,12 @@ void Number::explain_weight() const {
     step("S", "S" + pair, score, score_at(at_key));
     step("m", "", max, at(of(RunningNumber::max)));
     step("P", out.masked ? "0: the mask forbids it" : "exp(" + four(score - max) + ")", out.f64);
-    if (!std::isfinite(score) || !std::isfinite(max)) return line("weight", out.f64);
-    line("score", score);
-    line("maximum", max);
-    add_line(out, "weight", "exp(score - maximum)", out.f64);
+    if (!std::isfinite(score) || !std::isfinite(max)) {
+        line("weight", out.f64);
+        return;
+    }
+    const Expression above = line("score", score) - line("maximum", max);
+    out.line("weight", exp(above));
 }
 
 void Number::explain(TileOutput output) const {
@@ -234,9 +236,8 @@ void Number::explain(TileOutput output) const {
             step("O", "", numerator, at(of(TileOutput::after)));
             step("l", "", sum, at(of(RunningNumber::sum)));
             step("O / l", sum == 0 ? "0: no key was seen" : four(numerator) + " / " + four(sum), out.f64);
-            line("output", numerator);
-            line("total", sum);
-            add_line(out, "result", sum == 0 ? "0" : "output / total", out.f64);
+            const Expression whole = line("output", numerator), total = line("total", sum);
+            out.line("result", sum == 0 ? Expression(0) : whole / total);
             if (!shown.ends_row()) out.note = "Not the attention output yet: further tiles of keys follow.";
             return;
         }
@@ -249,7 +250,7 @@ void Number::explain(TileOutput output) const {
             operand("naive", value(of(TileOutput::naive)), -1, at(of(TileOutput::naive)));
             out.left_name = "outputs";
             out.right_name = "signs";
-            add_line(out, "difference", "dot(outputs, signs)", out.f64);
+            out.line("difference", out.dot());
             if (!shown.ends_row()) out.note = "It vanishes, but for rounding, with the last tile of the row.";
     }
 }

@@ -155,7 +155,7 @@ std::optional<Explained> TranslationLens::explain_confidence(Subject& subject, c
     }
     out.f64 = sum / static_cast<double>(record.queries());
     out.f32 = static_cast<double>(static_cast<float>(mean_strongest(record, head.head)));
-    add_line(out, "mean", "sum(a) / " + std::to_string(record.queries()), out.f64);
+    out.line("mean", out.sum() / static_cast<double>(record.queries()));
     out.note = "Near 1, the head looks at one word for each that it helps to write.";
     if (const auto aligned = translating->aligned(head))
         out.note += " The model’s scores.json says that " + percent(*aligned) +

@@ -46,9 +46,8 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
     out.steps.push_back({"Σ", "of " + with_commas(std::ssize(all)) + " tokens", four(sum), false});
     out.steps.push_back(
         {"probability", four(likelihood(logit)) + " / " + four(sum), fixed(out.f64, 6), true});
-    add_line(out, "logit", in_expression(logit), logit);
-    add_line(out, "exponential", "exp(logit - " + in_expression(best) + ")", likelihood(logit));
-    add_line(out, "probability", "exponential / " + in_expression(sum), out.f64);
+    const Expression exponential = out.line("exponential", exp(out.line("logit", logit) - best));
+    out.line("probability", exponential / sum);
     add_double(out, *run(), [&](const DoubleRun& whole) { return whole.probability(token, cell.col); });
     if (shown != next_.candidates.end() && continues_text())
         out.note = "Step and Play draw it with probability " +

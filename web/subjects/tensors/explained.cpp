@@ -43,7 +43,7 @@ void explain_stored(Explained& out, const OpenTensor& tensor, const Place& at, c
     for (Index key = 0; key < tensor.array.shape[3]; ++key)
         sum += tensor.value(at.layer, at.head, at.row, key);
     out.steps.push_back({"weight", "as stored", fixed(out.f64, 6), true});
-    add_line(out, "weight", in_expression(out.f64), out.f64);
+    out.line("weight", out.f64);
     out.steps.push_back({"Σ of the row", "of what is stored", fixed(sum, 6), false, row});
     out.note = "Stored as " + std::string(name(dtype)) + " at " + place_in_file(tensor, at);
     if (tensor.begin) out.note += ": " + hexadecimal(tensor.element(at.layer, at.head, at.row, at.column));

@@ -77,7 +77,7 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
         out.formula = "Σ_b X[" + row + ", b] · " + std::string(w) + "[b, " + col + "]";
         out.operands_title = "X[" + row + ", ·] · " + std::string(w) + "[·, " + col + "]";
         add_terms(out, why.cell.terms, row_of(Stage::x, cell.row), column_of(weights, cell.col), {"x", "w"});
-        add_line(out, "value", "dot(x, w)", out.f64);
+        out.line("value", out.dot());
     }
     if (why.kind == Kind::stage || why.kind == Kind::output) {
         out.formula = formula_of(cell.stage, names, cell.col, scores_given);
@@ -93,7 +93,7 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
             operand.product_at = places(Stage::contribution, cell.row, std::stol(operand.name));
             operand.name = label_at(worked.key_labels, std::stol(operand.name));
         }
-        add_line(out, "output", "dot(weights, v)", out.f64);
+        out.line("output", out.dot());
     }
     // A given score is followed by further stages, so the explanation shows what becomes of it.
     const bool given_score = scores_given && cell.stage == Stage::raw;
@@ -102,8 +102,9 @@ std::optional<Explained> explain_worked_cell(const WorkedState& worked, const Wo
         if (!scores_given && worked.scale_by_sqrt_d) scale_text += " / √" + std::to_string(worked.d_k());
         if (worked.temperature != 1) scale_text += " / " + shortest(worked.temperature);
         if (scale_text.empty()) scale_text = " × 1";
-        add_chain(out, why.cell, spec_of(worked), places, cell, cell.stage, scale_text,
-                  scores_given || cell.stage == Stage::contribution ? "" : "dot(q, k)");
+        add_chain(
+            out, why.cell, spec_of(worked), places, cell, cell.stage, scale_text,
+            scores_given || cell.stage == Stage::contribution ? std::nullopt : std::optional(out.dot()));
         if (scores_given) out.steps.front().arithmetic = "given";
     }
     if (cell.stage == Stage::contribution) {

@@ -1,0 +1,143 @@
+// A calculation: lines of expressions over numbers and columns, evaluated in double. The arithmetic of steps, LaTeX, NumPy
+// and C++ (app/copied.hpp) are walks over its trees.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace attn::app {
+
+class Expression;
+
+// A vector that has a name: the left or right operands of a sum.
+struct Column {
+    std::string name;
+    std::vector<double> values;
+
+    friend Expression dot(Column a, Column b);                // Σ a b
+    friend Expression sum(Column a);                          // Σ a
+    friend Expression norm(Column a);                         // √Σ a²
+    friend Expression spread(Column a, const Expression& m);  // Σ (a − m)²
+};
+
+// A tree, cheap to copy, whose value is that of its operands.
+class Expression {
+  public:
+    enum class Kind {
+        number,
+        line,
+        add,
+        subtract,
+        multiply,
+        divide,
+        exp,
+        log,
+        tanh,
+        sqrt,
+        erfc,
+        max,
+        dot,
+        sum,
+        spread
+    };
+
+  private:
+    struct Node {
+        Kind kind;
+        std::string name;
+        std::vector<Expression> operands;
+        std::vector<Column> columns;
+    };
+
+  public:
+    Expression(double number);  // NOLINT(google-explicit-constructor): 0.5 * score
+    // An earlier line, under its name.
+    Expression(std::string name, double value);
+
+    double value() const { return value_; }
+    Kind kind() const { return node_->kind; }
+    const std::string& name() const { return node_->name; }
+    std::span<const Expression> operands() const { return node_->operands; }
+    std::span<const Column> columns() const { return node_->columns; }
+
+    friend Expression operator+(const Expression& a, const Expression& b);
+    friend Expression operator-(const Expression& a, const Expression& b);
+    friend Expression operator*(const Expression& a, const Expression& b);
+    friend Expression operator/(const Expression& a, const Expression& b);
+    friend Expression exp(const Expression& x);
+    friend Expression log(const Expression& x);
+    friend Expression tanh(const Expression& x);
+    friend Expression sqrt(const Expression& x);
+    friend Expression erfc(const Expression& x);
+    friend Expression max(const Expression& a, const Expression& b);
+    friend Expression dot(Column a, Column b);
+    friend Expression sum(Column a);
+    friend Expression spread(Column a, const Expression& m);
+
+  private:
+    Expression(Kind kind, double value, std::vector<Expression> operands, std::vector<Column> columns = {});
+
+    double value_;
+    std::shared_ptr<const Node> node_;
+};
+
+class Calculation {
+  public:
+    struct Line {
+        std::string name;
+        Expression expression;
+        double value() const { return expression.value(); }
+    };
+
+    // Adds a line; later ones refer to it by what this returns.
+    Expression line(std::string name, const Expression& expression);
+    void clear() { lines_.clear(); }
+    bool empty() const { return lines_.empty(); }
+    std::span<const Line> lines() const { return lines_; }
+    // The last line, under its name.
+    Expression result() const { return {lines_.back().name, lines_.back().value()}; }
+    // Every column that a line reads, once.
+    std::vector<const Column*> columns() const;
+
+  private:
+    std::vector<Line> lines_;
+};
+
+// How tightly the operator of a kind binds: 1 for sums, 2 for products, 3 for all that needs no brackets.
+int precedence(Expression::Kind kind);
+// An expression with a Notation's numbers, names, signs and calls, and no more brackets than needed.
+//
+// number(value, alone), line(expression), sign(kind) like " + ", call(expression, arguments),
+// over_columns(expression, alone); alone: no operator stands beside it.
+std::string in_notation(const Expression& e, const auto& notation, int least = 0, bool first = true) {
+    using Kind = Expression::Kind;
+    const int own = precedence(e.kind());
+    const auto enclosed = [&](std::string text) { return own < least ? "(" + text + ")" : text; };
+    switch (e.kind()) {
+        case Kind::number: return notation.number(e.value(), first && least == 0);
+        case Kind::line: return notation.line(e);
+        case Kind::add:
+        case Kind::subtract:
+        case Kind::multiply:
+        case Kind::divide: {
+            const bool is_left_bound = e.kind() == Kind::subtract || e.kind() == Kind::divide;
+            return enclosed(in_notation(e.operands()[0], notation, own, first) + notation.sign(e.kind()) +
+                            in_notation(e.operands()[1], notation, own + is_left_bound, false));
+        }
+        case Kind::dot:
+        case Kind::sum:
+        case Kind::spread: return enclosed(notation.over_columns(e, first && least == 0));
+        default: break;
+    }
+    std::string arguments;
+    for (const Expression& each : e.operands())
+        arguments += (arguments.empty() ? "" : ", ") + in_notation(each, notation, 0, true);
+    return notation.call(e, arguments);
+}
+
+// The arithmetic of a step, "1.2700 × 0.5000", where the expression is more than a number.
+std::string in_numbers(const Expression& expression);
+
+}  // namespace attn::app
