@@ -1,5 +1,6 @@
-// The lenses that take a model apart, on a model whose heads share keys and values, on encoders and on a network that
-// learns in the page: against golden weights, products of the weights in their files, and models whose weights lack a head.
+// Tests the lenses that analyse a model, on a model whose heads share keys and values, on encoders and on a
+// network that learns on the page: against golden weights, products of the weights in their files, and models
+// whose weights lack a head.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +60,7 @@ for (const [name, kind] of [['qwen3', 'whose heads share keys and values'], ['di
     });
 }
 
-// 1 − the mean of √JSD, in bits, over all rows: an encoder's see every key.
+// 1 − the mean of √JSD, in bits, over all rows; an encoder's rows see every key.
 function alike(one, other) {
     const entropy = (row) => sum(row.filter((w) => w > 0).map((w) => -w * Math.log2(w)));
     const distances = one.map((p, i) => Math.sqrt(Math.max(0,
@@ -119,7 +120,7 @@ test('Cache: an encoder has none, and the lens says why', { needs: 'families/dis
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-// A network of one layer that has learnt for some steps.
+// A network of one layer that has been trained for some steps.
 const learnt = 'train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400&step=8';
 /** @type {[string, RegExp, number[][]][]} */
 const visits = [

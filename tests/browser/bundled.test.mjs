@@ -1,4 +1,5 @@
-// The page opens with the model that comes with it: a sentence, the head that resolves its pronoun, and its twin.
+// Tests that the page opens with its bundled model: a sentence, the head that resolves its pronoun, and its
+// counterfactual.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled, site } from './lib/bundled.mjs';
@@ -8,7 +9,7 @@ import { phone, skip, test } from './lib/suite.mjs';
 
 const { name, texts } = bundled;
 
-// A test on the bare address, skipped where the model is absent.
+// A test on the bare address, skipped if the model is absent.
 function bare(what, options, body) {
     test(what, { fragment: '', ...options }, async (explorer) => {
         if (bundled.absent) {
@@ -23,7 +24,7 @@ const opened = (explorer, text = texts.tired) => explorer.untilRun(`${JSON.strin
 
 const hash = (explorer) => explorer.page.evaluate(() => location.hash);
 
-// layers of heads of rows
+// Layers of heads of rows.
 async function weights(explorer) {
     const { n_layer: layers, n_head: heads } = JSON.parse(readFileSync(`${bundled.folder}/config.json`, 'utf8'));
     const numbers = (count) => Array.from({ length: count }, (_, i) => i);
@@ -169,7 +170,7 @@ bare('a dropped model replaces it, and the menu brings it back', {}, async (expl
 bare('back to the bare address brings it back too', {}, async (explorer) => {
     const start = await opened(explorer);
     await explorer.openModel(tiny.folder, tiny.text);
-    await explorer.page.goBack();  // from its text
+    await explorer.page.goBack();  // back to before its text
     await explorer.page.goBack();
     assert.equal((await opened(explorer)).fragment, start.fragment);
 });

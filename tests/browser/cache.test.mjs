@@ -1,5 +1,5 @@
-// Cache: bytes and operations against the model's shape, what the policies keep and lose against golden weights; what the
-// presets come to in the model that comes with the page.
+// Tests Cache: bytes and operations against the model's shape, what the policies keep and lose against golden
+// weights, and the results of the presets in the bundled model.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled } from './lib/bundled.mjs';
@@ -26,10 +26,10 @@ async function open(explorer, folder = tiny.folder, text = tiny.text) {
     await explorer.settled();
 }
 
-// What a link leaves out.
+// Settings that a link leaves out.
 const usual = { policy: 'heavy_hitters' };
 
-// Opens it with these settings, which a link holds.
+// Opens the lens with these settings, which a link holds.
 async function set(explorer, settings) {
     const { fragment } = await explorer.state(), keys = Object.keys(settings).map((key) => `cache.${key}`);
     const others = fragment.split('&').filter((part) => !keys.includes(part.split('=')[0]));
@@ -44,7 +44,7 @@ test('Cache: a cell compares another cache, and bytes and operations are those o
     await open(explorer);
     const { n_layer: layers, n_head: heads, n_embd: d, vocab_size: vocabulary } = JSON.parse(readFileSync(`${tiny.folder}/config.json`, 'utf8'));
     const n = tiny.ids.length, bytes = (tokens) => layers * 2 * d * tokens * 4;
-    // Of GPT-2: W_Q, W_K, W_V and W_O, and an MLP of four times the width.
+    // For GPT-2: W_Q, W_K, W_V and W_O, and an MLP of four times the width.
     const operations = (from, to) => {
         let all = 2 * vocabulary * d;
         for (let token = from; token < to; ++token) {
@@ -57,7 +57,7 @@ test('Cache: a cell compares another cache, and bytes and operations are those o
     near((await told(explorer, own.operations, 1)).f64, operations(n, n + 1), 0, 'those of the first step');
     near((await told(explorer, own.recomputed, 1)).f64, operations(0, n + 1), 0, 'those without a cache');
     assert.match((await explorer.state()).spoken, new RegExp(`^Reading ${n} tokens takes .+, and each further one at most .+ of keys and values are kept; .+\\.$`));
-    // What the first line says to try.
+    // Follows the suggestion in the first line.
     await press(explorer, 'cache/variant/1/1');
     await explorer.until('the bits', () => explorer.linked('cache.against'), (bits) => bits === '16');
     assert.equal(await explorer.linked('cache.kv_heads'), '1');
@@ -74,7 +74,7 @@ test('Cache: a cell compares another cache, and bytes and operations are those o
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-// What a query loses of its golden weights where the newest keys alone are kept, and the first with them.
+// The golden weight that a query loses if only the newest keys are kept, and the first ones with them.
 const lostBy = (row, query, budget, sinks) => sum(row.filter((_, key) => key >= sinks && key <= query - (budget - sinks)));
 
 async function loses(explorer, attention, n, settings, tolerance) {
@@ -94,17 +94,17 @@ test('Cache: policies lose what golden weights say, step by step; Play walks thr
     await open(explorer);
     const n = tiny.ids.length;
     await loses(explorer, tiny.attention, n, {}, 2e-5);
-    // With room for all, nothing is lost and nothing moves.
+    // With room for all, nothing is lost and nothing changes.
     await set(explorer, { policy: 'heavy_hitters', budget: n, prompt: 1 });
     near((await told(explorer, own.lost, n - 1)).f64, 0, 0, 'the weight lost');
     near((await told(explorer, own.divergence, n - 1)).f64, 0, 1e-6, 'the divergence');
     await set(explorer, { budget: 3 });
     assert.match((await explorer.state()).spoken, /^With at most 3 keys, heavy hitters and the newest, layer \d · head \d loses [\d.]+ % of its weight; /);
-    // A row of what is left is a softmax of its own, over its keys.
+    // After eviction, a row is a softmax over its remaining keys.
     const { layer, head } = await explorer.state(), query = n - 1;
     const row = await Promise.all(tiny.ids.map((_, key) => told(explorer, own.weight + query, key)));
     near(sum(row.map(({ f64 }) => f64)), 1, 1e-12, 'the row');
-    // What is gone has no weight at all.
+    // An evicted key has no weight at all.
     assert.equal(row.filter(({ f64 }) => f64 > 0).length, 3);
     near((await told(explorer, own.lost, query)).f64, sum(row.map(({ f64 }, key) => (f64 === 0 ? tiny.attention[layer][head][query][key] : 0))), 2e-5, 'what it loses');
     await press(explorer, 'cache/play');
@@ -116,7 +116,7 @@ test('Cache: policies lose what golden weights say, step by step; Play walks thr
 test('Cache: heads that share keys and values, in a model of the Llama family', { needs: 'models' }, async (explorer) => {
     const { folder, texts: [{ text, ids, attention }] } = published('babyllama-tok105');
     await open(explorer, folder, text);
-    // 5 layers, 4 heads of keys and values of 16 channels.
+    // 5 layers, 4 key-value heads with 16 channels.
     near((await told(explorer, own.bytes, ids.length)).f64, 5 * 4 * 16 * 2 * 4 * ids.length, 0, 'the bytes of the cache');
     await set(explorer, { part: 'eviction', prompt: 3, budget: 4, policy: 'window' });
     const n = ids.length;

@@ -1,4 +1,5 @@
-// Changes of a model's run: made with the mouse and the keyboard, in links and in undo, and as PyTorch computes them with hooks.
+// Tests interventions in a model's run: made with the mouse and the keyboard, in links and in undo, and
+// compared with PyTorch's hooks.
 import assert from 'node:assert/strict';
 import { hooked, tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
@@ -11,7 +12,8 @@ for (const { name, folder, text, cases } of hooked) {
     test(`${name}: the run goes on from a change at any site as PyTorch with a hook there`, async (explorer) => {
         await explorer.openModel(folder, text);
         const { fragment } = await explorer.state();
-        // Activations of these models are within ±10, and f32 kernels leave 2e-5 of the logits (tests/unit/model/golden_test.cpp).
+        // Activations of these models are within ±10, and f32 kernels leave 2e-5 of the logits
+        // (tests/unit/model/golden_test.cpp).
         for (const { link, logits, weights } of cases) {
             await explorer.visit(`${fragment}&changes=${link}`);
             await explorer.untilState(link, (state) => new URLSearchParams(state.fragment).get('changes') === link);
@@ -45,7 +47,7 @@ test('a head is switched off from the menu, B shows the run before, and link, ch
     await changed(explorer);
     assert.deepEqual(await explorer.logits(), off);
 
-    // The link brings the change, and typing goes on under it.
+    // The link restores the change, and typing continues under it.
     const { fragment } = await explorer.state();
     await explorer.click('changed/0');
     await changed(explorer, false);
@@ -61,7 +63,7 @@ test('a head is switched off from the menu, B shows the run before, and link, ch
     await explorer.page.click('#undo');
     await changed(explorer);
 
-    // Beside each other.
+    // Shows them side by side.
     await explorer.click('changed/compare');
     await explorer.untilState('lens Compare', ({ lens }) => lens === 'compare');
     await explorer.found('compare/off');

@@ -1,5 +1,5 @@
-// Circuits: what a head looks for and what it writes, against the products of the weights in their file; how heads compose,
-// against whole matrices.
+// Tests Circuits: what a head matches and what it writes, against the products of the weights in their file;
+// how heads compose, against whole matrices.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { hooked, safetensors, tiny } from './lib/models.mjs';
@@ -13,7 +13,7 @@ const sum = (list) => list.reduce((all, each) => all + each, 0);
 const columns = (m, first, count) => m.map((row) => row.slice(first, first + count));
 const squares = (m) => sum(m.map((row) => sum(row.map((x) => x * x))));
 
-// The tiny GPT-2: what layer `layer` reads of every token, its heads, and what the logits read.
+// The tiny GPT-2: what layer `layer` reads from every token, its heads, and the input of the logits.
 const heads = 3, d = 18, size = d / heads;
 const weight = safetensors(`${tiny.folder}/model.safetensors`);
 const at = (name) => weight(`transformer.${name}`);
@@ -68,7 +68,7 @@ test('Circuits: what a head looks for and what it writes are products of its wei
     for (const [i, j] of [[query, most], [0, 5], [30, 2]]) {
         near((await told(explorer, own.qk + i, j)).f32, qk[i][j], 2e-5, `the score of ${i} for ${j}`);
     }
-    // What the first line says to try: a token in the lists, then the other circuit.
+    // Follows the suggestion in the first line: a token in the lists, then the other circuit.
     await press(explorer, 'circuits/row/1');
     const key = Number(await explorer.until('the key', () => explorer.linked('circuits.key')));
     assert.equal(qk[query].filter((each) => each > qk[query][key]).length, 1, 'it is the second of the list');
@@ -82,7 +82,7 @@ test('Circuits: what a head looks for and what it writes are products of its wei
     // The eigenvalues add up to the trace, which is what all tokens add to themselves.
     const real = await Promise.all(Array.from({ length: size }, (_, i) => told(explorer, own.real, i)));
     near(sum(real.map(({ f64 }) => f64)), sum(ov.map((row, i) => row[i])), 1e-4, 'the trace');
-    // The link opens it as it was, and undo goes back.
+    // The link reopens it in the same state, and undo goes back.
     await explorer.visit('v=1&lens=scale');
     await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
     await explorer.visit(fragment);
@@ -161,7 +161,7 @@ test('Circuits: the model that comes with the page has heads that copy', { fragm
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-// Text of the page as screen readers have it.
+// Texts of the page for screen readers.
 const textOf = (explorer) => explorer.page.evaluate(() => document.body.textContent ?? '');
 const inset = 26;  // pixels around the plane
 const corpus = (end, axis = 0) => 725_000 + 2 * end + axis;
@@ -171,7 +171,7 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     const texts = ['the cat sat near the old door', 'the old cat slept'];
     await explorer.openModel(tiny.folder, texts[1]);
     await explorer.dismiss();
-    // What the run of a text has for a head, from the explanations of its numbers.
+    // A head's numbers in the run of a text, from their explanations.
     const { fragment: plain, layer, head } = await explorer.state();
     const rows = async (name, n) => Promise.all(Array.from({ length: n }, (_, token) =>
         Promise.all(Array.from({ length: size }, async (_unused, a) => (await explorer.explain(name, token, a)).f32))));
@@ -182,7 +182,7 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     await explorer.settled();
     assert.deepEqual([(await explorer.state()).layer, (await explorer.state()).head], [layer, head]);
     await explorer.until('the caption', () => textOf(explorer), (text) => /Placed are 11 tokens of 11/.test(text));
-    // The second text stands behind the seven tokens of the first.
+    // The second text follows the seven tokens of the first.
     const points = Array.from({ length: 11 }, (_, point) => point);
     const queries = await Promise.all(points.map((point) => vector(explorer, 0, point)));
     const keys = await Promise.all(points.map((point) => vector(explorer, 1, point)));
@@ -192,7 +192,7 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
     }
     const score = (query, key) => sum(queries[query].map((x, a) => x * keys[key][a])) / Math.sqrt(size);
 
-    // Under the mouse is the point whose place is there: both axes have one scale.
+    // The point at a place is under the mouse there: both axes have the same scale.
     const places = [];
     for (const end of [0, 1]) {
         for (const point of points) {
@@ -213,7 +213,8 @@ test('Circuits: texts of one’s own in one plane, with the products of the prob
         await explorer.untilState(`point ${point} of ${end}`, ({ shown }) => shown?.[0] === `circuits.corpus_plane.${['query', 'key'][end]}.x.${point}`);
     }
 
-    // What is said of a pinned query or key: the highest of the products computed here, and that with the nearest place.
+    // Texts about a pinned query or key: the highest of the products computed here, and the one with the
+    // nearest place.
     for (const [end, point] of [[0, 0], [0, 8], [1, 3]]) {
         await explorer.visit(`${(await explorer.state()).fragment.replace(/&pin=[^&]*/, '')}&pin=number.${corpus(end)}.${point}`);
         await explorer.untilState('the pin', ({ pin }) => pin?.[0] === `circuits.corpus_plane.${['query', 'key'][end]}.x.${point}`);
@@ -246,7 +247,7 @@ test('Circuits: seeded texts in one plane: 3,000 points, another seed draws othe
     await explorer.click('corpus/seed/more');
     await explorer.until('the seed', () => explorer.linked('corpus.seed'), (seed) => seed === '2');
     await explorer.until('another plane', () => textOf(explorer).then(async (text) => [text.includes('written by the program with seed 2'), (await explorer.state()).spoken]), ([seeded, spoken]) => seeded && /^Of 1,?500 tokens of \d+ texts/.test(spoken));
-    await explorer.settled();  // the sentence may yet be that of the texts before
+    await explorer.settled();  // the sentence may still belong to the previous texts
     const second = await vector(explorer, 0, 100);
     assert.notDeepEqual(second, first);
     const { fragment } = await explorer.state();

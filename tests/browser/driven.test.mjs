@@ -1,4 +1,4 @@
-// The page driven at random (lib/driver.mjs), for a minute or as long as run.mjs is asked to.
+// Drives the page at random (lib/driver.mjs), for a minute or for the time given to run.mjs.
 import { Driver } from './lib/driver.mjs';
 import { test } from './lib/suite.mjs';
 

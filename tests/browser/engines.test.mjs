@@ -1,12 +1,12 @@
-// What other browsers, systems and their settings do: noise in drawings, boxes of digits, a drawing context that is lost at
-// once, more contrast, colours of the system's own, small windows.
+// Tests the behaviour of other browsers and systems and their settings: noise in drawings, boxes of digits, a
+// drawing context that is lost at once, more contrast, the system's own colours, small windows.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
 import { colours } from './lib/png.mjs';
 import { phone, test } from './lib/suite.mjs';
 
-// The picture of a text as the program is given it, as rows of '#' where there is ink, and how far the next one is.
+// The picture of a text that the program receives, as rows with '#' for ink, and the distance to the next.
 const drawn = (explorer, text, size = 26) => explorer.page.evaluate(([characters, points]) => {
     const width = points * (1 + 5 * [...characters].length), height = 2 * points;
     const at = explorer._malloc(4 * width * height);
@@ -17,7 +17,7 @@ const drawn = (explorer, text, size = 26) => explorer.page.evaluate(([characters
     return { advance, rows, width, plain: pixels.every((value) => value === 0 || value === 255) };
 }, [text, size]);
 const ink = ({ rows }) => rows.join('').replaceAll(' ', '').length;
-// Nothing is cut: the last columns are empty.
+// Nothing is cut off: the last columns are empty.
 const whole = ({ rows, width, advance }) => advance < width && rows.every((row) => row.slice(-8).trim() === '');
 
 // Imitates a Firefox that resists fingerprinting.

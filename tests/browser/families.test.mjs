@@ -1,5 +1,5 @@
-// Models of more families, dropped onto the page: the attention of every head and the logits are those of other people's code
-// in float64 (shared/families), within the tolerances given there.
+// Tests models of more families, dropped onto the page: the attention of every head and the logits equal
+// those of other people's code in float64 (shared/families), within the tolerances given there.
 import assert from 'node:assert/strict';
 import { family, native } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';

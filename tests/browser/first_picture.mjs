@@ -1,5 +1,6 @@
-// Measures how long the bare address takes to its first useful picture, the attention of the opening sentence on the
-// screen, and how much of that is the browser's own: node tests/browser/first_picture.mjs [RUNS]
+// Measures how long the bare address takes to its first useful picture, the attention of the opening sentence
+// on the screen, and how much of that is the browser's own time:
+//   node tests/browser/first_picture.mjs [RUNS]
 // Prints medians and minima in milliseconds from the start of the navigation. Each run is a fresh profile.
 import { chromium } from 'playwright-core';
 import { serve } from '../../tools/lib/serve.mjs';
@@ -13,7 +14,8 @@ if (bundled.absent) {
 const runs = Number(process.argv[2] ?? 10);
 const server = await serve({ folder: site });
 
-// This runs in the page, before anything of it does. A picture counts once the GPU process has drawn it: reading a pixel waits.
+// Runs in the page before its own code. A picture counts once the GPU process has drawn it: reading a pixel
+// waits for that.
 function watchPicture() {
     /** @type {Record<string, any>} */
     const marks = globalThis.marks = {};
@@ -63,7 +65,7 @@ function watchPicture() {
     });
 }
 
-// This runs in a page of nothing. It fills the same canvas with one colour and compiles the same program.
+// Runs in an empty page. It fills the same canvas with one colour and compiles the same program.
 function bareCanvas(wasm) {
     document.body.style.margin = '0';
     const canvas = document.createElement('canvas');

@@ -1,4 +1,4 @@
-// The flow: its forms, heads beside each other, and what its edges say.
+// Tests the flow: its forms, heads side by side, and what its edges say.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { edgesFrom, heaviest } from './lib/flow.mjs';
@@ -10,7 +10,7 @@ import { npy, written } from './lib/tensors.mjs';
 const bound = 1e-4;  // attention of an f32 run against float64
 const last = tiny.ids.length - 1;
 
-// Pixels of the flow that are not its ground.
+// Pixels of the flow that differ from its background.
 async function inked(explorer) {
     const { left, top, right } = await explorer.until('the flow', () => explorer.rect('flow'));
     const token = await explorer.rect('token/0');
@@ -42,7 +42,7 @@ test('a word shows the fewest edges that make up the share, in either form', asy
 
 test('the slider draws more edges or none, without a new run', { fine: true }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
-    // The address follows what is typed after a pause.
+    // The address follows the typed text after a pause.
     await explorer.until('the text in the address', () => explorer.page.evaluate(() => location.hash), (hash) => hash.includes('text='));
     const at = async (share) => {
         await explorer.page.evaluate((flow) => { location.hash = location.hash.replace(/&flow=[^&]*/, '') + `&flow=${flow}`; }, share);
@@ -114,7 +114,7 @@ test('more words than fit are shown by the wheel, and a double click shows them 
         await explorer.openModel(tiny.folder, longText(tiny.context));
         const words = async () => Object.entries(await explorer.landmarks()).filter(([name]) => /^token\/\d+$/.test(name))
             .map(([name, [left, , right]]) => ({ index: Number(name.slice(6)), left, right })).sort((a, b) => a.index - b.index);
-        // At their size words stand side by side, each that is in view.
+        // At their size, words are side by side, each visible one.
         const large = (shown) => shown.length > 1 && shown.slice(1).every(({ index, left }, i) => index === shown[i].index + 1 && Math.abs(left - shown[i].right - 4) < 0.5);
         const before = await explorer.until('the words at their size', words, large);
         assert.ok(before.length < tiny.context, 'they do not fit');
@@ -122,7 +122,8 @@ test('more words than fit are shown by the wheel, and a double click shows them 
         await explorer.until('fewer of them, from first to last', words, (shown) => shown.length > 1 && !large(shown)
             && shown[0].left < before[0].left + 40 && shown.at(-1).index > before.at(-1).index);
         await explorer.click('flow/in');
-        const { x, bottom } = await explorer.rect('flow');  // on the words: an edge would be pinned, and the lens go to its cell
+        // On the words: on an edge, the click would pin it, and the lens would go to its cell.
+        const { x, bottom } = await explorer.rect('flow');
         await explorer.page.mouse.move(x, bottom - 25);
         await explorer.settled();
         await explorer.page.mouse.dblclick(x, bottom - 25);
@@ -154,7 +155,7 @@ test('a tap on a phone shows a word in both forms', { context: phone },
         await explorer.untilState('the key', ({ key }) => key === 1);
     });
 
-// ---- Of tensors that a person brings -----------------------------------------------------------------------------------
+// ---- A user's own tensors ---------------------------------------------------------------------------------
 
 const own = { fragment: 'v=1&lens=tensors' };
 async function complete(explorer, what) {

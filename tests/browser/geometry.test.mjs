@@ -1,17 +1,17 @@
-// Lens Geometry: gauges, forms, metrics and Einstein sums against computations of their own.
+// Tests lens Geometry: gauges, forms, metrics and Einstein sums against the test's own computations.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, multiply, near, transpose } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// As older links count them.
+// The order in which older links count them.
 const numbers = ['whole', 'symmetric', 'antisymmetric', 'singular', 'left', 'right', 'inner_left', 'inner_right', 'left_token', 'right_token', 'left_word', 'right_word',
     'gauge', 'dual', 'moved_q', 'moved_k', 'moved_score', 'metric', 'inverse', 'raised', 'metric_score', 'metric_weight', 'element'];
 const number = (explorer, of, row, col) => explorer.explain('number', row, numbers.indexOf(of) + numbers.length * col);
 const exact = 1e-7, single = 2e-5;  // the page's q and k are f32 numbers
 
-// Every number of one kind, beside what it should be.
+// Compares every number of one kind with its expected value.
 async function agrees(explorer, of, expected, tolerance = exact) {
     for (const [row, line] of expected.entries()) {
         for (const [col, value] of line.entries()) {
@@ -32,7 +32,7 @@ async function press(explorer, name) {
 const rotation = (d, t) => Array.from({ length: d }, (_, r) => Array.from({ length: d }, (__, c) =>
     (r < 2 && c < 2 ? (r === c ? Math.cos(t) : r === 0 ? Math.sin(t) : -Math.sin(t)) : Number(r === c))));
 
-// In place of what the field holds.
+// Replaces the contents of the field.
 async function typeInto(explorer, field, text) {
     await field.focus();
     await explorer.settled();
@@ -68,7 +68,7 @@ test('Geometry: a rotation is taken and dragged: Q and K turn, and no score move
     await explorer.settled();
     const again = await explorer.state();
     assert.deepEqual([again.fragment, again.spoken], [fragment, spoken], 'the link opens it as it was');
-    // A score under the gauge leads on to the moved query, and that to the query.
+    // A score under the gauge leads on to the transformed query, and from there to the query.
     await press(explorer, 'geometry/score/2/1');
     await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'geometry.gauged_score.2.1');
     await explorer.page.mouse.move(2, 2);

@@ -1,12 +1,14 @@
-// Models in GGUF files, dropped onto the page: ids, every head's attention and the logits are those of the dequantised
-// weights in float64 (shared/gguf), the next tokens too, and a broken file leaves what was open.
+// Tests models in GGUF files, dropped onto the page: ids, every head's attention and the logits equal those
+// of the dequantised weights in float64 (shared/gguf), and so do the next tokens. A broken file leaves the
+// open model alone.
 import assert from 'node:assert/strict';
 import { basename } from 'node:path';
 import { gguf, tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
 
-// Of plain float32 beside float64; measured are 1.2e-6 and, of logits up to 25, 1.6e-5.
+// Tolerance of plain float32 against float64; measured differences are 1.2e-6 and, for logits up to 25,
+// 1.6e-5.
 const tolerance = { attention: 1e-5, logits: 1e-4 };
 
 async function drop(explorer, { files, name, text }) {

@@ -1,4 +1,5 @@
-// Lens Gradient: every slope of an output's loss against central differences of an attention of its own.
+// Tests lens Gradient: every gradient of an output's loss against central differences of the test's own
+// attention.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, multiply, near } from './lib/numbers.mjs';
@@ -7,14 +8,15 @@ import { npy, written } from './lib/tensors.mjs';
 
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const identity = cats[0].map((_, r) => cats[0].map((__, c) => Number(r === c)));
-const h = 1e-5;  // of a central difference, which is off by about its square, and by 1e-16 / h
+const h = 1e-5;  // for a central difference, which is off by about its square, and by 1e-16 / h
 const exact = 1e-8, single = 1e-5;
 
-// As older links count them.
+// The order in which older links count them.
 const slopes = ['output', 'weight', 'masked', 'raw', 'q', 'k', 'v', 'x', 'w_q', 'w_k', 'w_v', 'jacobian'];
 const slope = (explorer, of, row, col) => explorer.explain('number', row, slopes.indexOf(of) + slopes.length * col);
 
-// Compares the gradient with the slope of `loss`, a function of the inputs, at every number of one of them.
+// Compares the gradient with the derivative of `loss`, a function of the inputs, at every number of one of
+// them.
 async function agrees(explorer, loss, inputs, of, rows = inputs[of].keys()) {
     for (const row of rows) {
         for (const col of inputs[of][row].keys()) {
@@ -26,7 +28,7 @@ async function agrees(explorer, loss, inputs, of, rows = inputs[of].keys()) {
     }
 }
 
-// Opens the lens on a model's text, and asks for its likeliest next word.
+// Opens the lens on a model's text, with its most likely next word as the objective.
 async function asksForTheNextWord(explorer) {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.click('lens/gradient');
@@ -103,7 +105,7 @@ test('in a sentence: back from the next word, above another, and the model run a
         const { f32, f64, operands, note } = await slope(explorer, 'output', query, 1);
         near([f32], [f64], single, 'the slope in f32');
         near([operands.reduce((sum, [, , product]) => sum + product, 0)], [f64], exact, 'its operands');
-        // Logits of some tens are off by 1e-5 in f32, and by that over 2/128 their difference.
+        // Logits of some tens are off by 1e-5 in f32, and their difference by that over 2/128.
         near([Number(/ says ([-−]?[\d.]+)/.exec(note)[1].replace('−', '-'))], [f64], 2e-3, 'what the model says');
     }
 });
@@ -123,7 +125,7 @@ test('in a sentence a step adds to the query’s q, and the logit grows by what 
     await explorer.click('gradient/step');
     await explorer.until('the change', () => explorer.rect('changed/0'));
     const after = await explorer.until('the model to go on', () => explorer.logits(), (logits) => logits && logits[likeliest] !== before[likeliest]);
-    // Of the second order in a fiftieth; logits of some units are off by 1e-6 in f32.
+    // Second-order terms are a fiftieth; logits of some units are off by 1e-6 in f32.
     near([after[likeliest] - before[likeliest]], [rate * squares], 0.1 * rate * squares + 4e-6, 'what the step brings');
     assert.match(await explorer.linked('changes'), new RegExp(`^q,0,0,${query},,add,_`));
     await explorer.press('Control+z');

@@ -1,17 +1,18 @@
-// All heads at once of a sentence: in layers, in the order of a score, and as points over two scores.
+// Tests all heads of a sentence at once: in layers, in the order of a score, and as points over two scores.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { headScores } from './lib/numbers.mjs';
 import { phone, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// What the page measures of every head, from the weights that PyTorch computed: {layer, head, entropy, first, …}.
+// The page's measurements of every head, from the weights that PyTorch computed: {layer, head, entropy,
+// first, …}.
 const scored = headScores(tiny.attention, tiny.ids);
 const name = ({ layer, head }) => `head/${layer}/${head}`;
 const strongestFirst = (score) => [...scored].sort((a, b) => b[score] - a[score]).map(name);
 
-// The two scores that spread most: s_a s_b (1 − |ρ|), s the deviation as a share of the largest value, ρ the correlation
-// of ranks (no two heads are equal here).
+// The two scores that spread most: s_a s_b (1 − |ρ|), where s is the deviation relative to the largest value
+// and ρ the rank correlation (no two heads are equal here).
 function widestOf(scores) {
     const mean = (all) => all.reduce((a, b) => a + b, 0) / all.length;
     const moment = (a, b) => mean(a.map((x, i) => (x - mean(a)) * (b[i] - mean(b))));
@@ -35,7 +36,7 @@ async function choose(explorer, menu, score) {
     await explorer.page.mouse.click(x, y);
 }
 
-// The heads on the screen, as one reads them.
+// The heads on the screen, as a user reads them.
 async function read(explorer) {
     await explorer.reveal('head/0/0');
     await explorer.settled();
@@ -64,7 +65,7 @@ test('heads stand in the order of every score, arrow keys walk along it, undo go
     await explorer.press('ArrowLeft');
     await untilHead(explorer, order[2]);
 
-    await explorer.page.click('#undo');  // the heads
+    await explorer.page.click('#undo');  // undoes the heads
     await explorer.page.click('#undo');
     await explorer.until('the order before', () => explorer.linked('heads'), (heads) => heads === 'distance');
     await explorer.click('heads/view/by layer');
@@ -120,10 +121,10 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
     { context: phone },
     async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
-        await explorer.dismiss();  // a notice may lie where a head is tapped
+        await explorer.dismiss();  // a notice may cover the head to tap
         await explorer.click('heads/view/by score');
         await explorer.until('the order', () => explorer.linked('heads'));
-        // Thumbnails have landmarks where they are in view.
+        // Thumbnails have landmarks only while they are in view.
         const { right, y } = await explorer.rect('panel/lens');
         await explorer.page.mouse.move(right - 4, y);
         await explorer.until('the thumbnail to scroll into view', async () => {
@@ -142,7 +143,7 @@ test('on a phone a tap on a thumbnail or on a point chooses its head',
         await untilHead(explorer, 'head/1/0');
     });
 
-// ---- Of tensors that a person brings -----------------------------------------------------------------------------------
+// ---- A user's own tensors ---------------------------------------------------------------------------------
 
 const own = { fragment: 'v=1&lens=tensors' };
 const layers = tiny.attention.length, heads = tiny.attention[0].length, n = tiny.ids.length;

@@ -1,4 +1,5 @@
-// What nobody should type, paste, link or drop: each is one sentence that says what is wrong, and the view stays.
+// Tests input that nobody should type, paste, link or drop: each gives one sentence that says what is wrong,
+// and the view stays.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { test } from './lib/suite.mjs';
@@ -6,13 +7,13 @@ import { npy, written } from './lib/tensors.mjs';
 
 const pasting = { permissions: ['clipboard-read', 'clipboard-write'] };
 
-// One, of a length that is read.
+// One sentence, short enough to be read.
 function isSentence(text) {
     assert.match(text, /^[^\n]{10,300}[.?]$/);
     assert.doesNotMatch(text, /[.?!] [A-Z]/);
 }
 
-// In place of what the field holds.
+// Replaces the contents of the field.
 async function paste(explorer, field, text) {
     await explorer.click(field);
     await explorer.settled();
@@ -21,7 +22,7 @@ async function paste(explorer, field, text) {
     await explorer.press('Control+V');
 }
 
-// What stands below a field.
+// The text below a field.
 const said = async (explorer, part) => {
     const found = explorer.page.locator('#semantics p').filter({ hasText: part });
     await found.first().waitFor({ state: 'attached' });
@@ -114,7 +115,7 @@ test('a NaN in tensors: every lens shows what it can and says one sentence', { f
         await explorer.click(`lens/${lens}`);
         await explorer.untilState(lens, (state) => state.lens === lens);
         await explorer.settled();
-        for (const query of [2, 5]) {  // with a NaN of its own, and with those of keys alone
+        for (const query of [2, 5]) {  // with a NaN of its own, and with NaN in keys only
             await explorer.visit(`${(await explorer.state()).fragment.replace(/&query=\d+/, '')}&query=${query}`);
             await explorer.untilState('the query', (state) => state.query === query);
             await explorer.settled();
@@ -127,7 +128,7 @@ test('a NaN in tensors: every lens shows what it can and says one sentence', { f
     assert.deepEqual(await explorer.notices('error'), []);
 });
 
-// A number is changed by a factor of at most 1e9, so that it takes some.
+// A number is changed by a factor of at most 1e9, so several are needed.
 const grown = (layer, row, ...sites) => sites.map((site) => `${site},${layer},,${row},,scale,1e9`).join(';');
 for (const [name, change] of [
     ['NaN', `${grown(0, 1, 'residual_in', 'residual_middle', 'residual_out')};${grown(1, 1, 'residual_in', 'residual_middle')}`],

@@ -1,4 +1,5 @@
-// The house: what is looked at (tabs of subjects), how (a rail of lenses), and the palette that finds both by their names.
+// Tests the house: what is shown (tabs of subjects), how (a rail of lenses), and the palette that finds both
+// by name.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
@@ -6,7 +7,8 @@ import { phone, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
-// A landmark that is there where a lens shows something; of lenses that are not named here one that begins with their key.
+// A landmark that exists when a lens shows something; for lenses not named here, one that begins with their
+// key.
 const known = { overview: /^map\/\d+\/\d+$/, ladder: /^weight\/\d+\/\d+$/, compare: /^compare\/head\/0\/0$/, curves: /^chart\/loss$/ };
 const shows = (lens) => known[lens] ?? new RegExp(`^${lens}/`);
 
@@ -23,7 +25,7 @@ async function open(explorer, subject, lens) {
     await explorer.settled();
 }
 
-// ---- Subjects and lenses -----------------------------------------------------------------------------------------------
+// ---- Subjects and lenses ----------------------------------------------------------------------------------
 
 const trained = 'v=1&subject=training&train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400&step=8';
 
@@ -36,7 +38,8 @@ async function openAll(explorer) {
     await explorer.settled();
 }
 
-// Natively every lens is seen on every subject; here each is on one, so that every subject has some.
+// The native tests show every lens on every subject; here each lens is on one, such that every subject has
+// some.
 test('every lens shows something, or says what is missing and leads there', { fragment: trained }, async (explorer) => {
     await openAll(explorer);
     const lenses = await inRail(explorer);
@@ -53,7 +56,7 @@ test('every lens shows something, or says what is missing and leads there', { fr
         await explorer.click(offer);
         await explorer.settled();
         assert.equal((await explorer.state()).lens, lens, `${offer} keeps the lens`);
-        // Where one step of that subject's own is left, it is offered there.
+        // If one of that subject's own steps is still needed, it is offered there.
         if (await explorer.rect('missing/offer')) {
             await explorer.click('missing/offer');
         }
@@ -101,7 +104,8 @@ test('one button that leads elsewhere is one step back', { fragment: trained }, 
 });
 
 test('a head of a sentence is taken to the worked example, with its weights', async (explorer) => {
-    const words = tiny.text.split(' ').slice(0, 7), last = words.length - 1;  // no more tokens than the ladder shows at once
+    // No more tokens than the ladder shows at once.
+    const words = tiny.text.split(' ').slice(0, 7), last = words.length - 1;
     await explorer.openModel(tiny.folder, words.join(' '));
     await explorer.click('head/1/2');
     await explorer.untilState('the head', ({ layer, head }) => layer === 1 && head === 2);
@@ -147,7 +151,7 @@ test('undo takes a head back to where it was taken from', async (explorer) => {
     await explorer.untilState('the copy', (state) => state.fragment === fragment);
 });
 
-// ---- The palette -------------------------------------------------------------------------------------------------------
+// ---- The palette ------------------------------------------------------------------------------------------
 
 const opened = (explorer) => explorer.until('the palette', () => explorer.rect('palette'));
 const closed = (explorer) => explorer.until('the palette to close', () => explorer.rect('palette'), (rect) => !rect);
@@ -241,7 +245,7 @@ test('what is typed in one go with Ctrl+K is looked for, all of it', async (expl
     await explorer.untilState('the token', ({ query }) => query === once);
 });
 
-// ---- On a phone --------------------------------------------------------------------------------------------------------
+// ---- On a phone -------------------------------------------------------------------------------------------
 
 test('on a phone subjects are tabs and lenses stand behind one button', { context: phone }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);

@@ -1,5 +1,5 @@
-// Models of the hub, from a hub of our own behind the hub's names: opened by name, kept, fetched whole however often it is
-// cut off, and never another than was listed.
+// Tests models of the hub, from our own server behind the hub's names: opened by name, kept, fetched
+// completely however often the connection breaks, and never different from the listing.
 import assert from 'node:assert/strict';
 import { TestHub, bytesHost, filesOf, hubHost } from './lib/hub.mjs';
 import { tiny } from './lib/models.mjs';
@@ -13,12 +13,13 @@ const withConfig = (changes) => ({ ...files, 'config.json': Buffer.from(JSON.str
 const asked = /^a request to another place: https:\/\/(huggingface\.co|cdn-lfs\.hf\.co)\//;
 const refused = /^console error: Failed to load resource/;
 
-// A test with a hub of its own, that holds the tiny model as openai-community/gpt2.
+// A test with a hub of its own, which holds the tiny model as openai-community/gpt2.
 async function hubTest(title, options, body) {
     const hub = new TestHub();
     const context = await hub.openForBrowser();
     test(title, { ...options, context: { ...options.context, ...context }, expected: [asked, ...options.expected ?? []] }, async (explorer) => {
-        Object.assign(hub, { log: [], fault: () => undefined, offline: false });  // it may run a second time
+        // The test may run a second time.
+        Object.assign(hub, { log: [], fault: () => undefined, offline: false });
         hub.reached.clear();
         const commit = hub.put(name, files, { info: { cardData: { license: 'mit' } } });
         await body(explorer, hub, commit);
@@ -54,7 +55,7 @@ async function fetchIt(explorer, what = name) {
     await explorer.page.click('#hub-fetch:enabled');
 }
 
-// The model is open under that name, and computes what PyTorch does.
+// Checks that the model is open under that name, and computes PyTorch's numbers.
 async function isRight(explorer, link) {
     await explorer.untilState(`${link} to open`, ({ model }) => model === link);
     await explorer.until('the dialog to be closed', () => isOpen(explorer), (open) => !open);
@@ -63,13 +64,13 @@ async function isRight(explorer, link) {
     near(await explorer.attention(1, 2), tiny.attention[1][2], 1e-4, 'attention');
 }
 
-// One, of a length that is read.
+// One sentence, short enough to be read.
 function isSentence(said) {
     assert.match(said, /^[^\n]{10,400}\.$/);
 }
 
-// What is kept: by folders the sizes of files, {file: size}, and where it is asked for, the texts of all. A file cannot be read
-// while it is written.
+// The kept files: the sizes of files by folder, {file: size}, and on request all their texts. A file cannot
+// be read while it is written.
 const written = (explorer, texts) => explorer.page.evaluate(async (read) => {
     /** @type {Record<string, Record<string, number>>} */
     const folders = {};
@@ -157,7 +158,7 @@ await hubTest('a link asks before anything is fetched', { start: false }, async 
     await explorer.page.reload();
     await explorer.started();
     await until(explorer, 'hub-asks', /^This link shows/);
-    await explorer.press('Enter');  // on Look up
+    await explorer.press('Enter');  // presses Look up
     await explorer.page.click('#hub-fetch:enabled');
     await isRight(explorer, link);
     await explorer.page.goBack();
@@ -165,7 +166,7 @@ await hubTest('a link asks before anything is fetched', { start: false }, async 
     assert.equal(await isOpen(explorer), false);
 });
 
-// Ten bytes, by Marsaglia's xorshift; two kills a test, as each loads the page anew.
+// Ten bytes, by Marsaglia's xorshift; two kills per test, because each reloads the page.
 let seed = 20261124;
 const ten = Array.from({ length: 10 }, () => {
     seed ^= seed << 13;
@@ -410,7 +411,7 @@ await hubTest('the keyboard alone, and names for those who do not see the dialog
     await until(explorer, 'hub-far', /^21 kB of 41 kB/);
     assert.equal(await focus(), 'hub-pause');
     assert.equal(await explorer.page.getByRole('progressbar', { name: `Fetching ${name}` }).count(), 1);
-    await explorer.press('Enter', 'Enter');  // pause, go on
+    await explorer.press('Enter', 'Enter');  // pause, continue
     await isRight(explorer, `hub:${name}@${commit}`);
     await explorer.page.focus('#model');
     await explorer.press('Enter', 'Tab', 'Enter');

@@ -1,4 +1,4 @@
-// Lens Make it so: the change that makes a weight what it should be, against an attention of the test's own.
+// Tests lens Make it so: the change that gives a weight its target, against the test's own attention.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, multiply, near, transpose } from './lib/numbers.mjs';
@@ -6,9 +6,9 @@ import { test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
-const single = 2e-6;  // of weights by kernels in f32
+const single = 2e-6;  // for weights from kernels in f32
 
-// As older links count the numbers of the lens.
+// The order in which older links count the lens's numbers.
 const numbers = ['weight', 'q', 'k', 'w', 'change', 'step', 'target', 'fitted', 'fit_q', 'fit_k', 'error', 'divergence'];
 const number = (explorer, of, row, col = 0) => explorer.explain('number', row, numbers.indexOf(of) + numbers.length * col);
 const column = (explorer, of, row, count) => Promise.all(Array.from({ length: count }, async (_, col) => (await number(explorer, of, row, col)).f64));
@@ -20,13 +20,14 @@ const softmax = (scores) => {
     return shares.map((s) => s / sum);
 };
 
-// The slope of the log-odds of a key's weight along q: its key less the mean of the others, scaled.
+// The gradient of the log-odds of a key's weight with respect to q: its key minus the mean of the others,
+// scaled.
 function slope(keys, weights, j, scale) {
     const rest = 1 - weights[j];
     return keys[j].map((x, a) => scale * (x - keys.reduce((sum, k, i) => sum + (i === j ? 0 : weights[i] / rest * k[a]), 0)));
 }
 
-// A least change of q lies along that slope: nothing of it is across.
+// A smallest change of q lies along that gradient, with no component across it.
 function across(change, along) {
     const share = dot(change, along) / dot(along, along);
     return norm(change.map((x, a) => x - share * along[a])) / norm(change);
@@ -72,7 +73,7 @@ test('a projection moves other rows, as its new numbers say', { fragment: 'v=1&l
     for (const row of cats.keys()) {
         near(await column(explorer, 'weight', row, 3), weight[row], 1e-6, `row ${row}`);
     }
-    // The least change of W_Q has the rows of x, by as much as each column moves.
+    // The smallest change of W_Q is proportional to the rows of x in each column.
     const by = await Promise.all(cats[0].map((_, row) => column(explorer, 'change', row, 4)));
     for (const moved of transpose(by)) {
         assert.ok(across(moved, cats[2]) < 1e-5, 'it is a multiple of x');
@@ -103,7 +104,7 @@ test('what cannot be had says why: a key amidst others on tensors of one’s own
     await explorer.press('Enter');
     await wish(explorer, (now) => now === '0.4:0.5');
     const { spoken } = await explorer.untilState('the reason', (state) => /^No q gives/.test(state.spoken));
-    // The middle of a square has a fifth at most, where q is 0, and is a quarter of each corner.
+    // The centre of a square gets at most a fifth, at q = 0, where it is a quarter of each corner.
     assert.match(spoken, /^No q gives key 4 more than 0\.2000: it lies among the other keys, as their mixture of 25 % key \d, 25 % key \d, 25 % key \d and others\.$/);
     assert.equal(await explorer.rect('inverse/do'), undefined);
     await explorer.click('inverse/of/all keys');
@@ -142,11 +143,11 @@ test('a pattern is painted and fitted, and its Q and K are taken to the example'
     await explorer.until('a cell more', painted, (now) => now !== less);
     const wanted = [4, 0, 1, 2, 3].map((to) => [0, 1, 2, 3, 4].map((j) => Number(j === to)));
     await explorer.until('the fit', async () => (await number(explorer, 'error', 5))?.f64);
-    // Any permutation can be had with two components, and only the outermost keys with one.
+    // Any permutation can be fitted with two components, and only the outermost keys with one.
     assert.ok((await number(explorer, 'error', 1)).f64 > 0.4);
     const { f64: error } = await number(explorer, 'error', 2);
     assert.ok(error < 0.01, `it is off by ${error}`);
-    // Of a head of three tokens it is asked as far as they go.
+    // The targets are set only as far as this head's three tokens go.
     await explorer.click('inverse/ask');
     await wish(explorer, (now) => now === '1.0:0.9,2.1:0.9');
     await explorer.untilState('the change', ({ spoken }) => /^Once the queries change by [\d.]+, both wishes come true\.$/.test(spoken));

@@ -1,5 +1,5 @@
-// Knock-out: how far a logit falls without a head or an edge, against the model with these switched off for good; and what the
-// presets come to in the model that comes with the page.
+// Tests Knock-out: how far a logit falls without a head or an edge, against a model with these switched off
+// permanently, and the results of the presets in the bundled model.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { tiny } from './lib/models.mjs';

@@ -1,5 +1,5 @@
-// Layers: what the stream would say after each half, against the model's logits; what adds up to a logit, against a run
-// gone through by hand.
+// Tests Layers: the stream decoded after each sublayer, against the model's logits; the parts of a logit,
+// against a forward pass computed by hand.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled } from './lib/bundled.mjs';
@@ -19,7 +19,8 @@ function softmax(logits) {
 const best = (list) => list.indexOf(Math.max(...list));
 const rankOf = (logits, id) => 1 + logits.filter((each, i) => each > logits[id] || (each === logits[id] && i < id)).length;
 
-// Rollout of the golden weights, [layers][heads][query][key]: half of each row stays, half is the mean over heads.
+// Rollout of the golden weights, [layers][heads][query][key]: half of each row stays, half is the mean over
+// heads.
 function rollout(attention, row) {
     const n = attention[0][0].length;
     let arrives = Array.from({ length: n }, (_, i) => Number(i === row));
@@ -35,7 +36,7 @@ async function press(explorer, name) {
     await explorer.click(name);
 }
 
-// Every part that a logit is made of, by its number, until there is no other.
+// Every part of a logit, by number, until there is no other.
 async function parts(explorer) {
     const all = [];
     for (let i = 0; ; ++i) {
@@ -51,7 +52,7 @@ async function parts(explorer) {
     }
 }
 
-// What holds of any model whose golden logits [n][vocabulary] and attention are known.
+// Properties of any model whose golden logits [n][vocabulary] and attention are known.
 async function agrees(explorer, { ids, logits, attention, cap = 0 }, tolerance) {
     await explorer.settled();
     const last = attention.length * 2, row = ids.length - 1, expected = softmax(logits), token = best(logits);
@@ -80,7 +81,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     await agrees(explorer, tiny, 2e-5);
     const { spoken } = await explorer.state();
     assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ % at temperature 1\), the likeliest .+; .+ adds most \([\d.]+\)\.$/);
-    // What the first line says to try: a cell, then one of its tokens.
+    // Follows the suggestion in the first line: a cell, then one of its tokens.
     await press(explorer, 'layers/likeliest/2/3');
     await explorer.untilState('the position', ({ query, pin }) => pin?.[0] === `layers.likeliest.2.${query}`);
     assert.equal(await explorer.linked('layers.at'), '2');
@@ -91,7 +92,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     const there = await told(explorer, own.rank + 2, token);
     assert.equal(there.f64, 3, 'it is the third of the list');
     near(sum(await parts(explorer)), (await told(explorer, own.logit + 4, token)).f64, 1e-4, 'the sum of its parts');
-    // The link opens it as it was, and undo goes back.
+    // The link reopens it in the same state, and undo goes back.
     const { fragment, spoken: now } = await explorer.state();
     await explorer.visit('v=1&lens=scale');
     await explorer.untilState('another lens', ({ lens }) => lens === 'scale');
@@ -104,7 +105,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     await explorer.until('the likeliest', () => explorer.linked('layers.token'), (link) => link === undefined);
     await explorer.press('Control+Z');
     await explorer.until('the token again', () => explorer.linked('layers.token'), (link) => link === String(token));
-    // A part leads on to the numbers that it is made of.
+    // A part leads on to the numbers that it consists of.
     await press(explorer, 'layers/heads/0/1');
     await explorer.untilState('the pin', ({ pin, layer, head }) => pin?.[0].startsWith('layers.attribution.') && layer === 0 && head === 1);
     await explorer.click('inspector/operand/0/left');
@@ -124,7 +125,7 @@ test('Layers: the model that comes with the page', { fragment: sentence }, async
     const logits = await explorer.logits(), expected = softmax(logits), token = best(logits), last = 10;
     near((await told(explorer, own.probability + last, token)).f32, expected[token], 2e-5, 'the likeliest token');
     near(sum(await parts(explorer)), logits[token], 1e-4, 'the sum of the parts');
-    // What the heads take from each token is what they add.
+    // The heads' contributions from each token add up to what they write.
     const { tokens: n } = await explorer.state();
     const shares = await Promise.all(Array.from({ length: n }, (_, j) => told(explorer, own.rollout, j)));
     near(sum(shares.map(({ f64 }) => f64)), 1, 1e-5, 'the shares of rollout');

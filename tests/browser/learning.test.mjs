@@ -1,5 +1,5 @@
-// Every lens on the mechanism of one head, visited on a network while it is in training: its numbers against the head's own
-// weights, and what a person changes there comes back from its link.
+// Tests every lens about one head's mechanism on a network during training: its numbers against the head's
+// own weights, and that changes made there come back from their link.
 import assert from 'node:assert/strict';
 import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -16,7 +16,7 @@ const exact = async (explorer, row, column) => {
     return why.f64;
 };
 
-// The columns and rows of the lenses' numbers are those of their headers in web/lenses.
+// Columns and rows of the lenses' numbers are defined in the headers in web/lenses.
 const lenses = {
     scale: { keys: 'scale.d=64,head', async agrees(explorer, weights) {
         for (const [key, weight] of weights[last].entries()) {

@@ -1,4 +1,5 @@
-// The map widget: its colours against their formula, the first key, search, bright cells, a marked part, fingers.
+// Tests the map widget: its colours against their formula, the first key, search, bright cells, a marked
+// part, fingers.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { phone, test } from './lib/suite.mjs';
@@ -6,7 +7,7 @@ import { phone, test } from './lib/suite.mjs';
 const words = tiny.text.split(' ');
 const last = tiny.ids.length - 1;
 const first = tiny.attention[0][0];  // head 0 of layer 0, [queries][keys]
-const weights = first.flatMap((row, query) => row.slice(0, query + 1));  // that the mask allows
+const weights = first.flatMap((row, query) => row.slice(0, query + 1));  // cells that the mask allows
 
 async function colour(explorer, scaling) {
     await explorer.click(`map/scaling/${scaling}`);
@@ -14,14 +15,15 @@ async function colour(explorer, scaling) {
     await explorer.settled();
 }
 
-// What core/maps/value_scale.hpp says of a magnitude, from its definition. high: the end of the bar.
+// Places of a magnitude on the bar, from the definition in core/maps/value_scale.hpp. high: the end of the
+// bar.
 const shares = {
     linear: (value, high) => value / high,
     log: (value, high) => Math.log1p(1e4 * value / high) / Math.log1p(1e4),
     rank: (value) => weights.filter((other) => other < value).length / (weights.length - 1),
 };
 
-// The colours of cells in the picture, and of the places on the bar where they belong.
+// Compares the colours of cells in the picture with those at their places on the bar.
 async function compare(explorer, density, share, high) {
     await explorer.reveal('map/bar');
     const { pixels, width, channels } = await explorer.picture();
@@ -39,7 +41,7 @@ async function compare(explorer, density, share, high) {
         if (!cell || cell.top < canvas.y || cell.bottom > canvas.y + canvas.height) {
             continue;
         }
-        // Left of the middle of the cell's upper edge, where no number stands.
+        // Left of the middle of the cell's upper edge, where no number is drawn.
         const found = at(cell.left + 4, cell.top + 4);
         const part = Math.min(share(first[query][key], high), 1);
         const x = bar.left + 1 + part * (bar.right - bar.left - 3);

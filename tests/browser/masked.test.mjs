@@ -1,5 +1,6 @@
-// Masked language models: what they put in place of a mask that is typed or clicked, and pairs of sentences. Attention and
-// logits are those of other people's code in float64 (shared/families), within the tolerances given there.
+// Tests masked language models: their predictions for a mask that is typed or clicked, and pairs of
+// sentences. Attention and logits equal those of other people's code in float64 (shared/families), within the
+// tolerances given there.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { family, native, variation } from './lib/models.mjs';
@@ -7,7 +8,7 @@ import { near } from './lib/numbers.mjs';
 import { phone, test } from './lib/suite.mjs';
 
 const bert = { cls: '[CLS]', sep: '[SEP]', mask: '[MASK]' };
-// In each golden text a token occurs twice, which is the mask here. BERT's is a pair, by its sep within.
+// In each golden text one token, the mask here, occurs twice. BERT's text is a pair, because it contains sep.
 const families = [
     { name: 'bert', special: bert, masked: 53 },
     { name: 'distilbert', special: bert, masked: 34 },
@@ -29,16 +30,16 @@ const likeliest = (logits) => logits.map((_, id) => id).sort((a, b) => logits[b]
 const sentence = (explorer) => explorer.ask('subject', 'sentence');
 const untilPredicted = (explorer, at) => explorer.until(`the prediction at ${at}`, () => sentence(explorer), ({ predicted }) => predicted === at);
 
-// The bars are those of these logits, and explain themselves by them.
+// The bars show these logits, and explain themselves by them.
 async function checkPrediction(explorer, logits, { logits: bound }) {
     near(await explorer.logits(), logits, bound, 'logits');
-    await explorer.dismiss();  // a notice may lie over the bars
+    await explorer.dismiss();  // a notice may cover the bars
     const expected = softmax(logits);
     for (const [bar, id] of likeliest(logits).slice(0, 3).entries()) {
         await explorer.hover(`next/${bar}`);
         const { shown } = await explorer.untilState(`bar ${bar}`, ({ shown: cell }) => cell?.[0] === 'probability' && cell[2] === id);
         const why = await explorer.explained(...shown);
-        // A probability is off by at most itself times twice what a logit is.
+        // The relative error of a probability is at most twice the error of a logit.
         assert.ok(Math.abs(why.f64 - expected[id]) <= 2 * bound * expected[id], `${id}: ${why.f64}, not ${expected[id]}`);
         assert.match(why.provenance, /^in place of /);
     }
@@ -65,7 +66,7 @@ for (const kind of families) {
         await checkPrediction(explorer, logits[masks[1]], tolerance);
         const { fragment } = await explorer.state();
 
-        // The link brings the same mask.
+        // The link restores the same mask.
         await explorer.click(`token/${masks[0]}`);
         await untilPredicted(explorer, masks[0]);
         await explorer.visit(fragment);
@@ -114,9 +115,9 @@ test('a pair has token types: they are told, explained, compared, linked and und
     }
     const { fragment } = await explorer.state();
 
-    // One sentence is one segment; taking the words back gives the pair back.
+    // One sentence is one segment; undoing the words restores the pair.
     const alone = text.split(' ').filter((word) => word !== '[SEP]').join(' ');
-    await explorer.page.waitForTimeout(1100);  // what is typed within a second is one step of undo
+    await explorer.page.waitForTimeout(1100);  // text typed within a second is one undo step
     await explorer.write(alone);
     await explorer.untilRun('one sentence', (state) => state.text === alone && state.tokens === ids.length - 1);
     assert.deepEqual((await sentence(explorer)).segments, []);
@@ -144,7 +145,7 @@ test('other lenses ask at the masked token, with the pair as it is', { needs: 'f
     const { fragment } = await explorer.state();
     const through = (lens) => `${fragment}&lens=${lens}`;
 
-    // Under a mask that hides no key the model says what it says.
+    // Under a mask that hides no key the model's predictions do not change.
     await explorer.visit(`${through('masks')}&masks.run=1&masks.mask=${encodeURIComponent('padding(16)')}`);
     await explorer.found('masks/moved');
     await explorer.hover('masks/after/0');
@@ -182,7 +183,7 @@ test('on a phone a word is masked and a prediction written by taps', { context: 
     const at = masks[0];
     const plain = text.split(' ').map((word, i) => (i === at - 1 ? 'w9' : word)).join(' ');
     await explorer.openModel(folder, plain);
-    await explorer.dismiss();  // a notice may lie where a word is tapped
+    await explorer.dismiss();  // a notice may cover the word to tap
     await explorer.reveal(`token/${at}`);
     await explorer.tap(`token/${at}`);
     await explorer.untilState('the word', ({ query }) => query === at);

@@ -1,4 +1,5 @@
-// The lens Masks: chosen, typed and put together; what a mask keeps, what rows lose, and what a model does under it.
+// Tests lens Masks: masks chosen, typed and composed; what a mask keeps, what rows lose, and what a model
+// predicts under it.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
@@ -7,7 +8,7 @@ import { test } from './lib/suite.mjs';
 const fragment = 'v=1&lens=masks';
 const first = 900000;  // columns of the lens's numbers in older links: packed_masks_cell
 const columns = { count: first, lostOfAll: first + 1, lostOfOwn: first + 2, probability: first + 3, empty: first + 100 };
-const single = 2e-6;  // sums of weights in f32, which are 1 at most
+const single = 2e-6;  // sums of weights in f32, which are at most 1
 
 const number = (explorer, row, column) => explorer.explain('number', row, column);
 const cells = (n, allows) => Array.from({ length: n }, (_, q) => Array.from({ length: n }, (__, k) => Number(allows(q, k)))).flat();
@@ -29,7 +30,7 @@ test('a window, and any n: what is kept is what its formula says', { fragment },
     await explorer.drag('masks/n', 60);
     const n = Number(await explorer.until('a larger n', () => explorer.linked('masks.n'), (text) => Number(text) > 1024));
     await untilSpoken(explorer, sentence(16 * n - 120, n * n));
-    // The kernel's tiles of 48 × 64 in which no cell is allowed.
+    // The kernel's tiles of 48 × 64 without an allowed cell.
     let tiles = 0, skipped = 0;
     for (let q = 0; q < n; q += 48) {
         for (let k = 0; k < n; k += 64) {
@@ -95,7 +96,7 @@ test('a mask is typed, and what is no mask leaves the picture as it is', { fragm
         }
     }
     assert.deepEqual(shown, cells(3, allows));
-    // Query 0 has no key: zeros, the same for all, NaN, the sink.
+    // Query 0 has no key: zeros, equal weights, NaN, the sink.
     const convention = async (i) => (await number(explorer, 0, columns.empty + 16 * i)).f64;
     assert.deepEqual([await convention(0), await convention(1), await convention(2), await convention(3)], [0, 1 / 3, 'nan', 0]);
     await explorer.press('Enter');
@@ -146,7 +147,7 @@ test('with a model: what a head loses, and the next token under the mask', { fra
     }
     await explorer.until('the run', () => number(explorer, best, columns.probability), (why) => why && why.f64 !== exps[best] / all);
 
-    // Its link opens it as it was.
+    // Its link reopens it in the same state.
     await explorer.settled();
     const { fragment: link, spoken } = await explorer.state();
     assert.match(link, /masks\.run=1/);
@@ -252,7 +253,7 @@ test('a drag paints every cell on its way as the first, in one step of undo', { 
     await stroke(explorer, await cell(0, 1), await cell(0, 2));
     await explorer.until('the two cells', () => explorer.linked('masks.mask'), (mask) => mask === 'causal(0) | cells(1,[0,1,1,3])');
     await untilSpoken(explorer, sentence(8, 9));
-    // From a cell that is seen over cells that are and are not: all of them are hidden.
+    // The stroke starts at a visible cell and passes over visible and hidden ones: all of them become hidden.
     await stroke(explorer, await cell(2, 0), await cell(0, 2));
     await untilSpoken(explorer, sentence(5, 9));
     const allows = (q, k) => (k <= q || q === 0) && q + k !== 2;

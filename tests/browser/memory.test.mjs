@@ -1,4 +1,5 @@
-// Memory: the start is dragged and falls, and its path, its plane and the classical network are computed here a second time.
+// Tests Memory: the start is dragged and falls, and its path, its plane and the classical network are
+// computed a second time here.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { multiply, near as allNear, transpose } from './lib/numbers.mjs';
@@ -34,7 +35,7 @@ async function stateOf(explorer, step, size) {
     return Promise.all(Array.from({ length: size }, (_, a) => f64(explorer, own.state + step, a)));
 }
 
-// Compares the path on the page with one that is computed here from its start.
+// Compares the path on the page with one computed here from its start.
 async function follows(explorer, keys, beta, tolerance) {
     await explorer.settled();
     const path = retrieved(keys, beta, await stateOf(explorer, 0, keys[0].length));
@@ -52,7 +53,7 @@ async function follows(explorer, keys, beta, tolerance) {
     return path;
 }
 
-// The first two principal components, by powers of the covariance.
+// The first two principal components, by the power method on the covariance.
 function principal(keys) {
     const mean = transpose(keys).map((column) => sum(column) / keys.length);
     const centred = keys.map((k) => minus(k, mean));
@@ -90,7 +91,8 @@ test('Memory: the start of the example is dragged and falls, at the head’s β 
     await explorer.settled();
     const { mean, directions } = principal(keys);
     const dragged = await stateOf(explorer, 0, q.length), off = minus(dragged, mean);
-    // Its coordinates along the principal components, whose signs are free, and nothing beside them.
+    // Its coordinates along the principal components, whose signs are arbitrary, with nothing perpendicular
+    // to them.
     near(Math.abs(dot(off, directions[0])), Math.abs(x), 1e-6, 'across');
     near(Math.abs(dot(off, directions[1])), Math.abs(y), 1e-6, 'up');
     near(Math.hypot(...off), Math.hypot(x, y), 1e-6, 'in the plane');
@@ -106,7 +108,7 @@ test('Memory: the start of the example is dragged and falls, at the head’s β 
     const again = await explorer.state();
     assert.deepEqual([again.fragment, again.spoken], [fragment, spoken], 'the link opens it as it was');
 
-    // A β of 0 and one of 1e9: a sentence each, and the view stays.
+    // A β of 0 and one of 1e9: one sentence each, and the view stays.
     for (const bad of ['0', '1e9']) {
         await explorer.click('memory/beta-typed');
         await explorer.press('Control+A');
@@ -185,7 +187,7 @@ test('Memory: the classical network’s energy and fields are those of its weigh
     const bits = 100, random = randomFrom(1n);
     const patterns = Array.from({ length: 10 }, () => Array.from({ length: bits }, () => (random() % 2n === 0n ? 1 : -1)));
     const weight = (i, j) => (i === j ? 0 : sum(patterns.map((p) => p[i] * p[j])) / bits);
-    // The state at rest, as the fields of other bits have it.
+    // The state at rest, from the fields of other bits.
     const state = (await told(explorer, own.field, 0)).operands.map(([, bit]) => bit);
     state.unshift((await told(explorer, own.field, 1)).operands[0][1]);
     const fields = state.map((_, i) => sum(state.map((s, j) => weight(i, j) * s)));

@@ -1,4 +1,4 @@
-// Checkpoints as their authors published them: the page, the native program and an independent one agree.
+// Tests checkpoints as published by their authors: the page, the native program and an independent one agree.
 import assert from 'node:assert/strict';
 import { native, published } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';

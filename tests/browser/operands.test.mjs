@@ -1,4 +1,4 @@
-// The inspector's operands, which lead on, and its copies.
+// Tests the inspector's operands, which are links, and its copies.
 import assert from 'node:assert/strict';
 import { test } from './lib/suite.mjs';
 
@@ -16,7 +16,8 @@ test('an operand leads to its cell and Back returns; the calculation is copied i
         await explorer.click('inspector/copy');
         await explorer.until('the list', () => explorer.rect(`inspector/copy/${item}`));
         await explorer.settled();
-        const { x, y } = await explorer.rect(`inspector/copy/${item}`);  // a list lies above what scrolls
+        // A list lies above scrolling content.
+        const { x, y } = await explorer.rect(`inspector/copy/${item}`);
         await explorer.page.mouse.click(x, y);
         const text = await explorer.until('the copy', async () => {
             const copied = await explorer.page.evaluate(() => navigator.clipboard.readText());

@@ -1,5 +1,5 @@
-// Order: tokens dragged to other places, their outputs under every position scheme against formulas, RoPE's dials, the
-// shift of all positions, and the curves.
+// Tests Order: tokens dragged to other places, their outputs under every position scheme against formulas,
+// RoPE's dials, the shift of all positions, and the curves.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { site } from './lib/bundled.mjs';
@@ -15,7 +15,7 @@ const near = (actual, expected, tolerance, what) => allNear([actual], [expected]
 const told = (explorer, ...name) => explorer.explained(`order.${name.join('.')}`);
 const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
-// RoPE of half pairs, base 10,000.
+// RoPE with pairs (a, a + d/2), base 10,000.
 const frequency = (pair, d) => 10000 ** (-2 * pair / d);
 function turned(x, position, scaled = frequency) {
     const half = Math.floor(x.length / 2), out = [...x];
@@ -30,7 +30,7 @@ const sinusoid = (x, position) => x.map((each, a) => {
     return each + (a % 2 ? Math.cos(angle) : Math.sin(angle));
 });
 
-// The outputs of tokens in an order, place by place, with positions from 0 on.
+// The outputs of tokens in an order, place by place, with positions starting at 0.
 function outputs({ q, k, v, order, scheme, slope = 2 ** -8 }) {
     const put = { rotary: turned, sinusoidal: sinusoid }[scheme] ?? ((x) => x);
     const scale = 1 / Math.sqrt(q[0].length);
@@ -103,7 +103,7 @@ test('Order: in GPT-2’s first layer positions are left out, and its own table 
     await explorer.settled();
     assert.ok((await told(explorer, 'largest_output_change.none')).f32 > 1e-3, 'the causal mask alone says where a token stands');
     assert.match((await explorer.state()).spoken, /under the head’s mask, the new order changes the outputs/);
-    // The golden weights of the model, from the scores in its own order with its own table.
+    // The model's golden weights, from the scores in the original order with its own table.
     await explorer.visit(`${(await explorer.state()).fragment.replace(/&order\.tokens=[^&]*/, '')}&order.positions=learned`);
     await explorer.until('its own order', () => explorer.linked('order.tokens'), (now) => now === undefined);
     await explorer.settled();
@@ -131,7 +131,7 @@ test('Order: RoPE on one’s own tensors: dials, a shift, distances and lengths'
         await explorer.click(`order/scheme/${scheme === 'none' ? 'no positions' : 'RoPE'}`);
         await agrees(explorer, { q, k, v, order: [4, 1, 2, 3, 0], scheme });
     }
-    // The query stands at place 0 now and the key at 4; the query moves on by 3.
+    // The query is now at place 0 and the key at 4; the query moves on by 3.
     await explorer.visit(`${(await explorer.state()).fragment}&order.turn=3`);
     await explorer.until('the turn', () => explorer.linked('order.turn'), (now) => now === '3');
     await explorer.settled();
@@ -161,7 +161,7 @@ test('Order: RoPE on one’s own tensors: dials, a shift, distances and lengths'
         near((await told(explorer, 'score_at_distance.rope', distance)).f64, scale * dot(turned(q[4], distance), k[0]), 1e-7, `RoPE at distance ${distance}`);
         near((await told(explorer, 'score_at_distance.alibi', distance)).f64, scale * dot(q[4], k[0]) - distance / 256, 1e-7, `ALiBi at distance ${distance}`);
     }
-    // Of 4 · 2,048 distances, bin 48 of 96 begins in the middle and has 85.
+    // With 4 · 2,048 distances, bin 48 of 96 begins in the middle and has 85.
     const scalings = { plain: (a) => frequency(a, d), linear: (a) => frequency(a, d) / 4, ntk: (a) => (10000 * 4 ** (d / (d - 2))) ** (-2 * a / d) };
     for (const [kind, theta] of Object.entries(scalings)) {
         let mean = 0;
@@ -173,7 +173,7 @@ test('Order: RoPE on one’s own tensors: dials, a shift, distances and lengths'
     }
 });
 
-// Attention of queries over keys, each in an order and at positions from 0 on.
+// Attention of queries over keys, each in an order and with positions starting at 0.
 function crossed({ q, k, v, queries, keys, rotary }) {
     const scale = 1 / Math.sqrt(q[0].length), put = rotary ? turned : (x) => x;
     const scores = queries.map((i, p) => keys.map((j, r) => scale * dot(put(q[i], p), put(k[j], r))));

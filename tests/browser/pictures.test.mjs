@@ -1,13 +1,14 @@
-// Pictures of the map, pixel by pixel, against pictures that are made here from the numbers that were dropped.
+// Tests pictures of the map, pixel by pixel, against pictures made here from the dropped numbers.
 import assert from 'node:assert/strict';
 import { attention } from './lib/numbers.mjs';
 import { alike, chance, channels, colouring, dark, light, photograph } from './lib/pictures.mjs';
 import { test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// ---- Maps --------------------------------------------------------------------------------------------------------------
+// ---- Maps -------------------------------------------------------------------------------------------------
 
-// {rows, cols, values}: blocks of side × side cells, of each the largest, that farthest from zero, or the mean.
+// Pools {rows, cols, values} in blocks of side × side cells: the largest of each block, the one farthest from
+// zero, or the mean.
 function pooled({ rows, cols, values }, side, kind = 'largest') {
     const stronger = kind === 'signed' ? (a, b) => Math.abs(b) > Math.abs(a) : (a, b) => b > a;
     const [r, c] = [Math.ceil(rows / side), Math.ceil(cols / side)];
@@ -24,15 +25,16 @@ function pooled({ rows, cols, values }, side, kind = 'largest') {
     return { rows: r, cols: c, values: out };
 }
 
-// Every pixel of the map in view, with the edges of cells where they belong. view: {first: {x, y}, cell}, the cell in the
-// upper left corner and the points that a cell takes. A pixel whose middle lies within a fiftieth of a pixel of an edge may
-// show either side of it, as f32 has it; where cells have gaps, what lies behind shows in the last pixel point of each.
+// Compares every pixel of the visible map, with the edges of cells where they belong. view: {first: {x, y},
+// cell}, the cell in the upper left corner and the points per cell. A pixel whose centre is within a fiftieth
+// of a pixel of an edge may show either side of it, because of f32; where cells have gaps, the background
+// shows in the last pixel of each point.
 async function compare(explorer, what, { density, view, map, colour, background, signed = false, pooling = undefined }) {
     const rect = await explorer.reveal('map');
     const lens = await explorer.rect('panel/lens');
     assert.ok(rect.top >= lens.top && rect.bottom <= lens.bottom, 'all of the map is in view');
     const picture = await photograph(explorer, rect), cell = view.cell * density;
-    let side = 1;  // of blocks: pixels are shared by cells, but not by blocks
+    let side = 1;  // blocks may share pixels with cells, but not with each other
     while (cell * side < 1) {
         side *= 2;
     }
@@ -63,8 +65,8 @@ async function whole(explorer, { cols }) {
     return { first: { x: 0, y: 0 }, cell: (right - left) / cols };
 }
 
-// The wheel, turned with Ctrl over a share of the map until cells take so many points; where that leads to. How far it is turned the
-// browser decides: the event says.
+// Turns the wheel with Ctrl over a fraction of the map until cells have this size in points; returns the
+// result. The browser decides how far it turns: the event says.
 async function zoomed(explorer, view, map, cell, share = { x: 0.3, y: 0.6 }) {
     const { left, top, right, bottom } = await explorer.reveal('map');
     const x = Math.round(left + (right - left) * share.x), y = Math.round(top + (bottom - top) * share.y);
@@ -99,11 +101,12 @@ async function panned(explorer, view, map, dx, dy) {
     return { cell: view.cell, first: { x: inside(view.first.x, dx, right - left, map.cols), y: inside(view.first.y, dy, bottom - top, map.rows) } };
 }
 
-// ---- Flows -------------------------------------------------------------------------------------------------------------
+// ---- Flows ------------------------------------------------------------------------------------------------
 
-// Every pixel of the area, but for those on which more than one edge lies, against edges {weight, width, curve(t)} in points,
-// in 48 straight pieces each. The page's edges are wide across their curve, not across its pieces, and half a pixel of
-// smoothness is of f32: off by at most 8 of 255, where an edge of weight one is 114 from what lies behind it.
+// Compares every pixel of the area, except those on which more than one edge lies, with edges {weight, width,
+// curve(t)} in points, in 48 straight pieces each. The page's edges have their width across the curve, not
+// across its pieces, and half a pixel of smoothing in f32, so colours may differ by at most 8 of 255; an edge
+// of weight one differs from the background by 114.
 async function edgesLie(explorer, density, area, edges) {
     const picture = await photograph(explorer, area);
     const { width, height } = picture;
@@ -141,9 +144,9 @@ async function edgesLie(explorer, density, area, edges) {
     assert.ok(drawn > 1000, `${drawn} pixels of edges`);
 }
 
-// ---- What is dropped ---------------------------------------------------------------------------------------------------
+// ---- Dropped tensors --------------------------------------------------------------------------------------
 
-// The flow draws no edges, which take their time.
+// The flow draws no edges, because they take time.
 const own = (more = '') => `v=1&lens=tensors&edges=0${more}`;
 
 async function dropped(explorer, files, answer) {
@@ -155,7 +158,7 @@ async function dropped(explorer, files, answer) {
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 }
 
-// Stage and colours, by a link: their buttons are elsewhere on the page.
+// Sets stage and colours by a link, because their buttons are elsewhere on the page.
 async function shows(explorer, choice) {
     const { fragment } = await explorer.state();
     await explorer.visit(`${fragment.replace(/&shown=[^&]*/, '')}&shown=${choice}`);
@@ -168,7 +171,8 @@ async function shows(explorer, choice) {
 const n = 600;
 const map = (() => {
     const draw = chance(1);
-    // The first key takes a part of each row, and the others less than the rest: without it they stay below one.
+    // The first key takes a part of each row, and the others less than the rest: without it they stay below
+    // one.
     const rows = Array.from({ length: n }, () => {
         const first = 0.125 + 0.5 * draw();
         return Array.from({ length: n }, (_, key) => Math.fround(key === 0 ? first : (1 - first) * draw() ** 4));
@@ -176,7 +180,7 @@ const map = (() => {
     rows[300][256] = rows[511][512] = NaN;
     return { rows: n, cols: n, values: rows.flat(), without: (change) => ({ rows: n, cols: n, values: rows.flatMap((row) => row.map((w, key) => (key === 0 ? -Infinity : change(w, row[0])))) }) };
 })();
-// The windows are as small as their parts allow: pictures of the whole page take time.
+// The windows are as small as their parts allow, because pictures of the whole page take time.
 const window = { width: 1100, height: 560 }, wide = { width: 1280, height: 720 };
 
 test('colours are linear, logarithmic or by rank, of the strongest or the mean, with the first key or without', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
@@ -257,18 +261,18 @@ for (const density of [1, 2]) {
             }
         }
         assert.ok(bright.length >= 1 && bright.length <= 9, `${bright.length} bright pixels`);
-        for (const [x, y] of bright) {  // within the block of cells that a texel is: of at most two pixels
+        for (const [x, y] of bright) {  // within the block of cells that a texel covers: at most two pixels
             assert.ok(Math.abs(x + 0.5 - (at.x + 0.5) * size.x / length) <= 2.5 && Math.abs(y + 0.5 - (at.y + 0.5) * size.y / length) <= 2.5, `bright at ${x}, ${y}`);
         }
     });
 
-    // But for the corners of the chosen head, whose frame is round.
+    // Except for the corners of the chosen head, whose frame is round.
     test(`thumbnails show the strongest cell under each pixel, at ${density} pixels a point`, { context: { ...context, viewport: wide }, fragment: own() }, async (explorer) => {
         const [layers, heads, rows, cols] = [2, 12, 60, 100], draw = chance(3);
         const maps = Array.from({ length: layers * heads }, () => Array.from({ length: rows * cols }, () => Math.fround(draw() ** 8)));
         await dropped(explorer, { 'attention.npy': npy([layers, heads, rows, cols], maps.flat()) });
         await explorer.until('all thumbnails', () => explorer.tensors(), ({ open }) => open.heads_exact === layers * heads);
-        await explorer.reveal('map');  // beside them: thumbnails have landmarks where they are in view
+        await explorer.reveal('map');  // beside them: thumbnails have landmarks only while they are in view
         await explorer.reveal('head/1/11');
         const rects = await explorer.rects(...maps.map((_, i) => `head/${Math.floor(i / heads)}/${i % heads}`));
         const corner = rects[0], end = rects.at(-1), picture = await photograph(explorer, { ...corner, right: end.right, bottom: end.bottom });
@@ -276,10 +280,10 @@ for (const density of [1, 2]) {
         const bad = [];
         let shared = 0;
         for (const [i, { left, top, right, bottom }] of rects.entries()) {
-            const blocks = pooled({ rows, cols, values: maps[i] }, 2);  // of at most 64 a side
+            const blocks = pooled({ rows, cols, values: maps[i] }, 2);  // at most 64 per side
             const [x0, y0, width, height] = [left - corner.left, top - corner.top, right - left, bottom - top].map((points) => Math.round(points * density));
             const size = { x: width / blocks.cols, y: height / blocks.rows };
-            // The strongest block that a pixel has more of than a sliver, which f32 may see or not.
+            // The strongest block that covers more than a sliver of a pixel, which f32 may or may not see.
             const strongest = (x, y, sliver) => {
                 const under = (at, cell, count) => [Math.max(Math.floor(at / cell + sliver), 0), Math.min(Math.ceil((at + 1) / cell - sliver), count)];
                 const [[from, to], [first, last]] = [under(y, size.y, blocks.rows), under(x, size.x, blocks.cols)];
@@ -310,7 +314,7 @@ for (const density of [1, 2]) {
         await dropped(explorer, { 'attention.npy': npy([length, length], rows.flat()), 'tokens.json': JSON.stringify(words) });
         await explorer.reveal('flow');
         const at = await explorer.rects(...words.map((_, i) => `token/${i}`)), base = at[0].top - 2;
-        // As web/app/flow_shape.cpp has them, t from 0 to 1.
+        // The curve of web/app/flow_shape.cpp, t from 0 to 1.
         const smooth = (t) => t * t * (3 - 2 * t);
         const arc = (query, key, t) => {
             const span = at[key].x - at[query].x, height = 10 + 58 * (1 - Math.exp(-Math.abs(span) / (2.6 * 58)));
@@ -324,7 +328,7 @@ for (const density of [1, 2]) {
         await explorer.until('the columns', () => explorer.rect('flow/key/0'));
         await explorer.reveal('flow');
         const queries = await explorer.rects(...words.map((_, i) => `token/${i}`)), keys = await explorer.rects(...words.map((_, i) => `flow/key/${i}`));
-        const [from, to] = [queries[0].right + 3, keys[0].left - 3];  // so far from the words' boxes
+        const [from, to] = [queries[0].right + 3, keys[0].left - 3];  // distance from the words' boxes
         const area = { left: Math.ceil(from), top: Math.floor(queries[0].top), right: Math.floor(to), bottom: Math.ceil(queries.at(-1).bottom) };
         await edgesLie(explorer, density, area, rows.flatMap((row, query) => row.map((weight, key) =>
             ({ weight, width: 1 + 4 * weight, curve: (t) => [from + (to - from) * t, queries[query].y + (keys[key].y - queries[query].y) * smooth(t)] }))));

@@ -1,4 +1,4 @@
-// The address: back and forward, links as documents, and links that are broken.
+// Tests the address: back and forward, links as documents, and broken links.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { attention, near } from './lib/numbers.mjs';
@@ -48,7 +48,7 @@ test('Back never leaves the page while there is a change to go back from', async
     await explorer.click('weight/1/0');
     await explorer.until('the cell', () => explorer.linked('pin'), (pin) => pin === 'weight.1.0');
     assert.ok(await explorer.page.evaluate(() => history.length) >= length + 6, 'the model, its text, two heads, a tab and a cell');
-    // Each subject keeps what was chosen in it.
+    // Each subject keeps its own selection.
     await explorer.click('subject/sentence');
     await explorer.untilState('the head as it was', ({ subject, layer, head }) => subject === 'sentence' && layer === 1 && head === 1);
     await explorer.page.goBack();
@@ -134,7 +134,7 @@ test('a broken link opens what is sound in it, with a note', { fragment: 'v=1&no
     await defaultWithNote(explorer, 'an unknown key');
     for (const [name, fragment] of Object.entries(broken)) {
         await explorer.dismiss();
-        await explorer.visit(fragment);  // as in an edited address
+        await explorer.visit(fragment);  // like an edited address
         await defaultWithNote(explorer, name);
     }
 });

@@ -1,4 +1,5 @@
-// The tutorials' examples with their exact values (rounded to six decimals), generated numbers, pasting, copying.
+// Tests the tutorials' examples with their exact values (rounded to six decimals), generated numbers,
+// pasting, copying.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { attention, near } from './lib/numbers.mjs';
@@ -37,7 +38,7 @@ test('every example of the tutorials shows its exact values', async (explorer) =
     }
 });
 
-// numpy.random.seed(42); numpy.random.randn(4, 8) begins so.
+// numpy.random.seed(42); numpy.random.randn(4, 8) begins with these numbers.
 const seed42 = [0.4967141530112327, -0.13826430117118466, 0.6476885381006925, 1.5230298564080254,
     -0.23415337472333597, -0.23413695694918055, 1.5792128155073915, 0.7674347291529088];
 
@@ -96,7 +97,7 @@ test('the pinned matrix can be copied, and read as a table', clipboard, async (e
     await explorer.untilNotice(/^Copied\.$/);
     const copied = await explorer.page.evaluate(() => navigator.clipboard.readText());
     near(copied.trim().split(/\r?\n/).map((line) => line.split('\t').map(Number)), weight, 1e-8, 'what was copied');
-    // Where a table can be pasted, its names come along.
+    // If the target accepts a table, the names are copied, too.
     const named = await explorer.page.evaluate(async () => {
         const html = await (await (await navigator.clipboard.read())[0].getType('text/html')).text();
         return [...new DOMParser().parseFromString(html, 'text/html').querySelectorAll('tr')].map((row) => [...row.cells].map((cell) => cell.textContent));

@@ -1,4 +1,4 @@
-// Files and texts that cannot be used: one clear sentence each, and what was there before stays.
+// Tests files and texts that cannot be used: one clear sentence each, and the previous content stays.
 import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const weights = readFileSync(join(tiny.folder, 'model.safetensors'));
 const config = JSON.parse(readFileSync(join(tiny.folder, 'config.json'), 'utf8'));
 const configured = (changes) => ({ 'config.json': JSON.stringify({ ...config, ...changes }) });
 
-// One, of a length that is read.
+// One sentence, short enough to be read.
 function isSentence(text) {
     assert.match(text, /^[^\n]{10,250}\.$/);
     assert.doesNotMatch(text, /[.?!] [A-Z]/);

@@ -1,4 +1,4 @@
-// More can be set in the worked example: mask, temperature, cap, scale, source, sizes, names.
+// Tests further settings of the worked example: mask, temperature, cap, scale, source, sizes, names.
 import assert from 'node:assert/strict';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';

@@ -1,7 +1,8 @@
 // Drives the built page in Chromium: node tests/browser/run.mjs [PART OF A TEST'S NAME]
 // SITE: the folder of the page, build/site by default; CHROMIUM: the browser, /usr/bin/chromium by default.
-// DRIVE_SECONDS: how long one test drives the page at random, a minute by default; DRIVE_SEED: what it draws its actions from,
-// by default another each time. For an hour: DRIVE_SECONDS=3600 node tests/browser/run.mjs driven
+// DRIVE_SECONDS: how long one test drives the page at random, a minute by default; DRIVE_SEED: the seed for
+// its actions, by default a new one each time. For an hour:
+//   DRIVE_SECONDS=3600 node tests/browser/run.mjs driven
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';

@@ -1,4 +1,4 @@
-// "Save": what a part of a lens shows, as files.
+// Tests "Save": the contents of a part of a lens, as files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';
@@ -15,12 +15,12 @@ async function save(explorer, menu, item) {
     await explorer.click(menu);
     await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
     await explorer.settled();  // a list finds its place in its first frames
-    const { x, y } = await explorer.rect(`${menu}/${item}`);  // a list lies above what scrolls
+    const { x, y } = await explorer.rect(`${menu}/${item}`);  // a list lies above scrolling content
     const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.mouse.click(x, y)]);
     return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
-// {shape, values} of a file of '<f4' or '<i4'.
+// Reads {shape, values} from a file of '<f4' or '<i4'.
 function npy(bytes) {
     const start = 10 + bytes.readUInt16LE(8), header = bytes.toString('latin1', 10, start);
     const shape = /\(([^)]*)\)/.exec(header)[1].split(',').filter((part) => part.trim()).map(Number);
@@ -28,7 +28,7 @@ function npy(bytes) {
     return { shape, values: Array.from(header.includes("'<f4'") ? new Float32Array(data) : new Int32Array(data)) };
 }
 
-// The entries of an archive by name, as its directory has them.
+// Reads the entries of an archive by name, from its directory.
 function unzip(bytes) {
     const entries = {};
     const end = bytes.lastIndexOf('PK\x05\x06', undefined, 'latin1');
@@ -50,13 +50,13 @@ test('pictures of the map and the flow are what the page shows, at every scale',
             assert.equal(name, part === 'map' ? 'layer-0-head-0-weight.png' : 'flow.png');
             const { left, top, right, bottom } = await explorer.until('the part', () => explorer.rect(`${part}/picture`));
             const picture = decode(bytes);
-            // Whole pixels, of which one may be lost on either side. Cells are whole pixels at every density: where pixels are
-            // smaller, each may be larger by what was cut off a point.
+            // Whole pixels, one of which may be lost on either side. Cells are whole pixels at every density:
+            // with smaller pixels, each cell may be larger by the fraction of a point that was cut off.
             const grown = part === 'map' ? tiny.ids.length * (scale - 1) : 0;
             assert.ok(Math.abs(picture.width - scale * (right - left)) <= 2 + grown && Math.abs(picture.height - scale * (bottom - top)) <= 2 * scale + grown,
                 `${picture.width} × ${picture.height} of ${right - left} × ${bottom - top}`);
             assert.ok(colours(picture) > 24, `${part} at ${scale} has ${colours(picture)} colours`);
-            // The browser's own decoder reads it too.
+            // The browser's own decoder reads it, too.
             const size = await explorer.page.evaluate(async (data) => {
                 const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))]));
                 return [bitmap.width, bitmap.height];
@@ -150,7 +150,7 @@ test('all heads are saved in one archive', async (explorer) => {
     assert.deepEqual(about.tokens, words);
 });
 
-// ---- Of a person's own tensors ------------------------------------------------------------------------------------------
+// ---- A user's own tensors ---------------------------------------------------------------------------------
 
 const own = { fragment: 'v=1&lens=tensors' };
 
@@ -180,7 +180,8 @@ test('a map of one\'s own is saved under the names of its queries and keys', own
     assert.equal(picture.name, 'layer-0-head-1-weight.png');
     const { left, right } = await explorer.until('the map', () => explorer.rect('map/picture'));
     const { width } = decode(picture.bytes);
-    assert.ok(Math.abs(width - 2 * (right - left)) <= 2 + 5, `${width} of ${right - left}`);  // as above: each key may be larger
+    // Each key may be larger, as above.
+    assert.ok(Math.abs(width - 2 * (right - left)) <= 2 + 5, `${width} of ${right - left}`);
     const svg = (await save(explorer, 'map/save', 'SVG')).bytes.toString();
     assert.equal(svg.match(/>0\.(750|062|063)</g).length, 15, svg);
     assert.ok(svg.includes('<title>Layer 0 · head 1: weight</title>') && svg.includes('>é<'), svg);

@@ -1,4 +1,4 @@
-// Lens Scale: what it draws and measures, against the same formulas over the same numbers.
+// Tests lens Scale: what it draws and measures, against the same formulas over the same numbers.
 import assert from 'node:assert/strict';
 import { near, transpose } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -7,7 +7,8 @@ import { npy, written } from './lib/tensors.mjs';
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
 
-// SplitMix64 and the polar method, as core/tensor/random.hpp cites them. The logarithm is another, to its last bits.
+// SplitMix64 and the polar method, as core/tensor/random.hpp cites them. The logarithm differs in its last
+// bits.
 class Random {
     /** @type {number[]} */
     #spare = [];
@@ -55,14 +56,14 @@ function softmax(scores, scale) {
     const shares = scores.map((s) => Math.exp(scale * (s - Math.max(...scores))));
     return shares.map((x) => x / sum(shares));
 }
-// −Σ a ln a, the largest, and ‖diag(a) − a aᵀ‖, cell by cell.
+// Returns −Σ a ln a, the largest, and ‖diag(a) − a aᵀ‖, cell by cell.
 function measured(a) {
     const squares = a.flatMap((x, i) => a.map((y, j) => (x * (Number(i === j) - y)) ** 2));
     return [-sum(a.map((x) => (x > 0 ? x * Math.log(x) : 0))), Math.max(...a), Math.sqrt(sum(squares))];
 }
 const variance = (numbers) => sum(numbers.map((x) => x * x)) / numbers.length - (sum(numbers) / numbers.length) ** 2;
 
-// One of the lens's tables, as the page has it for screen readers: {columns, rows}.
+// Reads one of the lens's tables in the page's form for screen readers: {columns, rows}.
 async function table(explorer, title) {
     const { page } = explorer;
     await page.click('#table');
@@ -75,7 +76,7 @@ async function table(explorer, title) {
     return read;
 }
 
-// Compares the row under each scale with softmax of its scores, and answers what is measured, [measure][rule].
+// Compares the row under each scale with softmax of its scores, and returns the measures, [measure][rule].
 async function agrees(explorer, scores, scales) {
     const weights = scales.map((scale) => softmax(scores, scale));
     near((await table(explorer, 'Weights')).rows, transpose(weights), 2e-5, 'weights');

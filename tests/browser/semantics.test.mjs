@@ -1,4 +1,5 @@
-// The page for those who do not see it: everything on the canvas is an element, and can be used through that alone.
+// Tests the page for users of screen readers: everything on the canvas is an element, and the page can be
+// used through these alone.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
 const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'heads', 'inverse', 'knockout', 'layers', 'circuits', 'cache', 'translation'];
 
-// What axe finds wrong, one line each. The policy of the page keeps a script from being added; the tools' console does not.
+// Reports what axe finds wrong, one line each. The policy of the page forbids adding a script, but the
+// developer tools' console can.
 async function violations(explorer) {
     const devtools = await explorer.devtools();
     if (!await explorer.page.evaluate(() => 'axe' in globalThis)) {
@@ -22,7 +24,7 @@ async function violations(explorer) {
         nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)} ${failureSummary}`)));
 }
 
-// Waits until the elements are of what is drawn.
+// Waits until the elements match the drawing.
 async function told(explorer) {
     await explorer.settled();
     await explorer.page.waitForTimeout(300);
@@ -42,8 +44,9 @@ const open = async (explorer, subject, lens) => {
     await check(explorer, `${subject} through ${lens}`);
 };
 
-// What a lens has on one subject, it has on the others, but for what is missing: so each is seen on one, on a phone on
-// another. In the dark, only the colours of the page's own elements differ, and those are the same in every lens.
+// A lens has the same elements on all subjects, except for missing parts, so each is tested on one, and on a
+// phone on another. In the dark, only the colours of the page's own elements differ, and those are the same
+// in every lens.
 for (const [name, context, turn] of /** @type {const} */ ([
     ['any lens and any subject, light', { colorScheme: 'light' }, 0],
     ['any subject, dark', { colorScheme: 'dark' }, undefined],
@@ -78,7 +81,7 @@ for (const [name, context, turn] of /** @type {const} */ ([
     });
 }
 
-// ---- Through the tree alone --------------------------------------------------------------------------------------------
+// ---- Through the tree alone -------------------------------------------------------------------------------
 
 const pressOn = async (locator, key = 'Enter') => {
     await locator.focus();
@@ -141,7 +144,8 @@ test('a cell of the worked example is reached with arrows, read, typed into and 
     await explorer.untilFocused(field);
     await explorer.until('what was typed', () => field.innerText(), (text) => text === '0.7');
     await page.keyboard.press('Enter');
-    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);  // it is kept in single precision
+    // It is kept in single precision.
+    await explorer.until('the edit', () => explorer.matrix('x'), (rows) => Math.abs(rows[1][2] - 0.7) < 1e-6);
     await explorer.until('the cell', () => cell(1, 2).innerText(), (text) => text === '0.70');
     await explorer.until('the focus to return', () => cell(1, 2).evaluate((element) => element === document.activeElement));
     const x = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.7, 0.4], [0.6, 0.2, 0.7, 0.3]];

@@ -1,4 +1,4 @@
-// Subject Sentence: a model dropped onto the page, a sentence typed, and everything that can be looked at.
+// Tests subject Sentence: a model dropped onto the page, a sentence typed, and everything that can be shown.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ test('a dropped model and a typed sentence give the attention that PyTorch gives
 
 test('every edit of the sentence is followed, and undone', async (explorer) => {
     await explorer.openModel(tiny.folder, 'the cat sat');
-    await explorer.click('map/stage/scores');  // so that both texts are not one step of typing
+    await explorer.click('map/stage/scores');  // so that the two texts are not one typing step
     await explorer.until('the scores', () => explorer.linked('map'));
     await explorer.write('the cat slept near the door');
     await explorer.untilRun('the longer text', ({ tokens }) => tokens === 6);
@@ -202,7 +202,7 @@ test('two sentences are compared, in every view, and their link brings both', as
     await second.fill('the cat slept near the old door');
     await explorer.untilRun('the second sentence', ({ second_pieces: pieces }) => pieces?.join(' ') === 'the cat slept near the old door');
 
-    // The last word of either is chosen and lit; a click in the second chooses another.
+    // The last word of each is chosen and highlighted; a click in the second chooses another.
     await explorer.click('compare/second/5');
     await explorer.until('the other word', () => explorer.linked('counterpart'), (word) => word === '5');
     const { fragment } = await explorer.state();

@@ -1,4 +1,4 @@
-// Sizes of the text, panels that fold away, the keys of the whole page, and where the focus goes.
+// Tests text sizes, panels that fold away, the keys of the whole page, and where the focus goes.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { pinName } from './lib/explorer.mjs';
@@ -10,7 +10,7 @@ const focused = (explorer) => explorer.page.evaluate(() => {
     return active?.closest('[data-key]')?.getAttribute('data-key') ?? active?.id ?? '';
 });
 
-// The stage in points, once the program has laid it out, and what of the page is beyond the window.
+// The stage in points, once the program has laid it out, and the parts of the page beyond the window.
 async function laidOut(explorer, scale) {
     const stage = await explorer.page.evaluate(() => {
         const { clientWidth, clientHeight } = document.getElementById('stage');
@@ -40,7 +40,7 @@ test('the page grows by keys and by its button, sharply, and is as large at the 
     assert.equal(pixels[0], pixels[1], 'a pixel of the canvas is one of the screen');
     await explorer.click('x/1/0');
     await explorer.untilState('the cell under the mouse to be pinned', ({ pin }) => pinName(pin) === 'x/1/0');
-    // The unseen elements are where the canvas shows what they are.
+    // The invisible elements are where the canvas shows their counterparts.
     const tab = await explorer.rect('subject/training');
     const box = await page.locator('[data-key="subject/training"]').boundingBox();
     assert.ok(Math.abs(tab.left - box.x) < 2 && Math.abs(tab.right - box.x - box.width) < 2, JSON.stringify({ tab, box }));

@@ -1,4 +1,5 @@
-// Softmax: the temperature of a row, its numbers against formulas, and the other maps of the same scores.
+// Tests Softmax: the temperature of a row, its numbers against formulas, and the other maps of the same
+// scores.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
@@ -18,7 +19,7 @@ function gibbs(scores, t) {
     return [mean, s, Math.exp(s), -most - t * Math.log(z), sum(scores.map((each, j) => p[j] * ((-each - mean) / t) ** 2))];
 }
 
-// Clicks what may first have to scroll into view, once that is over.
+// Clicks an item that may have to scroll into view first, once scrolling is over.
 async function press(explorer, name) {
     await explorer.reveal(name);
     await explorer.settled();
@@ -78,7 +79,7 @@ test('Softmax: the temperature is dragged on its slider and on a curve, and the 
 
 test('Softmax: a model’s head, query by query, and what stands in softmax’s place', { fragment: 'v=1&lens=softmax' }, async (explorer) => {
     await explorer.openModel(tiny.folder, tiny.text);
-    await explorer.dismiss();  // the model's notice lies over the heads
+    await explorer.dismiss();  // the model's notice covers the heads
     await explorer.click('lens/softmax');
     await explorer.untilState('the lens', ({ subject, lens }) => subject === 'sentence' && lens === 'softmax');
     await explorer.settled();
@@ -105,7 +106,7 @@ test('Softmax: a model’s head, query by query, and what stands in softmax’s 
     for (const [key, score] of scores.entries()) {
         near((await told(explorer, own.weight + 2, key)).f64, Math.max(score / t - low, 0), 1e-4, `sparsemax of key ${key}`);
     }
-    // The grid of heads: the mean over all queries of e^S over the keys that they see.
+    // The grid of heads: the mean over all queries of e^S over the visible keys.
     const shares = tiny.attention[0][1].map((row, i) => gibbs(row.slice(0, i + 1).map(Math.log), t)[keys] / (i + 1));
     near((await told(explorer, own.head, 1)).f32, sum(shares) / shares.length, 1e-4, 'the share of a head');
     // A weight leads to its score, and Back returns.

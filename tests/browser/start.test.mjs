@@ -1,4 +1,4 @@
-// Loading the page, and what it says where it cannot run.
+// Tests loading the page, and its message where it cannot run.
 import assert from 'node:assert/strict';
 import { phone, test } from './lib/suite.mjs';
 

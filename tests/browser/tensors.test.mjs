@@ -1,4 +1,4 @@
-// Subject Your tensors: files that people bring from Python.
+// Tests subject Your tensors: files that users bring from Python.
 import assert from 'node:assert/strict';
 import { readFileSync, truncateSync } from 'node:fs';
 import { tiny } from './lib/models.mjs';
@@ -17,7 +17,7 @@ const opened = (explorer, summary) => explorer.until(`tensors of ${summary}`, ()
 const asked = (explorer) => explorer.until('a question', () => explorer.tensors(), ({ questions }) => questions.length > 0);
 const complete = (explorer) => explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
 
-// What the inspector says of every cell of a stage.
+// Reads the inspector's numbers for every cell of a stage.
 async function cells(explorer, name, queries, keys) {
     const out = [];
     for (let q = 0; q < queries; ++q) {
@@ -142,7 +142,7 @@ test('Q and K become weights under a rule that is chosen', own, async (explorer)
 });
 
 test('what names and shapes leave open is asked, and answered by mouse', own, async (explorer) => {
-    // Two heads, or two queries of two keys; then which of a batch.
+    // Two heads, or two queries of two keys; then which entry of a batch.
     await explorer.drop(...written({ 'attention.npy': npy([2, 2, 3], [0.5, 0.25, 0.25, 1, 0, 0, 0.25, 0.5, 0.25, 0, 1, 0]) }));
     const { questions: [{ id, text, choices }] } = await asked(explorer);
     assert.match(text, /which axis are the heads\?$/);
@@ -152,7 +152,7 @@ test('what names and shapes leave open is asked, and answered by mouse', own, as
     near(await cells(explorer, 'weight', 2, 3), [[0.5, 0.25, 0.25], [1, 0, 0]], 0, 'the first head');
     await explorer.click('tensors/again');
     await asked(explorer);
-    await explorer.settled();  // the question pushes down what was there
+    await explorer.settled();  // the question moves the content below it
     await explorer.click('ask/cancel');
     await explorer.until('the question to go', () => explorer.tensors(), ({ phase }) => phase === null);
     await opened(explorer, '2 heads · 2 queries × 3 keys · float32');
@@ -179,7 +179,7 @@ test('files come one after another', own, async (explorer) => {
     await explorer.until('the tokens', () => explorer.explain('weight', 0, 8), (why) => why?.title === 'Weights["0", "t8"]');
 });
 
-// One, of a length that is read.
+// One sentence, short enough to be read.
 function isSentence(text) {
     assert.match(text, /^[^\n]{10,250}\.$/);
     assert.doesNotMatch(text, /[.?!] [A-Z]/);
@@ -211,7 +211,8 @@ test('files that cannot be used are one sentence each, and what was open stays',
         await explorer.drop(...written(files));
         isSentence(await explorer.untilNotice(says, 'error'));
         const now = await explorer.state();
-        assert.deepEqual({ ...now, shown: null }, { ...before, shown: null }, name);  // wherever the mouse is by now
+        // Wherever the mouse is by now.
+        assert.deepEqual({ ...now, shown: null }, { ...before, shown: null }, name);
         assert.equal((await explorer.tensors()).open.summary, '2 heads · 5 queries × 5 keys · float32', name);
         await explorer.dismiss();
         if (await explorer.rect('tensors/forget')) {
@@ -221,7 +222,7 @@ test('files that cannot be used are one sentence each, and what was open stays',
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
 });
 
-// The file holds zeros, which are not written.
+// The file holds zeros, which are not written to disk.
 function largeFile(name, shape) {
     const [path] = written({ [name]: npyHeader(shape) });
     truncateSync(path, npyHeader(shape).length + 4 * shape.reduce((product, size) => product * size));
@@ -268,7 +269,7 @@ test('a model opens beside tensors, and both keep their place', own, async (expl
     await explorer.click('subject/tensors');
     await explorer.untilState('the tensors', ({ subject }) => subject === 'tensors');
     near(await cells(explorer, 'weight', 5, 5), rows, 0, 'weights');
-    // Part of a model is no tensor of one's own.
+    // Part of a model is not a tensor of the user's own.
     await explorer.drop(`${tiny.folder}/model.safetensors`);
     await explorer.untilNotice(/^model\.safetensors is here; still needed/, 'pending');
 });

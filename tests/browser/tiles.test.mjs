@@ -1,4 +1,4 @@
-// Lens Tiles: fused attention step by step, against a softmax over the keys seen so far.
+// Tests lens Tiles: fused attention step by step, against a softmax over the keys seen so far.
 import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
@@ -8,7 +8,7 @@ import { npy, written } from './lib/tensors.mjs';
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const rounding = 1e-6;  // f32 sums of a few numbers around 1
 
-// As web/lenses/tiles/tiles.hpp counts the numbers of a query.
+// The order of a query's numbers in web/lenses/tiles/tiles.hpp.
 const parts = ['max_before', 'max', 'factor', 'sum_before', 'weight_sum', 'sum', 'weight', 'output_before', 'output', 'result', 'naive', 'difference'];
 const number = (explorer, part, query, index = 0) => explorer.explain('number', query, parts.indexOf(part) * 65536 + index);
 const both = async (explorer, ...place) => {
@@ -16,7 +16,7 @@ const both = async (explorer, ...place) => {
     return [f32, f64].map(Number);
 };
 
-// What a row has of its first `seen` keys, computed from these alone.
+// A row's numbers after its first `seen` keys, computed from these alone.
 function running(scores, values, seen) {
     const max = Math.max(...scores.slice(0, seen)), none = max === -Infinity;
     const weights = scores.slice(0, seen).map((score) => (none ? 0 : Math.exp(score - max)));
@@ -25,7 +25,7 @@ function running(scores, values, seen) {
     return { max, sum, output, result: output.map((each) => (none ? 0 : each / sum)) };
 }
 
-// Compares all numbers of the open tile with that.
+// Compares all numbers of the open tile with running().
 async function agrees(explorer, { scores, values, queries, seen, before, tolerance = rounding }) {
     for (const query of queries) {
         const now = running(scores[query], values, seen), then = running(scores[query], values, before);
@@ -98,7 +98,7 @@ test('in a sentence, tiles above the diagonal are skipped, and Play goes to the 
     await untilTile(explorer, last - 1);
     await explorer.click('tiles/play');
     await untilTile(explorer, last);
-    await explorer.settled();  // and no more frames are drawn
+    await explorer.settled();  // no more frames are drawn
     const query = n - 1;
     const { result } = running(scores[query], values, n);
     for (const b of values[0].keys()) {

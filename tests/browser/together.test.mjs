@@ -1,5 +1,5 @@
-// Heads: the shapes of a model, what each head writes, how alike heads are, and what a smaller cache costs, against numbers
-// that are computed here from the run's own and from the file of its weights.
+// Tests Heads: the shapes of a model, what each head writes, how similar heads are, and what a smaller cache
+// costs, against numbers computed here from the run's own numbers and from the weights in its file.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { family, tiny } from './lib/models.mjs';
@@ -45,7 +45,7 @@ test('Heads: from x down to what the attention writes, and how alike heads look'
     near((await told(explorer, own.shape + 7, 0)).f64, heads * n * n, 0, 'the numbers of all maps');
     await press(explorer, 'heads/shape/7');
     await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'heads.shape.weights.elements');
-    // What each writes adds up, at another token too, and the link opens it as it was.
+    // The heads' outputs add up, for another token, too, and the link reopens it in the same state.
     await press(explorer, 'heads/part/what each writes');
     await part(explorer, 'writes');
     await press(explorer, 'heads/query/less');
@@ -68,7 +68,7 @@ test('Heads: from x down to what the attention writes, and how alike heads look'
     await explorer.untilState('the lens', ({ lens }) => lens === 'heads');
     await explorer.settled();
     assert.equal((await explorer.state()).spoken, spoken, 'the link opens it as it was');
-    // How alike, by the golden weights; undo goes back.
+    // Similarity from the golden weights; undo goes back.
     await press(explorer, 'heads/part/how alike');
     await part(explorer, 'alike');
     const { layer } = await explorer.state();
@@ -90,7 +90,8 @@ test('Heads: one head of keys and values, and a latent, in the model that comes 
     await explorer.settled();
     const [before, after] = [await told(explorer, own.sharing + measure.loss, 0), await told(explorer, own.sharing + measure.loss, 1)];
     assert.ok(after.f64 > before.f64 + 0.5, `the loss rises: ${before.f64} to ${after.f64}`);
-    // The loss of the run as it is, from its own logits: the last row's token is not known, so the text is read to its end.
+    // The loss of the unchanged run, from its own logits: the token after the last row is unknown, so the
+    // text is read to its end.
     const { f64: moved } = await told(explorer, own.sharing + measure.moved, 1);
     assert.ok(moved > 0 && moved <= 1, `the share of probability that moved: ${moved}`);
     // The latent of full rank is the model; a smaller one is not.

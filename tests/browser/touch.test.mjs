@@ -1,4 +1,5 @@
-// Fingers on a phone: a swipe scrolls wherever it begins, a sideways drag edits, a tap chooses, and nothing is left hovered over.
+// Tests fingers on a phone: a swipe scrolls wherever it begins, a sideways drag edits, a tap chooses, and
+// nothing stays hovered over.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { phone, skip, test } from './lib/suite.mjs';
@@ -6,7 +7,9 @@ import { npy, written } from './lib/tensors.mjs';
 
 const starts = 30;
 
-/** A finger that goes from one point to another in some steps, and rests there if it is not to leave anything gliding. */
+/**
+ * Moves a finger from one point to another in some steps, and rests there if nothing should glide afterwards.
+ */
 async function finger(explorer, from, to, { steps = 3, rest = 70 } = {}) {
     const devtools = await explorer.devtools();
     const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
@@ -22,7 +25,7 @@ async function finger(explorer, from, to, { steps = 3, rest = 70 } = {}) {
 const lenses = ['overview', 'ladder', 'compare', 'scale', 'masks', 'softmax', 'gradient', 'inverse', 'order', 'tiles', 'geometry',
     'memory', 'layers', 'knockout', 'heads', 'circuits', 'cache'];
 
-/** Where everything in the lens is, from its top to its bottom. */
+/** The places of everything in the lens, from its top to its bottom. */
 async function places(explorer) {
     const all = await explorer.landmarks();
     const [, top, , bottom] = all['panel/lens'];
@@ -82,9 +85,9 @@ test('a sideways drag edits a cell, a tap explains it, and neither leaves anythi
     assert.equal(await explorer.rect('tooltip'), undefined);
 });
 
-const byHand = new Set(['order', 'heads']); // their first pictures are boxes of their own
+const byHand = new Set(['order', 'heads']);  // their first pictures are boxes of their own
 
-/** Where the first picture begins, and what is small or off the screen of what fingers press. */
+/** Where the first picture begins, and which touch targets are small or off the screen. */
 const layout = (explorer) => explorer.page.evaluate(() => {
     /** @type {NodeListOf<HTMLElement>} */
     const elements = document.querySelectorAll('#semantics [data-key]');
@@ -130,7 +133,7 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
     });
 }
 
-/** The ways to a picture on a phone that do not begin with the first sentence. */
+/** How to reach a picture on a phone if the lens does not begin with one for the first sentence. */
 const pictures = {
     async 'two sentences'(explorer) {
         await explorer.page.evaluate(() => { location.hash = 'v=1&subject=sentence&model=storyteller&lens=compare&text=The%20animal%20slept.&with=The%20animal%20did%20not%20cross.'; });

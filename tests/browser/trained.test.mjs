@@ -1,4 +1,5 @@
-// Networks that were trained here: opened as the model of a sentence, saved, and dropped onto another page.
+// Tests networks trained on the page: opened as the model of a sentence, saved, and dropped onto another
+// page.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -14,7 +15,7 @@ const shown = (explorer, step) => explorer.until(`step ${step}`, () => explorer.
 const opened = (explorer, step) => explorer.untilRun(`the network of step ${step}`,
     ({ subject, model, tokens, query }) => subject === 'sentence' && model === name(step) && tokens === 32 && query === 31);
 
-// layers of heads of rows
+// Layers of heads of rows.
 const weights = (explorer) => Promise.all([0, 1].map((layer) => Promise.all([0, 1, 2, 3].map((head) => explorer.attention(layer, head)))));
 
 const fault = (explorer) => explorer.page.innerText('#sentence-fault');
@@ -47,7 +48,7 @@ test('a network is trained, opened with its own symbols, and left by Back', { ea
 
     for (let i = 0; i < 8 && (await explorer.state()).subject !== 'training'; ++i) {
         const { fragment: before } = await explorer.state();
-        await explorer.page.goBack();  // from what was typed, too
+        await explorer.page.goBack();  // back past the typed text, too
         await explorer.untilState('a step back', ({ fragment: now }) => now !== before);
     }
     await explorer.untilState('the training', ({ subject }) => subject === 'training');
@@ -76,8 +77,8 @@ test('undo brings back what was there, and redo the network', { fragment: at(8) 
     await opened(explorer, 8);
     const before = await weights(explorer);
     await explorer.openModel(tiny.folder, tiny.text);
-    await explorer.page.click('#undo');  // its text
-    await explorer.page.click('#undo');  // the model
+    await explorer.page.click('#undo');  // undoes its text
+    await explorer.page.click('#undo');  // undoes the model
     await opened(explorer, 8);
     assert.deepEqual(await weights(explorer), before);
     await explorer.page.click('#undo');

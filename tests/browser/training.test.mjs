@@ -1,8 +1,8 @@
-// Subject Training: a network learns in the page.
+// Tests subject Training: a network learns on the page.
 import assert from 'node:assert/strict';
 import { test } from './lib/suite.mjs';
 
-// Small, so that some steps take no time even where the browser draws without a GPU.
+// Small, so that some steps take almost no time even if the browser draws without a GPU.
 const small = 'lens=training&train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400';
 
 const taken = (explorer, least) => explorer.until(`step ${least} of training`, () => explorer.training(),
@@ -53,7 +53,8 @@ test('a head can be left out from a step on, and the run compared with the one b
         await explorer.until('undo', () => explorer.linked('train'), (plan) => !/off/.test(plan ?? ''));
     });
 
-// Pixels of a map that are bluer than red and redder than blue by far, as the two ends of the diverging scale are.
+// Counts pixels of a map that are far bluer than red, and far redder than blue, like the two ends of the
+// diverging scale.
 async function signs(explorer, name) {
     await explorer.reveal(name);
     const { pixels, width, channels } = await explorer.picture();

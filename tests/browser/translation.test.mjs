@@ -1,4 +1,5 @@
-// Encoder–decoders on the page: T5s of other people's code dropped onto it, and the translator that comes with it.
+// Tests encoder–decoders on the page: T5s from other people's code dropped onto it, and the bundled
+// translator.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,8 @@ import { family } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { skip, test } from './lib/suite.mjs';
 
-const sentence = 'The cat sat on the mat.', french = 'Le chat s\'est assis sur le tapis.';  // of the grammar
+// The French sentence of the grammar.
+const sentence = 'The cat sat on the mat.', french = 'Le chat s\'est assis sur le tapis.';
 
 for (const [name, config] of [['t5', 'config.json'], ['t5', 'config-v5.json'], ['t5_v1_1', 'config.json']]) {
     test(`${name} with ${config}, dropped onto the page, has the three kinds of attention that its authors' code has`, { needs: `families/${name}` }, async (explorer) => {
@@ -62,7 +64,7 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     const { layer, head } = await explorer.state();
     assert.deepEqual([layer - 4, head], [best.layer, best.head], 'the head that its card calls the best');
 
-    // What the first sentence suggests: hover over a word, and click to keep its arcs.
+    // Follows the suggestion in the first sentence: hover over a word, and click to keep its arcs.
     const { pieces, encoder_pieces: read } = await explorer.state();
     const row = (await explorer.attention(layer, head))[1];
     const most = row.indexOf(Math.max(...row));
@@ -73,7 +75,7 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.untilState('the word', ({ query, pin, spoken }) => query === 1 && pin?.[2] === most
         && spoken === `Writing “chat”, cross 1 · head 2 looks at “cat” (${Math.round(100 * row[most])} %).`);
 
-    // From nothing, word by word; what Play writes is one step of undo.
+    // Starts from nothing, word by word; the text that Play writes is one undo step.
     const second = explorer.page.locator('#second-sentence');
     assert.equal(await second.inputValue(), french);
     await second.fill('');
@@ -94,7 +96,7 @@ test('the translator opens from the menu, shows who looks at whom, and writes th
     await explorer.click('translation/written/1');
     await explorer.untilState('the word again', ({ query }) => query === 1);
 
-    // The link brings model, texts, lens and head.
+    // The link restores model, texts, lens and head.
     const { fragment } = await explorer.state();
     await explorer.click('lens/overview');
     await explorer.visit(fragment);
@@ -151,7 +153,7 @@ test('two texts and what is written of each are compared, in boxes of their own,
     await fourth.fill('Le chien s\'est');
     const { pieces, fragment } = await explorer.untilRun('the second run', ({ second_pieces: second }) => second?.[2] === '·chien' && second.length < 8);
     assert.equal(pieces[2], '·chat');
-    // A cell of the second map, which is of other words than its columns.
+    // A cell of the second map, whose words differ from its columns.
     await explorer.hover('compare/map/second');
     const { shown } = await explorer.untilState('a cell of the second to be explained', ({ shown: cell }) => cell?.[3] === 1);
     const why = await explorer.explained(...shown);

@@ -1,4 +1,4 @@
-// The canvas in its window: idle, sizes, densities, phones, themes, a drawing context that is lost.
+// Tests the canvas in its window: idle, sizes, densities, phones, themes, and a lost drawing context.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { tiny } from './lib/models.mjs';
@@ -10,7 +10,7 @@ const canvasSize = (explorer) => explorer.page.evaluate(() => {
     return { pixels: [canvas.width, canvas.height], shown: [canvas.clientWidth, canvas.clientHeight], stage: [stage.clientWidth, stage.clientHeight] };
 });
 
-// The canvas covers the stage with `density` pixels to each of its points, and the program knows.
+// The canvas covers the stage with `density` pixels per point, and the program knows.
 async function fills(explorer, density) {
     const { stage } = await explorer.until('the canvas to fill the stage', () => canvasSize(explorer), ({ pixels, shown, stage: room }) =>
         pixels.every((n, i) => n === Math.round(room[i] * density)) && shown.every((n, i) => n === room[i]));
@@ -20,7 +20,7 @@ async function fills(explorer, density) {
 }
 
 async function drawsNothing(explorer) {
-    const before = await explorer.settled(60);  // what comes late at the start has come
+    const before = await explorer.settled(60);  // late arrivals at the start have come
     await explorer.page.evaluate(() => {
         const { requestAnimationFrame: asks } = globalThis;
         globalThis.asked = 0;
@@ -69,10 +69,11 @@ test('where nothing has changed, frames are not drawn', { start: false }, async 
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.hover('map/3/1');
     await explorer.settled(60);
-    await explorer.press('Shift');  // what the last work has left, such as memory given back, is shown with the next frame
+    // Remaining news of the last work, such as freed memory, is shown with the next frame.
+    await explorer.press('Shift');
     const frames = await explorer.settled(), draws = () => explorer.page.evaluate(() => globalThis.draws), before = await draws();
     assert.ok(before > 0);
-    await explorer.press('Shift');  // for the page to look, and find nothing
+    await explorer.press('Shift');  // makes the page look, and find nothing
     assert.ok(await explorer.settled() > frames, 'the key wakes it');
     assert.equal(await draws(), before);
 });
@@ -100,7 +101,8 @@ test('a window moved to another screen changes its density', { fine: true }, asy
     const { width, height } = explorer.page.viewportSize();
     for (const deviceScaleFactor of [2, 1.5, 1]) {
         await devtools.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor, mobile: false });
-        await explorer.page.mouse.move(700, 400 + deviceScaleFactor);  // unlike another screen, the emulation tells nobody
+        // Unlike a real change of screen, the emulation notifies nobody.
+        await explorer.page.mouse.move(700, 400 + deviceScaleFactor);
         await fills(explorer, deviceScaleFactor);
     }
     await explorer.click('x/1/0');
@@ -124,7 +126,7 @@ test('on a phone it fits, scrolls under a finger, and a tap explains a cell', { 
     const lens = await explorer.rect('panel/lens');
     assert.ok(lens.right - lens.left >= 389, 'the lens is as wide as the screen');
     for (let cell = await explorer.rect('w_k/1/1'); cell.bottom > lens.bottom - 100; cell = await explorer.rect('w_k/1/1')) {
-        const edge = { x: lens.right - 40, y: lens.bottom - 20 };  // beside what can be dragged
+        const edge = { x: lens.right - 40, y: lens.bottom - 20 };  // beside draggable items
         await swipe(explorer, edge, { x: edge.x, y: edge.y - 200 });
         await explorer.until('the finger to scroll', () => explorer.rect('w_k/1/1'), ({ top }) => top < cell.top - 100);
         await explorer.settled();
@@ -153,7 +155,7 @@ test('on a phone, a tapped input is changed in a field that brings the keyboard,
     await field.fill('1,5');
     await explorer.tap('lens-menu');  // leaving the field is Done
     await explorer.until('the other number', () => explorer.matrix('x'), (rows) => rows[0][1] === 1.5);
-    await page.touchscreen.tap(380, 300);  // which closes the menu
+    await page.touchscreen.tap(380, 300);  // closes the menu
     await field.waitFor();
     await field.fill('many');
     await page.keyboard.press('Enter');
@@ -179,7 +181,7 @@ test('on a phone, the palette is typed into with the phone’s keyboard', { cont
     await explorer.page.locator('#field').waitFor({ state: 'hidden' });
 });
 
-// What is typed into the fields of lenses, and what the link then says of it.
+// Types into the fields of lenses, and compares with what the link then says.
 const fields = {
     'masks/text': ['lens=masks', 'window(1,0)', 'masks.mask', 'window(1,0)'],
     'geometry/text': ['lens=geometry&geometry.part=einsum', 'ij->i with A', 'geometry.einsum', 'ij->i with A'],
@@ -228,7 +230,7 @@ test('it is dark where the system is, and light when asked', { context: { colorS
     assert.ok(brightness(await explorer.picture()) < 80);
 });
 
-// Takes the drawing context away and gives it back: the same picture, to the pixel, and a page that goes on.
+// Takes the drawing context away and restores it: the same picture, to the pixel, and a page that continues.
 async function survives(explorer) {
     await explorer.page.mouse.move(600, 600);
     const before = await explorer.picture();
@@ -242,7 +244,7 @@ async function survives(explorer) {
     await explorer.page.evaluate(() => globalThis.loss.restoreContext());
     await explorer.until('the notice to go', () => explorer.notices('context'), (all) => all.length === 0);
     const after = await explorer.picture();
-    const [, rows] = (await explorer.landmarks())['panel/status'];  // which tells how much memory is in use
+    const [, rows] = (await explorer.landmarks())['panel/status'];  // shows how much memory is in use
     assert.equal(difference(before, after, rows), 0, 'pixels that differ');
 }
 

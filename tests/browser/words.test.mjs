@@ -1,4 +1,5 @@
-// Tokens of a word are taken together: they are one row and one column of the map, and one word of the flow.
+// Tests that tokens of a word are combined: they are one row and one column of the map, and one word of the
+// flow.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled } from './lib/bundled.mjs';
@@ -7,7 +8,7 @@ import { attention, near } from './lib/numbers.mjs';
 import { phone, skip, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
-// How the page's own model splits its first sentence, and the words of it: [first token, the one after the last].
+// The page's own model's tokens of its first sentence, and the words: [first token, the one after the last].
 const words = ['The', 'animal', "didn't", 'cross', 'the', 'street', 'because', 'it', 'was', 'too', 'tired', '.', 'It'];
 const tokens = words.map((_, i) => (i < 2 ? [i, i + 1] : i === 2 ? [2, 4] : [i + 1, i + 2]));
 
@@ -20,7 +21,7 @@ const bare = (name, options, body) => test(name, { fragment: '', ...options }, a
     await body(explorer, state);
 });
 
-// A word looks with the mean over its tokens, and is looked at with the sum over them.
+// A word's row is the mean over its tokens, and its column the sum over them.
 const merged = (rows, queries = tokens, keys = tokens) => queries.map(([from, to]) => keys.map(([first, last]) =>
     rows.slice(from, to).flatMap((row) => row.slice(first, last)).reduce((a, b) => a + b, 0) / (to - from)));
 
@@ -49,7 +50,7 @@ bare('tokens of a word are one row and one column, which a click explains with i
         await explorer.hover(`map/${query}/${key}`);
         await explorer.untilState('the cell under the mouse', ({ shown }) => shown?.[1] === query && shown[2] === key && shown[4] === 1);
         const why = await explorer.explain('weight', query, key, { words: 1 });
-        // Rounded once to f32, as every weight under it.
+        // Rounded once to f32, like every weight that it combines.
         assert.ok(Math.abs(why.f32 - expected[query][key]) < 2e-7, `${why.f32} instead of ${expected[query][key]}`);
         const [rows, columns] = [query, key].map((word) => tokens[word][1] - tokens[word][0]);
         assert.equal(why.operands.length, rows * columns);
@@ -79,10 +80,10 @@ bare('words are found, gone to, kept as places and saved under their names', {},
     const cells = expected.flatMap((row, query) => row.map((value, key) => ({ value, query, key }))).sort((a, b) => b.value - a.value);
     await explorer.untilState('the brightest cell', ({ query, key }) => query === tokens[cells[0].query][1] - 1 && key === tokens[cells[0].key][1] - 1);
 
-    await explorer.page.click('#undo');  // the choice of words
+    await explorer.page.click('#undo');  // undoes the choice of words
     await explorer.page.click('#undo');
     await explorer.until('tokens again', () => explorer.linked('map'), (map) => !map);
-    await explorer.click('map/unit/words');  // the map stays as large as it was
+    await explorer.click('map/unit/words');  // the map keeps its size
     await explorer.until('words', () => explorer.linked('map'), (map) => map === 'weight,words');
     await explorer.click('places/keep');
     await explorer.until('a place, in tokens', () => explorer.linked('places'), (places) => /^\d\.\d\.\d+-\d+\.\d+-\d+$/.test(places ?? ''));
@@ -155,13 +156,13 @@ bare('a tap on a phone takes words', { context: phone }, async (explorer) => {
     await explorer.until('words', () => explorer.linked('map'), (map) => map === 'weight,words');
 });
 
-// ---- Of tensors that a person brings -----------------------------------------------------------------------------------
+// ---- A user's own tensors ---------------------------------------------------------------------------------
 
 const own = { fragment: 'v=1&lens=tensors' };
 async function complete(explorer) {
     await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => phase === null && open);
     await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();  // the flow takes its place
+    await explorer.settled();  // the flow settles
 }
 
 const grid = (rows, seed) => Array.from({ length: rows }, (_, i) => Array.from({ length: 4 }, (__, j) => Math.fround(2 * Math.sin(seed + 3 * i + 7 * j))));
@@ -228,13 +229,13 @@ test('in columns queries and keys of one\'s own are words', own, async (explorer
     await explorer.untilState('no query', ({ query }) => query === undefined);
     await explorer.click('flow/key/1');
     await explorer.untilState('the last token of the key', ({ key }) => key === 2);
-    // Scores have tokens alone, on the map and in the flow.
+    // Scores exist only for tokens, on the map and in the flow.
     await explorer.click('map/stage/scores');
     await explorer.until('tokens', () => explorer.rect('flow/key/6'));
     await explorer.until('the map of tokens', () => explorer.rect('map/3/6'));
     await explorer.click('map/stage/weights');
     await explorer.until('words', () => explorer.rect('flow/key/6'), (rect) => !rect);
-    // Another rule is computed anew.
+    // Another rule leads to a new computation.
     await explorer.click('tensors/causal/yes');
     await complete(explorer);
     const causal = merged(attention({ q, k, allowed: (i, j) => j <= i }).weight, rectangle.map((_, i) => [i, i + 1]), givenWords);
@@ -255,7 +256,7 @@ test('weights of one\'s own have arcs between words', own, async (explorer) => {
     const key = heaviest(expected[2], 0.8).find((j) => j !== 2);
     await explorer.click(`flow/edge/2/${key}`);
     const { fragment } = await explorer.untilState('the pin', ({ pin }) => pin?.[1] === 2 && pin[2] === key && pin[4] === 1);
-    // The link brings them back.
+    // The link restores them.
     await explorer.visit(fragment.replace('shown=weight,words', 'shown=weight').replace('.words', ''));
     await explorer.until('tokens', () => explorer.rect('token/6'));
     await explorer.visit(fragment);

@@ -1,4 +1,5 @@
-// Subject Example: cells edited by typing, dragging and the wheel, and every number that follows from them.
+// Tests subject Example: cells edited by typing, dragging and the wheel, and every number that follows from
+// them.
 import assert from 'node:assert/strict';
 import { pinName } from './lib/explorer.mjs';
 import { attention, near } from './lib/numbers.mjs';
@@ -7,7 +8,7 @@ import { test } from './lib/suite.mjs';
 const cats = [[1, 0.5, 0.2, 0.8], [0.3, 0.9, 0.1, 0.4], [0.6, 0.2, 0.7, 0.3]];
 const rounding = 1e-6;  // f32 sums of a few numbers around 1
 
-// Every stage of the ladder against double precision.
+// Compares every stage of the ladder with double precision.
 async function agrees(explorer, problem, stages = ['raw', 'scaled', 'weight', 'output']) {
     const expected = attention(problem);
     for (const stage of stages) {
@@ -104,7 +105,8 @@ test('arrow keys walk over the cells, digits begin an edit, Escape unpins', asyn
     await explorer.untilState('the cell to be pinned', ({ pin }) => pinName(pin) === 'x/0/0');
     await explorer.press('ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowDown');
     await explorer.untilState('the last row', ({ pin }) => pinName(pin) === 'x/2/1');
-    await explorer.page.locator('#live', { hasText: /mat.*0\.2/ }).waitFor({ state: 'attached' });  // said aloud
+    // Announced to screen readers.
+    await explorer.page.locator('#live', { hasText: /mat.*0\.2/ }).waitFor({ state: 'attached' });
     await explorer.page.keyboard.type('.75');
     await explorer.press('Enter');
     await changed(explorer, 'x/2/1', (value) => value === 0.75);

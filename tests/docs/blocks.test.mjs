@@ -1,6 +1,7 @@
-// Runs the shell and Python blocks of README.md and docs/guide.md as a reader would, each page in a folder of its own in
-// which models/, docs/, README.md and build/native/attn stand as in a checkout. A block that cannot run here says so in the
-// line above it, `<!-- not run: REASON -->`; the reasons are those of `reasons`, and a block without one always runs.
+// Runs the shell and Python blocks of README.md and docs/guide.md as a reader would, each page in a folder of
+// its own that contains models/, docs/, README.md and build/native/attn like a checkout. A block that cannot
+// run here says so in the line above it, `<!-- not run: REASON -->`; the reasons are those of `reasons`, and
+// a block without one always runs.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -13,7 +14,7 @@ import { attn } from '../support/attn.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = ['README.md', 'docs/guide.md'];
 
-// What a block must contain to stay unrun for a reason.
+// What a block must contain to be skipped for a reason.
 const reasons = new Map([
     ['serves until Ctrl+C', /^tools\/serve$/m],
     ['runs every test, this one among them', /^tools\/test$/m],

@@ -1,5 +1,5 @@
-// The native program that ATTN_PROGRAM names, or the one that was built last, optimised or under the sanitizers; undefined where
-// there is none.
+// Finds the native program that ATTN_PROGRAM names, or the most recent build, optimised or with sanitizers;
+// undefined if there is none.
 import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

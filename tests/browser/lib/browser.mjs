@@ -1,5 +1,5 @@
-// Chromium without a display and without a GPU.
-// A window has pop-ups of its address bar, pages of their own that cost as much as half a test.
+// Launches Chromium without a display and without a GPU. A window has pop-ups of its address bar, pages of
+// their own that cost as much as half a test.
 const omnibox = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'];
 
 export const launchOptions = {

@@ -1,4 +1,4 @@
-// The model that comes with the page, as the site holds it; absent in a checkout without weights.
+// Describes the bundled model in the site's files; absent in a checkout without weights.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -13,7 +13,7 @@ export const bundled = {
     absent: missing ? `there is no ${folder}/${missing}` : null,
     texts: { tired: "The animal didn't cross the street because it was too tired. It", wide: "The animal didn't cross the street because it was too wide. It" },
 
-    // {layer, head} with the largest `pronoun_right`.
+    // Returns {layer, head} with the largest `pronoun_right`.
     get best() {
         const { heads } = JSON.parse(readFileSync(`${folder}/scores.json`, 'utf8'));
         const most = Math.max(...heads.map(({ pronoun_right: right }) => right));
@@ -22,5 +22,5 @@ export const bundled = {
     },
 };
 
-// The worked example, by its name: the bare address opens with the model where there is one.
+// The worked example, by name, because the bare address opens with the model if there is one.
 export const worked = bundled.absent ? '' : 'v=1&lens=worked';

@@ -1,8 +1,8 @@
-// A certificate that a test makes for its own servers, signed by itself (RFC 5280).
+// Makes a self-signed certificate for a test's own servers (RFC 5280).
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 /**
- * A value in DER: its tag, its length and what it holds.
+ * A value in DER: its tag, its length and its contents.
  *
  * @param {number} tag
  * @param {Uint8Array[]} parts
@@ -19,7 +19,7 @@ const ecdsaWithSha256 = sequence(hex('06082a8648ce3d040302'));
 const time = (date) => der(0x17, Buffer.from(date.toISOString().replace(/^..|[-:T]|\.\d+/g, '')));
 
 /**
- * A key and a certificate for these hosts, good from yesterday on for a month.
+ * Makes a key and a certificate for these hosts, valid for a month from yesterday on.
  *
  * @param {string[]} hosts
  */

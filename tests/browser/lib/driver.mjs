@@ -1,13 +1,14 @@
-// Drives the page at random, through real events: clicks, drags, the wheel, keys, texts, files, sizes, themes and the
-// browser's history. What it draws follows from a seed; where things are then depends on how far the page has come.
+// Drives the page at random, through real events: clicks, drags, the wheel, keys, texts, files, sizes, themes
+// and the browser's history. Its choices follow from a seed; the places of things then depend on how far the
+// page has come.
 import { tiny } from './models.mjs';
 import { npy, npz, written } from './tensors.mjs';
 
 /** @import { Explorer } from './explorer.mjs' */
 
-const ends_within = 120000;  // ms that work may take without having come any further
+const ends_within = 120000;  // ms that work may take without making progress
 const sleeps_within = 15000;
-const remembered = 40;  // actions told when something is wrong
+const remembered = 40;  // number of actions reported when something is wrong
 const of_the_hub = /^a request to another place: https:\/\/huggingface\.co\/|status of 404/;
 
 // Mulberry32.
@@ -24,7 +25,7 @@ function generator(seed) {
 const numbers = (count, seed) => Array.from({ length: count }, (_, i) => Math.sin(seed + 7 * i) * 2);
 const rows = (count, length) => Array.from({ length: count * length }, () => 1 / length);
 
-// What a person may drop: files that open, and files that are broken.
+// Files that a user may drop: some open, some are broken.
 function drops() {
     const vectors = (seed) => npy([2, 6, 4], numbers(48, seed));
     const one = (name, contents) => written({ [name]: contents });
@@ -68,14 +69,14 @@ export class Driver {
         this.page = explorer.page;
         this.random = generator(seed);
         this.drops = drops();
-        // A dialog of the browser's own would wait for a person.
+        // A dialog of the browser's own would wait for a user.
         this.page.on('filechooser', () => {});
     }
 
     below(count) { return Math.floor(this.random() * count); }
     one(list) { return list[this.below(list.length)]; }
 
-    // A point of something that can be seen, and its name.
+    // Chooses a point of something visible, and its name.
     async place() {
         const { 'panel/lens': lens, ...all } = await this.explorer.landmarks();
         const canvas = await this.page.evaluate(() => {
@@ -99,7 +100,7 @@ export class Driver {
     }
 
     /**
-     * How often each is drawn, and what it does; the answer is told.
+     * How often each action is drawn, and what it does; the returned text goes into the report.
      *
      * @type {[number, () => Promise<string>][]}
      */
@@ -148,7 +149,7 @@ export class Driver {
             if (!await box.isVisible() || !await box.isEnabled()) {
                 return 'no box to write into';
             }
-            // What was done before may still be on its way to another subject, which has no box.
+            // The previous action may still be switching to another subject, which has no box.
             const wrote = await box.fill(text, { timeout: 2000 }).then(() => true, () => false);
             if (!wrote && await box.isVisible()) {
                 throw new Error('The sentence box takes no text.');
@@ -158,7 +159,8 @@ export class Driver {
         }],
         [8, async () => {
             const button = this.one(buttons);
-            await this.page.click(button, { timeout: 1000 }).catch(() => {});  // it may be off, or under a dialog
+            // It may be disabled, or under a dialog.
+            await this.page.click(button, { timeout: 1000 }).catch(() => {});
             if (this.random() < 0.8) {
                 await this.page.keyboard.press('Escape');
             }
@@ -204,12 +206,12 @@ export class Driver {
         this.done.push(await action());
     }
 
-    // A model that was asked for by its name is looked up at the hub, which is not there for it.
+    // A model requested by name is looked up at the hub, which is not available here.
     async withoutHub() {
         await this.page.route(/^https:\/\/([\w-]+\.)*(huggingface\.co|hf\.co)\//, (route) => route.fulfill({ status: 404, body: '{}' }));
     }
 
-    // Nothing that the page reports is right, but for what follows from that.
+    // Nothing that the page reports is acceptable, except for the consequences of that.
     async checkSound() {
         const failure = await this.page.evaluate(() => {
             const { hidden, innerText } = document.getElementById('failure');
@@ -225,7 +227,7 @@ export class Driver {
         }
     }
 
-    // Work ends. A training or a text that grows has come further; then there may be more to do.
+    // Work must end. A training or a growing text has made progress; then there may be more to do.
     async checkWorkEnds() {
         const far = async () => {
             const [{ fragment, subject, lens }, training, sentence] = await Promise.all([
@@ -246,7 +248,7 @@ export class Driver {
         }
     }
 
-    // The page sleeps, and what it shows stays where it is when it is drawn once more.
+    // The page sleeps, and its picture stays the same when it is drawn once more.
     async checkRests() {
         const asleep = () => this.page.evaluate(async (patience) => {
             const end = performance.now() + patience;
@@ -263,7 +265,7 @@ export class Driver {
         }, sleeps_within);
         const where = async () => JSON.stringify(await this.explorer.ask('state'));
         if (!await asleep()) {
-            // What was to come later, as the end of a pause while typing, may have begun to work.
+            // Delayed work, such as the end of a pause in typing, may have begun.
             if (await this.explorer.ask('busy')) {
                 return;
             }
@@ -272,7 +274,7 @@ export class Driver {
         const { fragment } = await this.explorer.ask('state');
         const before = await this.explorer.landmarks();
         await this.page.evaluate(() => explorer._probe_draw_again());
-        // What plays by itself, tile by tile, may have gone on.
+        // An automatic walk, such as tile by tile, may have continued.
         if (!await asleep() || await this.explorer.ask('busy') || (await this.explorer.ask('state')).fragment !== fragment) {
             return;
         }

@@ -1,4 +1,4 @@
-// The page as a person has it, with a mouse, a keyboard and files; read through the Probe.
+// Uses the page as a person does, with a mouse, a keyboard and files, and reads it through the Probe.
 import { worked } from './bundled.mjs';
 import { colours, decode } from './png.mjs';
 
@@ -9,7 +9,7 @@ const stages = Object.fromEntries(
 
 /** @import { CDPSession, Page } from 'playwright-core' */
 
-const patience = 20000;  // ms in which anything must have come about
+const patience = 20000;  // ms within which anything must have happened
 const least_colours = 24;
 
 export class Explorer {
@@ -21,7 +21,7 @@ export class Explorer {
     /**
      * @param {Page} page
      * @param {string} site
-     * @param {string} variant is the build of the program that the test is about.
+     * @param {string} variant the build of the program to test
      */
     constructor(page, site, variant) {
         this.page = page;
@@ -29,7 +29,7 @@ export class Explorer {
         this.variant = variant;
         const report = (text) => this.problems.push(text);
         page.on('console', (message) => {
-            // The second is the browser's own, about composing pages without a GPU.
+            // The second is the browser's own message about composing pages without a GPU.
             if ((message.type() === 'error' || message.type() === 'warning') && !/GPU stall due to ReadPixels/.test(message.text())) {
                 report(`console ${message.type()}: ${message.text()}`);
             }
@@ -43,7 +43,8 @@ export class Explorer {
         });
     }
 
-    // Loads the page, with the worked example if nothing else is asked for, and waits for its first picture.
+    // Loads the page, with the worked example unless another fragment is given, and waits for its first
+    // picture.
     async open(variant, fragment = worked) {
         await this.page.goto(`${this.site}?variant=${variant}${fragment && `#${fragment}`}`);
         await this.started();
@@ -59,13 +60,14 @@ export class Explorer {
         }
     }
 
-    // ---- Reading ---------------------------------------------------------------------------------------------------
+    // ---- Reading ------------------------------------------------------------------------------------------
 
     async ask(question, ...values) {
         return (await this.#answers([question, ...values]))[0];
     }
 
-    // The answers to several questions, [name, value…] each, of one moment. They come as texts, which cost the least on the way.
+    // The answers to several questions, [name, value…] each, at the same moment. They come as texts, which is
+    // cheapest.
     async #answers(...questions) {
         const answers = await this.page.evaluate((asked) => asked.map(([name, ...values]) => {
             const texts = [];
@@ -86,7 +88,7 @@ export class Explorer {
         return answers.map((text) => JSON.parse(text));
     }
 
-    // What the page shows, and of the sentence and its model what tests ask for all the time.
+    // The page's state, and the details of the sentence and its model that tests need all the time.
     async state() {
         const [state, { model, text, tokens, ids, pieces, words, second_pieces: second, written, encoder_ids, encoder_pieces }] = await this.#answers(['state'], ['subject', 'sentence']);
         return { ...state, model, text, tokens, ids, pieces, words, second_pieces: second, written, encoder_ids, encoder_pieces };
@@ -97,19 +99,19 @@ export class Explorer {
     logits() { return this.ask('logits', 'sentence'); }
     training() { return this.ask('subject', 'training'); }
     tensors() { return this.ask('subject', 'tensors'); }
-    // Explains a cell as the state has it: the key of its stage and where it is, or its name in links.
+    // Explains a cell named as in the state: the key of its stage and its indices, or its name in links.
     explained(name, row, column, second = 0, words = 0) {
         return this.ask('explain', row === undefined ? name : `${name}.${row}.${column}${second ? '.second' : words ? '.words' : ''}`);
     }
     explain(name, row, column, { second = 0, words = 0 } = {}) { return this.explained(stages[name], row, column, second, words); }
 
-    // The rows are doubles; "-inf" and its like become the numbers they are.
+    // The rows are doubles; "-inf" and the like become the numbers they stand for.
     async matrix(name) {
         const rows = (await this.ask('subject', 'worked'))[stages[name]];
         return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? Number(cell.replace('inf', 'Infinity')) : cell)));
     }
 
-    // The answer is what the link says of one key, or undefined.
+    // Resolves to the link's value for one key, or undefined.
     async linked(key) {
         return new URLSearchParams((await this.ask('state')).fragment).get(key) ?? undefined;
     }
@@ -119,7 +121,7 @@ export class Explorer {
     }
 
     /**
-     * The value of `ask()` once it satisfies `holds`.
+     * Resolves to the value of `ask()` once it satisfies `holds`.
      *
      * @template Value
      * @param {string} what
@@ -142,7 +144,7 @@ export class Explorer {
 
     untilState(what, holds) { return this.until(what, () => this.state(), holds); }
 
-    // Waits until a notice says it, and answers that notice.
+    // Waits until a notice says it, and resolves to that notice.
     async untilNotice(says, kind = '') {
         const found = await this.until(`a notice that says ${says}`, () => this.notices(kind), (all) => all.some((text) => says.test(text)));
         return found.find((text) => says.test(text));
@@ -152,13 +154,14 @@ export class Explorer {
     async dismiss() {
         const buttons = this.page.locator('#notices .notice button');
         while (await buttons.count() > 0) {
-            await buttons.last().click({ timeout: 1000 }).catch(() => {});  // a notice may go by itself meanwhile
+            // A notice may disappear by itself meanwhile.
+            await buttons.last().click({ timeout: 1000 }).catch(() => {});
         }
     }
 
-    // Waits until the page sleeps, as it does when nothing has happened for some time and there is no work, and answers how
-    // many frames there were. Awake it makes one each time the browser asks for one; asleep it was asked so many times in
-    // vain.
+    // Waits until the page sleeps, as it does when nothing has happened for some time and there is no work,
+    // and returns how many frames there were. Awake, the page draws a frame each time the browser asks for
+    // one; asleep, it was asked this many times in vain.
     settled(asked = 6) {
         return this.page.evaluate(async (times) => {
             for (let frames = -1, still = 0; ;) {
@@ -173,13 +176,14 @@ export class Explorer {
         }, asked);
     }
 
-    // ---- Acting ----------------------------------------------------------------------------------------------------
+    // ---- Acting -------------------------------------------------------------------------------------------
 
     get #canvas() { return this.page.locator('#canvas'); }
 
-    // Landmarks in pixels of the window, {left, top, right, bottom, x, y} each; undefined for one that is not on the canvas.
-    // Where the first is waited for, it comes once the page has taken what was done before and has that landmark, or null in
-    // the end. The page itself waits, for to be asked again and again costs it more than all else in a click.
+    // Landmarks in pixels of the window, {left, top, right, bottom, x, y} each; undefined for one that is not
+    // on the canvas. If the first is awaited, it is returned once the page has processed earlier input and
+    // has that landmark, or null at the end. The page itself waits, because repeated questions would cost it
+    // more than everything else in a click.
     async #rectsOf(names, waits) {
         const all = await this.page.evaluate(async ([wanted, ms]) => {
             const end = performance.now() + ms;
@@ -204,10 +208,10 @@ export class Explorer {
     rects(...names) { return this.#rectsOf(names, false); }
     async rect(name) { return (await this.rects(name))[0]; }
 
-    // Resolves once the page has taken what was done.
+    // Resolves once the page has processed earlier input.
     answered() { return this.until('an answer to what was done', () => this.ask('answered')); }
 
-    // Answers landmarks once the first of them is there and stays there: what was done before may move it.
+    // Returns landmarks once the first of them exists and stays in place, because earlier input may move it.
     async #foundOf(...names) {
         const rects = await this.#rectsOf(names, true);
         if (!rects[0]) {
@@ -217,13 +221,13 @@ export class Explorer {
     }
     async found(name) { return (await this.#foundOf(name))[0]; }
 
-    // Answers the landmark once it is there and, by turning the wheel at the edge of the lens, in view.
+    // Returns the landmark once it exists and, by turning the wheel at the edge of the lens, is in view.
     async reveal(name) {
         let [rect, lens] = await this.#foundOf(name, 'panel/lens');
         if (/^(subject|lens|lens-menu|guide|settings|head-name|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
-        for (let given = 1; ;) {  // points that the lens moves for one of the wheel, as it has done last
+        for (let given = 1; ;) {  // points that the lens scrolls per point of the wheel, from the last turn
             const hidden = rect.bottom > lens.bottom ? Math.min(rect.bottom - lens.bottom + 8, rect.top - lens.top)
                 : rect.top < lens.top ? rect.top - lens.top - 8 : 0;
             if (Math.abs(hidden) < 1) {
@@ -244,7 +248,7 @@ export class Explorer {
 
     async click(name, options) {
         let at = await this.reveal(name);
-        for (let moved = true; moved;) {  // what appears or grows may move it
+        for (let moved = true; moved;) {  // content that appears or grows may move it
             await this.page.mouse.move(at.x, at.y);
             const now = await this.reveal(name);
             moved = now.x !== at.x || now.y !== at.y;
@@ -258,7 +262,8 @@ export class Explorer {
         await this.page.touchscreen.tap(x, y);
     }
 
-    // Drags to the right by `distance`, in some steps, from the middle of the landmark or from a share of its width.
+    // Drags to the right by `distance`, in some steps, from the middle of the landmark or from a fraction of
+    // its width.
     async drag(name, distance, share = 0.5) {
         const { left, right, y } = await this.reveal(name);
         const x = left + (right - left) * share;
@@ -268,7 +273,8 @@ export class Explorer {
         await this.page.mouse.up();
     }
 
-    // From one point of the window to another; what follows the mouse has come there before the button is let go.
+    // Drags from one point of the window to another; the dragged item has arrived there before the button is
+    // released.
     async dragBetween(from, to, steps) {
         const { mouse } = this.page;
         await mouse.move(from.x, from.y);
@@ -278,7 +284,7 @@ export class Explorer {
         await mouse.up();
     }
 
-    // Turns the wheel upwards with Ctrl held, which the thing under it then takes; a notch is what it turns at once.
+    // Turns the wheel upwards with Ctrl held, which the item under it then takes; a notch is one turn.
     async wheel(name, notches = 1) {
         await this.hover(name);
         await this.page.keyboard.down('Control');
@@ -286,7 +292,7 @@ export class Explorer {
         await this.page.keyboard.up('Control');
     }
 
-    // Gives the focus, as Tab does, to the element of this role and name, once it can be used.
+    // Focuses the element of this role and name, as Tab does, once it is enabled.
     async focus(role, name) {
         const element = this.page.getByRole(role, { name, exact: true }).first();
         await this.until(`${name} to be usable`, () => element.isEnabled());
@@ -299,7 +305,7 @@ export class Explorer {
         await this.press('Enter');
     }
 
-    // The elements follow the program's keyboard some time after it.
+    // The elements follow the program's keyboard after some time.
     untilFocused(element) {
         return this.until('the field to have the focus', () => element.evaluate((field) => field === document.activeElement));
     }
@@ -326,7 +332,8 @@ export class Explorer {
         await this.until('the list to close', () => this.rect(`preset/${letter}`), (shown) => !shown);
     }
 
-    // Opens an edited address. The page may be yet to replace one that is the same, and to type that again is no change.
+    // Opens an edited address. The page may still be about to write the same address, and typing that again
+    // is not a change.
     async visit(fragment) {
         await this.answered();
         await this.until('another address', () => this.page.evaluate(() => location.hash.slice(1)), (now) => now !== fragment);
@@ -342,7 +349,7 @@ export class Explorer {
         await this.press('Enter');
     }
 
-    // Some ways to move the mouse and the fingers Playwright does not have.
+    // Playwright lacks some ways to move the mouse and the fingers.
     async devtools() { return this.#devtools ??= await this.page.context().newCDPSession(this.page); }
 
     // Drops files or folders onto the middle of the page, as from a file manager.
@@ -355,7 +362,7 @@ export class Explorer {
         }
     }
 
-    // Drops a model's folder, and writes the text where there is one; its run is complete then.
+    // Drops a model's folder, and writes the text if there is one; its run is then complete.
     async openModel(folder, text) {
         await this.drop(folder);
         const name = folder.split('/').at(-1);
@@ -366,9 +373,9 @@ export class Explorer {
         }
     }
 
-    // Lets the likeliest token come next.
+    // Makes generation choose the most likely token.
     async greedily() {
-        await this.dismiss();  // a notice may lie over the slider
+        await this.dismiss();  // a notice may cover the slider
         const { left, right } = await this.reveal('next/temperature');
         await this.drag('next/temperature', (left - right) / 2 - 4);
         await this.until('temperature 0', () => this.linked('sampling'), (sampling) => sampling?.startsWith('0,'));
@@ -380,9 +387,9 @@ export class Explorer {
         return this.state();
     }
 
-    // ---- The picture -----------------------------------------------------------------------------------------------
+    // ---- The picture --------------------------------------------------------------------------------------
 
-    // Has the page draw what it shows, if it has drawn nothing on the canvas so far.
+    // Makes the page draw what it shows, if it has drawn nothing on the canvas so far.
     async draw() {
         const late = await this.page.evaluate(() => {
             const first = globalThis.drawing === false;
@@ -398,7 +405,7 @@ export class Explorer {
         }
     }
 
-    // Has the page draw all of it, and the mouse out of it.
+    // Makes the page draw everything, with the mouse outside.
     async pose() {
         await this.page.mouse.move(0, 0);
         await this.draw();
@@ -411,7 +418,7 @@ export class Explorer {
         return decode(await this.#canvas.screenshot());
     }
 
-    // Every test ends with this; a quarter of the canvas tells.
+    // Every test ends with this; a quarter of the canvas is enough.
     async finish() {
         const lost = await this.page.evaluate(() => document.getElementById('canvas').getContext('webgl2')?.isContextLost() ?? true);
         if (lost) {

@@ -1,4 +1,4 @@
-// Says what a flow should show, and what it shows.
+// Computes what a flow should show, and reads what it shows.
 
 // The keys that make up the share of a row, the heaviest first.
 export function heaviest(row, share) {
@@ -11,7 +11,7 @@ export function heaviest(row, share) {
     return chosen;
 }
 
-// The keys that the flow shows edges to, from a query.
+// The keys to which the flow shows edges from a query.
 export async function edgesFrom(explorer, query) {
     await explorer.settled();
     return Object.keys(await explorer.landmarks()).map((name) => /^flow\/edge\/(\d+)\/(\d+)$/.exec(name))

@@ -1,5 +1,6 @@
-// A model hub of our own that behaves as the hub does: listings in pages, small files compressed, weights sent on to
-// another origin, ranges, refusals. A browser reaches it under the hub's own names through a proxy, with real TLS.
+// Runs a model hub of our own that behaves like the hub: listings in pages, small files compressed, weights
+// redirected to another origin, ranges, refusals. A browser reaches it under the hub's own names through a
+// proxy, with real TLS.
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,14 +13,15 @@ import { certificateFor } from './certificate.mjs';
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
 /**
- * What is asked for: the state of a repository, a page of its listing, a file at the hub, or its bytes elsewhere.
+ * A request: for the state of a repository, a page of its listing, a file at the hub, or its bytes elsewhere.
  *
- * @typedef {{kind: 'info' | 'tree' | 'file' | 'bytes', repository: string, path: string, from: number}} Request
+ * @typedef {{kind: 'info' | 'tree' | 'file' | 'bytes', repository: string, path: string, from: number}}
+ *     Request
  */
 
 /**
- * How the hub fails: with a status; by other bytes, or another answer to a look-up; after some bytes of the answer it cuts the connection, or sends no
- * more; it does not know ranges.
+ * How the hub fails: with a status; with other bytes, or another answer to a look-up; it cuts the connection
+ * after some bytes of the answer, or stops sending; it does not support ranges.
  *
  * @typedef {object} Fault
  * @property {number} [status]
@@ -32,7 +34,7 @@ import { certificateFor } from './certificate.mjs';
  */
 
 /**
- * `token` may read a gated one.
+ * `token` gives access to a gated repository.
  *
  * @typedef {object} Stored
  * @property {Record<string, Buffer>} files
@@ -40,7 +42,7 @@ import { certificateFor } from './certificate.mjs';
  * @property {string[]} revisions
  * @property {object} info
  * @property {string} token
- * @property {Record<string, object>} listed what the listing says else of a file
+ * @property {Record<string, object>} listed what else the listing says about a file
  */
 
 export const hubHost = 'huggingface.co', bytesHost = 'cdn-lfs.hf.co';
@@ -52,7 +54,7 @@ const perPage = 3;
 export class TestHub {
     /** @type {Map<string, Stored>} */
     #stored = new Map();
-    /** Every request that came, with what a second origin must not see. */
+    /** Every request received, including whatever a second origin must not see. */
     log = [];
     /** @type {Set<string>} The hosts that a browser has tried to reach. */
     reached = new Set();
@@ -63,7 +65,7 @@ export class TestHub {
     #sockets = new Set();
 
     /**
-     * Puts a repository there: {path: bytes}.
+     * Stores a repository: {path: bytes}.
      *
      * @param {string} name
      * @param {Record<string, Buffer>} files
@@ -213,7 +215,10 @@ export class TestHub {
         return this;
     }
 
-    /** For a browser: the hub's names, through a proxy that knows no others. The answer is what its context needs. */
+    /**
+     * For a browser: the hub's names, through a proxy that knows no others. Returns the options for its
+     * context.
+     */
     async openForBrowser() {
         this.bytesHost = bytesHost;
         this.address = `https://${hubHost}`;
@@ -238,7 +243,7 @@ export class TestHub {
         return { ignoreHTTPSErrors: true, proxy: { server: `http://127.0.0.1:${await this.#listen(proxy)}`, bypass: '127.0.0.1' } };
     }
 
-    /** No connection goes on, and none can be made. */
+    /** Ends all connections and refuses new ones. */
     unplug() {
         this.offline = true;
         this.#sockets.forEach((socket) => socket.destroy());
@@ -249,5 +254,5 @@ export class TestHub {
     }
 }
 
-/** The files of a folder, as a repository has them. */
+/** The files of a folder, in a repository's form. */
 export const filesOf = (folder) => Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));

@@ -1,4 +1,4 @@
-// Checkpoints that tests open, and what others computed with them.
+// Provides checkpoints for tests, and other people's results for them.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ function nested(flat, [size, ...rest]) {
     return Array.from({ length: size }, (_, i) => (rest.length ? nested(flat.slice(i * step, (i + 1) * step), rest) : flat[i]));
 }
 
-// Tensors of a file of F32 by name, as nested arrays.
+// Reads the tensors of an F32 file by name, as nested arrays.
 export function safetensors(file) {
     const bytes = read(file);
     const start = 8 + Number(new DataView(bytes).getBigUint64(0, true));
@@ -49,10 +49,10 @@ function npy(file) {
     return nested(Array.from(new Float32Array(bytes.slice(start))), shape);
 }
 
-// An empty folder, gone when the tests end.
+// An empty folder, removed when the tests end.
 export const emptyFolder = () => mkdtempSync(join(scratch, 'folder-'));
 
-// A model's folder with other contents here and there: {file: text or bytes, or null to leave it out}.
+// Copies a model's folder with some contents changed: {file: text or bytes, or null to leave it out}.
 export function variation(folder, changes, name = 'changed') {
     const copy = join(emptyFolder(), name);
     cpSync(folder, copy, { recursive: true });
@@ -70,7 +70,7 @@ const words = ('the cat sat on a mat and saw its red ball roll under old wooden 
     + 'then bird sang so they all woke up once again').split(' ');
 
 /**
- * A tokenizer of words, and of special tokens where it has some: those of a text's ends, and the mask.
+ * A tokenizer of words, and of special tokens if it has some: those at a text's ends, and the mask.
  *
  * @param {string[]} vocabulary
  * @param {{cls: string, sep: string, mask: string}} [special]
@@ -85,7 +85,8 @@ export const tokenizer = (vocabulary, special) => JSON.stringify({
     model: { type: 'WordLevel', vocab: Object.fromEntries(vocabulary.map((word, id) => [word, id])), unk_token: '<unk>' },
 });
 
-// A GPT-2 of 2 layers and 3 heads whose every activation PyTorch has computed in float64, with words for its ids.
+// A GPT-2 of 2 layers and 3 heads whose every activation PyTorch has computed in float64, with words for its
+// ids.
 function makeTiny() {
     const folder = variation(golden, { 'expect.safetensors': null, 'tokenizer.json': tokenizer(words) }, 'tiny');
     const tensor = safetensors(join(golden, 'expect.safetensors'));
@@ -103,7 +104,8 @@ function makeTiny() {
 }
 export const tiny = makeTiny();
 
-// What PyTorch makes of a model's run with hooks in its second layer, each as a link names it: for these models in the tree.
+// PyTorch's results of a model's run with hooks in its second layer, named as in links: for these models in
+// the tree.
 export const hooked = ['gpt2-f32', 'llama3-scaled-f32'].map((name) => {
     const from = here('../../golden/interventions'), all = json(`${from}/cases.json`);
     const { logits, weights } = npz(`${from}/${name}.npz`);
@@ -123,10 +125,10 @@ export const hooked = ['gpt2-f32', 'llama3-scaled-f32'].map((name) => {
     };
 });
 
-// A checkpoint as its authors published it, with float64 runs of an independent program. It needs 'models'.
+// A checkpoint as published by its authors, with float64 runs of an independent program. It needs 'models'.
 export const published = (name) => ({ folder: `${shared}/models/${name}`, ...json(`${shared}/models/expect/${name}.json`) });
 
-// The arrays of an .npz whose entries are stored, or deflated, without zip64: {name: nested numbers}.
+// Reads the arrays of an .npz whose entries are stored, or deflated, without zip64: {name: nested numbers}.
 function npz(file) {
     const bytes = readFileSync(file);
     const arrays = {};
@@ -150,12 +152,13 @@ function npz(file) {
 }
 
 /**
- * A small model of a family, with words for its ids, and what other people's code computes of a text. It needs
+ * A small model of a family, with words for its ids, and other people's results for a text. It needs
  * 'families/NAME'.
  *
  * @param {string} name
  * @param {string} config its spelling, config.json or config-v5.json
- * @param {{cls: string, sep: string, mask: string}} [special] how the text's first and last token are typed, and the mask
+ * @param {{cls: string, sep: string, mask: string}} [special] how the text's first and last token are typed,
+ *     and the mask
  * @param {number} [masked] the mask's id
  */
 export function family(name, config = 'config.json', special, masked) {
@@ -175,14 +178,15 @@ export function family(name, config = 'config.json', special, masked) {
     const { attention, decoder_attention: own, cross_attention: cross, logits } = npz(`${from}/expect.npz`);
     const typed = special ? ids.slice(1, -1) : ids;
     const textOf = (these) => these.map((id) => vocabulary[id]).join(' ');
-    // Of an encoder–decoder all attentions as the page numbers them, and what its decoder reads after the start token.
+    // For an encoder–decoder: all attentions in the page's numbering, and what its decoder reads after the
+    // start token.
     const decoder = own && { decoder_ids: written, written: textOf(written.slice(1)), attention: [...attention, ...own, ...cross] };
     return { folder, ids, vocabulary, text: textOf(typed), tolerance, attention, logits, ...decoder };
 }
 
 const ggufs = `${shared}/gguf`;
 
-// Models in GGUF files, with what the dequantised weights compute in float64. They need 'gguf'.
+// Models in GGUF files, with the results of the dequantised weights in float64. They need 'gguf'.
 export const gguf = {
     notModel: `${ggufs}/README.md`,
     broken: (name) => `${ggufs}/broken/${name}.gguf`,
@@ -195,7 +199,7 @@ export const gguf = {
 
 export const native = {
     absent: attn ? null : 'there is no native program',
-    // attention[layer][head][query][key] by the native program
+    // Computes attention[layer][head][query][key] with the native program.
     attention(folder, ids) {
         const out = emptyFolder();
         execFileSync(attn, ['trace', folder, '--ids', ids.join(','), '--out', out], { stdio: 'pipe' });

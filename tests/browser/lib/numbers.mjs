@@ -1,10 +1,10 @@
-// Attention in double precision, as the tests expect it, and comparing with it.
+// Computes attention in double precision for comparison, and compares numbers.
 import assert from 'node:assert/strict';
 
 export const transpose = (m) => m[0].map((_, c) => m.map((row) => row[c]));
 export const multiply = (a, b) => a.map((row) => transpose(b).map((column) => row.reduce((sum, x, i) => sum + x * column[i], 0)));
 
-// A row without anything to look at gives zeros.
+// A row without a visible key gives zeros.
 function softmax(row) {
     const most = Math.max(...row);
     const shares = row.map((x) => (x === -Infinity ? 0 : Math.exp(x - most)));
@@ -15,7 +15,7 @@ function softmax(row) {
 const cells = (m, change) => m.map((row, r) => row.map((x, c) => change(x, r, c)));
 
 /**
- * Computes every stage of an attention from Q and K, or from its scores, and from V where there is one.
+ * Computes every stage of an attention from Q and K, or from its scores, and from V if there is one.
  *
  * @param {object} problem
  * @param {number[][]} [problem.q]
@@ -36,7 +36,7 @@ export function attention({ q, k, v, scores, scale = q ? 1 / Math.sqrt(q[0].leng
     return { raw, scaled, capped, masked, weight, output: v && multiply(weight, v) };
 }
 
-// Compares nested arrays of numbers cell by cell; equal infinities are near.
+// Compares nested arrays of numbers cell by cell; equal infinities match.
 export function near(actual, expected, tolerance, what) {
     const a = actual.flat(Infinity), b = expected.flat(Infinity);
     assert.equal(a.length, b.length, `${what}: ${a.length} numbers instead of ${b.length}`);
@@ -48,7 +48,8 @@ export function near(actual, expected, tolerance, what) {
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const mean = (numbers) => sum(numbers) / numbers.length;
 
-// What the page measures of every head of weights [layers][heads][queries][keys]: {layer, head, entropy, first, …}.
+// The page's measurements of every head, for weights [layers][heads][queries][keys]: {layer, head, entropy,
+// first, …}.
 export const headScores = (weights, ids) => weights.flatMap((heads, layer) => heads.map((rows, head) => {
     const share = (chosen) => sum(rows.map((row, i) => sum(row.map((w, j) => (chosen(i, j) ? w : 0))))) / sum(rows.flat());
     return {

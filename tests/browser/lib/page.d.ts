@@ -1,5 +1,5 @@
-// What browser tests find in the page besides the contract: the Probe of web/probe.cpp, what they read it with, and the
-// size that the program knows.
+// Declares what browser tests find in the page besides the contract: the Probe of web/probe.cpp, what they
+// read it with, and the size that the program knows.
 import '../../../web/shell/contract.d.ts';
 
 declare module '../../../web/shell/contract.d.ts' {

@@ -1,7 +1,7 @@
 // Knows the page's colours and takes pictures of it.
 import { decode } from './png.mjs';
 
-// web/widgets/theme.cpp has the same colours.
+// The same colours as in web/widgets/theme.cpp.
 export const light = {
     background: 0xf4f6f9,
     surface: 0xffffff,
@@ -21,7 +21,7 @@ const not_a_number = 0xff00c8;
 
 export const channels = (colour) => [colour >> 16 & 255, colour >> 8 & 255, colour & 255];
 
-// 256 colours, as evenly between the stops as the page's.
+// 256 colours, interpolated between the stops like the page's.
 const palette = (stops) => Array.from({ length: 256 }, (_, i) => {
     const x = i / 255 * 8, at = Math.min(Math.floor(x), 7), below = channels(stops[at]), above = channels(stops[at + 1]);
     const [r, g, b] = below.map((c, channel) => Math.floor(c + (above[channel] - c) * (x - at) + 0.5));
@@ -29,19 +29,19 @@ const palette = (stops) => Array.from({ length: 256 }, (_, i) => {
 });
 
 /**
- * Makes colours of the values of a map, by the definition in core/maps/value_scale.hpp.
+ * Maps values to colours, by the definition in core/maps/value_scale.hpp.
  *
  * @param {object} options
  * @param {{sequential: number[], diverging: number[], masked: number}} options.theme
  * @param {number} options.high
  * @param {boolean} [options.signed]
  * @param {'linear' | 'log' | 'rank'} [options.scaling]
- * @param {() => number[]} [options.blocks] gives the values that ranks are of.
+ * @param {() => number[]} [options.blocks] gives the values for ranks
  */
 export function colouring({ theme, high, signed = false, scaling = 'linear', blocks }) {
     const colours = palette(signed ? theme.diverging : theme.sequential);
     const sorted = scaling === 'rank' ? blocks().filter(Number.isFinite).map(Math.abs).sort((a, b) => a - b) : [];
-    const rank = (magnitude) => {  // the share that lie below, by bisection
+    const rank = (magnitude) => {  // the share of smaller ones, by bisection
         let low = 0, end = sorted.length;
         while (low < end) {
             const middle = (low + end) >> 1;
@@ -70,12 +70,12 @@ export function colouring({ theme, high, signed = false, scaling = 'linear', blo
     };
 }
 
-// A share of the palette may round to the place beside it, in f32 and for ranks, of which the page keeps 256: two neighbours
-// differ by 3 of 255 at the most.
+// A value may round to a neighbouring place of the palette, in f32 and for ranks, of which the page keeps
+// 256: two neighbours differ by at most 3 of 255.
 const near_colour = 3;
 export const alike = (a, b, most = near_colour) => channels(a).every((c, channel) => Math.abs(c - channels(b)[channel]) <= most);
 
-// A part of the window in device pixels: at(x, y) is the colour there, from its upper left corner on.
+// A part of the window in device pixels: at(x, y) is the colour there, counted from its upper left corner.
 export async function photograph(explorer, { left, top, right, bottom }) {
     await explorer.pose();
     const { pixels, width, height, channels: step } = decode(await explorer.page.screenshot({ clip: { x: left, y: top, width: Math.ceil(right - left), height: Math.ceil(bottom - top) } }));
@@ -86,7 +86,7 @@ export async function photograph(explorer, { left, top, right, bottom }) {
     return { at, width, height };
 }
 
-// Numbers from 0 to 1 that look like chance, the same every time.
+// Pseudorandom numbers from 0 to 1, the same every time.
 export function chance(seed) {
     let state = seed;
     return () => {

@@ -1,7 +1,7 @@
-// Just enough of PNG to look at a screenshot: 8 bits a channel, RGB or RGBA, not interlaced.
+// Implements just enough of PNG to look at a screenshot: 8 bits per channel, RGB or RGBA, not interlaced.
 import { inflateSync } from 'node:zlib';
 
-// A line without its filter, in place; `above` is the line before it.
+// Removes the filter from a line, in place; `above` is the line before it.
 function unfilter(filter, line, above, channels) {
     for (let x = 0; x < line.length; ++x) {
         const a = x >= channels ? line[x - channels] : 0, b = above[x];
@@ -11,7 +11,7 @@ function unfilter(filter, line, above, channels) {
             line[x] += b;
         } else if (filter === 3) {
             line[x] += (a + b) >> 1;
-        } else {  // Paeth: of the three neighbours the nearest to a + b - c
+        } else {  // Paeth: the neighbour nearest to a + b - c
             const c = x >= channels ? above[x - channels] : 0;
             const to_a = Math.abs(b - c), to_b = Math.abs(a - c), to_c = Math.abs(a + b - 2 * c);
             line[x] += to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c;
@@ -19,7 +19,7 @@ function unfilter(filter, line, above, channels) {
     }
 }
 
-// {width, height, channels, pixels}
+// Returns {width, height, channels, pixels}.
 export function decode(png) {
     const width = png.readUInt32BE(16), height = png.readUInt32BE(20);
     const channels = { 2: 3, 6: 4 }[png[25]];
@@ -54,7 +54,7 @@ export function colours({ pixels, channels }) {
     return seen.size;
 }
 
-// Pixels of the first rows that differ in some channel.
+// Counts the pixels of the first rows that differ in some channel.
 export function difference(a, b, rows) {
     if (a.width !== b.width || a.height !== b.height) {
         return Infinity;

@@ -9,12 +9,13 @@ import { shared } from './models.mjs';
 
 /**
  * @typedef {object} Options
- * @property {string} [needs] a folder of the shared data; where it is absent, as on a user's machine, the test is skipped
+ * @property {string} [needs] a folder of the shared data; if it is absent, as on a user's machine, the test
+ *     is skipped
  * @property {boolean} [each] in every build of the program, not only the best
  * @property {string} [fragment]
- * @property {boolean} [newcomer] the browser has never been here; otherwise, whoever comes by a link has
- * @property {boolean} [fine] at one pixel a point, for pictures and for exact turns of the wheel, which Chromium counts
- *     in pixels
+ * @property {boolean} [newcomer] the browser has never been here; by default, it has
+ * @property {boolean} [fine] at one pixel per point, for pictures and for exact turns of the wheel, which
+ *     Chromium counts in pixels
  * @property {BrowserContextOptions} [context]
  * @property {boolean} [start] false leaves opening to the body and checks no picture
  * @property {RegExp[]} [expected] patterns of console messages that belong to the test
@@ -25,13 +26,14 @@ import { shared } from './models.mjs';
  */
 
 /**
- * A test runs there.
+ * Where a test runs.
  *
  * @typedef {{browser: Browser, site: string, variant: string, failures: string, label: string}} Where
  */
 
-const usual_limit = 90000;  // ms a test; none comes near it on an idle machine
-const coarse = 0.5;  // pixels a point: a browser without a GPU takes most of its time over them, and most tests read none
+const usual_limit = 90000;  // ms per test; none comes near it on an idle machine
+// Pixels per point: a browser without a GPU spends most of its time on pixels, and most tests read none.
+const coarse = 0.5;
 const few = 4;
 
 /** The context of a test on a phone. */
@@ -42,7 +44,7 @@ const registered = [];
 
 class Skipped extends Error {}
 
-// A test that cannot run here calls this and says why.
+// A test that cannot run here calls this with the reason.
 export function skip(reason) {
     throw new Skipped(reason);
 }
@@ -71,8 +73,9 @@ export function test(name, ...rest) {
     registered.push({ ...options, name, body });
 }
 
-// Without a GPU the browser takes a third of a test's time to draw, and most tests look at the picture only when they end: on
-// coarse pages nothing reaches the canvas until then, nor the canvas the page.
+// Without a GPU the browser spends a third of a test's time on drawing, and most tests look at the picture
+// only at their end: on coarse pages nothing reaches the canvas until then, nor does the canvas reach the
+// page.
 function drawOnDemand() {
     const { prototype } = WebGL2RenderingContext;
     globalThis.drawing = false;
@@ -105,9 +108,9 @@ async function newContext(browser, options) {
 }
 
 /**
- * A test that asks for nothing of its own opens its page in a context that stays. With --process-per-site it has the process
- * of a page that stays, too, and with it the program as the tests before it had it compiled, which spares a quarter of what a
- * page costs. What a test stored is cleared.
+ * A test without special options opens its page in a context that stays. With --process-per-site it shares
+ * the process of a page that stays, too, and with it the compiled program, which saves a quarter of a page's
+ * cost. Data stored by a test is cleared.
  *
  * @typedef {{context: BrowserContext, clear: () => Promise<unknown>}} Shared
  *
@@ -215,8 +218,8 @@ function indent(error) {
 }
 
 /**
- * Imports the topics' files and runs what they register, one test at a time in each browser: a browser has one clipboard
- * and one focus.
+ * Imports the topics' files and runs the tests that they register, one at a time in each browser, because a
+ * browser has one clipboard and one focus.
  *
  * @param {object} options
  * @param {{topic: string, file: URL}[]} options.topics
@@ -250,7 +253,7 @@ export async function runAll({ topics, filter, variants, browsers, ...surroundin
             }
         }
     }));
-    // A machine that is busy with other things may keep a page waiting for longer than a test does: of few that failed, each
+    // A busy machine may keep a page waiting for longer than a test does: if only a few have failed, each
     // runs once more, with nothing beside it.
     for (const next of again.length <= few ? again : []) {
         --counts.failed;
@@ -260,7 +263,7 @@ export async function runAll({ topics, filter, variants, browsers, ...surroundin
 }
 
 /**
- * The answer is whether it did not fail.
+ * Resolves to true unless the test failed.
  *
  * @param {Where & {each: Test}} next
  * @param {{passed: number, failed: number, skipped: number}} counts

@@ -1,9 +1,9 @@
-// Files of tensors, written by hand.
+// Writes files of tensors by hand.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { emptyFolder } from './models.mjs';
 
-// ISO 3309, bit by bit: the node of Debian 12 has none.
+// ISO 3309, bit by bit, because the node of Debian 12 has none.
 function crc32(bytes) {
     let crc = ~0;
     for (const byte of bytes) {
@@ -53,7 +53,7 @@ export function npyHeader(shape, type = '<f4') {
 
 export const npy = (shape, values, type = '<f4') => Buffer.concat([npyHeader(shape, type), bytesOf(values, type)]);
 
-// {name: [shape, values]} as bfloat16.
+// Writes {name: [shape, values]} as bfloat16.
 export function safetensors(tensors) {
     const header = {}, data = [];
     let at = 0;
@@ -67,12 +67,12 @@ export function safetensors(tensors) {
     return Buffer.concat([length, text, ...data]);
 }
 
-// A zip of stored entries, {name: bytes}.
+// Writes a zip of stored entries, {name: bytes}.
 export function npz(entries) {
     const files = [], directory = [];
     let at = 0;
     for (const [name, bytes] of Object.entries(entries)) {
-        const fields = Buffer.alloc(26);  // what both headers say alike
+        const fields = Buffer.alloc(26);  // fields that both headers share
         fields.writeUInt16LE(20, 0);
         fields.writeUInt16LE(33, 8);  // 1 January 1980
         fields.writeUInt32LE(crc32(bytes), 10);
@@ -95,7 +95,7 @@ export function npz(entries) {
     return Buffer.concat([...files, central, end]);
 }
 
-// Paths of files with these contents, {name: bytes or text}.
+// Writes files with these contents, {name: bytes or text}, and returns their paths.
 export function written(files) {
     const folder = emptyFolder();
     return Object.entries(files).map(([name, contents]) => {
@@ -106,7 +106,7 @@ export function written(files) {
     });
 }
 
-// Rows that look at the tokens so far, 2^-k of each row on the k-th before: exact in every type.
+// Rows that attend to the tokens so far, 2^-k of each row to the k-th before: exact in every type.
 export function causalRows(n) {
     return Array.from({ length: n }, (_, q) => Array.from({ length: n }, (__, k) => (k > q ? 0 : k === 0 ? 2 ** -q : 2 ** -(q - k + 1))));
 }

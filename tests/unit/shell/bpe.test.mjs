@@ -1,4 +1,4 @@
-// The ids of the core's tokenizers beside those of the page's. Needs the native program.
+// Compares the ids of the core's tokenizers with the page's. Needs the native program.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ function gpt2() {
     return write('gpt2.json', JSON.stringify(describeTokenizer(texts).description));
 }
 
-// Answers how many ids there are; all are the same.
+// Returns how many ids there are; all must be equal.
 function compare(tokenizer, texts) {
     const page = createTokenizer({ 'tokenizer.json': readFileSync(tokenizer, 'utf8') }, Tokenizer);
     let count = 0;
@@ -74,7 +74,7 @@ test('code points around every change of class, alone and beside a letter, a num
     const classes = [/\p{L}/u, /\p{N}/u, /\p{White_Space}/u];
     const characters = Array.from({ length: 0x110000 }, (_, point) => String.fromCodePoint(point));
     const kinds = characters.map((c) => classes.findIndex((pattern) => pattern.test(c)));
-    // Surrogates are no characters of a text.
+    // Surrogates are not characters of a text.
     const chosen = characters.filter((c, point) => (point < 0xD800 || point > 0xDFFF)
         && (point % 61 === 0 || kinds[point] !== kinds[point - 1] || kinds[point] !== kinds[point + 1]));
     const text = chosen.map((c) => `${c}a${c}1${c}.${c}  ${c}${c}\n`).join('');

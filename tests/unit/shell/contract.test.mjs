@@ -1,5 +1,5 @@
-// web/shell/contract.d.ts is compared with the C++ of the page, and web/shell/page.d.ts with index.html. The type checker
-// sees that the shell keeps to both.
+// Compares web/shell/contract.d.ts with the C++ of the page, and web/shell/page.d.ts with index.html. The
+// type checker ensures that the shell keeps to both.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
@@ -10,7 +10,7 @@ const contract = read('web/shell/contract.d.ts');
 const bridge = read('web/platform/bridge.cpp');
 const web = readdirSync(new URL('web/', root), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.cpp')).map((path) => read(`web/${path}`));
 
-// Splits at commas that stand in no brackets.
+// Splits at commas outside brackets.
 function parts(list) {
     const found = [''];
     let depth = 0;
@@ -25,7 +25,7 @@ function parts(list) {
     return found.map((part) => part.trim()).filter(Boolean);
 }
 
-// Answers what stands between the bracket at `at` and the one that closes it.
+// Returns the text between the bracket at `at` and its closing one.
 function bracketed(text, at) {
     for (let end = at, depth = 0; ; ++end) {
         depth += text[end] === '(' ? 1 : text[end] === ')' ? -1 : 0;
@@ -49,7 +49,7 @@ function promised(name) {
         [each, { parameters: parts(parameters).map((parameter) => parameter.replace(/^\w+: /, '')), result }]);
 }
 
-// A type of the contract is one of those that a type of C++ may stand for.
+// A type in the contract must be one that a C++ type may correspond to.
 const kinds = {
     void: ['void'],
     int: ['number', 'Flag'],

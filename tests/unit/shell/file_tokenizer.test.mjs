@@ -1,4 +1,4 @@
-// The tokenizer that a GGUF file carries, as the page has it: the program's splitting is stood in for.
+// Tests the page's wrapper of the tokenizer in a GGUF file, with a substitute for the program's splitting.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createFileTokenizer } from '../../../web/shell/file_tokenizer.js';

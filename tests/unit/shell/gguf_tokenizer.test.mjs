@@ -1,5 +1,5 @@
-// The ids of the core's tokenizers of GGUF files beside those that the page finds by a tokenizer.json, on
-// GPT-2's vocabulary with the published expressions. Needs the native program, as bpe.test.mjs does.
+// Compares the ids of the core's tokenizers of GGUF files with those that the page finds by a tokenizer.json,
+// on GPT-2's vocabulary with the published expressions. Needs the native program, as bpe.test.mjs does.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ function write(name, content) {
 const encoded = (file, each) => execFileSync(program, ['tokenizer', 'encode', file, write('text', each)], { encoding: 'utf8', maxBuffer: 2 ** 30 })
     .trim().split(' ').map(Number);
 
-// ---- GGUF, as far as a tokenizer needs it ---------------------------------------------------------------------------------
+// ---- GGUF, as far as a tokenizer needs it -----------------------------------------------------------------
 
 const u32 = (value) => {
     const bytes = Buffer.alloc(4);
@@ -53,7 +53,7 @@ function gguf(pre, tokens, types, merges) {
     return Buffer.concat([header, Buffer.alloc((32 - header.length % 32) % 32)]);
 }
 
-// ---- The published expressions, with (?i:…) written out -------------------------------------------------------------------
+// ---- The published expressions, with (?i:…) written out ---------------------------------------------------
 
 const contraction = "'(?:[sS]|[tT]|[rR][eE]|[vV][eE]|[mM]|[lL][lL]|[dD])";
 const [upper, lower] = ['[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]', '[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]'];

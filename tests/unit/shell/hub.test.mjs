@@ -1,4 +1,4 @@
-// Addresses of the hub, what it lists, and bytes that arrive whole however often the connection breaks.
+// Tests addresses of the hub, its listings, and that all bytes arrive however often the connection breaks.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -197,7 +197,7 @@ test('refusals of the hub are one sentence each', async () => {
 test('a listing that goes on elsewhere is not followed', async () => {
     const { there, hub } = await hubWith(gpt2());
     const { address } = there;
-    there.address = `http://${there.bytesHost}`;  // what the Link header then names
+    there.address = `http://${there.bytesHost}`;  // the Link header then names it
     await assert.rejects(hub.lookUp(placeOf('org/name')), /sends its listing on to another place/);
     there.address = address;
 });
@@ -217,7 +217,7 @@ async function gathered(bytes) {
 
 const calmly = () => ({ valve: new Valve(), onWait: () => {} });
 
-// They mostly wait.
+// They spend most of their time waiting.
 describe('bytes arrive', { concurrency: true }, () => {
     test('cut at ten bytes, it goes on where it was and arrives as it is', async () => {
         const files = gpt2(), below = numbers(2026);
@@ -324,7 +324,7 @@ test('a revision is typed and shown as it is, with its slashes', () => {
     assert.throws(() => placeOf('a/b@feature/../x'), /is no name of a model/);
 });
 
-// A server that answers every look-up so, from the n-th request on.
+// A server that gives this answer to every look-up, from the n-th request on.
 async function answering(answer, first = 0) {
     let asked = 0;
     const server = createServer((request, response) => {
@@ -347,7 +347,7 @@ test('a look-up that answers nonsense or nothing is one sentence, and may be tri
     const nothing = [
         (response) => response.destroy(),
         () => {},  // never
-        (response) => { response.writeHead(200).write('{"id":'); },  // and no more
+        (response) => { response.writeHead(200).write('{"id":'); },  // sends no more
         (response) => { response.writeHead(200, { 'Content-Length': 100 }).write('{'); response.destroy(); },
     ];
     for (const [i, answer] of [...nonsense, ...nothing].entries()) {

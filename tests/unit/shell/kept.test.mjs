@@ -1,4 +1,4 @@
-// What is kept of a model on a disk that fills up: the worker that writes it, over a file system of our own.
+// Tests keeping a model on a disk that fills up: the worker that writes it, over a file system of our own.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import test, { after } from 'node:test';
@@ -9,13 +9,13 @@ import { Hub, placeOf } from '../../../web/shell/hub.js';
 import { choicesOf } from '../../../web/shell/hub_choice.js';
 import { Kept } from '../../../web/shell/kept.js';
 
-// Folders and files in memory. Once they hold `most` bytes, a write keeps what fits and answers any number.
+// Folders and files in memory. Once they hold `most` bytes, a write keeps what fits and returns any number.
 class Disk {
     most = Infinity;
-    /** @type {Map<string, Buffer>} by their paths */
+    /** @type {Map<string, Buffer>} keyed by path */
     files = new Map();
     clock = 0;
-    cleared = 0;  // how often
+    cleared = 0;  // number of times
     /** @type {Map<string, number>} */
     changed = new Map();
 
@@ -28,7 +28,7 @@ class Disk {
         this.changed.set(path, ++this.clock);
     }
 
-    // What a browser does to a site's data. No handle on a folder of before leads anywhere then.
+    // Simulates a browser clearing a site's data. Old folder handles then become invalid.
     clear() {
         this.files.clear();
         ++this.cleared;
@@ -114,7 +114,7 @@ Object.assign(globalThis, {
 });
 Object.defineProperty(globalThis, 'navigator', { value: { storage: {
     getDirectory: async () => disk.folder(''),
-    estimate: async () => ({ quota: 1e12, usage: 0 }),  // whatever there is
+    estimate: async () => ({ quota: 1e12, usage: 0 }),  // whatever is stored
     persist: async () => true,
 } } });
 await import('../../../web/shell/kept_worker.js');
@@ -226,7 +226,7 @@ test('once the browser has cleared what is kept, nothing is listed, and a model 
     assert.equal((await kept.list()).length, 1);
     disk.clear();
     assert.deepEqual(await kept.list(), []);
-    await kept.remove(plan);  // it is gone already
+    await kept.remove(plan);  // it is already gone
     await assert.rejects(kept.entries(plan), new Told('org/name is no longer kept whole on this machine: fetch it again.'));
     const anew = new Fetching(new Hub(there.address), kept, plan, () => {});
     assert.equal((await anew.entries()).length, 3);

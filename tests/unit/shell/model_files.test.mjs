@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ModelFiles, bytes, fitsRounded, isModelFile, isModelPart, listed, tokenizerTexts, unfit } from '../../../web/shell/model_files.js';
 
-// A file may say another size than that of its text.
+// A file's stated size may differ from its text's.
 const file = (text = '{}', size = text.length) => ({ size, text: async () => text, stream: () => new Blob([text]).stream() });
 const entries = (...paths) => paths.map((path) => ({ path, file: file(path) }));
 const index = (...shards) => ({

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { Program } from '../../../web/shell/program.js';
 import { chooseVariant } from '../../../web/shell/support.js';
 
-// A heap that grows, and so moves, with every allocation, and knows what is still allocated.
+// A heap that grows, and so moves, with every allocation, and tracks what is still allocated.
 function fakeModule(exports) {
     const module = { wasmMemory: { buffer: new ArrayBuffer(16) }, live: new Set() };
     const heap = () => new Uint8Array(module.wasmMemory.buffer);

@@ -1,4 +1,4 @@
-// Checkpoints and cases written by others; absent on a user's machine.
+// Finds other people's checkpoints and cases; absent on a user's machine.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,7 @@ export const shared = {
     text: (path) => readFileSync(`${root}/${path}`, 'utf8'),
     json: (path) => JSON.parse(readFileSync(`${root}/${path}`, 'utf8')),
     lines: (path) => readFileSync(`${root}/${path}`, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line)),
-    // The tokenizer's files of a checkpoint, as createTokenizer takes them.
+    // The tokenizer's files of a checkpoint, in createTokenizer's format.
     tokenizer: (model) => Object.fromEntries(['tokenizer.json', 'tokenizer_config.json']
         .map((name) => [name, readFileSync(`${root}/models/${model}/${name}`, 'utf8')])),
 };

@@ -1,5 +1,5 @@
-// Words are masked and tokens written in a text: the text that comes of it is what a person would have typed, and splits
-// into the tokens that are meant.
+// Tests masking words and writing tokens in a text: the resulting text is what a user would have typed, and
+// splits into the intended tokens.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
@@ -10,7 +10,8 @@ const { skip } = shared;
 const create = (texts) => createTokenizer(texts, Tokenizer);
 const bert = skip ? undefined : create({ 'vocab.txt': shared.text('tokenizers/bert-vocab.txt') });
 
-// GPT-2's pieces with the special tokens of RoBERTa, whose own vocabulary has the same pieces in another order.
+// GPT-2's pieces with the special tokens of RoBERTa, whose own vocabulary has the same pieces in another
+// order.
 function makeRoberta() {
     const special = ['<s>', '<pad>', '</s>', '<unk>'];
     const pieces = Object.entries(shared.json('tokenizers/gpt2-vocab.json')).filter(([piece]) => piece !== '<|endoftext|>');
@@ -26,7 +27,7 @@ const roberta = skip ? undefined : makeRoberta();
 const pieces = (tokenizer, text) => tokenizer.pieces(tokenizer.encode(text).ids);
 const ids = (tokenizer, text) => [...tokenizer.encode(text, { special: false }).ids];
 
-// Replaces the pieces that read so by others.
+// Replaces the pieces with this text by others.
 function replaced(tokenizer, text, from, others) {
     const all = pieces(tokenizer, text);
     const first = all.findIndex((_, i) => from.every((piece, j) => all[i + j] === piece));

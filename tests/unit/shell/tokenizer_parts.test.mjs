@@ -1,5 +1,5 @@
-// Every part of a tokenizer.json with each of its options: what Hugging Face's tokenizers make of a text by it, as their
-// documentation and their own tests say, or a refusal that names it.
+// Tests every part of a tokenizer.json with each of its options: the results of Hugging Face's tokenizers,
+// from their documentation and their own tests, or a refusal that names it.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
@@ -9,7 +9,7 @@ import { createTokenizer } from '../../../web/shell/tokenizer.js';
 const create = (parts, files = {}, size = undefined) => createTokenizer({ 'tokenizer.json': JSON.stringify(parts), ...files }, Tokenizer, size);
 const refused = (parts, what, files = {}) => assert.throws(() => create(parts, files), ({ message }) => message.includes(what) && /\.$/.test(message), what);
 
-// A vocabulary of words that has all of them.
+// A vocabulary that contains all of these words.
 const words = (...all) => ({ type: 'WordLevel', unk_token: '?', vocab: Object.fromEntries(['?', ...new Set(all.filter((word) => word !== '?'))].map((word, id) => [word, id])) });
 const tokensOf = (tokenizer, text, options) => Array.from(tokenizer.encode(text, options).ids, (id) => tokenizer.idToToken(id));
 
@@ -64,7 +64,7 @@ test('expressions that take without giving back are right or refused', () => {
     refused({ pre_tokenizer: split('(?>a+)b'), model: words('a') }, '(?>a+)b');
 });
 
-// These stand in the files of DeepSeek V3, GPT-4o, Llama 3, Phi-4, Bloom and StarCoder 2.
+// These are in the files of DeepSeek V3, GPT-4o, Llama 3, Phi-4, Bloom and StarCoder 2.
 test('published expressions are taken', () => {
     const expressions = [
         String.raw`[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_${'`'}{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
@@ -95,7 +95,7 @@ test('Punctuation stands alone unless its behaviour says otherwise', () => {
     divides({ type: 'Punctuation', behavior: 'Removed' }, 'a?!b', ['a', 'b']);
     divides({ type: 'Punctuation', behavior: 'MergedWithPrevious' }, 'a?!b', ['a?', '!', 'b']);
     divides({ type: 'Punctuation', behavior: 'MergedWithNext' }, 'a?!b', ['a', '?', '!b']);
-    divides({ type: 'Punctuation' }, 'a€b', ['a€b']);  // a symbol beyond ASCII is none
+    divides({ type: 'Punctuation' }, 'a€b', ['a€b']);  // a symbol beyond ASCII is not punctuation
     refused({ pre_tokenizer: { type: 'Punctuation', behavior: 'Alone' }, model: words('a') }, "'Alone'");
 });
 
@@ -216,13 +216,13 @@ test('added tokens count where their flags say so', () => {
     whole([token('<m>', { rstrip: true })], 'a <m> \n b', ['a ', '<m>', 'b']);
     whole([token('<m>', { lstrip: true, rstrip: true })], 'a <m> <m> b', ['a', '<m>', '<m>', 'b']);
     whole([token('<m>'), token('<m>more')], '<m>more<m>', ['<m>more', '<m>']);
-    // What is normalized is looked for later, in the normalized text.
+    // Normalized tokens are searched for later, in the normalized text.
     whole([token('Day', { normalized: true, special: false }), token('[Day]')], 'a DAY [Day]', ['a ', 'Day', ' ', '[Day]'], { normalizer: { type: 'Lowercase' } });
     whole([token('ab-', { normalized: true, special: false }), token('-ba')], 'ab-ba', ['ab', '-ba']);
     whole([{ content: 'ab-', special: false }, token('-ba')], 'ab-ba', ['ab', '-ba']);
     const unflagged = create({ added_tokens: [{ id: 1, content: '<m>', special: true }], normalizer: { type: 'Lowercase' }, model: words('<m>', 'a') });
     assert.deepEqual(tokensOf(unflagged, 'a<m>'), ['a', '<m>']);
-    // The vocabulary's id, and no part of a word.
+    // The vocabulary's id, and not part of a word.
     const tokenizer = create({ added_tokens: [token('##b', { id: 3 }), token('[U]', { id: 0 })], model: { type: 'WordPiece', unk_token: '[U]', vocab: { '[U]': 0, a: 1, '##c': 2 } } });
     assert.deepEqual([...tokenizer.encode('ab').ids], [0]);
     assert.deepEqual([...tokenizer.encode('ac').ids], [1, 2]);
@@ -302,7 +302,7 @@ test('what tokenizer_config.json adds', () => {
     assert.deepEqual(tokensOf(with_({ tokenizer_class: 'DistilBertTokenizer', strip_accents: false }, { normalizer: lower }), 'É'), ['é']);
     assert.deepEqual(tokensOf(with_({ tokenizer_class: 'PreTrainedTokenizerFast', do_lower_case: false }, { normalizer: lower }), 'A'), ['a']);
     assert.deepEqual(tokensOf(with_({ tokenizer_class: 'GPT2Tokenizer', add_prefix_space: true }, { pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false } }), 'a'), ['Ġa']);
-    // Tokens that only the other files name, or with other flags.
+    // Tokens that only the other files name, or that have other flags there.
     assert.deepEqual(tokensOf(with_({ bos_token: '<s>' }), 'a<s>a'), ['a', '<s>', 'a']);
     assert.deepEqual(tokensOf(with_({ mask_token: { content: '<s>', lstrip: true } }), 'a <s>'), ['a', '<s>']);
     const flagged = { added_tokens_decoder: { 1: { content: '<s>', lstrip: true, rstrip: true, special: true, normalized: false } } };

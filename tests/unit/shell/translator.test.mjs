@@ -1,4 +1,5 @@
-// The bundled translator's tokenizer.json in the page's tokenizer: a word is one piece, whatever stands beside it.
+// Tests the bundled translator's tokenizer.json in the page's tokenizer: a word is one piece, whatever is
+// beside it.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import test from 'node:test';
