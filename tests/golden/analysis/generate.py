@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Writes einsum.json and forms.json beside it: Einstein sums, singular values and inverses as NumPy computes them.
+"""Writes einsum.json and forms.json beside it: Einstein sums, singular values and inverses, computed by NumPy.
 
-Inputs are f32 numbers; results are computed in float64. The sums are those that people write about attention, then random
-ones, of which some have diagonals, operands without a common index, and no arrow.
+Inputs are f32 numbers; results are computed in float64. The first sums are common in texts about attention; the
+others are random, and some have diagonals, operands without a common index, or no arrow.
 
     apt install python3-numpy; /usr/bin/python3 tests/golden/analysis/generate.py
 """

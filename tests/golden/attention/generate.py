@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Writes the golden data beside it: attention and multi-head attention as PyTorch computes them, in double.
+"""Writes the golden data beside it: attention and multi-head attention, computed by PyTorch in double.
 
 Inputs are f32 numbers; results are computed in float64 and rounded to f32 once. Each case is a folder of .npy
-files with a case.json that tells the test what to set.
+files with a case.json that has the test's settings.
 
     apt install python3-torch; /usr/bin/python3 tests/golden/attention/generate.py
 """
@@ -33,7 +33,7 @@ def write(name, case, tensors):
 
 def attention(name, seed, heads, kv_heads, n_q, n_k, d_k, d_v, mask="everything", allowed=None, scale=None,
               softcap=0.0, bias_shape=None):
-    """allowed: bool [n_q, n_k], the same as `mask` says in the project's own words."""
+    """allowed: bool [n_q, n_k], the same as `mask` in the project's own notation."""
     g = torch.Generator().manual_seed(seed)
     q, k, v = normal(g, heads, n_q, d_k), normal(g, kv_heads, n_k, d_k), normal(g, kv_heads, n_k, d_v)
     tensors = {"q": q, "k": k, "v": v}

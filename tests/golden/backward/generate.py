@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Writes the golden data beside it: gradients and steps of AdamW as PyTorch computes them, in double.
+"""Writes the golden data beside it: gradients and steps of AdamW, computed by PyTorch in double.
 
-Inputs are f32 numbers; results are computed in float64 by autograd and torch.optim and rounded to f32 once. Each case is
-a folder of .npy files; d_NAME.npy is the gradient of the sum of output · d_output by NAME.
+Inputs are f32 numbers; results are computed in float64 by autograd and torch.optim and rounded to f32 once. Each
+case is a folder of .npy files; d_NAME.npy is the gradient of the sum of output · d_output by NAME.
 
     apt install python3-torch; /usr/bin/python3 tests/golden/backward/generate.py
 """
@@ -33,7 +33,7 @@ def write(name, tensors):
 
 
 def gradients(name, seed, inputs, function, **more):
-    """inputs: shapes by name; function gives the output."""
+    """inputs: shapes by name; function returns the output."""
     g = torch.Generator().manual_seed(seed)
     tensors = {key: normal(g, *shape).requires_grad_() for key, shape in inputs.items()}
     output = function(**tensors)

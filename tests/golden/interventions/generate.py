@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Writes the golden data beside it: what two of the golden models compute when forward hooks change a site of theirs.
+"""Writes the golden data beside it: two of the golden models, run with forward hooks that change a site.
 
-Every site of core/model/intervention.hpp is an nn.Identity in a plain PyTorch module in float64, and every operation is a
-function that is registered there with register_forward_hook. cases.json has the interventions, MODEL.npz the last three
-rows of the logits [cases, 3, vocabulary] and the weights of the layer that is changed [cases, heads, n, n], in f32.
+Every site of core/model/intervention.hpp is an nn.Identity in a plain PyTorch module in float64, and every
+operation is a function registered there with register_forward_hook. cases.json has the interventions, MODEL.npz
+the last three rows of the logits [cases, 3, vocabulary] and the weights of the changed layer
+[cases, heads, n, n], in f32.
 
     apt install python3-torch; /usr/bin/python3 tests/golden/interventions/generate.py
 """
@@ -21,7 +22,7 @@ from torch import nn
 HERE = Path(__file__).parent
 MODELS = HERE.parent / "model"
 IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5]
-TEXTS = [[7, 1, 4, 2, 5, 9, 2, 8, 3], [30, 2, 4, 1, 11, 9, 6, 6, 0]]  # that means and patches are taken from
+TEXTS = [[7, 1, 4, 2, 5, 9, 2, 8, 3], [30, 2, 4, 1, 11, 9, 6, 6, 0]]  # the source texts of means and patches
 VECTORS = ["residual_in", "q", "k", "v", "head_output", "attention_output", "residual_middle", "mlp_output",
            "residual_out"]
 OF_HEADS = ["q", "k", "v", "head_output", "score", "mask", "weight"]
@@ -50,7 +51,7 @@ class Sites(nn.Module):
 
 
 def attend(sites, q, k, v, scale):
-    """Of [heads, n, w] and [kv_heads, n, w]; returns the heads side by side, and the weights."""
+    """Takes [heads, n, w] and [kv_heads, n, w]; returns the heads side by side, and the weights."""
     q, k, v = sites.q(q), sites.k(k), sites.v(v)
     groups, n = q.shape[0] // k.shape[0], q.shape[1]
     k, v = k.repeat_interleave(groups, 0), v.repeat_interleave(groups, 0)
@@ -138,7 +139,7 @@ class Llama(nn.Module):
 
 
 def listened(model, layer, site, ids):
-    """What a run has at a site; of scores where the mask allows them."""
+    """A run's numbers at a site; for scores, only where the mask allows them."""
     heard = []
     handle = getattr(model.layers[layer], site).register_forward_hook(lambda m, i, out: heard.append(out))
     model(ids)
@@ -149,7 +150,7 @@ def listened(model, layer, site, ids):
 
 
 def changed(model, case):
-    """The logits and weights of a run with a hook that makes the case's changes."""
+    """The logits and weights of a run with hooks for the case's interventions."""
     layer, site, operation = case["attention"], case["site"], case["operation"]
     sites = model.layers[layer]
     own = listened(model, layer, site, IDS)
@@ -202,7 +203,7 @@ def changed(model, case):
 
 
 def cases_of(kv_heads):
-    """Every operation of every site, for some numbers of one head in the first layer and for all rows in the second."""
+    """Every operation of every site: some numbers of a head in the first layer, all rows in the second."""
     cases = []
     for site in VECTORS + ["score", "weight"]:
         cells = site in ("score", "weight")

@@ -38,7 +38,7 @@ for version in [(2, 0), (3, 0)]:
     with open(folder / f"version_{version[0]}.npy", "wb") as file:
         np.lib.format.write_array(file, counted("<f4", (2, 3)), version)
 
-# These are the 16 high bits of 1, -2 and 0.5, which is how NumPy sees the bfloat16 of ml_dtypes.
+# The 16 high bits of 1, -2 and 0.5, which NumPy sees when it reads the bfloat16 of ml_dtypes.
 np.save(folder / "bfloat16.npy", np.array([0x3F80, 0xC000, 0x3F00], "<u2").view("V2"))
 
 np.save(folder / "refused_object.npy", np.array([{}], object))

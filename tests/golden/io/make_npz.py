@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes npz/: archives as NumPy and as other programs write them.
+"""Writes npz/: archives in the form of NumPy and of other programs.
 
-`q` is element i = i/2 - 1 of shape 2×3×4, in row-major order; every other array says what it is by its name. Made with
+`q` is element i = i/2 - 1 of shape 2×3×4, in row-major order; the other arrays' names describe them. Made with
 NumPy 1.24.2, Python 3.11 and zlib 1.2.13.
 """
 import io
@@ -39,7 +39,7 @@ def npy(array):
     return file.getvalue()
 
 
-# Every size and offset is in zip64 fields, with a zip64 directory, as Python writes them beyond 4 GB.
+# Every size and offset is in zip64 fields, with a zip64 directory, like Python's archives beyond 4 GB.
 limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 10
 zipfile.ZIP_FILECOUNT_LIMIT = 1
 for name, method in [("zip64_stored", zipfile.ZIP_STORED), ("zip64_deflated", zipfile.ZIP_DEFLATED)]:
@@ -51,7 +51,7 @@ zipfile.ZIP64_LIMIT = limit
 
 
 class Pipe(io.RawIOBase):
-    """Cannot seek, so that sizes follow the data."""
+    """Cannot seek, so sizes come after the data."""
 
     def __init__(self):
         self.data = b""
@@ -88,7 +88,7 @@ with zipfile.ZipFile(folder / "refused_torch.npz", "w") as archive:
 
 
 def one_entry(content, packed, method=8, crc=None, size=None):
-    """An archive of one entry of which every field is given."""
+    """An archive of one entry whose every field is given."""
     name = b"q.npy"
     fields = struct.pack("<HHHHHIIIH", 20, 0, method, 0, 0x21, zlib.crc32(content) if crc is None else crc,
                          len(packed), len(content) if size is None else size, len(name))

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Writes zip/stored.zip: entries stored, dated 1 January 1980, without attributes. Made with Python 3.11.7's zipfile."""
+"""Writes zip/stored.zip: stored entries, dated 1 January 1980, without attributes.
+
+Made with Python 3.11.7's zipfile.
+"""
 import pathlib
 import zipfile
 

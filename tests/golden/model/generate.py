@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the golden data beside it: tiny seeded models laid out as on a model hub, and what they compute.
+"""Writes the golden data beside it: tiny seeded models laid out like on a model hub, and their results.
 
 The forward passes are plain PyTorch in float64, written from the papers and from the published behaviour of
 Hugging Face transformers; transformers itself is not needed. Each folder holds config.json, the weights in the
@@ -20,13 +20,13 @@ import torch.nn.functional as F
 
 HERE = Path(__file__).parent
 DTYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.bool: "BOOL"}
-STEPS = 8  # of the greedy continuation
-RAISE, OVER = 7, 3  # the tokens whose logits' difference is derived
+STEPS = 8  # length of the greedy continuation
+RAISE, OVER = 7, 3  # the gradient is that of the difference of these tokens' logits
 
 
 def raw(tensor):
     tensor = tensor.contiguous()
-    if tensor.dtype == torch.bfloat16:  # NumPy has no such type
+    if tensor.dtype == torch.bfloat16:  # NumPy lacks this type
         tensor = tensor.view(torch.int16)
     return tensor.numpy().tobytes()
 
@@ -108,7 +108,7 @@ def inverse_frequencies(config, width):
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind == "linear":
         return frequencies / scaling["factor"]
-    if kind == "llama3":  # long waves are stretched, short ones stay, and those between are mixed
+    if kind == "llama3":  # long waves are stretched, short ones stay, and others are mixed
         factor, low, high = scaling["factor"], scaling["low_freq_factor"], scaling["high_freq_factor"]
         turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
         smooth = ((turns - low) / (high - low)).clamp(0, 1)
@@ -216,7 +216,7 @@ def random_weights(shapes, dtype):
 
 
 def logit_gradients(config, weights, ids, forward):
-    """By what each head gives and what all heads of a layer write: of the last logit[RAISE] - logit[OVER]."""
+    """Gradients of the last logit[RAISE] - logit[OVER] by each head's and each attention's output."""
     out = forward(config, {n: t.clone().requires_grad_() for n, t in weights.items()}, ids)
     names = [n for n in out if n.endswith(("attention.output", "attention_output"))]
     loss = out["logits"][-1, RAISE] - out["logits"][-1, OVER]

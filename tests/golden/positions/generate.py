@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Writes positions.json beside it: ALiBi's slopes, T5's buckets and stretched rotary frequencies.
 
-Each is written out here as its authors' code has it, in plain Python and double precision: get_slopes of
-ofirpress/attention_with_linear_biases, _relative_position_bucket of google-research/text-to-text-transfer-transformer
-(also transformers' T5Attention), and of transformers' rope_init_functions those for "linear", "yarn" and "llama3".
+Each follows its authors' code, in plain Python and double precision: get_slopes of
+ofirpress/attention_with_linear_biases, _relative_position_bucket of
+google-research/text-to-text-transfer-transformer (also transformers' T5Attention), and transformers'
+rope_init_functions for "linear", "yarn" and "llama3".
 
     python3 tests/golden/positions/generate.py
 """

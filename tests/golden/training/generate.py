@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Writes the golden data beside it: ten steps of training of two small networks, computed by PyTorch in double.
 
-Each case is a folder: config.json, ids.npy [steps, batch, context + 1], a .npy of every weight before training (start/) and
-after one and ten steps (after_1/, after_10/), and losses.npy and norms.npy of the gradient before clipping [steps]. Initial
-weights are f32 numbers; results are computed in float64 and rounded to f32 once.
+Each case is a folder: config.json, ids.npy [steps, batch, context + 1], a .npy of every weight before training
+(start/) and after one and ten steps (after_1/, after_10/), and losses.npy and norms.npy of the gradient before
+clipping [steps]. Initial weights are f32 numbers; results are computed in float64 and rounded to f32 once.
 
     apt install python3-torch; /usr/bin/python3 tests/golden/training/generate.py
 """
@@ -19,7 +19,7 @@ import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).parent
 STEPS, BATCH, CONTEXT = 10, 3, 10
-# These are as in training_test.cpp.
+# The same as in training_test.cpp.
 RATE, FINAL_RATE, WARMUP = 0.004, 0.001, 3
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.95), 1e-5, 0.1, 0.9
 
@@ -118,8 +118,8 @@ def case(name, seed, config, shapes, run):
     g = torch.Generator().manual_seed(seed)
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
-    # These are larger than a network's first weights, so that softmax, norms and activations
-    # are used where they bend.
+    # Larger than a network's initial weights, so that softmax, norms and activations
+    # are used where they are nonlinear.
     weights = {key: (1 + 0.2 * torch.randn(*shape, generator=g) if len(shape) == 1 and key.endswith("weight")
                      else 0.3 * torch.randn(*shape, generator=g)).double().requires_grad_() for key, shape in shapes.items()}
     ids = torch.randint(config["vocab_size"], (STEPS, BATCH, CONTEXT + 1), generator=g)
