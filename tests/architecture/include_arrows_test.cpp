@@ -120,7 +120,7 @@ std::vector<std::string> complaints(const std::string& file, const std::string& 
 
 }  // namespace
 
-TEST_CASE("no file includes what its room may not know") {
+TEST_CASE("no file includes what its room must not know") {
     const fs::path root = attn::test::source_dir();
     std::vector<std::string> found;
     int files = 0;
@@ -141,7 +141,7 @@ TEST_CASE("no file includes what its room may not know") {
     CHECK(files > 80);
 }
 
-TEST_CASE("an arrow the other way is found") {
+TEST_CASE("a forbidden include in the other direction is found") {
     const auto [file, header] = GENERATE(table<std::string, std::string>({
         {"core/tensor/a.hpp", "\"io/npy.hpp\""},
         {"core/io/a.cpp", "\"kernels/table.hpp\""},
@@ -180,7 +180,7 @@ TEST_CASE("an arrow the other way is found") {
     CHECK(complaints(file, "#pragma once\n#include <vector>\n  #  include " + header + "\n").size() == 1);
 }
 
-TEST_CASE("storage of a thread is found, and a comment on it is none") {
+TEST_CASE("thread-local storage is found, but not a comment about it") {
     CHECK(complaints("core/model/a.cpp", "static thread_local std::vector<float> row;\n").size() == 1);
     CHECK(complaints("core/model/a.cpp", "// Not thread_local: see above.\n").empty());
 }

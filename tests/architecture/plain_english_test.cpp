@@ -109,7 +109,7 @@ std::vector<std::string> faults_of(const std::string& file, std::string_view tex
 
 }  // namespace
 
-TEST_CASE("comments begin with a sentence and fit the page, and no sentence says only no") {
+TEST_CASE("comments begin with a sentence and fit the width, and no text contains a banned phrase") {
     const fs::path root = attn::test::source_dir();
     std::vector<std::string> found;
     int files = 0;
@@ -145,7 +145,7 @@ TEST_CASE("half a sentence at the beginning of a comment is found") {
         CHECK(faults_of("core/a.cpp", code).empty());
 }
 
-TEST_CASE("a wide comment and a phrase that says only no are found") {
+TEST_CASE("a wide comment and a banned phrase are found") {
     const std::string wide(108, 'x');
     CHECK(faults_of("core/a.cpp", "// " + wide + "\n").size() == 1);
     CHECK(faults_of("core/a.cpp", "// " + wide.substr(1) + "\n").empty());

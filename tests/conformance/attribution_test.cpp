@@ -12,7 +12,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("the parts of a logit add up to what their authors' code computes", "[conformance][analysis]") {
+TEST_CASE("the parts of a logit add up to their authors' code's result", "[conformance][analysis]") {
     const auto folder = shared_data("families");
     if (!folder) SKIP("shared/families is not beside this project; set ATTN_SHARED to the folder above it");
     for (const auto& entry : std::filesystem::directory_iterator(*folder)) {

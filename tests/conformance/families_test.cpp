@@ -52,7 +52,7 @@ void check_text(const std::shared_ptr<const Model>& model, const Kernels& kernel
 
 }  // namespace
 
-TEST_CASE("models of many families compute what their authors' code does", "[conformance][model]") {
+TEST_CASE("models of many families give their authors' code's results", "[conformance][model]") {
     const auto folder = shared_data("families");
     if (!folder) SKIP(no_families);
     const Kernels& kernels = generate_kernels();

@@ -93,7 +93,7 @@ TEST_CASE("every tensor of a GGUF file has its values to the last bit", "[confor
     }
 }
 
-TEST_CASE("blocks of random bits have the values of llama.cpp", "[conformance][gguf]") {
+TEST_CASE("blocks of random bits have llama.cpp's values", "[conformance][gguf]") {
     const auto folder = shared_data("gguf");
     if (!folder) SKIP(no_gguf);
     const auto npz = read_file(*folder / "expect" / "blocks.npz");
@@ -130,7 +130,7 @@ TEST_CASE("blocks of random bits have the values of llama.cpp", "[conformance][g
     CHECK(types == 11);
 }
 
-TEST_CASE("models in GGUF files compute what their dequantised weights do", "[conformance][gguf]") {
+TEST_CASE("models in GGUF files give the results of their dequantised weights", "[conformance][gguf]") {
     const auto folder = shared_data("gguf");
     if (!folder) SKIP(no_gguf);
     for (const nlohmann::json& expected : expectations(*folder)) {
@@ -175,7 +175,7 @@ TEST_CASE("models in GGUF files compute what their dequantised weights do", "[co
     }
 }
 
-TEST_CASE("a GGUF file in F32 is its checkpoint, bit for bit", "[conformance][gguf]") {
+TEST_CASE("a GGUF file in F32 equals its checkpoint, bit for bit", "[conformance][gguf]") {
     const auto folder = shared_data("gguf");
     if (!folder) SKIP(no_gguf);
     const auto model = loaded(gguf_files(read_file(*folder / "babyllama/babyllama-tok105-f32.gguf")));

@@ -57,7 +57,7 @@ Bytes without_reader(Bytes file, const Linear& output, Index first, Index count)
 
 }  // namespace
 
-TEST_CASE("a run without a head is that of a checkpoint in which nothing reads it",
+TEST_CASE("a run without a head equals a run of a checkpoint in which nothing reads the head",
           "[conformance][analysis]") {
     const auto folder = shared_data("families");
     if (!folder) SKIP("shared/families is not beside this project; set ATTN_SHARED to the folder above it");

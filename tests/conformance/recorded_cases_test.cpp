@@ -8,7 +8,7 @@
 
 using namespace attn;
 
-TEST_CASE("Recorded ONNX cases hold", "[conformance]") {
+TEST_CASE("Recorded ONNX cases pass", "[conformance]") {
     const auto folder = attn::test::shared_data("conformance");
     if (!folder)
         SKIP("shared/conformance is not beside this project; set ATTN_SHARED to the folder above it");

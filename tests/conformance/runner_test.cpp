@@ -73,7 +73,7 @@ Tensor matrix(Index rows, Index cols, std::vector<float> values) { return Tensor
 
 }  // namespace
 
-TEST_CASE("A right output passes, a wrong one is named with its place and distance", "[conformance]") {
+TEST_CASE("A correct output passes; a wrong one is named with its place and distance", "[conformance]") {
     Case right("Softmax", 13);
     right.input("x", matrix(1, 2, {0, 0})).output("y", matrix(1, 2, {0.5f, 0.5f}));
     CHECK(right.failure() == "");
@@ -83,7 +83,7 @@ TEST_CASE("A right output passes, a wrong one is named with its place and distan
     CHECK(wrong.failure() == "y[1, 0] is 0.5 instead of 0.25, off by 0.25 where 1.25e-05 is allowed");
 }
 
-TEST_CASE("Infinities and NaN must be met exactly", "[conformance]") {
+TEST_CASE("Infinities and NaN must match exactly", "[conformance]") {
     Case c("Swish", 24);
     c.input("x", vector({infinity, not_a_number})).output("y", vector({infinity, not_a_number}));
     CHECK(c.failure() == "");
@@ -92,7 +92,7 @@ TEST_CASE("Infinities and NaN must be met exactly", "[conformance]") {
     CHECK_THAT(finite.failure(), ContainsSubstring("y[0] is inf instead of 1"));
 }
 
-TEST_CASE("What the runner does not know is a failure with a sentence", "[conformance]") {
+TEST_CASE("Unknown features fail with a sentence", "[conformance]") {
     Case op("Convolution", 13);
     op.input("x", vector({1})).output("y", vector({1}));
     CHECK(op.failure() == "operator 'Convolution' is not known here");
@@ -114,7 +114,7 @@ TEST_CASE("What the runner does not know is a failure with a sentence", "[confor
     CHECK(many.failure() == "Gelu has no output 'z'");
 }
 
-TEST_CASE("Broken cases are failures with a sentence", "[conformance]") {
+TEST_CASE("Broken cases fail with a sentence", "[conformance]") {
     Case c("Softmax", 13);
     c.input("x", vector({0})).output("y", vector({1}));
     SECTION("no such file") {
@@ -129,7 +129,7 @@ TEST_CASE("Broken cases are failures with a sentence", "[conformance]") {
         c.meta().erase("op");
         CHECK(c.failure() == "meta.json has no op");
     }
-    SECTION("names that are none") {
+    SECTION("invalid names") {
         c.meta()["node_inputs"] = {1};
         CHECK(c.failure() == "meta.json: node_inputs holds something that is no name");
     }
@@ -159,7 +159,7 @@ TEST_CASE("The runner's exit status", "[conformance]") {
     CHECK(run_conformance(std::vector{c.folder().string()}) != 0);  // its tensors are missing
 }
 
-TEST_CASE("Softmax before opset 13 takes all axes from `axis` on as one", "[conformance]") {
+TEST_CASE("Softmax before opset 13 treats all axes from `axis` on as one", "[conformance]") {
     const Tensor x({1, 2, 2}), quarter({1, 2, 2}, std::vector<float>(4, 0.25f)),
         half({1, 2, 2}, std::vector<float>(4, 0.5f));
     CHECK(Case("Softmax", 11).input("x", x).output("y", quarter).failure() == "");
@@ -191,7 +191,7 @@ TEST_CASE("Layer normalisation gives the mean and the inverse deviation, and bro
               .failure() == "");
 }
 
-TEST_CASE("Rotary embedding of rank 3 turns each head", "[conformance]") {
+TEST_CASE("Rotary embedding of rank 3 rotates each head", "[conformance]") {
     // There are two positions and two heads of two components; position 1 is a quarter turn.
     const Tensor x({1, 2, 4}, std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4});
     const Tensor y({1, 2, 4}, std::vector<float>{1, 2, 3, 4, -2, 1, -4, 3});
@@ -227,7 +227,7 @@ TEST_CASE("Swish and SwiGLU take alpha", "[conformance]") {
               .failure() == "");
 }
 
-TEST_CASE("Attention's optional outputs are made where they are asked for", "[conformance]") {
+TEST_CASE("Attention's optional outputs are made on request", "[conformance]") {
     const Tensor q({1, 1, 1, 1}, std::vector<float>{2}), v({1, 1, 1, 1}, std::vector<float>{5});
     Case c("Attention", 24, {{"qk_matmul_output_mode", 3}, {"softmax_precision", 11}});
     c.input("Q", q).input("K", q).input("V", v).output("Y", v).omit_output().omit_output();

@@ -18,7 +18,7 @@ double logit_in(const Trace& trace, Index row, std::int32_t token) {
 
 }  // namespace
 
-TEST_CASE("attention × gradient is what the model says when a weight is moved, where that helps",
+TEST_CASE("attention × gradient predicts the effect of moving a weight, where that is meaningful",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         const std::string_view name = family.name;

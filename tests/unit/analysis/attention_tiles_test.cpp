@@ -34,7 +34,7 @@ std::vector<Mask> masks() {
 
 }  // namespace
 
-TEST_CASE("a tile is skipped where the mask forbids all of its cells, and only there") {
+TEST_CASE("a tile is skipped exactly if the mask hides all of its cells") {
     for (const Mask& mask : masks())
         for (const TileSize size : {TileSize{1, 1}, {2, 2}, {3, 5}, {48, 64}}) {
             INFO(mask.text() << ", " << size.queries << " × " << size.keys);
@@ -61,7 +61,7 @@ TEST_CASE("a tile is skipped where the mask forbids all of its cells, and only t
         }
 }
 
-TEST_CASE("costs grow with the tiles that are done, and those of the naive order are written out") {
+TEST_CASE("costs grow with the finished tiles, and naive attention's costs are written out") {
     const auto record = record_of(10, 14, 3, 2, Mask::causal());
     const TileCover cover = covered(record, {10, 14, {4, 4}});
     CHECK(cover.cost(0).moved() == 0);
@@ -80,7 +80,7 @@ TEST_CASE("costs grow with the tiles that are done, and those of the naive order
     CHECK(fast_memory(*record, {4, 6}) == 4 * (4 * 3 + 4 * 2 + 4 * 2 + 6 * 3 + 6 * 2 + 4 * 6));
 }
 
-TEST_CASE("one goes from tile to tile past those that are skipped") {
+TEST_CASE("stepping from tile to tile skips the skipped ones") {
     const TileCover cover = covered(record_of(6, 6, 1, 1, Mask::causal()), {6, 6, {2, 2}});
     CHECK(cover.neighbour(0, 1) == 3);
     CHECK(cover.neighbour(3, 1) == 4);
@@ -91,7 +91,7 @@ TEST_CASE("one goes from tile to tile past those that are skipped") {
     CHECK(cover.neighbour(1, 1) == 3);
 }
 
-TEST_CASE("a long text gets larger tiles, and looking for the skipped ones comes in slices") {
+TEST_CASE("a long text gets larger tiles, and finding the skipped ones works in slices") {
     const TileGrid grid = tile_grid(16384, 16384, {2, 2}, 100'000);
     CHECK(grid.count() <= 100'000);
     CHECK(grid.size == TileSize{64, 64});

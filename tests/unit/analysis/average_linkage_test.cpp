@@ -9,7 +9,7 @@
 
 using namespace attn;
 
-TEST_CASE("average linkage merges the clusters that are nearest on the mean", "[analysis]") {
+TEST_CASE("average linkage merges the clusters with the smallest mean distance", "[analysis]") {
     // 0 and 3 are close, as are 1 and 2; 4 is far from all, but closer to 1 and 2.
     const std::vector<double> d{0, 9,  8, 1, 20, 9, 0,  2,  7,  10, 8,  2, 0,
                                 6, 12, 1, 7, 6,  0, 20, 20, 10, 12, 20, 0};

@@ -81,7 +81,7 @@ void check_directions(const Factors& factors) {
 
 }  // namespace
 
-TEST_CASE("a form's singular values and its parts are those that NumPy finds") {
+TEST_CASE("a form's singular values and parts match NumPy's") {
     auto goldens = golden_numbers("forms.json");
     for (const auto& golden : goldens["forms"]) {
         const Factors factors{golden["rows"], golden["cols"], golden["rank"], golden["left"],
@@ -101,15 +101,13 @@ TEST_CASE("a form's singular values and its parts are those that NumPy finds") {
     }
 }
 
-TEST_CASE("directions are orthonormal, ordered, and add up to the form, whatever its shape") {
+TEST_CASE("directions are orthonormal, ordered, and reproduce the form, whatever its shape") {
     for (const auto& [rows, cols, rank] : std::vector<std::array<Index, 3>>{
              {1, 1, 1}, {5, 5, 2}, {3, 3, 8}, {160, 160, 20}, {7, 30, 16}, {64, 64, 64}, {90, 4, 17}})
         check_directions(random_factors(rows, cols, rank, static_cast<std::uint64_t>(rows + cols + rank)));
 }
 
-TEST_CASE(
-    "so they are of forms that are hard: of fewer directions than they could have, of one, of none, of all "
-    "sizes") {
+TEST_CASE("the same holds for hard forms: rank-deficient, rank one, zero, and with values of all sizes") {
     Factors twins = random_factors(20, 20, 6, 3);
     for (Index i = 0; i < 20; ++i)
         for (Index a = 3; a < 6; ++a)
@@ -164,7 +162,7 @@ TEST_CASE(
     CHECK(squares_of(same.form()).antisymmetric < of_rounding * squares_of(same.form()).whole);
 }
 
-TEST_CASE("the effective rank is that of equal values, and less where one is larger") {
+TEST_CASE("the effective rank of equal values is their number, and less if one is larger") {
     SingularDirections all;
     all.values = {2, 2, 2, 2};
     CHECK(all.effective_rank() == Catch::Approx(4).epsilon(1e-12));

@@ -28,7 +28,7 @@ double energy_by_weights(const BinaryMemory& memory, const Bits& state) {
 
 }  // namespace
 
-TEST_CASE("fields and energies are those of Hebb’s weights, whose diagonal is 0") {
+TEST_CASE("fields and energies follow Hebb’s weights, whose diagonal is 0") {
     for (const auto& [bits, patterns] : {std::pair<Index, Index>{9, 1}, {24, 5}, {17, 40}}) {
         const auto memory = random_binary_memory(bits, patterns, 3);
         for (Index i = 0; i < bits; ++i) {
@@ -54,7 +54,8 @@ TEST_CASE("fields and energies are those of Hebb’s weights, whose diagonal is 
 }
 
 TEST_CASE(
-    "every flip lowers the energy by twice the size of its field, and at rest no bit is against its field") {
+    "every flip lowers the energy by twice the magnitude of its field, and at rest no bit opposes its "
+    "field") {
     for (const auto& [bits, patterns] : {std::pair<Index, Index>{100, 5}, {60, 30}, {40, 1}, {8, 200}})
         for (std::uint64_t seed = 0; seed < 10; ++seed) {
             const auto memory = random_binary_memory(bits, patterns, 100 + seed);
@@ -83,7 +84,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("a few patterns are recovered from a damaged cue, and so is the opposite of one") {
+TEST_CASE("a few patterns are recovered from a damaged cue, and so is the opposite of a pattern") {
     const auto memory = random_binary_memory(200, 6, 1);
     for (Index p = 0; p < 6; ++p) {
         const Bits pattern = memory->pattern(p);
@@ -100,7 +101,7 @@ TEST_CASE("a few patterns are recovered from a damaged cue, and so is the opposi
     CHECK_FALSE(recovered(Bits(40, 1), with_flips(Bits(40, 1), 3, 1)));
 }
 
-TEST_CASE("flips are as many different bits as asked for; signs of 0 are +1") {
+TEST_CASE("the requested number of different bits is flipped; the sign of 0 is +1") {
     for (const Index flips : {0, 1, 13, 50}) {
         const Bits from = random_bits(50, 4), to = with_flips(from, flips, 9);
         CHECK(bits_that_differ(from, to) == flips);
@@ -109,7 +110,7 @@ TEST_CASE("flips are as many different bits as asked for; signs of 0 are +1") {
     CHECK(signs_of(std::vector<double>{0, -1e-300, 3, -0.0}) == Bits{1, -1, 1, 1});
 }
 
-TEST_CASE("the measured capacity falls where it is known to, and the modern network stores more") {
+TEST_CASE("the measured capacity falls where theory says, and the modern network stores more") {
     if (attn::test::sanitized)
         SKIP("it counts what is found at random, which takes long under the sanitizers");
     // For finite N the transition is broad: Amit, Gutfreund & Sompolinsky find 0.138 for N → ∞. With 400 bits

@@ -46,7 +46,7 @@ double matrices_by_hand(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("a cache holds as many numbers as the run has keys and values, in every family", "[analysis]") {
+TEST_CASE("a cache holds as many numbers as the run's keys and values, in every family", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         if (!family.causal) continue;
         CAPTURE(family.name);
@@ -77,7 +77,7 @@ TEST_CASE("a cache holds as many numbers as the run has keys and values, in ever
     }
 }
 
-TEST_CASE("the steps of a text cost what its rows cost one by one, in every family", "[analysis]") {
+TEST_CASE("the steps of a text cost as much as its rows one by one, in every family", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         if (!family.causal) continue;
         CAPTURE(family.name);
@@ -109,7 +109,7 @@ TEST_CASE("the steps of a text cost what its rows cost one by one, in every fami
     }
 }
 
-TEST_CASE("shared heads, windows and bits save what they say", "[analysis]") {
+TEST_CASE("shared heads, windows and bits save what the formulas say", "[analysis]") {
     const auto model = small_model(small_families[0]);
     const CacheShape shape = shape_of(model);
     CHECK(bytes_kept(with_kv_heads(shape, 1), 10, {}) == bytes_kept(shape, 10, {}) / 2);

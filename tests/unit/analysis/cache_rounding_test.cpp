@@ -30,7 +30,7 @@ double read_back(double number, const std::vector<double>& members, Index bits) 
 
 }  // namespace
 
-TEST_CASE("keys are rounded by channel and values by token, as the formula says", "[analysis]") {
+TEST_CASE("keys are rounded by channel and values by token, following the formula", "[analysis]") {
     Random random(5);
     for (const Index bits : {4, 8})
         for (const double size : {1.0, 1e-3, 300.0})
@@ -65,7 +65,7 @@ TEST_CASE("keys are rounded by channel and values by token, as the formula says"
             }
 }
 
-TEST_CASE("a rounded number is off by half a step and what f16 adds at most", "[analysis]") {
+TEST_CASE("a rounded number is off by at most half a step plus f16's rounding", "[analysis]") {
     Random random(6);
     for (const Index bits : {4, 8}) {
         Tensor rows = cache_rows_of(random, 16, 12, 2);
@@ -89,7 +89,7 @@ TEST_CASE("a rounded number is off by half a step and what f16 adds at most", "[
     }
 }
 
-TEST_CASE("numbers that are all one, or hardly apart, are kept, and f16 has no groups", "[analysis]") {
+TEST_CASE("equal or nearly equal numbers are kept, and f16 has no groups", "[analysis]") {
     const CacheRounding rounding{4, 3};
     Tensor same({3, 2});
     std::ranges::fill(same.values(), 0.75f);

@@ -102,7 +102,7 @@ std::vector<SmallFamily> causal_families() {
 
 }  // namespace
 
-TEST_CASE("decoding with room for all keys is the run as it is, in every family", "[analysis]") {
+TEST_CASE("decoding with room for all keys equals the original run, in every family", "[analysis]") {
     for (const SmallFamily& family : causal_families()) {
         CAPTURE(family.name);
         const auto trace = *run_text(small_model(family), decoded_ids);
@@ -121,7 +121,7 @@ TEST_CASE("decoding with room for all keys is the run as it is, in every family"
     }
 }
 
-TEST_CASE("a cache of the newest keys is a run under a window, in every family", "[analysis]") {
+TEST_CASE("a cache of the newest keys equals a run under a window, in every family", "[analysis]") {
     for (const SmallFamily& family : causal_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
@@ -142,7 +142,7 @@ TEST_CASE("a cache of the newest keys is a run under a window, in every family",
     }
 }
 
-TEST_CASE("what each policy keeps follows from the weights of a run in which nothing else is seen",
+TEST_CASE("what each policy keeps follows from the weights of a run in which all evicted keys are hidden",
           "[analysis]") {
     for (const SmallFamily& family : causal_families())
         for (const EvictionRule rule : {EvictionRule{EvictionPolicy::sinks, 4, 2, 3, 3},
@@ -188,7 +188,7 @@ TEST_CASE("what each policy keeps follows from the weights of a run in which not
         }
 }
 
-TEST_CASE("queries read rounded keys and values from the groups before them, in every family", "[analysis]") {
+TEST_CASE("queries read rounded keys and values from earlier groups, in every family", "[analysis]") {
     for (const SmallFamily& family : causal_families())
         for (const CacheRounding rounding :
              {CacheRounding{16, 8}, CacheRounding{8, 2}, CacheRounding{4, 3}}) {
@@ -277,7 +277,7 @@ std::vector<Intervention> changes_of(const Trace& trace, Site site) {
 
 }  // namespace
 
-TEST_CASE("a changed run is decoded under its changes, with its bits, in every family", "[analysis]") {
+TEST_CASE("a changed run is decoded with its changes, bit for bit, in every family", "[analysis]") {
     for (const SmallFamily& family : causal_families()) {
         CAPTURE(family.name);
         const auto trace = *run_text(small_model(family), decoded_ids);
@@ -313,7 +313,7 @@ TEST_CASE("a changed run is decoded under its changes, with its bits, in every f
     }
 }
 
-TEST_CASE("a decoding is the same however it is cut, and says why it cannot be", "[analysis]") {
+TEST_CASE("a decoding does not depend on its slices, and says why it is impossible", "[analysis]") {
     const auto model = small_model(small_families[1]);
     const auto trace = *run_text(model, decoded_ids);
     for (const CacheRule rule : {CacheRule(EvictionRule{}), CacheRule(CacheRounding{4, 2})}) {

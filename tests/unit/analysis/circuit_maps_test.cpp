@@ -50,7 +50,7 @@ double largest_of(const Whole& all) {
 
 }  // namespace
 
-TEST_CASE("the OV circuit is what the weights come to for every pair of tokens, in every family",
+TEST_CASE("the OV circuit equals the product of the weights for every pair of tokens, in every family",
           "[analysis]") {
     for (const SmallFamily& family : small_families) {
         CAPTURE(family.name);
@@ -66,7 +66,7 @@ TEST_CASE("the OV circuit is what the weights come to for every pair of tokens, 
     }
 }
 
-TEST_CASE("the QK circuit of tokens alone is q · k of their rows where nothing turns or normalises them",
+TEST_CASE("the tokens' own QK circuit is q · k of their rows if nothing rotates or normalises them",
           "[analysis]") {
     for (const SmallFamily& family : small_families) {
         const auto model = small_model(family);
@@ -86,8 +86,7 @@ TEST_CASE("the QK circuit of tokens alone is q · k of their rows where nothing 
 
 // In the first layer of a model without positions in its residual stream, a score of a run depends only on
 // its two tokens and their distance.
-TEST_CASE("the QK circuit is what a run has for its scores in the first layer, at every distance",
-          "[analysis]") {
+TEST_CASE("the QK circuit equals a run's scores in the first layer, at every distance", "[analysis]") {
     const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9};
     Index compared = 0;
     for (const SmallFamily& family : small_families) {
@@ -154,7 +153,7 @@ TEST_CASE("a cell has the same bits in every window", "[analysis]") {
     CHECK(map->is_signed());
 }
 
-TEST_CASE("the mean score at a distance is that of the map's mean, as scores are linear in each side",
+TEST_CASE("the mean score at a distance is that of the map's mean, because scores are linear in each side",
           "[analysis]") {
     for (const SmallFamily& family : small_families) {
         const auto model = small_model(family);

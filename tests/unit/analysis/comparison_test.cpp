@@ -30,14 +30,14 @@ std::shared_ptr<const Trace> traced(const Ids& ids) {
 
 }  // namespace
 
-TEST_CASE("texts that differ in one token go together token by token") {
+TEST_CASE("texts that differ in one token are paired token by token") {
     const Alignment alignment(Ids{1, 2, 3, 4}, Ids{1, 2, 9, 4});
     CHECK(alignment.pairs() ==
           std::vector<TokenPair>{{0, 0, true}, {1, 1, true}, {2, 2, false}, {3, 3, true}});
     CHECK(alignment.second_of(2) == 2);
 }
 
-TEST_CASE("a token more on one side leaves the rest paired") {
+TEST_CASE("an additional token on one side leaves the others paired") {
     const Alignment alignment(Ids{1, 2, 3, 4}, Ids{1, 2, 7, 8, 3, 4});
     CHECK(alignment.pairs() ==
           std::vector<TokenPair>{{0, 0, true}, {1, 1, true}, {2, 4, true}, {3, 5, true}});
@@ -46,14 +46,14 @@ TEST_CASE("a token more on one side leaves the rest paired") {
     CHECK(alignment.second_of(3) == 5);
 }
 
-TEST_CASE("nothing goes with nothing") {
+TEST_CASE("empty texts have no pairs") {
     CHECK(Alignment(Ids{}, Ids{}).pairs().empty());
     CHECK(Alignment(Ids{1}, Ids{}).pairs().empty());
     CHECK(Alignment(Ids{1, 2}, Ids{3}).pairs().empty());
     CHECK(Alignment(Ids{1}, Ids{3}).pairs() == std::vector<TokenPair>{{0, 0, false}});
 }
 
-TEST_CASE("pairs ascend in both texts, and as many tokens are shared as can be") {
+TEST_CASE("pairs ascend in both texts, and as many tokens as possible are paired") {
     Random random(5);
     for (int trial = 0; trial < 200; ++trial) {
         const Ids a = random_integers(random, static_cast<std::size_t>(random.below(9)), 0, 4),
@@ -74,7 +74,7 @@ TEST_CASE("pairs ascend in both texts, and as many tokens are shared as can be")
     }
 }
 
-TEST_CASE("a cosine") {
+TEST_CASE("the cosine of two vectors") {
     const Cosine c = cosine(std::vector<float>{3, 4}, std::vector<float>{4, 3});
     CHECK(c.dot == 24);
     CHECK(c.first_norm == 5);
@@ -82,7 +82,7 @@ TEST_CASE("a cosine") {
     CHECK(std::isnan(cosine(std::vector<float>{0, 0}, std::vector<float>{1, 1}).value()));
 }
 
-TEST_CASE("rows over keys that go together in part") {
+TEST_CASE("rows over keys that correspond only partly") {
     const Alignment alignment(Ids{1, 2, 3}, Ids{2, 8, 9, 3});  // 2 ↔ 2, 3 ↔ 3
     const std::vector<float> a{0.5f, 0.25f, 0.25f}, b{0.5f, 0.25f, 0, 0.25f};
     const double norm_a = std::sqrt(0.375), norm_b = std::sqrt(0.375);
@@ -91,7 +91,7 @@ TEST_CASE("rows over keys that go together in part") {
 
 // A token depends only on earlier ones: a common beginning is the same in both texts, bit for bit, so its
 // cosines are 1 up to the rounding of two square roots.
-TEST_CASE("two texts are alike until they differ") {
+TEST_CASE("two texts are identical until they differ") {
     const auto a = traced({1, 2, 3, 4, 5}), b = traced({1, 2, 3, 9, 5});
     for (const Cosine& c : residual_cosines(*a, 2, *b, 2)) CHECK_THAT(c.value(), WithinAbs(1, 1e-15));
     const auto after = residual_cosines(*a, 4, *b, 4);

@@ -61,8 +61,7 @@ double composition_by_definition(const Model& model, Composition kind, HeadIndex
 
 }  // namespace
 
-TEST_CASE("composition is what whole matrices give, for every pair of heads and in every family",
-          "[analysis]") {
+TEST_CASE("composition matches whole matrices, for every pair of heads and in every family", "[analysis]") {
     using enum Composition;
     for (const SmallFamily& family : small_families) {
         CAPTURE(family.name);
@@ -92,7 +91,7 @@ TEST_CASE("composition is what whole matrices give, for every pair of heads and 
     }
 }
 
-TEST_CASE("heads of random numbers compose as 1 / √d_model says, however thin they are", "[analysis]") {
+TEST_CASE("heads of random numbers compose like 1 / √d_model, however narrow they are", "[analysis]") {
     const SmallFamily wide{"gpt2", R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 4, "n_embd": 96,
         "n_layer": 2, "n_head": 12})"};
     CompositionJob job(*CircuitEnds::of(small_model(wide)));
@@ -107,7 +106,7 @@ TEST_CASE("heads of random numbers compose as 1 / √d_model says, however thin 
     }
 }
 
-TEST_CASE("a virtual head's middle is what the later head's values read of what the earlier head writes",
+TEST_CASE("a virtual head's middle is what the later head's values read from the earlier head's output",
           "[analysis]") {
     for (const char* name : {"gpt2", "gemma2", "bert"}) {
         CAPTURE(name);

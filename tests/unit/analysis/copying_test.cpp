@@ -34,7 +34,7 @@ Whole whole_ov(const Model& model, HeadIndex head) {
 
 }  // namespace
 
-TEST_CASE("the eigenvalues of matrices whose eigenvalues are known", "[analysis]") {
+TEST_CASE("the eigenvalues of matrices with known eigenvalues", "[analysis]") {
     const auto turned = eigenvalues(2, std::vector<double>{0, -2, 2, 0});  // a quarter turn, scaled by 2
     REQUIRE(turned.size() == 2);
     CHECK(std::abs(turned[0] - Complex(0, 2)) < 1e-14);
@@ -78,7 +78,7 @@ TEST_CASE("the eigenvalues of matrices whose eigenvalues are known", "[analysis]
     CHECK(std::abs(squares - trace_of_square) < 1e-11 * size * size);
 }
 
-TEST_CASE("a head that copies scores 1, one that suppresses −1, and one that is 0 nothing", "[analysis]") {
+TEST_CASE("a head that copies scores 1, one that suppresses −1, and a zero head nothing", "[analysis]") {
     CHECK(copying_of(2, std::vector<double>{3, 1, 0, 2}).score == Catch::Approx(1));
     CHECK(copying_of(2, std::vector<double>{-3, 1, 0, -2}).score == Catch::Approx(-1));
     CHECK(std::abs(copying_of(2, std::vector<double>{0, -1, 1, 0}).score) < 1e-15);  // i and −i
@@ -86,7 +86,7 @@ TEST_CASE("a head that copies scores 1, one that suppresses −1, and one that i
     CHECK(std::isnan(copying_of(2, std::vector<double>{HUGE_VAL, 0, 0, 1}).score));
 }
 
-TEST_CASE("every head's eigenvalues are those of its circuit over the whole vocabulary, in every family",
+TEST_CASE("every head's eigenvalues match its circuit over the whole vocabulary, in every family",
           "[analysis]") {
     for (const SmallFamily& family : small_families) {
         CAPTURE(family.name);
@@ -117,7 +117,7 @@ TEST_CASE("every head's eigenvalues are those of its circuit over the whole voca
     }
 }
 
-TEST_CASE("a vocabulary of several chunks sums up like one that is added token by token", "[analysis]") {
+TEST_CASE("a vocabulary of several chunks gives the same sum as adding token by token", "[analysis]") {
     const SmallFamily wide{"gpt2",
                            R"({"model_type": "gpt2", "vocab_size": 300, "n_positions": 16, "n_embd": 16,
         "n_layer": 1, "n_head": 2})"};
@@ -130,7 +130,7 @@ TEST_CASE("a vocabulary of several chunks sums up like one that is added token b
     }
 }
 
-TEST_CASE("two heads, one that reads and one that writes, meet in one small matrix", "[analysis]") {
+TEST_CASE("two heads, a reader and a writer, meet in one small matrix", "[analysis]") {
     const auto model = small_model(small_families.front());
     TokenProducts products(*CircuitEnds::of(model));
     while (products.step()) continue;

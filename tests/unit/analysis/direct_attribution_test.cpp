@@ -127,7 +127,7 @@ double replayed(const Trace& trace, Index row, std::int32_t token,
 
 }  // namespace
 
-TEST_CASE("the parts of a logit add up to it, in every family, and each is what is missing without it",
+TEST_CASE("the parts of a logit add up to it, in every family, and each is what its absence removes",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
@@ -164,7 +164,7 @@ TEST_CASE("the parts of a logit add up to it, in every family, and each is what 
     }
 }
 
-TEST_CASE("every head, every MLP and every embedding of a row has one part, in the order of the arithmetic",
+TEST_CASE("every head, MLP and embedding of a row has one part, in the order of the arithmetic",
           "[analysis]") {
     const auto trace = *run_text(small_model(small_families.front()), attributed_ids);
     const DirectAttribution parts = attributed(trace, 7, 3);
@@ -180,7 +180,7 @@ TEST_CASE("every head, every MLP and every embedding of a row has one part, in t
     CHECK(parts.direction(parts.shares()[5]).size() == 16);
 }
 
-TEST_CASE("the parts add up to the logit of a run with any site changed by any operation, in every family",
+TEST_CASE("the parts add up to the logit of a run under any operation at any site, in every family",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);

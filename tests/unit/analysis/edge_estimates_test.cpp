@@ -36,7 +36,7 @@ std::vector<float> output_of(const Trace& trace, const HeadIndex& head, Index qu
 
 }  // namespace
 
-TEST_CASE("an edge's estimate is how its cut moves the head's output, times the slope there, in every family",
+TEST_CASE("an edge's estimate is the change of the head's output times its gradient, in every family",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
@@ -87,7 +87,7 @@ TEST_CASE("an edge's estimate is how its cut moves the head's output, times the 
     }
 }
 
-TEST_CASE("estimates do not depend on how the work is cut", "[analysis]") {
+TEST_CASE("estimates do not depend on the slices", "[analysis]") {
     const auto trace = run_text(small_model(small_families.front()), {3, 1, 4, 1, 5, 9, 2, 6});
     REQUIRE(trace);
     const HeadIndex head{1, 0};

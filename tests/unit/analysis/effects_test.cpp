@@ -37,7 +37,7 @@ double target_of(const Trace& trace) {
 
 }  // namespace
 
-TEST_CASE("the effect of a head is what its run says, in every family", "[analysis]") {
+TEST_CASE("the effect of a head matches its own run, in every family", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
@@ -68,7 +68,7 @@ TEST_CASE("the effect of a head is what its run says, in every family", "[analys
     }
 }
 
-TEST_CASE("edges into the last token, all at once, have the effects of a run each, in every family",
+TEST_CASE("the effects of all edges into the last token together match individual runs, in every family",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
@@ -102,7 +102,7 @@ TEST_CASE("edges into the last token, all at once, have the effects of a run eac
     }
 }
 
-TEST_CASE("a vector patched from another text has the effect that its run says, from its own text none",
+TEST_CASE("a vector patched from another text has its run's effect, and from its own text none",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
@@ -155,7 +155,7 @@ TEST_CASE("effects that cannot be computed are refused in one sentence", "[analy
                ContainsSubstring("was changed"));
 }
 
-TEST_CASE("a token taken out is one that the model's own mask hides, in every family", "[analysis]") {
+TEST_CASE("an ablated token equals one hidden by the model's own mask, in every family", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);

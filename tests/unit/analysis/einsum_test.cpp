@@ -101,7 +101,7 @@ void check(const Case& c, const std::vector<double>& expected, std::int64_t slic
 
 }  // namespace
 
-TEST_CASE("Einstein sums are those of NumPy, in slices of any size") {
+TEST_CASE("Einstein sums match NumPy, in slices of any size") {
     const auto golden = golden_numbers("einsum.json");
     for (const auto& each : golden["cases"]) {
         Case c{parsed(with_names(each["subscripts"], each["operands"].size())), {}, {}};
@@ -117,7 +117,7 @@ TEST_CASE("Einstein sums are those of NumPy, in slices of any size") {
     }
 }
 
-TEST_CASE("random sums are those of plain loops") {
+TEST_CASE("random sums match plain loops") {
     Random random(4);
     const auto below = [&](std::uint64_t end) { return static_cast<Index>(random.below(end)); };
     for (int round = 0; round < 150; ++round) {
@@ -156,7 +156,7 @@ TEST_CASE("random sums are those of plain loops") {
     }
 }
 
-TEST_CASE("a text is read as NumPy's, with the names of its matrices") {
+TEST_CASE("a text is parsed like NumPy's, with the names of its matrices") {
     CHECK(parsed("ik,jk->ij with Q, K") == EinsumText{{"ik", "jk"}, "ij", {"Q", "K"}});
     CHECK(parsed(" i k , j k -> i j  with  Q ,K ") == EinsumText{{"ik", "jk"}, "ij", {"Q", "K"}});
     CHECK(parsed("ba with A").result == "ab");
@@ -166,7 +166,7 @@ TEST_CASE("a text is read as NumPy's, with the names of its matrices") {
     CHECK(parsed("ij-> with A").result.empty());
 }
 
-TEST_CASE("what is no sum is refused with one sentence") {
+TEST_CASE("an invalid sum is refused with one sentence") {
     CHECK(refusal("").find("Say which matrices") == 0);
     CHECK(refusal("ik,jk->ij").find("Say which matrices") == 0);
     CHECK(refusal("ik,jk->ij with ") == "After “with” a name is missing, as in ik,jk->ij with Q, K.");
@@ -188,7 +188,7 @@ TEST_CASE("what is no sum is refused with one sentence") {
     CHECK(refusal("ij->ij with Q\xff, K").starts_with("There are indices for 1 operand"));
 }
 
-TEST_CASE("sizes that do not fit, and too much work, are refused with one sentence") {
+TEST_CASE("sizes that do not match, and too much work, are refused with one sentence") {
     CHECK(refusal("ik,jk->ij with Q, K", {{3, 4}, {3, 5}}) ==
           "The index “k” does not fit: it has 4 values in Q and 5 in K.");
     CHECK(refusal("ii-> with Q", {{3, 4}}) == "The index “i” does not fit: it has 3 values in Q and 4 in Q.");
@@ -200,7 +200,7 @@ TEST_CASE("sizes that do not fit, and too much work, are refused with one senten
     CHECK(refusal("i,j->ij with a, b", {{3000}, {3000}}).find("4 million numbers") != std::string::npos);
 }
 
-TEST_CASE("loops are written in their order, and none run where a size is 0") {
+TEST_CASE("loops are written in order, and none run where a size is 0") {
     const auto loops = EinsumLoops::of(parsed("ik,jk->ij with Q, K"), std::vector<Shape>{{3, 4}, {2, 4}});
     REQUIRE(loops);
     CHECK(loops->multiply_adds == 24);

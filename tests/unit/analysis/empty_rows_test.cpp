@@ -19,7 +19,7 @@ RowWeights<Real> under(EmptyRow convention, const std::vector<Real>& scores,
 
 }  // namespace
 
-TEST_CASE("a row without a key is zeros, uniform, NaN, or all the sink's", "[analysis]") {
+TEST_CASE("a row without a key is zeros, uniform, NaN, or gives all weight to the sink", "[analysis]") {
     const std::vector<double> scores{3, -2, 0.5, 40};
     const std::vector<std::uint8_t> none(4, 0);
     CHECK(under(EmptyRow::zeros, scores, none).weights == std::vector<double>{0, 0, 0, 0});
@@ -32,7 +32,7 @@ TEST_CASE("a row without a key is zeros, uniform, NaN, or all the sink's", "[ana
         CHECK(under<double>(convention, {}, {}).weights.empty());
 }
 
-TEST_CASE("where a key is allowed, the first three are softmax, and a sink takes the rest", "[analysis]") {
+TEST_CASE("if a key is allowed, the first three equal softmax, and a sink takes the rest", "[analysis]") {
     Random random(8);
     for (int i = 0; i < 400; ++i) {
         const double reach = i % 4 == 0 ? 80 : 3;  // exp of these is still far from overflow in float

@@ -115,7 +115,7 @@ std::set<Index> set_of(const std::vector<Index>& keys) { return {keys.begin(), k
 
 }  // namespace
 
-TEST_CASE("every policy keeps what a plain reading of its paper keeps", "[analysis]") {
+TEST_CASE("every policy matches a plain reading of its paper", "[analysis]") {
     Random random(11);
     const Index n = 24;
     for (int policy = 0; policy < static_cast<int>(eviction_policy_count); ++policy)
@@ -150,7 +150,7 @@ TEST_CASE("every policy keeps what a plain reading of its paper keeps", "[analys
                 }
 }
 
-TEST_CASE("weights that are not finite count as nothing, and of equal scores the first key stays",
+TEST_CASE("weights that are not finite count as zero, and among equal scores the first key stays",
           "[analysis]") {
     Eviction eviction({EvictionPolicy::heavy_hitters, 4, 0, 1, 1}, 4, 0, 8);
     for (Index query = 0; query < 8; ++query) {

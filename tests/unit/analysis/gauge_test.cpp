@@ -40,7 +40,7 @@ Real dot(const std::vector<Real>& a, const std::vector<Real>& b) {
 
 }  // namespace
 
-TEST_CASE("G and G⁻ᵀ of a gauge undo each other, and have the condition that is said") {
+TEST_CASE("G and G⁻ᵀ of a gauge invert each other, and have the stated condition") {
     for (const Index size : {1, 2, 5, 20}) {
         for (const Gauge& gauge : gauges(size)) {
             const GaugeMatrices made = gauge_matrices(gauge, size);
@@ -62,7 +62,7 @@ TEST_CASE("G and G⁻ᵀ of a gauge undo each other, and have the condition that
     }
 }
 
-TEST_CASE("under any gauge q and k move, and no score by more than the bound on its rounding") {
+TEST_CASE("under any gauge q and k change, but no score by more than the bound on its rounding") {
     for (const Index size : {1, 2, 7, 64})
         for (const float deviation : {1.0f, 1e-6f, 1e4f}) {
             const Tensor q = random_tensor({6, size}, 1, deviation), k = random_tensor({5, size}, 2);
@@ -90,7 +90,7 @@ TEST_CASE("under any gauge q and k move, and no score by more than the bound on 
         }
 }
 
-TEST_CASE("neither does the gauge change W_Q W_Kᵀ, nor its singular values") {
+TEST_CASE("the gauge changes neither W_Q W_Kᵀ nor its singular values") {
     const Index d_model = 12, size = 4;
     Random random(3);
     std::vector<double> w_q, w_k;
@@ -127,7 +127,7 @@ TEST_CASE("neither does the gauge change W_Q W_Kᵀ, nor its singular values") {
     }
 }
 
-TEST_CASE("a small gauge moves q at the rate of its generator") {
+TEST_CASE("a small gauge changes q at the rate of its generator") {
     const Index size = 5;
     const std::vector<double> q{0.3, -1, 2, 0.7, 0.1};
     // (G(h) − G(−h)) / 2h equals A, except for h² A³ / 6 and rounding of 1e-16 / h.

@@ -52,7 +52,7 @@ double size_of(const std::vector<double>& scores) {
 
 }  // namespace
 
-TEST_CASE("a Gibbs distribution's numbers are those of long double, from T = 1e-6 to 1e6") {
+TEST_CASE("a Gibbs distribution's numbers match long double, from T = 1e-6 to 1e6") {
     // Sums of n terms round to about √n units of 2e-16 of the largest; 1e-12 is a hundred times that for
     // 3,000.
     constexpr double rounding = 1e-12;
@@ -96,7 +96,7 @@ TEST_CASE("dF/dT = −S, d⟨E⟩/dT = C and dS/dT = C/T, by central differences
         }
 }
 
-TEST_CASE("at T → 0 the best keys share the weight, and at T → ∞ all that can be seen") {
+TEST_CASE("at T → 0 the best keys share the weight, and at T → ∞ all visible keys") {
     const std::vector<double> scores{2, -infinite, 5, 5, -1};
     const Gibbs cold = at(scores, 0), hot = at(scores, infinite);
     CHECK(gibbs_weights(levels_of(scores), 0) == std::vector<double>{0, 0, 0.5, 0.5, 0});
@@ -129,7 +129,7 @@ TEST_CASE("a row without keys has no distribution, and NaN and +∞ no energy") 
     CHECK_FALSE(peak.peak());
 }
 
-TEST_CASE("the heat capacity of two levels peaks where Schottky's does") {
+TEST_CASE("the heat capacity of two levels has Schottky's peak") {
     // At T = Δ / x the derivative of x² r e^x / (e^x + r)² vanishes: x tanh((x − ln r) / 2) = 2.
     for (const double gap : {1e-5, 0.4, 1.0, 2000.0})
         for (const std::size_t above : {1u, 5u, 1000u}) {
@@ -163,7 +163,7 @@ TEST_CASE("no temperature has a larger heat capacity than the peak") {
     }
 }
 
-TEST_CASE("the effective keys of a head's rows are e to their entropy") {
+TEST_CASE("a head's effective number of keys is e to the power of each row's entropy") {
     constexpr Index n = 40, d = 6;
     Random random(5);
     const auto drawn = [&] {

@@ -75,7 +75,7 @@ TEST_CASE("every head gets its picture and its numbers") {
         }
 }
 
-TEST_CASE("of every head a first picture, then the numbers of the one looked at, then the pictures exact") {
+TEST_CASE("every head gets a first picture, then the viewed one its numbers, then all their exact pictures") {
     HeadOverview heads = started(windowed_run());
     const Index count = heads.layers() * heads.heads();
     heads.look_at({1, 1});
@@ -106,7 +106,7 @@ TEST_CASE("of every head a first picture, then the numbers of the one looked at,
     CHECK_FALSE(heads.step_scores());
 }
 
-TEST_CASE("heads in the order of a score") {
+TEST_CASE("heads are put in the order of a score") {
     const HeadOverview heads = finished(windowed_run());
     for (std::size_t i = 0; i < head_scores.size(); ++i) {
         const auto by = static_cast<HeadScore>(i);
@@ -128,7 +128,7 @@ TEST_CASE("heads in the order of a score") {
     CHECK_FALSE(number_of(scores, HeadScore::entropy));
 }
 
-TEST_CASE("an overview that goes on from that of another text is that of its own") {
+TEST_CASE("an overview continued from another text equals the text's own") {
     const auto all = windowed_run();
     const auto run_of = [&](Index count, std::int32_t last) {
         std::vector<std::int32_t> ids(all->ids().begin(), all->ids().begin() + count);

@@ -32,13 +32,13 @@ Result<std::shared_ptr<const Model>> tiny_model() {
 
 }  // namespace
 
-TEST_CASE("a head has the names that it has earned, the highest score first") {
+TEST_CASE("a head has the names that its scores earn, the highest score first") {
     CHECK(roles_of(scored(0.18, 0.27, 0.7, 0.999)) == std::vector{HeadRole::pronoun, HeadRole::induction});
     CHECK(roles_of(scored(0.5, 0.49, 0, 0.89)) == std::vector{HeadRole::previous_token});
     CHECK(roles_of(RoleScores{}).empty());
 }
 
-TEST_CASE("two tables disagree where a score differs by more than the bound") {
+TEST_CASE("two tables disagree if a score differs by more than the bound") {
     const RoleTable a{1, 2, {scored(0.1, 0.2, 0.3, 0.9), scored(0.1, 0.2, 0.3, 0.5)}};
     RoleTable b = a;
     b.scores[0][HeadRole::pronoun] = std::nan("");  // not measured here
@@ -50,7 +50,7 @@ TEST_CASE("two tables disagree where a score differs by more than the bound") {
     CHECK(found->role == HeadRole::induction);
 }
 
-TEST_CASE("finding leads to the best head, then to the next best, and round again") {
+TEST_CASE("finding goes to the best head, then to the next best, and around again") {
     RoleTable table{1, 6, {}};
     for (const double previous : {0.1, 0.9, 0.2, 0.9, 0.3, 0.6})
         table.scores.push_back(scored(previous, previous < 0.3 ? previous : 0, 0, std::nan("")));
@@ -64,7 +64,7 @@ TEST_CASE("finding leads to the best head, then to the next best, and round agai
     CHECK_FALSE(next_of_role(table, HeadRole::pronoun, {0, 0}));
 }
 
-TEST_CASE("scores on repeated tokens are those of plain sums in double, in slices as at once") {
+TEST_CASE("scores on repeated tokens match plain sums in double, in slices or at once") {
     const auto model = tiny_model();
     REQUIRE(model);
     constexpr Index period = 7, sequences = 2;
@@ -121,7 +121,7 @@ TEST_CASE("scores on repeated tokens are those of plain sums in double, in slice
     CHECK_FALSE(RepeatedTokens::start(*model, config.context, 1, 0, 5));
 }
 
-TEST_CASE("the two scores that spread most: wide, and not the same order") {
+TEST_CASE("the two scores that spread most are wide and not in the same order") {
     // Deviations relative to the largest: 0.37, 0.37, 0.35 and 0.06.
     const std::vector<double> a{0, 1, 2, 3, 4}, b{0, 10, 20, 30, 40}, c{4, 1, 5, 2, 3}, d{9, 10, 9, 10, 9};
     CHECK(widest_pair({a, b, c, d}) == std::array<std::size_t, 2>{0, 2});  // a and b have the same order

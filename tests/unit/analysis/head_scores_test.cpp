@@ -103,7 +103,7 @@ TEST_CASE("slices and tiles add up to the sums over all cells") {
     CHECK_THAT(s.entropy, WithinAbs(entropy / static_cast<double>(n), 1e-5));
 }
 
-TEST_CASE("a row that may look at nothing counts nowhere") {
+TEST_CASE("a row without a visible key is not counted") {
     const Record record = *Record::run(test::random_tensor({1, 3, 4}, 4), test::random_tensor({1, 3, 4}, 5),
                                        test::random_tensor({1, 3, 2}, 6), spec_of(Mask::causal(-1)));
     const std::vector<std::int32_t> ids{1, 2, 3};
@@ -114,7 +114,7 @@ TEST_CASE("a row that may look at nothing counts nowhere") {
     CHECK_THAT(s.entropy, WithinAbs(s.spread * std::log(2) / 2, 1e-6));
 }
 
-TEST_CASE("finished weights have the scores of their numbers as they are stored") {
+TEST_CASE("finished weights are scored from their stored numbers") {
     const Index n = 70;
     std::vector<double> stored;
     for (Index i = 0; i < n * n; ++i) stored.push_back(static_cast<double>(i * i % 97) / 400);
@@ -149,7 +149,7 @@ TEST_CASE("finished weights have the scores of their numbers as they are stored"
     CHECK_THAT(s.entropy, WithinRel(entropy / static_cast<double>(n), 1e-6));
 }
 
-TEST_CASE("what tokens or a square map would have to say is no number without them") {
+TEST_CASE("scores that need tokens or a square map are NaN without them") {
     const auto scores = [](Index n_q, Index n_k, std::span<const std::int32_t> ids) {
         const auto record = std::make_shared<const Record>(
             *Record::run(test::random_tensor({1, n_q, 4}, 4), test::random_tensor({1, n_k, 4}, 5),
@@ -174,7 +174,7 @@ TEST_CASE("what tokens or a square map would have to say is no number without th
     CHECK(across.first_token > 0);
 }
 
-TEST_CASE("a row that is not a number takes no score away from the others, and zero rows count for none") {
+TEST_CASE("a NaN row does not affect the scores of others, and zero rows are not counted") {
     const std::vector<float> good{1,    0,     0,     0, 0.25f, 0.75f, 0,    0,
                                   0.5f, 0.25f, 0.25f, 0, 0.1f,  0.2f,  0.3f, 0.4f};
     const auto scored = [](std::vector<float> numbers, Index rows) {
@@ -206,7 +206,7 @@ TEST_CASE("a row that is not a number takes no score away from the others, and z
     }
 }
 
-TEST_CASE("the entropy of a row with a weight that is no number is none") {
+TEST_CASE("the entropy of a row with a NaN weight is NaN") {
     const auto owner =
         std::make_shared<const std::vector<float>>(std::vector<float>{0.5f, 0.5f, 0, 1, std::nanf(""), 0});
     const ArrayView array{DType::f32, false, {2, 3}, {3, 1}, std::as_bytes(std::span(*owner))};

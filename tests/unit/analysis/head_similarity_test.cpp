@@ -43,7 +43,8 @@ TEST_CASE("the Jensen–Shannon distance of rows lies between 0 and 1", "[analys
     CHECK(jensen_shannon_distance(a, b) <= jensen_shannon_distance(a, c) + jensen_shannon_distance(c, b));
 }
 
-TEST_CASE("heads are as alike as their rows and their writing say, in every family", "[analysis]") {
+TEST_CASE("the similarity of heads follows from their rows and their outputs, in every family",
+          "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         const auto trace = run_text(small_model(family), {3, 1, 4, 1, 5, 9, 2, 6});
         REQUIRE(trace);
@@ -95,7 +96,7 @@ TEST_CASE("heads are as alike as their rows and their writing say, in every fami
     }
 }
 
-TEST_CASE("where a query sees one key alone, nothing can be compared; of a long text rows are taken evenly",
+TEST_CASE("rows that see a single key cannot be compared; for a long text rows are chosen evenly",
           "[analysis]") {
     const auto one = run_text(small_model(small_families.front()), {3});
     REQUIRE(one);

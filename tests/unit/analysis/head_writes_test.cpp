@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("heads and bias add up to what the attention writes, in every attention of every family",
+TEST_CASE("heads and bias add up to the attention's output, in every attention of every family",
           "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         const auto trace = run_text(small_model(family), {3, 1, 4, 1, 5, 9, 2, 6});

@@ -84,7 +84,7 @@ double length_of_state(const std::vector<double>& v) {
 
 }  // namespace
 
-TEST_CASE("a look at patterns is that of long double, for β from 0.001 to a million") {
+TEST_CASE("a look at patterns matches long double, for β from 0.001 to a million") {
     Random random(7);
     for (const PatternPointer& patterns : pattern_stores())
         for (const double beta : hopfield_betas)
@@ -113,7 +113,7 @@ TEST_CASE("a look at patterns is that of long double, for β from 0.001 to a mil
             }
 }
 
-TEST_CASE("single precision is as near to double as its scores are") {
+TEST_CASE("single precision is as close to double as its scores are") {
     Random random(5);
     for (const PatternPointer& patterns : pattern_stores())
         for (const double beta : {0.1, 1.0, 7.0}) {
@@ -132,7 +132,7 @@ TEST_CASE("single precision is as near to double as its scores are") {
         }
 }
 
-TEST_CASE("ξ − Kᵀ softmax(β K ξ) is the slope of the energy") {
+TEST_CASE("ξ − Kᵀ softmax(β K ξ) is the gradient of the energy") {
     Random random(3);
     for (const PatternPointer& patterns : pattern_stores()) {
         if (patterns->largest > 100 || patterns->largest < 1e-3)
@@ -278,7 +278,8 @@ TEST_CASE("one update from q at the head’s scale is its attention, under every
     }
 }
 
-TEST_CASE("masked keys are not read; without keys all is 0; without components and with NaN it is refused") {
+TEST_CASE(
+    "masked keys are not read; without keys the result is 0; without components or with NaN it is refused") {
     Tensor k = random_tensor({4, 3}, 1);
     k.matrix()(2, 1) = std::nanf("");
     const std::vector<std::uint8_t> all(4, 1), without{1, 1, 0, 1}, none(4, 0);
@@ -301,7 +302,7 @@ TEST_CASE("masked keys are not read; without keys all is 0; without components a
     CHECK_FALSE(hopfield_patterns(k.matrix(), all));
 }
 
-TEST_CASE("β |k|² of a thousand million is no trouble") {
+TEST_CASE("β |k|² of a thousand million is no problem") {
     const PatternPointer patterns = patterns_from(3, 2, {1000, 0, 0, 1000, 700, 700});
     for (const std::vector<double>& start : {std::vector<double>{1, 0}, {0.5, 0.5}, {-1e3, 2e3}, {0, 0}}) {
         Retrieval retrieval(patterns, 1e3, start);

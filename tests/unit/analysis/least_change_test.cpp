@@ -83,7 +83,7 @@ LeastChange searched(const WishedRow& of) {
 
 }  // namespace
 
-TEST_CASE("between two keys the least change is the one that their difference gives") {
+TEST_CASE("between two keys the smallest change lies along their difference") {
     Random random(1);
     for (const double wish : {0.001, 0.2, 0.5, 0.9, 0.9999}) {
         WishedRow of;
@@ -102,7 +102,7 @@ TEST_CASE("between two keys the least change is the one that their difference gi
     }
 }
 
-TEST_CASE("a change that is found makes the wishes true and has nothing that serves none of them") {
+TEST_CASE("a found change reaches the targets and has no idle part") {
     Random random(7);
     Index found = 0, tried = 0, least = 0;
     for (int round = 0; round < 300; ++round) {
@@ -151,7 +151,7 @@ TEST_CASE("a change that is found makes the wishes true and has nothing that ser
     CHECK(least > found * 49 / 50);
 }
 
-TEST_CASE("no change near the least one makes the wishes true and is shorter") {
+TEST_CASE("no change near the smallest one reaches the targets and is smaller") {
     Random random(3);
     WishedRow of;
     of.lever = dense_lever(random, 12, 6);
@@ -177,7 +177,7 @@ TEST_CASE("no change near the least one makes the wishes true and is shorter") {
     CHECK(back > 30);
 }
 
-TEST_CASE("what cannot be had is refused for its reason, with the weight that can") {
+TEST_CASE("impossible targets are refused with the reason and the largest possible weight") {
     using enum Obstacle::Why;
     const Lever lever = lever_of(2, {1, 0, 0, 1, 1, 0, -1, -1});
     const ScoreRow row{{0.5, 0, 0.5, 0}, {}, {1, 1, 1, 1}, 1, 0};
@@ -211,7 +211,7 @@ TEST_CASE("what cannot be had is refused for its reason, with the weight that ca
     CHECK(std::abs(most->most - 1 / (1 + 3 * std::exp(-2.0))) < 1e-15);
 }
 
-TEST_CASE("a key among the others has a largest weight, where it is their mixture") {
+TEST_CASE("a key that is a mixture of others has a largest possible weight") {
     // Four corners of a square and a point inside; then the point at the square's centre, for which the best
     // weight is a fifth.
     for (const double x : {0.0, 0.3}) {
@@ -244,7 +244,7 @@ TEST_CASE("a key among the others has a largest weight, where it is their mixtur
     CHECK(best.weight() > 0.999);
 }
 
-TEST_CASE("one change brings several rows to their wishes, and is as short as their slopes say") {
+TEST_CASE("one change brings several rows to their targets, and is as small as their gradients say") {
     Random random(13);
     int found = 0;
     for (int round = 0; round < 40; ++round) {
@@ -291,7 +291,7 @@ TEST_CASE("one change brings several rows to their wishes, and is as short as th
     CHECK(found > 20);
 }
 
-TEST_CASE("a row of 16,384 keys is brought to its wish") {
+TEST_CASE("a row of 16,384 keys reaches its target") {
     Random random(11);
     WishedRow of;
     of.lever = dense_lever(random, 16'384, 32);  // in fewer dimensions, most keys are mixtures of others

@@ -56,7 +56,8 @@ bool same_pieces(const Trace& a, const Trace& b) {
 
 }  // namespace
 
-TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analysis][golden]") {
+TEST_CASE("the gradient of a logit with respect to every head's output matches PyTorch",
+          "[analysis][golden]") {
     const std::string name = GENERATE(from_range(std::begin(names), std::end(names)));
     CAPTURE(name);
     const Bytes bytes = read_file(golden_folder(name) / "expect.safetensors");
@@ -81,7 +82,7 @@ TEST_CASE("the gradient of a logit by every head's output is PyTorch's", "[analy
     CHECK(gradient.value() == loss_in_whole_row(*trace, golden_loss));
 }
 
-TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient", "[analysis]") {
+TEST_CASE("slices, and stopping at a layer, do not change a logit's gradient", "[analysis]") {
     const auto trace = trace_of(load(golden_folder("llama3-scaled-f32")), {3, 1, 4, 1, 5, 9, 2, 6});
     const LogitGradient whole = finished(trace, {5, std::nullopt});
     auto sliced = LogitGradient::start(trace, {5, std::nullopt}, 1);
@@ -99,7 +100,7 @@ TEST_CASE("slices, and stopping at a layer, change nothing in a logit's gradient
     CHECK(*sliced->attention_output(0) == *whole.attention_output(0));
 }
 
-TEST_CASE("a logit's gradient is what the model says when a head's output is moved", "[analysis]") {
+TEST_CASE("a logit's gradient predicts the effect of moving a head's output", "[analysis]") {
     std::vector<std::pair<std::string, std::shared_ptr<const Model>>> models;
     for (const char* name : {"gpt2-f32", "llama3-scaled-f32", "mistral-window-f16"})
         models.emplace_back(name, load(golden_folder(name)));
@@ -176,7 +177,8 @@ std::optional<Intervention> example(Index attention, Site site, Operation operat
 
 // Covers every site of every attention, except those before the first heads, where no head's output precedes
 // the change. A gradient that ignored the change would be off by about its own size.
-TEST_CASE("a logit's gradient goes back through every change of every site, in every family", "[analysis]") {
+TEST_CASE("a logit's gradient passes through every intervention at every site, in every family",
+          "[analysis]") {
     constexpr std::array operations{Operation::zero, Operation::scale, Operation::add,
                                     Operation::set,  Operation::mean,  Operation::mean_of_texts,
                                     Operation::patch};
@@ -253,7 +255,7 @@ TEST_CASE("a logit's gradient goes back through every change of every site, in e
     CHECK(compared > (test::sanitized ? 20 : 200));
 }
 
-TEST_CASE("what comes after a token of a causal model has no part in its logit", "[analysis]") {
+TEST_CASE("in a causal model, later tokens do not affect a logit", "[analysis]") {
     const auto trace = trace_of(load(golden_folder("gpt2-f32")), {3, 1, 4, 1, 5});
     const LogitGradient gradient = finished(trace, {.raise = 7, .over = 3, .row = 2});
     const auto alone = finished(trace_of(trace->model(), {3, 1, 4}), golden_loss);

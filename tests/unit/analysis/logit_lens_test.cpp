@@ -37,7 +37,7 @@ std::shared_ptr<const Model> shorter(const SmallFamily& family) {
 
 }  // namespace
 
-TEST_CASE("read at the end, the stream gives the model's logits, to the bit", "[analysis]") {
+TEST_CASE("decoded at the end, the stream gives the model's logits, to the bit", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = *run_text(small_model(family), read_ids);
@@ -73,7 +73,8 @@ TEST_CASE("before its last layer, the stream gives the logits of the model witho
     CHECK(compared > 20);
 }
 
-TEST_CASE("in double, the head makes the same of any place, but for the rounding of f32", "[analysis]") {
+TEST_CASE("in double, the unembedding gives the same at any place, except for the rounding of f32",
+          "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = *run_text(small_model(family), read_ids);

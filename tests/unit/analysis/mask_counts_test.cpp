@@ -24,7 +24,7 @@ MaskCounts counted(const Mask& mask, Index queries, Index keys) {
 
 }  // namespace
 
-TEST_CASE("cells, rows and tiles are those of a plain count", "[analysis]") {
+TEST_CASE("cells, rows and tiles match a plain count", "[analysis]") {
     Random random(7);
     for (int i = 0; i < 200; ++i) {
         const Index n_q = static_cast<Index>(random.below(200)), n_k = static_cast<Index>(random.below(200));
@@ -59,7 +59,7 @@ TEST_CASE("cells, rows and tiles are those of a plain count", "[analysis]") {
     }
 }
 
-TEST_CASE("the count of a mask of 16,384 queries is that of its formula", "[analysis]") {
+TEST_CASE("the count for a mask of 16,384 queries matches its formula", "[analysis]") {
     const Index size = test::sanitized ? 2'048 : 16'384;
     const std::int64_t n = size;
     const MaskCounts causal = counted(Mask::causal(), size, size);
@@ -75,7 +75,7 @@ TEST_CASE("the count of a mask of 16,384 queries is that of its formula", "[anal
     CHECK(MaskCounts::multiply_adds(10, 64, 32) == 960);
 }
 
-TEST_CASE("the tiles that are skipped are those that the kernel skips", "[analysis]") {
+TEST_CASE("the tiles counted as skipped are those that the kernel skips", "[analysis]") {
     struct Asked {
         Mask mask;
         std::set<std::tuple<Index, Index, Index, Index>> hidden;

@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("a metric's inverse, its signature and its condition are those that NumPy finds") {
+TEST_CASE("a metric's inverse, signature and condition match NumPy's") {
     auto goldens = golden_numbers("forms.json");
     for (const auto& golden : goldens["metrics"]) {
         const auto g = golden["g"].get<std::vector<double>>();
@@ -24,7 +24,7 @@ TEST_CASE("a metric's inverse, its signature and its condition are those that Nu
     }
 }
 
-TEST_CASE("what is no metric is refused with one sentence") {
+TEST_CASE("an invalid metric is refused with one sentence") {
     const auto refusal = [](Index size, std::vector<double> g) {
         const auto metric = Metric::of(size, std::move(g));
         REQUIRE_FALSE(metric);

@@ -114,7 +114,8 @@ TEST_CASE("after every tile, a row has the maximum, the sum and the output of th
         }
 }
 
-TEST_CASE("the walk in f32 ends in the record's output, the naive order's and the double reference's") {
+TEST_CASE(
+    "the walk in f32 ends at the output of the record, of naive attention and of the double reference") {
     for (const Case& c : cases())
         for (const Index keys_a_tile : {1, 2, 5, 64}) {
             INFO(c.name << ", tiles of " << keys_a_tile);
@@ -164,7 +165,7 @@ TEST_CASE("the walk in f32 ends in the record's output, the naive order's and th
         }
 }
 
-TEST_CASE("the factor is 1 where the maximum stays, and what it rescales has the new maximum") {
+TEST_CASE("the factor is 1 if the maximum stays, and rescaled numbers have the new maximum") {
     OnlineRow<double> row(1);
     const std::vector<float> stored{1, 2, 3, 4};
     const auto tile = [&](Index key) { return ConstMatrix{stored.data() + key, 1, 1, 1}; };
@@ -211,7 +212,7 @@ TEST_CASE("infinite and NaN scores and values have the results that the record d
         }
 }
 
-TEST_CASE("a row has the same bits whatever rows are walked beside it") {
+TEST_CASE("a row has the same bits whichever rows are processed beside it") {
     const Case c{"", 1, 1, 50, 90, 16, 4, 1, masked(Mask::causal(40))};
     const auto record = record_of(c);
     OnlineWalk all(record, 0, {8, 16}, 7), one(record, 0, {11, 12}, 7);

@@ -45,7 +45,7 @@ std::vector<double> permuted(Index n, Index step) {
 
 }  // namespace
 
-TEST_CASE("what is said of a fitted pattern is true of its Q and K") {
+TEST_CASE("statements about a fitted pattern are true of its Q and K") {
     Random random(2);
     std::vector<double> soft(25);
     for (double& each : soft) each = random.uniform();
@@ -74,7 +74,7 @@ TEST_CASE("what is said of a fitted pattern is true of its Q and K") {
     }
 }
 
-TEST_CASE("one component looks at the first token, two at any one; a soft pattern needs its rank") {
+TEST_CASE("one component can attend to the first token, two to any one; a soft pattern needs its rank") {
     std::vector<double> first(36);
     for (std::size_t i = 0; i < 6; ++i) first[i * 6] = 1;
     CHECK(fits_of(first, 6)[0].largest_error < 0.01);
@@ -100,7 +100,7 @@ TEST_CASE("one component looks at the first token, two at any one; a soft patter
     CHECK(fitted[0].divergence > fitted[1].divergence);
 }
 
-TEST_CASE("rows that ask for nothing are left out, and a fit is the same again") {
+TEST_CASE("rows without a pattern are left out, and a fit is reproducible") {
     std::vector<double> target(16);
     CHECK(PatternFit(target, 4, 1).done());
     CHECK(PatternFit(target, 4, 1).found().empty());

@@ -11,7 +11,8 @@ using namespace attn;
 using namespace attn::test;
 
 TEST_CASE(
-    "principal components are directions of the covariance, and no plane through the mean holds more of it") {
+    "principal components are directions of the covariance, and no plane through the mean captures more of "
+    "it") {
     Random random(2);
     for (const auto& [count, d] : {std::pair<Index, Index>{30, 5}, {8, 20}, {300, 3}}) {
         Tensor k = random_tensor({count, d}, 9);
@@ -63,7 +64,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a plane goes through the mean and its two points; what has no direction leaves 0") {
+TEST_CASE("a plane goes through the mean and its two points; without a direction the coordinates are 0") {
     const PatternPointer patterns = patterns_from(random_tensor({6, 4}, 3));
     const std::vector<double> q{1, -2, 0.5, 3};
     const PatternPlane plane = plane_through(*patterns, q, patterns->in_double(2));
@@ -87,7 +88,7 @@ TEST_CASE("a plane goes through the mean and its two points; what has no directi
     CHECK(line.plane().up == std::vector<double>{0});
 }
 
-TEST_CASE("every place of the picture of basins ends where a retrieval from there ends") {
+TEST_CASE("every place in the picture of basins shows where a retrieval from there ends") {
     const PatternPointer patterns = patterns_from(random_tensor({7, 3}, 12));
     PrincipalPlane principal(patterns);
     while (principal.step()) continue;

@@ -74,7 +74,7 @@ PlacedRun run(const PositionRule& rule, const HeadRows& rows, const std::vector<
 
 }  // namespace
 
-TEST_CASE("without positions outputs move along with their tokens, whatever mask moves along") {
+TEST_CASE("without positions outputs move along with their tokens, under any mask that moves along") {
     Random random(11);
     for (int round = 0; round < 60; ++round) {
         const Index n = 1 + static_cast<Index>(random.below(24)),
@@ -102,7 +102,7 @@ TEST_CASE("without positions outputs move along with their tokens, whatever mask
     }
 }
 
-TEST_CASE("a causal mask that stays, and every scheme, break this by far more than rounding") {
+TEST_CASE("a fixed causal mask, and every scheme, break this by far more than rounding") {
     const Index n = 9, d_k = 16;
     const HeadRows rows = rows_of(n, d_k, 5, 21);
     std::vector<Index> order = in_place(n);
@@ -120,7 +120,7 @@ TEST_CASE("a causal mask that stays, and every scheme, break this by far more th
         }
 }
 
-TEST_CASE("the kernels' scores and outputs under each scheme are those in double") {
+TEST_CASE("the kernels' scores and outputs under each scheme match double precision") {
     for (const Index d_k : {1, 2, 7, 64})
         for (const PositionScheme scheme : all_schemes)
             for (const bool interleaved : {false, true})
@@ -143,8 +143,7 @@ TEST_CASE("the kernels' scores and outputs under each scheme are those in double
 }
 
 TEST_CASE(
-    "a shift keeps every bit where no position or only whole distances count, and RoPE's scores but for "
-    "rounding") {
+    "a shift keeps every bit without positions or with distances alone, and RoPE's scores up to rounding") {
     const Index n = 12, d_k = 32;
     const HeadRows rows = rows_of(n, d_k, 4, 41);
     for (const PositionScheme scheme : all_schemes)
@@ -169,7 +168,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("the pairs of components add up to the product of the turned q and k, in both pairings") {
+TEST_CASE("the pairs of components add up to the product of the rotated q and k, in both pairings") {
     for (const bool interleaved : {false, true})
         for (const Index d_k : {2, 8, 9}) {
             PositionRule rule = rule_of(PositionScheme::rotary, d_k, interleaved);
@@ -195,7 +194,7 @@ TEST_CASE("the pairs of components add up to the product of the turned q and k, 
         }
 }
 
-TEST_CASE("what is drawn from a seed is drawn again from it, position by position") {
+TEST_CASE("parameters drawn from a seed are the same every time, position by position") {
     CHECK(drawn_table_row(1, 5, 8) == drawn_table_row(1, 5, 8));
     CHECK(drawn_table_row(1, 5, 8) != drawn_table_row(1, 6, 8));
     CHECK(drawn_table_row(1, 5, 8) != drawn_table_row(2, 5, 8));
@@ -249,7 +248,7 @@ double plain_bias(const PositionRule& rule, PositionScheme scheme, Index query, 
 }  // namespace
 
 TEST_CASE(
-    "queries and keys of different numbers at positions of their own: scores and outputs in f32 and double") {
+    "different numbers of queries and keys at positions of their own: scores and outputs in f32 and double") {
     Random random(17);
     for (int round = 0; round < 40; ++round)
         for (const PositionScheme scheme : all_schemes) {

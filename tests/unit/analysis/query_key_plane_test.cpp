@@ -33,7 +33,7 @@ double along(const std::vector<double>& x, const std::vector<double>& axis) {
 
 }  // namespace
 
-TEST_CASE("the plane holds the most that two directions can, and places are the products with its axes",
+TEST_CASE("the plane captures the most that two directions can, and coordinates are products with its axes",
           "[analysis]") {
     Tensor q = random_tensor({30, 7}, 5, 2), k = random_tensor({40, 7}, 6, 0.5f);
     for (Index i = 0; i < 30; ++i) q.matrix()(i, 2) = 5 * q.matrix()(i, 2) + 3;
@@ -76,8 +76,7 @@ TEST_CASE("the plane holds the most that two directions can, and places are the 
                   Catch::Approx(along(moved_row(plane, q.matrix(), i, false), plane.axes[axis])));
 }
 
-TEST_CASE("what the plane does to queries and keys changes scores by a number for each query alone",
-          "[analysis]") {
+TEST_CASE("the plane's centring changes scores only by one number for each query", "[analysis]") {
     const Tensor q = random_tensor({9, 5}, 1, 3), k = random_tensor({9, 5}, 2, 0.2f);
     const QueryKeyPlane plane = query_key_plane(q.matrix(), k.matrix());
     for (Index i = 0; i < 9; ++i) {
@@ -108,7 +107,7 @@ TEST_CASE("what the plane does to queries and keys changes scores by a number fo
           Catch::Approx(spread(plane.key_mean, k.matrix(), 1 / plane.stretch)));
 }
 
-TEST_CASE("a plane of one token, of one component and of equal rows is still a plane", "[analysis]") {
+TEST_CASE("a plane of one token, of one component or of equal rows is still a plane", "[analysis]") {
     const Tensor one = random_tensor({1, 3}, 1), column = random_tensor({4, 1}, 2), none({5, 3});
     const QueryKeyPlane single = query_key_plane(one.matrix(), one.matrix());
     CHECK(single.stretch == 1);

@@ -9,9 +9,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE(
-    "queries are followed one by one, all of them or evenly chosen ones, and those that cannot be are left "
-    "out") {
+TEST_CASE("queries are followed one by one, all or evenly chosen ones, and impossible ones are left out") {
     constexpr Index tokens = 12, d = 5;
     AttentionSpec spec;
     spec.mask = Mask::causal(-1);  // the first query sees no key

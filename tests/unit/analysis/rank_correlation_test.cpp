@@ -5,7 +5,7 @@
 
 using namespace attn;
 
-TEST_CASE("the rank correlation is the textbook's", "[analysis]") {
+TEST_CASE("the rank correlation matches the textbook", "[analysis]") {
     // Without ties it is 1 − 6 Σ d² / (n (n² − 1)), where d is the difference of two ranks: here Σ d² = 194.
     const std::vector<double> quotients{106, 100, 86, 101, 99, 103, 97, 113, 112, 110},
         hours{7, 27, 2, 50, 28, 29, 20, 12, 6, 17};
@@ -17,7 +17,7 @@ TEST_CASE("the rank correlation is the textbook's", "[analysis]") {
     CHECK(rank_correlation(hours, hours) == Catch::Approx(1).epsilon(1e-14));
 }
 
-TEST_CASE("equal numbers share the mean of their ranks, and what does not vary has no correlation",
+TEST_CASE("equal numbers share the mean of their ranks, and constant numbers have no correlation",
           "[analysis]") {
     CHECK(ranks_of(std::vector<double>{2, 1, 2, 3}) == std::vector<double>{1.5, 0, 1.5, 3});
     // Ranks 0, 1.5, 1.5, 3 and 0, 2, 1, 3: 4.5 / √(4.5 · 5).

@@ -34,7 +34,7 @@ Square mixing(const Trace& trace, Index number, Index encoded) {
 
 }  // namespace
 
-TEST_CASE("rollout is a row of the product of what all attentions mix", "[analysis]") {
+TEST_CASE("rollout is a row of the product of all attentions' mixing matrices", "[analysis]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = *run_text(small_model(family), {3, 1, 4, 1, 5, 9});

@@ -95,7 +95,7 @@ double slope_at(const Record& record, Index head, Index query, const RowLoss& lo
 
 }  // namespace
 
-TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
+TEST_CASE("the gradient of a row is the derivative of its loss", "[analysis]") {
     std::vector<double> along;
     for (Index b = 0; b < value_width; ++b) along.push_back(1.5 - static_cast<double>(b));
     const Edit scaled{.columns = {1, 2}, .operation = Operation::scale, .values = {-2}},
@@ -143,7 +143,7 @@ TEST_CASE("the gradient of a row is the slope of its loss", "[analysis]") {
     }
 }
 
-TEST_CASE("a row that was changed is that of its record", "[analysis]") {
+TEST_CASE("the gradient of a changed row matches its record", "[analysis]") {
     for (const AttentionSpec& spec : changed_specs()) {
         const auto record = std::make_shared<const Record>(record_under(spec));
         for (Index head = 0; head < head_count; ++head)
@@ -161,7 +161,7 @@ TEST_CASE("a row that was changed is that of its record", "[analysis]") {
     }
 }
 
-TEST_CASE("the gradient of a row is that of the kernels, for an output gradient of this row alone",
+TEST_CASE("the gradient of a row matches the kernels' for an output gradient of this row alone",
           "[analysis]") {
     for (const AttentionSpec& spec : specs()) {
         const Record record = record_under(spec);
@@ -201,7 +201,7 @@ TEST_CASE("the gradient of a row is that of the kernels, for an output gradient 
     }
 }
 
-TEST_CASE("in single precision a row's gradient is near that in double", "[analysis]") {
+TEST_CASE("a row's gradient in single precision is close to double", "[analysis]") {
     for (const float deviation : {1.0f, 20.0f}) {
         const Record record = record_under(under(Mask::causal()), deviation);
         for (Index query = 0; query < tokens; ++query) {
@@ -231,7 +231,7 @@ TEST_CASE("in single precision a row's gradient is near that in double", "[analy
     }
 }
 
-TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 takes nothing from an infinite value",
+TEST_CASE("a row that sees nothing has no gradient, and a weight of 0 ignores an infinite value",
           "[analysis]") {
     const Record blind = record_under(under(!Mask::everything()));
     const auto none = row_gradient<double>(std::make_shared<const Record>(blind), 0, 3, {1, 0});
@@ -269,7 +269,7 @@ TEST_CASE("the Jacobian of a softmax row is diag(a) - a a^T: symmetric, and its 
     }
 }
 
-TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[analysis]") {
+TEST_CASE("a loss with numbers changed matches a record with those numbers", "[analysis]") {
     std::vector<double> along;
     for (Index b = 0; b < value_width; ++b) along.push_back(0.5 + static_cast<double>(b));
     for (const AttentionSpec& spec : specs())
@@ -301,7 +301,7 @@ TEST_CASE("a loss with numbers moved is that of a record with those numbers", "[
             }
 }
 
-TEST_CASE("a row of many keys is passed in slices", "[analysis]") {
+TEST_CASE("a row of many keys is processed in slices", "[analysis]") {
     const auto record = std::make_shared<const Record>(*Record::run(
         random_tensor({1, 1, 64}, 1), random_tensor({1, 9'000, 64}, 2), random_tensor({1, 9'000, 8}, 3), {}));
     RowGradientJob<double> passing(record, 0, 0, {});

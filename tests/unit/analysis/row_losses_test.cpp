@@ -49,7 +49,7 @@ TEST_CASE("what a row loses is the sum of its weights on hidden keys", "[analysi
         }
 }
 
-TEST_CASE("a mask and its opposite take everything between them", "[analysis]") {
+TEST_CASE("a mask and its complement together take everything", "[analysis]") {
     const RecordPointer record = random_record(40, 40, masked_by(Mask::causal()));
     for (const Mask& mask : all_masks(40, 40)) {
         const auto one = lost_without_mask(*record, mask, 1), other = lost_without_mask(*record, !mask, 1);
@@ -58,7 +58,7 @@ TEST_CASE("a mask and its opposite take everything between them", "[analysis]") 
     CHECK(lost_without_mask(*record, Mask(), 0) == std::vector<double>(40, 0));
 }
 
-TEST_CASE("a query that has NaN loses NaN, and no other does", "[analysis]") {
+TEST_CASE("a query with NaN loses NaN, and no other does", "[analysis]") {
     Tensor q = random_tensor({1, 3, 4}, 1);
     q.data()[4] = std::nanf("");
     const RecordPointer odd = record(std::move(q), random_tensor({1, 5, 4}, 2), random_tensor({1, 5, 4}, 3));

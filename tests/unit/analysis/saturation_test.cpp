@@ -30,8 +30,7 @@ double closed_form(std::span<const double> a) {
 
 }  // namespace
 
-TEST_CASE("the norm of a row's Jacobian is that of central differences and of the closed form",
-          "[analysis]") {
+TEST_CASE("the norm of a row's Jacobian matches central differences and the closed form", "[analysis]") {
     for (const int keys : {1, 2, 3, 8, 50})
         for (const double size : {0.1, 1.0, 4.0}) {
             const std::vector<double> scores = normal_scores(static_cast<std::uint64_t>(keys), keys, size);
@@ -65,7 +64,7 @@ TEST_CASE("a saturated row keeps the digits of its gradient", "[analysis]") {
     CHECK_THAT(row.entropy, WithinRel(3 * std::exp(-99.0) * 99, 1e-12));
 }
 
-TEST_CASE("the numbers of rows whose weights are known", "[analysis]") {
+TEST_CASE("rows with known weights have known numbers", "[analysis]") {
     const std::array<double, 4> even{0.25, 0.25, 0.25, 0.25};
     CHECK_THAT(saturation_of(even).entropy, WithinAbs(std::log(4.0), 1e-15));
     CHECK(saturation_of(even).largest == 0.25);

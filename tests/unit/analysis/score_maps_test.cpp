@@ -78,7 +78,7 @@ std::vector<double> by_definition(ScoreMap map, const std::vector<double>& score
 
 }  // namespace
 
-TEST_CASE("every map of scores is its reference, at every temperature") {
+TEST_CASE("every map of scores matches its reference, at every temperature") {
     for (const auto& scores : score_rows())
         for (std::size_t i = 0; i + 1 < score_map_count; ++i)
             for (const double t : {0.01, 0.5, 1.0, 40.0}) {
@@ -106,7 +106,7 @@ TEST_CASE("every map of scores is its reference, at every temperature") {
             }
 }
 
-TEST_CASE("known weights: pairs of scores, and a sum that softmax + 1 leaves") {
+TEST_CASE("known weights: pairs of scores, and the sum that softmax + 1 leaves") {
     CHECK(mapped(ScoreMap::sparsemax, {0.5, 0, -0.5}).weights == std::vector<double>{0.75, 0.25, 0});
     CHECK(mapped(ScoreMap::sparsemax, {1, 0}).weights == std::vector<double>{1, 0});
     CHECK(mapped(ScoreMap::entmax, {2, 0}).weights == std::vector<double>{1, 0});
@@ -159,7 +159,7 @@ TEST_CASE("maps have limits at T → 0 and T → ∞") {
         CHECK(mapped(static_cast<ScoreMap>(i), {-infinite, -infinite}).support == 0);
 }
 
-TEST_CASE("at T = 1 softmax is what the run computed, and its output, too") {
+TEST_CASE("at T = 1 softmax equals the run's weights, and so does its output") {
     constexpr Index n = 30, d = 8;
     Random random(17);
     const auto drawn = [&](Index heads) {
@@ -190,7 +190,7 @@ TEST_CASE("at T = 1 softmax is what the run computed, and its output, too") {
         }
 }
 
-TEST_CASE("linear attention is its sums over keys, which all queries share") {
+TEST_CASE("linear attention equals its sums over keys, which all queries share") {
     constexpr Index n = 25, d = 6;
     Random random(23);
     Tensor q({1, n, d}), k({1, n, d}), v({1, n, d});
@@ -232,7 +232,7 @@ TEST_CASE("linear attention is its sums over keys, which all queries share") {
     CHECK(linear_row(far, k.heads().head(0), levels_of(std::vector<double>(n, 0.0))).sum == 0);
 }
 
-TEST_CASE("a difference is relative, and a weight of 0 takes nothing") {
+TEST_CASE("a difference is relative, and a weight of 0 ignores its value") {
     CHECK(relative_difference(std::vector{3.0, 0.0}, std::vector{0.0, 4.0}) == 1.25);
     CHECK(std::isnan(relative_difference(std::vector{0.0}, std::vector{0.0})));
     Tensor v({2, 1});

@@ -66,7 +66,7 @@ ShortestChange searched(const WishedRow& of) {
 
 }  // namespace
 
-TEST_CASE("in a plane, no direction leads to the wish on a shorter way than the change that is found") {
+TEST_CASE("in a plane, no direction reaches the target sooner than the change that is found") {
     Random random(2);
     int lowered = 0, raised = 0, from_zero_longer = 0;
     for (int round = 0; round < 40; ++round) {
@@ -104,7 +104,7 @@ TEST_CASE("in a plane, no direction leads to the wish on a shorter way than the 
     CHECK(from_zero_longer > 0);
 }
 
-TEST_CASE("in more dimensions, no chance direction leads to a lowered weight on a shorter way") {
+TEST_CASE("in more dimensions, no random direction reaches a lowered weight sooner") {
     Random random(9);
     int found = 0;
     for (int round = 0; round < 8; ++round) {
@@ -135,7 +135,7 @@ TEST_CASE("in more dimensions, no chance direction leads to a lowered weight on 
 }
 
 TEST_CASE(
-    "a change for several wishes is proven where all raise, and none is longer than from the start alone") {
+    "a change for several targets is proven if all are raised, and none is longer than from zero alone") {
     Random random(4);
     int proven = 0;
     for (int round = 0; round < 60; ++round) {

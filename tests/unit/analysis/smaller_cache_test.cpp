@@ -67,7 +67,7 @@ const std::vector<SmallFamily> many_heads{
 
 }  // namespace
 
-TEST_CASE("shared heads are the mean of their group's, and queries stay", "[analysis]") {
+TEST_CASE("shared heads are the mean of their group, and queries stay the same", "[analysis]") {
     for (const SmallFamily& family : many_heads) {
         const auto model = small_model(family);
         const ModelConfig& config = model->config();
@@ -134,7 +134,7 @@ TEST_CASE("shared heads are the mean of their group's, and queries stay", "[anal
     }
 }
 
-TEST_CASE("counts of shared heads divide the model's, and a token keeps less for it", "[analysis]") {
+TEST_CASE("numbers of shared heads divide the model's, and a token keeps less accordingly", "[analysis]") {
     ModelConfig config;
     config.layers = 5;
     config.heads = 12;
@@ -189,7 +189,7 @@ TEST_CASE("the latent is the nearest matrix of its rank, in every family", "[ana
     }
 }
 
-TEST_CASE("a latent of weights that are 0 keeps all of nothing", "[analysis]") {
+TEST_CASE("a latent of zero weights keeps nothing", "[analysis]") {
     ModelFiles files = files_of(small_families.front());
     const auto whole = Model::load(std::move(files));
     REQUIRE(whole);

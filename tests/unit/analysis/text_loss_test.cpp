@@ -44,7 +44,7 @@ TEST_CASE("the loss of a text is the mean of −ln p of its tokens, in every fam
     }
 }
 
-TEST_CASE("a text of one token has no next one, and so no loss", "[analysis]") {
+TEST_CASE("a text of one token has no next token, and so no loss", "[analysis]") {
     const auto trace = run_text(small_model(small_families.front()), {3});
     REQUIRE(trace);
     TextLoss loss(*trace);
@@ -55,7 +55,7 @@ TEST_CASE("a text of one token has no next one, and so no loss", "[analysis]") {
     CHECK(loss.progress() == 1);
 }
 
-TEST_CASE("a text of more rows than a slice has is read to its end", "[analysis]") {
+TEST_CASE("a text with more rows than a slice is read to its end", "[analysis]") {
     const SmallFamily wide{"gpt2",
                            R"({"model_type": "gpt2", "vocab_size": 150, "n_positions": 100, "n_embd": 8,
         "n_layer": 1, "n_head": 2})"};

@@ -41,7 +41,7 @@ double along(std::vector<double> row, const std::vector<double>& direction, cons
 }  // namespace
 
 TEST_CASE(
-    "the furthest tokens along a direction are those of a sorted vocabulary, whatever its layout and norm") {
+    "the most extreme tokens along a direction match a sorted vocabulary, whatever its layout and norm") {
     const std::vector<double> direction{0.5, -1, 0.25, 2, 0, -0.75};
     const std::vector<float> gain{1, 2, 0.5f, 1, 1, 3}, bias{0, 0.1f, -0.2f, 0, 1, 0};
     const NormView norm{NormView::Kind::layer, gain, bias, 1e-5f};
@@ -76,7 +76,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("a vocabulary smaller than what is asked for is given whole") {
+TEST_CASE("a vocabulary smaller than the request is returned whole") {
     const Tensor rows({2, 1}, std::vector<float>{1, -1});
     TokenDirections found(view_of(rows, WeightView::Layout::out_in), {}, std::vector<double>{1}, 6);
     CHECK_FALSE(found.step());

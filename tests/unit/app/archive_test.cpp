@@ -25,7 +25,7 @@ bool drop(Visit& visit, const std::string& name, std::span<const std::byte> arch
 
 }  // namespace
 
-TEST_CASE("the .zip of a trained network opens again as it is") {
+TEST_CASE("the .zip of a trained network opens again unchanged") {
     FakePage page, fresh;
     {
         Visit visit(page);
@@ -51,7 +51,7 @@ TEST_CASE("the .zip of a trained network opens again as it is") {
     CHECK(fresh.notices.empty());
 }
 
-TEST_CASE("a .zip's files keep their paths, without those that systems hide in it") {
+TEST_CASE("a .zip's files keep their paths, without hidden system files") {
     FakePage page;
     Visit visit(page);
     const auto one = bytes_of("1"), empty = bytes_of("");
@@ -62,7 +62,7 @@ TEST_CASE("a .zip's files keep their paths, without those that systems hide in i
     CHECK(page.files == Files{{"q.csv", one}, {"deep/k.csv", empty}});
 }
 
-TEST_CASE("a .zip that cannot be opened says why, by its name") {
+TEST_CASE("a .zip that cannot be opened is named with the reason") {
     FakePage page;
     Visit visit(page);
     CHECK_FALSE(drop(visit, "a.zip", bytes_of("nothing of the kind")));

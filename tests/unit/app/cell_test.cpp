@@ -12,7 +12,8 @@ using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
 
-TEST_CASE("every kind of numbers of a lens has a name of its own, and its cells come back from their names") {
+TEST_CASE(
+    "every kind of a lens's numbers has a name of its own, and its cells can be read from their names") {
     for (const LensEntry& lens : lens_list())
         for (const CellKind* kind : lens.cells) {
             INFO(lens.key << "." << kind->name);
@@ -35,7 +36,7 @@ TEST_CASE("every kind of numbers of a lens has a name of its own, and its cells 
         }
 }
 
-TEST_CASE("a number of another lens cannot be pinned, nor one beyond the words of its axis") {
+TEST_CASE("neither another lens's number nor one beyond its axis can be pinned") {
     State state = default_state();
     const CellRef cell = softmax_cells::weight(ScoreMap::sparsemax, 3);
     CHECK_FALSE(app::apply(state, Pin{cell}));
@@ -196,7 +197,7 @@ TEST_CASE("links name cells, and older links are read as before") {
     CHECK(read_cell(name, {}) == cell);
 }
 
-TEST_CASE("what is no name of a cell is refused") {
+TEST_CASE("an invalid name of a cell is refused") {
     for (const char* text :
          {"", "softmax", "softmax.weight", "softmax.weight.sparsemax", "softmax.weight.nothing.1",
           "softmax.weight.sparsemax.-1", "softmax.weight.sparsemax.1.2", "softmax.nothing.1",

@@ -15,7 +15,7 @@ const std::vector<std::string> eight_words{"a", "b", "c", "d", "e", "f", "g", "h
 
 }  // namespace
 
-TEST_CASE("explanations of a changed run end in what the run has, in every family") {
+TEST_CASE("explanations of a changed run end at the run's numbers, in every family") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);

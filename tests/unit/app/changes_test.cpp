@@ -70,7 +70,7 @@ Intervention head_off(Index layer, Index head) {
 
 }  // namespace
 
-TEST_CASE("a change of a run shows what the core computes under it, and before is what was") {
+TEST_CASE("a change of a run shows the core's result under it, and before shows the original") {
     for (const char* family : {"gpt2", "llama", "bert"}) {
         CAPTURE(family);
         ChangedVisit opened(family);
@@ -97,7 +97,7 @@ TEST_CASE("a change of a run shows what the core computes under it, and before i
     }
 }
 
-TEST_CASE("a change takes its numbers from the text beside it, as far as both go") {
+TEST_CASE("a patch takes its numbers from the second text, as far as both texts go") {
     for (const char* family : {"gpt2", "llama", "bert"}) {
         CAPTURE(family);
         ChangedVisit opened(family);
@@ -126,7 +126,7 @@ TEST_CASE("a change takes its numbers from the text beside it, as far as both go
     }
 }
 
-TEST_CASE("a pinned number of a model is changed where it stands") {
+TEST_CASE("a pinned number of a model is changed in place") {
     ChangedVisit opened("llama");
     const auto trace = opened.subject().run()->run;
     struct Case {
@@ -168,7 +168,7 @@ TEST_CASE("a pinned number of a model is changed where it stands") {
     CHECK_FALSE(change_at(*trace, {{9, 1}, {.stage = Stage::q, .row = 2, .col = 1}}));
 }
 
-TEST_CASE("changes hold while the text is written, and those of tokens that are gone wait") {
+TEST_CASE("changes stay while the text is typed, and those of missing tokens wait") {
     ChangedVisit opened("gpt2");
     opened.change(
         {.site = Site::mlp_output, .layer = 0, .row = 5, .operation = Operation::scale, .value = 2});
@@ -188,7 +188,7 @@ TEST_CASE("changes hold while the text is written, and those of tokens that are 
     CHECK(opened.visit.state().of<SentenceState>().changes == RunChanges{});
 }
 
-TEST_CASE("a changed run is compared with the one before, as long as something is changed") {
+TEST_CASE("a changed run is compared with the original as long as something is changed") {
     ChangedVisit opened("gpt2");
     const Command beside = Compare{Comparison{.text = "", .before = true}};
     opened.visit.perform(beside);
@@ -204,7 +204,7 @@ TEST_CASE("a changed run is compared with the one before, as long as something i
     CHECK_FALSE(opened.visit.state().of<SentenceState>().compared);
 }
 
-TEST_CASE("changes are written into a link and read from it, and a wrong one is refused") {
+TEST_CASE("changes are written into links and read from them, and invalid ones are refused") {
     const std::vector<RunChange> changes{
         {.site = Site::q,
          .layer = 3,

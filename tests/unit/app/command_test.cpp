@@ -16,7 +16,7 @@ using namespace attn::app;
 using namespace attn::test;
 using enum Stage;
 
-TEST_CASE("cells: inputs take numbers, computed ones do not") {
+TEST_CASE("inputs take numbers, computed cells do not") {
     const State a = default_state();
     CHECK(worked_of(after(a, SetCell{{x, 0, 1}, 0.7})).x.at(0, 1) == 0.7);
     CHECK(refusal(a, SetCell{{q, 0, 0}, 1}) == "That cell cannot be edited: it is computed from the inputs.");
@@ -33,7 +33,7 @@ TEST_CASE("cells: inputs take numbers, computed ones do not") {
           "Scores cannot hold nan: a cell holds what f32 can, up to 3.4e38, or inf or -inf.");
 }
 
-TEST_CASE("presets and lenses: what was chosen in another example is no longer chosen") {
+TEST_CASE("opening another example drops the previous selection") {
     State s = after(default_state(), Select{{0, 0, 2, 1}});
     s = after(s, Pin{CellRef{weight, 2, 1}});
     const State b = after(s, OpenPreset{PresetId::three_tokens});
@@ -46,7 +46,7 @@ TEST_CASE("presets and lenses: what was chosen in another example is no longer c
     CHECK(after(s, OpenSubject{worked_subject}) == s);
 }
 
-TEST_CASE("pasting replaces, and grows what must agree") {
+TEST_CASE("pasting replaces cells, and grows whatever must match") {
     const State b = opened(PresetId::three_tokens);
     const State grown = after(b, PasteCells{{q, 1, 1}, {2, 2, {5, 6, 7, 8}}});
     CHECK(worked_of(grown).q == Matrix(3, 3, {1, 0, 0, 0, 5, 6, 1, 7, 8}));
@@ -71,7 +71,7 @@ TEST_CASE("pasting replaces, and grows what must agree") {
           "V is computed here; paste into one of the inputs.");
 }
 
-TEST_CASE("resizing: every matrix along the axis follows, labels and painted cells too") {
+TEST_CASE("resizing changes every matrix along the axis, labels and painted cells") {
     State a = after(default_state(), PaintMask{1, 2, false});
     a = after(a, Resize{Axis::queries, 4});
     CHECK(worked_of(a).x.rows == 4);
@@ -103,7 +103,7 @@ TEST_CASE("resizing: every matrix along the axis follows, labels and painted cel
     CHECK(refusal(c, Resize{Axis::keys, 65}) == "A matrix here has 1 to 64 rows and columns, not 65.");
 }
 
-TEST_CASE("resizing lets go of what no longer exists") {
+TEST_CASE("resizing drops whatever no longer exists") {
     State a = after(default_state(), Select{{0, 0, 2, 2}});
     a = after(a, Pin{CellRef{weight, 2, 0}});
     const State grown = after(a, Resize{Axis::queries, 4});
@@ -139,7 +139,7 @@ TEST_CASE("removing one token or component") {
     CHECK(refusal(c, RemoveAt{Axis::d_model, 0}) == "There is no row or column 0.");
 }
 
-TEST_CASE("another source keeps the weights and what the example shows") {
+TEST_CASE("another source keeps the weights and the example's numbers") {
     const State a = after(default_state(), SetTemperature{0.7});
     const State given = after(a, SetSource{Source::qkv});
     CHECK(worked_of(given).q == worked_of(a).x);
@@ -174,7 +174,7 @@ TEST_CASE("another source keeps the weights and what the example shows") {
     CHECK(refusal(large, SetSource{Source::qkv}) == "That cannot be the new source: Q cannot hold 1e+40.");
 }
 
-TEST_CASE("generated numbers keep the shape and can be had again") {
+TEST_CASE("generated numbers keep the shape and are reproducible") {
     const State a = after(default_state(), Generate{42});
     CHECK(worked_of(a).source == Source::qkv);
     CHECK(worked_of(a).q.rows == 3);
@@ -209,7 +209,7 @@ TEST_CASE("scale, temperature and soft cap") {
     CHECK(run->matrix(worked_of(a), scaled).at(0, 0) == Catch::Approx(1.93).margin(1e-6));
 }
 
-TEST_CASE("masks hide what they say") {
+TEST_CASE("masks hide the cells they should") {
     const auto hidden = [](const State& s) {
         std::string cells;
         for (const double w : weights(worked_of(s))) cells += w == 0 ? 'x' : '.';
@@ -240,7 +240,7 @@ TEST_CASE("masks hide what they say") {
     CHECK(refusal(a, PaintMask{0, -1, true}) == "That cell lies outside the mask.");
 }
 
-TEST_CASE("labels: a token of X is a query and a key, elsewhere they have their own") {
+TEST_CASE("a token of X is both a query and a key; otherwise these have labels of their own") {
     const WorkedState a = worked_of(after(default_state(), SetLabel{true, 1, "slept"}));
     CHECK(a.query_labels[1] == "slept");
     CHECK(a.key_labels[1] == "slept");
@@ -254,7 +254,7 @@ TEST_CASE("labels: a token of X is a query and a key, elsewhere they have their 
     CHECK(refusal(c, SetLabel{false, 0, "\xff"}) == "A token's name is UTF-8 of at most 64 bytes.");
 }
 
-TEST_CASE("the sentence and what is chosen in it") {
+TEST_CASE("the sentence and its selection") {
     const State s = after(default_state(), OpenSubject{sentence_subject});
     CHECK(sentence_of(after(s, SetText{"The cat"})).text == "The cat");
     CHECK(refusal(s, SetText{"\xc3"}) == "The text is not UTF-8.");
@@ -349,7 +349,7 @@ TEST_CASE("the status line says what was done") {
     for (int i = 0; i < 2000; ++i) (void)Command(commands.next(a)).describe(a);
 }
 
-TEST_CASE("random commands are of every kind that the house declares") {
+TEST_CASE("random commands cover every kind that the house declares") {
     std::set<std::string> declared;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() / "web")) {
         if (entry.path().extension() != ".hpp") continue;

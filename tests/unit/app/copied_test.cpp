@@ -119,7 +119,7 @@ TEST_CASE("a score is copied with its numbers") {
     CHECK(cpp.find("const double scaled = score * 0.5;  // 0.095000000000\n") != std::string::npos);
 }
 
-TEST_CASE("whatever is explained ends in its own number when it is copied") {
+TEST_CASE("every copied explanation ends at its own number") {
     for (const Explained& why : of_all_kinds()) {
         INFO(why.title);
         check_calculated(why);

@@ -200,7 +200,7 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
     }
 }
 
-TEST_CASE("what is written waits in the State for an encoder–decoder, and goes with one that goes") {
+TEST_CASE("a written text waits in the State for an encoder–decoder, and goes with a departing one") {
     FakePage page;
     Visit visit(page);
     visit.start("v=1&subject=sentence&text=what%20is%20read&written=what%20is%20written&model=own");

@@ -68,7 +68,7 @@ TEST_CASE("an output is the sum of weights and values, whose weights sum to one"
     CHECK(out.cell.f64 == out.cell.terms[0].product() + out.cell.terms[1].product());
 }
 
-TEST_CASE("infinite scores: none of the row, all of the row, or a share of it") {
+TEST_CASE("infinite scores take none of the row, all of it, or a share of it") {
     State s = opened(PresetId::information_flow);
     s = after(s, SetCell{{raw, 0, 1}, -infinity});
     s = after(s, SetCell{{raw, 1, 0}, infinity});
@@ -92,7 +92,7 @@ TEST_CASE("infinite scores: none of the row, all of the row, or a share of it") 
     CHECK(why(worked_of(s), {weight, 2, 0}).cell.f64 == Catch::Approx(1.0 / 3));
 }
 
-TEST_CASE("a given score has the chain of what becomes of it") {
+TEST_CASE("a given score's chain shows what becomes of it") {
     const State s = after(opened(PresetId::causal_row), SetTemperature{2});
     const WorkedExplanation given = why(worked_of(s), {raw, 0, 1});
     CHECK(given.kind == WorkedExplanation::Kind::input);
@@ -103,7 +103,7 @@ TEST_CASE("a given score has the chain of what becomes of it") {
     CHECK(given.cell.terms.empty());
 }
 
-TEST_CASE("a forbidden cell weighs nothing") {
+TEST_CASE("a masked cell has no weight") {
     const State s = opened(PresetId::causal_row);
     const WorkedExplanation hidden = why(worked_of(s), {weight, 0, 3});
     CHECK_FALSE(hidden.cell.allowed);
@@ -130,7 +130,7 @@ TEST_CASE("inputs say where they came from") {
     CHECK(why(worked_of(s), {raw, 0, 0}).provenance == "typed, pasted or carried over");
 }
 
-TEST_CASE("cells are called by their tokens") {
+TEST_CASE("cells are named by their tokens") {
     const WorkedState s = worked_of(default_state());
     CHECK(cell_name(s, {x, 1, 2}) == "X[sat, 2]");
     CHECK(cell_name(s, {w_q, 1, 2}) == "W_Q[1, 2]");
@@ -140,7 +140,7 @@ TEST_CASE("cells are called by their tokens") {
     CHECK(cell_name(hello, {raw, 0, 1}) == "Scores[Hello, World]");
 }
 
-TEST_CASE("matrices have the shapes that they are said to have, and f64 is near f32") {
+TEST_CASE("matrices have their stated shapes, and f64 is close to f32") {
     RandomCommands commands(3);
     State s = default_state();
     for (int step = 0; step < 3000; ++step) {

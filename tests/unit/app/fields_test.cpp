@@ -64,7 +64,7 @@ std::string refused(const Zoo& zoo) {
 
 }  // namespace
 
-TEST_CASE("a field is left out of links where it is as at first, and so are its last values") {
+TEST_CASE("fields with default values, and trailing default values, are left out of links") {
     CHECK_FALSE(written({}, 0));
     CHECK(written({.cages = 7}, 0) == "7");
     CHECK(written({.pet = Pet::dog}, 0) == "3,dog");
@@ -74,7 +74,7 @@ TEST_CASE("a field is left out of links where it is as at first, and so are its 
     CHECK(written({.keeper = 0}, 3) == "0");
 }
 
-TEST_CASE("a field is read as it is written, within its limits") {
+TEST_CASE("a field is read back as written, within its limits") {
     CHECK(read(0, "7") == Zoo{.cages = 7});
     CHECK(read(0, "7,dog") == Zoo{.cages = 7, .pet = Pet::dog});
     for (const char* bad : {"", "0", "2001", "7,", "7,bird", "7,dog,1", "7.5", "dog"}) {
@@ -89,7 +89,7 @@ TEST_CASE("a field is read as it is written, within its limits") {
     CHECK_FALSE(read(3, "10"));
 }
 
-TEST_CASE("what a field may be is said once, for links and for refusals") {
+TEST_CASE("the allowed values of a field are declared once, for links and for refusals") {
     const auto rows = rows_of_fields<Zoo, 4>();
     CHECK(rows[0].expected == "a number of cages from 1 to 2,000, then cat or dog");
     CHECK(rows[1].expected == "a share from 0 to 1");
@@ -99,7 +99,7 @@ TEST_CASE("what a field may be is said once, for links and for refusals") {
     CHECK(refused({.open = true}) == "An open zoo has a keeper.");
 }
 
-TEST_CASE("a change is called after the first field that differs") {
+TEST_CASE("a change is named after the first field that differs") {
     const State before = default_state();
     CHECK(Set<Zoo>{{.cages = 7, .share = 0.1}}.describe(before) == "cages 7");
     CHECK(Set<Zoo>{{.share = 0.1}}.describe(before) == "share 0.1");

@@ -10,7 +10,7 @@
 using namespace attn::app;
 using namespace attn::test;
 
-TEST_CASE("shortest writes what reads back") {
+TEST_CASE("shortest reads back to the same number") {
     CHECK(shortest(0.1) == "0.1");
     CHECK(shortest(-2.0) == "-2");
     CHECK(shortest(1e-7) == "1e-07");
@@ -64,7 +64,7 @@ TEST_CASE("read_number takes decimal numbers and infinities, nothing else") {
     CHECK_FALSE(read_number(std::string(100, '1')));
 }
 
-TEST_CASE("many counts one and several") {
+TEST_CASE("many writes one and several") {
     CHECK(many(0, "token") == "0 tokens");
     CHECK(many(1, "token") == "1 token");
     CHECK(many(12, "layer") == "12 layers");

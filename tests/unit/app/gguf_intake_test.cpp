@@ -80,7 +80,7 @@ TEST_CASE("a GGUF file is checked before its body arrives, and splits texts itse
     CHECK_FALSE(intake.encode("a", true));
 }
 
-TEST_CASE("all files of a split GGUF model are one", "[gguf]") {
+TEST_CASE("all files of a split GGUF model make one model", "[gguf]") {
     const auto folder = shared_data("gguf/gpt2");
     if (!folder) SKIP("the shared GGUF files are not here; set ATTN_SHARED to their folder");
     FakePage page;

@@ -109,7 +109,7 @@ TEST_CASE("the bundled model's heads have their names from scores.json, at once 
     CHECK(s.page.notices.empty());
 }
 
-TEST_CASE("without scores.json the heads are measured, once for the model, when nobody waits") {
+TEST_CASE("without scores.json the heads are measured, once per model, when nothing waits") {
     Storyteller s;
     const nlohmann::json card = s.scores();
     s.files.erase("scores.json");
@@ -146,7 +146,7 @@ TEST_CASE("without scores.json the heads are measured, once for the model, when 
     CHECK(s.named() == named);
 }
 
-TEST_CASE("a scores.json that is broken is one sentence, and the heads are measured") {
+TEST_CASE("a broken scores.json gives one sentence, and the heads are measured") {
     const auto [what, change] = GENERATE(table<std::string, std::string (*)(nlohmann::json)>({
         {"scores.json has no list of heads", [](nlohmann::json) { return std::string("{}"); }},
         {"does not tell of head 4.7",
@@ -182,7 +182,7 @@ TEST_CASE("a scores.json that is broken is one sentence, and the heads are measu
     CHECK(s.named()->name({4, 5}).starts_with("induction 0.9"));
 }
 
-TEST_CASE("a scores.json of another model falls when the weights are measured") {
+TEST_CASE("another model's scores.json is dropped once the weights are measured") {
     Storyteller s;
     nlohmann::json scores = s.scores();
     for (const char* key : {"layer", "head"}) std::swap(scores["heads"][1][key], scores["heads"][33][key]);
@@ -198,7 +198,7 @@ TEST_CASE("a scores.json of another model falls when the weights are measured") 
                                                     "“previous token” 0.04, and they have 0.8"));
 }
 
-TEST_CASE("a score of a head on the present text says so, beside that on random repeats") {
+TEST_CASE("a head's score on the present text says so, beside the score on random repeats") {
     Storyteller s;
     s.open();
     s.read();
@@ -212,9 +212,7 @@ TEST_CASE("a score of a head on the present text says so, beside that on random 
     CHECK_THAT(tables.back().title, ContainsSubstring("measured on this text"));
 }
 
-TEST_CASE(
-    "beside a text that repeats nothing, words read twice are offered for the heads that look for "
-    "repetition") {
+TEST_CASE("if a text has no repetition, repeated words are offered for heads that detect it") {
     Storyteller s;
     s.open();
     CHECK_FALSE(subject_in(s.visit).offer_repetition());  // there is no text yet
@@ -238,7 +236,7 @@ TEST_CASE(
     CHECK(sentence_of(s.visit.state()).text == "a few words");
 }
 
-TEST_CASE("a network in training has names at the step shown, while it rests") {
+TEST_CASE("a network in training has names at the shown step, while it rests") {
     FakePage page;
     Visit visit{page};
     TrainingPlan plan = training_presets()[0].plan;

@@ -11,7 +11,7 @@ SetCell cell(double value) { return {{x, 0, 1}, value}; }
 double value(const History& h) { return worked_of(h.present()).x.at(0, 1); }
 }  // namespace
 
-TEST_CASE("undo and redo walk the same path both ways") {
+TEST_CASE("undo and redo follow the same path both ways") {
     History h(default_state());
     CHECK_FALSE(h.undo());
     CHECK_FALSE(h.redo());
@@ -67,7 +67,7 @@ TEST_CASE("commands of another kind in the same gesture are another step") {
     CHECK(worked_of(h.present()).temperature == 1);
 }
 
-TEST_CASE("a drag that comes back to where it began is no step") {
+TEST_CASE("a drag that returns to its start is not a step") {
     History h(default_state());
     REQUIRE(h.perform(SetTemperature{2}, 0));
     REQUIRE(h.perform(cell(0.6), 1));
@@ -76,7 +76,7 @@ TEST_CASE("a drag that comes back to where it began is no step") {
     CHECK(h.present() == default_state());
 }
 
-TEST_CASE("a new step forgets what was undone") {
+TEST_CASE("a new step drops the undone ones") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 0));
     CHECK(h.undo());
@@ -91,7 +91,7 @@ TEST_CASE("a new step forgets what was undone") {
     CHECK(g.present() == default_state());
 }
 
-TEST_CASE("choosing a head, a word or a cell is a step; those of one kind in a row are one") {
+TEST_CASE("choosing a head, a word or a cell is a step; consecutive ones of one kind are one") {
     History h(default_state());
     REQUIRE(h.perform(Select{{1, 0, {}, {}}}, 1));
     REQUIRE(h.perform(Select{{1, 3, {}, {}}}, 2));
@@ -141,7 +141,7 @@ TEST_CASE("a click that pins a cell and chooses its words is one step, and the n
     CHECK(h.present() == default_state());
 }
 
-TEST_CASE("what follows from what is shown belongs to the step before") {
+TEST_CASE("consequences of what is shown belong to the step before") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 0));
     REQUIRE(h.settle(Select{{0, 0, 1, {}}}));
@@ -153,7 +153,7 @@ TEST_CASE("what follows from what is shown belongs to the step before") {
     CHECK_FALSE(h.settle(Select{{0, 0, 200, {}}}));
 }
 
-TEST_CASE("what changes nothing or is refused is no step") {
+TEST_CASE("refused and empty changes are not steps") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.5), 0));
     CHECK_FALSE(h.perform(SetTemperature{1000}, 0));
@@ -161,7 +161,7 @@ TEST_CASE("what changes nothing or is refused is no step") {
     CHECK(h.present() == default_state());
 }
 
-TEST_CASE("a link is a step, and only so many steps are kept") {
+TEST_CASE("a link is a step, and the number of steps is limited") {
     History h(default_state());
     h.replace(*app::apply(default_state(), OpenPreset{PresetId::causal_row}), "opened a link");
     CHECK(h.undo());
@@ -175,7 +175,7 @@ TEST_CASE("a link is a step, and only so many steps are kept") {
     CHECK(steps == 200);
 }
 
-TEST_CASE("Back and Forward are called by the steps that they take again") {
+TEST_CASE("Back and Forward are named after the steps that they repeat") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 0));
     const State between = h.present();
@@ -192,7 +192,7 @@ TEST_CASE("Back and Forward are called by the steps that they take again") {
     }
 }
 
-TEST_CASE("steps share the parts of the State that they did not change") {
+TEST_CASE("steps share the parts of the State that they do not change") {
     History h(default_state());
     REQUIRE(h.perform(cell(0.6), 0));
     const State before = h.present();

@@ -31,7 +31,7 @@ std::vector<Rung> every_stage_from(Visit& visit, Source source) {
 
 }  // namespace
 
-TEST_CASE("indices stand in brackets, so that none is read as a power") {
+TEST_CASE("indices are in brackets, so that none is read as a power") {
     FakePage page;
     Visit visit{page};
     for (const Source source : {Source::projections, Source::qkv, Source::scores}) {
@@ -44,7 +44,7 @@ TEST_CASE("indices stand in brackets, so that none is read as a power") {
     }
 }
 
-TEST_CASE("for every computed cell there is something to change instead") {
+TEST_CASE("every computed cell offers an input to change instead") {
     FakePage page;
     Visit visit{page};
     for (const Source source : {Source::projections, Source::qkv, Source::scores}) {
@@ -69,7 +69,7 @@ TEST_CASE("for every computed cell there is something to change instead") {
           "Weights are computed from the scores.");
 }
 
-TEST_CASE("a formula names the scores that it follows from, and the temperature") {
+TEST_CASE("a formula names the scores it is computed from, and the temperature") {
     FakePage page;
     Visit visit{page};
     CHECK(notation(visit, Stage::scaled) == "S[i, j] = R[i, j] / √d_k");

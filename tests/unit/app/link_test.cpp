@@ -60,7 +60,7 @@ void check_round_trip(const State& s) {
 
 }  // namespace
 
-TEST_CASE("a link says only what the default does not") {
+TEST_CASE("a link contains only what differs from the default") {
     State s = default_state();
     CHECK(to_fragment(s) == "");
     CHECK(to_fragment(after(s, SetCell{{x, 0, 1}, 0.7})) ==
@@ -134,7 +134,7 @@ TEST_CASE("a link says only what the default does not") {
     CHECK_THAT(parse_fragment("v=1&marks=1.2.3-1.0-0").note, Catch::Matchers::ContainsSubstring("'marks'"));
 }
 
-TEST_CASE("every preset and every source comes back from its link") {
+TEST_CASE("every preset and every source can be restored from its link") {
     for (const PresetInfo& p : presets()) {
         const State s = opened(p.id);
         check_round_trip(s);
@@ -145,7 +145,7 @@ TEST_CASE("every preset and every source comes back from its link") {
     }
 }
 
-TEST_CASE("whatever commands led to it, a State comes back from its link") {
+TEST_CASE("a State can be restored from its link, whatever commands led to it") {
     for (std::uint64_t seed = 1000; seed < 1000 + static_cast<std::uint64_t>(300 / thinned); ++seed) {
         RandomCommands commands(seed);
         State s = default_state();
@@ -159,8 +159,8 @@ TEST_CASE("whatever commands led to it, a State comes back from its link") {
 }
 
 TEST_CASE(
-    "a text of 2,000 characters goes into a link as it is, a longer one packed, one above 32,000 not at "
-    "all") {
+    "a text of up to 2,000 characters is in its link as typed, a longer one packed, one above 32,000 left "
+    "out") {
     const auto cats = [](int count) {
         std::string text;
         for (int i = 0; i < count; ++i) text += "🐈";
@@ -196,7 +196,7 @@ TEST_CASE(
     check_round_trip(after(default_state(), SetTrainingPlan{plan}));
 }
 
-TEST_CASE("a packed value that is cut off or damaged is left out, with a sentence that says so") {
+TEST_CASE("a truncated or damaged packed value is left out, with a sentence that says so") {
     const State s = after(default_state(), SetText{std::string(3000, 'x')});
     const std::string fragment = to_fragment(s);
     for (const std::string& bad :
@@ -207,7 +207,7 @@ TEST_CASE("a packed value that is cut off or damaged is left out, with a sentenc
     CHECK(parse_fragment(fragment + "&text=a").note == "The link gives 'text' twice; the first is used.");
 }
 
-TEST_CASE("a link may be written by hand, by other programs, and in another order") {
+TEST_CASE("a link may be written by hand or by other programs, and in another order") {
     const State expected = after(opened(PresetId::three_tokens), SetCell{{v, 0, 0}, 10});
     for (const char* fragment :
          {"#v=1&ex=three-tokens&V=3x3:10,2,3,4,5,6,7,8,9", "V=3x3:1e1,2,3,4,5,6,7,8,9.0&ex=three-tokens&v=1",
@@ -224,7 +224,7 @@ TEST_CASE("a link may be written by hand, by other programs, and in another orde
           -std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("what cannot be read is left out, with a sentence that names it") {
+TEST_CASE("unreadable parts of a link are left out, with a sentence that names them") {
     CHECK(after_first("T=banana") ==
           "The link's value 'banana' for 'T' is not a number from 0.01 to 100; the default is used.");
     CHECK(after_first("T=1000") ==

@@ -268,7 +268,7 @@ void check_link(const std::string& link, const json& entry) {
 
 }  // namespace
 
-TEST_CASE("links of before give the State that they gave") {
+TEST_CASE("older links give the same State as before") {
     REQUIRE(golden()["links"].size() == 751);
     for (const json& entry : golden()["links"]) {
         const std::string link = entry["link"];
@@ -277,7 +277,7 @@ TEST_CASE("links of before give the State that they gave") {
     }
 }
 
-TEST_CASE("so do those that are too long for a line, or no text") {
+TEST_CASE("too long ones") {
     for (const json& entry : golden()["special"]) {
         std::string link;
         if (entry.contains("hex")) {
@@ -293,4 +293,4 @@ TEST_CASE("so do those that are too long for a line, or no text") {
     }
 }
 
-TEST_CASE("the default is what it was") { check_same(golden()["default"], dump(default_state())); }
+TEST_CASE("the default has not changed") { check_same(golden()["default"], dump(default_state())); }

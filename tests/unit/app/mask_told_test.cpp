@@ -44,7 +44,7 @@ std::string step_of(const Explained& why, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("a window is a step, told apart from what is causal", "[app]") {
+TEST_CASE("a window is a step, distinguished from causality", "[app]") {
     struct Windows {
         const char* family;
         Index width;
@@ -87,14 +87,14 @@ TEST_CASE("a window is a step, told apart from what is causal", "[app]") {
     }
 }
 
-TEST_CASE("a mask that someone put in the place of a model's own does not tell its rules", "[app]") {
+TEST_CASE("a user's mask in place of a model's own does not mention its rules", "[app]") {
     const auto run = told_run("mistral", Mask::causal());
     CHECK(step_of(told_at(*run, 0, 7, 0), "masked") == "the mask allows it");
     CHECK(step_of(told_at(*run, 0, 0, 7), "masked") == "masked: −∞");
     CHECK(told_at(*run, 0, 7, 0).note == "");
 }
 
-TEST_CASE("a bias of T5 is a step that names its bucket, its distance and its place", "[app]") {
+TEST_CASE("a T5 bias is a step that names its bucket, its distance and its place", "[app]") {
     const auto run = told_run("t5");
     const TextRun& whole = run->whole();
     // The buckets of 8 in both directions within 6 tokens, from transformers' _relative_position_bucket.

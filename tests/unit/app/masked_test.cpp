@@ -61,7 +61,7 @@ std::vector<double> softmax(std::span<const float> logits) {
 
 }  // namespace
 
-TEST_CASE("a masked language model is asked about the chosen mask, or the first, or else about a word") {
+TEST_CASE("a masked language model predicts the chosen mask, or the first one, or else a word") {
     CHECK(masked_tokens(pair_ids, special) == std::vector<Index>{2, 6});
     const std::vector<std::string> words(pair_ids.size(), "word");
     CHECK(asked_token(pair_ids, words, special, std::nullopt) == 2);
@@ -76,7 +76,7 @@ TEST_CASE("a masked language model is asked about the chosen mask, or the first,
     CHECK(asked_token(std::vector<std::int32_t>{2, 3}, words, special, std::nullopt) == 1);
 }
 
-TEST_CASE("tokens after the first separator are of the second sentence") {
+TEST_CASE("tokens after the first separator belong to the second sentence") {
     CHECK(segments_of(pair_ids, special) == pair_segments);
     CHECK(segments_of(std::vector<std::int32_t>{2, 7, 8, 3}, special).empty());
     CHECK(segments_of(std::vector<std::int32_t>{2, 7, 8}, special).empty());
@@ -85,7 +85,7 @@ TEST_CASE("tokens after the first separator are of the second sentence") {
     CHECK(segments_of(pair_ids, {}).empty());
 }
 
-TEST_CASE("the page shows what the model puts in place of a mask, in every family that fills in") {
+TEST_CASE("the page shows the model's predictions for a mask, in every masked model family") {
     for (const char* name : {"bert", "distilbert", "roberta"}) {
         CAPTURE(name);
         Opened opened(name);
@@ -140,7 +140,7 @@ TEST_CASE("the page says that masks of one word are predicted one by one") {
         CHECK_THAT(plain, !ContainsSubstring("alone"));
 }
 
-TEST_CASE("a word is masked by a mask for each of its tokens, and a token is written over a mask") {
+TEST_CASE("a word is masked with a mask for each of its tokens, and a token replaces a mask") {
     Opened opened("bert");
     SentenceSubject& sentence = sentence_in(opened.visit);
     show(opened.visit, "w7w8 w9", {2, 7, 8, 9, 3});
@@ -175,8 +175,7 @@ TEST_CASE("a word is masked by a mask for each of its tokens, and a token is wri
     CHECK(opened.page.appended.empty());
 }
 
-TEST_CASE(
-    "a pair's segments are in its small print, in explanations, in files and in what lenses run again") {
+TEST_CASE("a pair's segments are in its small print, in explanations, in files and in the lenses' runs") {
     Opened opened("bert");
     show(opened.visit, "a pair", pair_ids);
     const TextRun& run = *sentence_in(opened.visit).run();
@@ -229,7 +228,7 @@ TEST_CASE("a second sentence in the other box has its own segments") {
     CHECK(sentence_in(opened.visit).compared_run()->run->final_residual() == (*expected)->final_residual());
 }
 
-TEST_CASE("a position embedding of a text with padding says which row it is") {
+TEST_CASE("a position embedding of a text with padding names its row") {
     Opened opened("roberta");
     show(opened.visit, "padded", {2, 7, 1, 8, 3});
     for (const auto& [token, row] : {std::pair{Index{1}, 3}, {Index{2}, 1}, {Index{3}, 4}}) {
@@ -251,7 +250,7 @@ TEST_CASE("a position embedding of a text with padding says which row it is") {
                   Catch::Approx(run.record_at(0).q().heads().head(1)(token, a)).margin(2e-6));
 }
 
-TEST_CASE("lenses about one query begin at the mask, or else at a word") {
+TEST_CASE("lenses about one query start at the mask, or else at a word") {
     Opened opened("bert");
     show(opened.visit, "a pair", pair_ids);
     CHECK(chosen_query(sentence_in(opened.visit)) == 2);

@@ -246,7 +246,7 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
     }
 }
 
-TEST_CASE("what a softmax makes of a row is recomputed from the row's scores") {
+TEST_CASE("the softmax of a row is recomputed from the row's scores") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "llama3-scaled-f32");
@@ -279,7 +279,7 @@ TEST_CASE("what a softmax makes of a row is recomputed from the row's scores") {
     CHECK_FALSE(explained(visit, {Stage::exponential, 0, 5}));
 }
 
-TEST_CASE("a row without anything to look at has no exponentials, and infinite scores share") {
+TEST_CASE("a row without a visible key has no exponentials, and infinite scores share the weight") {
     FakePage page;
     Visit visit(page);
     visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
@@ -301,7 +301,7 @@ TEST_CASE("a row without anything to look at has no exponentials, and infinite s
     Walk{worked_in(visit)}.from({{}, {Stage::row_sum, 0, 0}}, 20);
 }
 
-TEST_CASE("biases, gains and tables lie in the file where they say, and are in links") {
+TEST_CASE("biases, gains and tables are at their stated places in the file, and in links") {
     for (const char* model : {"gpt2-f32", "qwen2-linear-f32"}) {
         INFO(model);
         FakePage page;
@@ -373,7 +373,7 @@ TEST_CASE("the operands of the worked example lead to its inputs") {
         CHECK(walk.seen.contains(stage));
 }
 
-TEST_CASE("cells of a map without the first key explain what the map shows") {
+TEST_CASE("cells of a map without the first key explain the map's numbers") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
@@ -435,7 +435,7 @@ TEST_CASE("a head's scores are summed again in double, row by row") {
     CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 0, .col = 10'000}));
 }
 
-TEST_CASE("a component is after its rotary position where it turns, and no other") {
+TEST_CASE("a component is shown after its rotation where there is one, and nowhere else") {
     int partly = 0;
     for (const SmallFamily& family : small_families) {
         CAPTURE(family.name);
@@ -459,7 +459,7 @@ TEST_CASE("a component is after its rotary position where it turns, and no other
     CHECK(partly >= 3);
 }
 
-TEST_CASE("a next token's probability comes from its logit") {
+TEST_CASE("a next token's probability is computed from its logit") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");

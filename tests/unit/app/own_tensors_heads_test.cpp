@@ -53,7 +53,7 @@ TEST_CASE("heads of finished weights and of Q and K are measured, with tokens by
     all_scores({});
 }
 
-TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors]") {
+TEST_CASE("the order and the flow of a user's own heads are in the link", "[tensors]") {
     const std::string link = "v=1&subject=tensors&sorted=entropy,first&edges=0.5,columns,0.1,1.2";
     const auto parsed = parse_fragment(link);
     CHECK(parsed.note.empty());
@@ -71,7 +71,7 @@ TEST_CASE("the order and the flow of one's own heads are in the link", "[tensors
           "Choose a horizontal score first.");
 }
 
-TEST_CASE("the heads of one's own are saved, queries and keys under their own names", "[tensors]") {
+TEST_CASE("a user's own heads are saved, with queries and keys under their own names", "[tensors]") {
     const std::vector<float> values = random_weights(2 * 3 * 4, 5, 7);
     const std::vector<std::string> keys{"a", "b", "c", "d", "é"};
     TensorsVisit v;
@@ -102,7 +102,7 @@ TEST_CASE("the heads of one's own are saved, queries and keys under their own na
                                           {"key tokens", keys}});
 }
 
-TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that", "[tensors]") {
+TEST_CASE("layers in separate files are saved as one archive, with stored −∞ unchanged", "[tensors]") {
     constexpr float inf = std::numeric_limits<float>::infinity();
     const std::vector<float> first{0.5f, -inf, 0.5f, 1}, second{1, 0, -inf, 1};
     TensorsVisit v;
@@ -123,7 +123,7 @@ TEST_CASE("a layer a file is saved as one archive, −∞ that is stored as that
     CHECK(archive.about["first key"] == "nosink");
 }
 
-TEST_CASE("what is being saved stays what it was when the rule changes and the set is closed", "[tensors]") {
+TEST_CASE("a file being saved stays the same when the rule changes and the set is closed", "[tensors]") {
     TensorsVisit v;
     v.drop({{"q.npy", normal_npy({2, 3, 4}, 1)},
             {"k.npy", normal_npy({2, 5, 4}, 2)},

@@ -114,7 +114,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
     CHECK_THAT(v.open()->remarks()[0].sentence, ContainsSubstring("3 of 3 rows do not sum to 1"));
 }
 
-TEST_CASE("an archive's tensors are named by what they are called there", "[tensors]") {
+TEST_CASE("an archive's tensors keep their names", "[tensors]") {
     const Bytes q = normal_npy({4, 2}, 1), k = normal_npy({5, 2}, 2);
     const std::vector<ZipFile> entries{{"q.npy", q}, {"k.npy", k}};
     TensorsVisit v;
@@ -128,7 +128,7 @@ TEST_CASE("an archive's tensors are named by what they are called there", "[tens
     CHECK(why->operands.size() == 2);
 }
 
-TEST_CASE("Q and K become weights under the rule that is chosen", "[tensors]") {
+TEST_CASE("Q and K become weights under the chosen rule", "[tensors]") {
     constexpr Index d = 8, queries = 6, keys = 9;
     const Tensor q = random_tensor({2, queries, d}, 3), k = random_tensor({2, keys, d}, 4);
     TensorsVisit v;
@@ -219,7 +219,7 @@ TEST_CASE("all layers of Q and K are computed, each with its own mask", "[tensor
                ContainsSubstring("begins at byte " + with_commas(128 + ((2 * 4 + 3) * 7 + 1) * 24)));
 }
 
-TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]") {
+TEST_CASE("V gives contributions, and a mask says what its numbers mean", "[tensors]") {
     const Bytes q = normal_npy({3, 2}, 1), k = normal_npy({3, 2}, 2), values = normal_npy({3, 4}, 3);
     const Bytes mask = write_npy({3, 3}, std::vector<float>{1, 0, 0, 1, 1, 0, 1, 1, 1});
     TensorsVisit v;
@@ -249,7 +249,7 @@ TEST_CASE("V gives contributions, a mask says what its numbers mean", "[tensors]
     CHECK(v.cell(0, 0, 0, 1) != masked_cell);
 }
 
-TEST_CASE("what names and shapes leave open is asked", "[tensors]") {
+TEST_CASE("the user is asked what names and shapes leave open", "[tensors]") {
     // The shape may mean four queries by four keys by nine heads, or four heads of four queries by nine keys.
     const std::vector<float> values = random_weights(16, 9, 5);
     TensorsVisit v;
@@ -299,7 +299,7 @@ TEST_CASE("files come one after another, in any order", "[tensors]") {
     CHECK(v.page.notices.empty());
 }
 
-TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
+TEST_CASE("odd numbers are shown unchanged, and reported", "[tensors]") {
     std::vector<float> values = random_weights(4, 4, 1);
     values[0] = std::numeric_limits<float>::quiet_NaN();
     values[4] += 0.5f;
@@ -320,7 +320,7 @@ TEST_CASE("odd numbers are shown as they are, and said", "[tensors]") {
     CHECK(std::isnan(why->f64));
 }
 
-TEST_CASE("files that cannot be used are one sentence, and what was open stays", "[tensors]") {
+TEST_CASE("each unusable file gives one sentence, and the open tensors stay", "[tensors]") {
     TensorsVisit v;
     v.drop({{"attention.npy", weights_npy({2, 3, 3})}});
     REQUIRE(v.open());
@@ -358,7 +358,7 @@ TEST_CASE("files that cannot be used are one sentence, and what was open stays",
     }
 }
 
-TEST_CASE("a file that is larger than a tab can hold is refused before it is read", "[tensors]") {
+TEST_CASE("a file larger than a tab can hold is refused before it is read", "[tensors]") {
     TensorsVisit v;
     const auto huge = v.own().buffer("attention.npy", 5'000'000'000);
     REQUIRE_FALSE(huge);
@@ -373,7 +373,7 @@ TEST_CASE("a file that is larger than a tab can hold is refused before it is rea
     CHECK_THAT(beside.error().message, ContainsSubstring("does not fit beside the 4 MB that are open"));
 }
 
-TEST_CASE("a link names the files it was made with", "[tensors]") {
+TEST_CASE("a link names its files", "[tensors]") {
     TensorsVisit v;
     v.visit.start("v=1&lens=tensors&layer=1&head=2&query=3&key=1&files=a%5C,b.npy,tokens.json");
     CHECK(v.page.notices.empty());
@@ -406,7 +406,7 @@ TEST_CASE("a link names the files it was made with", "[tensors]") {
     CHECK(tensors_in(v.visit).wanted() == "attention.npy");
 }
 
-TEST_CASE("a selection of another lens does not reach beyond the tensors, nor theirs beyond a model",
+TEST_CASE("selections of other subjects do not reach beyond the tensors, nor theirs beyond a model",
           "[tensors]") {
     TensorsVisit v;
     load_tiny_model(v.visit);
@@ -424,7 +424,7 @@ TEST_CASE("a selection of another lens does not reach beyond the tensors, nor th
     CHECK(v.state().selection == Selection{});
 }
 
-TEST_CASE("tokens of white space are shown as a sentence's are", "[tensors]") {
+TEST_CASE("white-space tokens are shown like a sentence's", "[tensors]") {
     TensorsVisit v;
     v.drop({{"attention.npy", weights_npy({4, 4})},
             {"tokens.json", text_file(R"(["\n", " ", "\u200d", " cat"])")}});
@@ -434,7 +434,7 @@ TEST_CASE("tokens of white space are shown as a sentence's are", "[tensors]") {
     CHECK(std::ranges::equal(v.open()->key_tokens(), shown));
 }
 
-TEST_CASE("the element of a batch that was chosen is told, is in the link, and comes back with it",
+TEST_CASE("the chosen element of a batch is mentioned, is in the link, and is restored from it",
           "[tensors]") {
     const Drop files{{"attention.npy", weights_npy({2, 3, 2, 4, 4})}};
     TensorsVisit v;

@@ -79,8 +79,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     CHECK_FALSE(v.state().pin);
 }
 
-TEST_CASE("a side without tokens keeps its positions, and tokens that are words are left alone",
-          "[tensors]") {
+TEST_CASE("a side without tokens keeps its positions, and tokens that are words stay single", "[tensors]") {
     const Drop files{{"q.npy", normal_npy({3, 2}, 1)}, {"k.npy", normal_npy({4, 2}, 2)}};
     const auto opened_with = [&](std::string_view keys) {
         auto v = std::make_unique<TensorsVisit>();

@@ -140,7 +140,7 @@ TEST_CASE("F: information flow") {
                  {.463963, .281408, .254629, .266390, .439203, .294407, .241514, .398189, .360297});
 }
 
-TEST_CASE("J: the seeded demo is what NumPy computes") {
+TEST_CASE("J: the seeded demo matches NumPy") {
     const auto bytes = test::read_file(test::source_dir() / "tests/golden/app/seeded_normal.json");
     const auto golden = nlohmann::json::parse(bytes, nullptr, false);
     REQUIRE(golden.is_object());
@@ -230,7 +230,7 @@ TEST_CASE("the introduction is the example's only while its numbers and rules ar
     CHECK(introduction(s).story.starts_with("Taken from layer 3, head 0;"));
 }
 
-TEST_CASE("every preset has its own key and letter, fits together and says where its numbers come from") {
+TEST_CASE("every preset has its own key and letter, fits together and names the source of its numbers") {
     CHECK(presets().size() == tutorials().size());
     for (const PresetInfo& p : presets()) {
         CHECK(preset_by_key(p.key) == p.id);

@@ -45,7 +45,7 @@ struct WorkedVisit {
 
 }  // namespace
 
-TEST_CASE("a row is read as its keys in the order of their weights") {
+TEST_CASE("a row is described by its keys in the order of their weights") {
     WorkedVisit v;
     for (int query = 0; query < 3; ++query) {
         const auto row = row_of_cats(query);
@@ -65,7 +65,7 @@ TEST_CASE("a row is read as its keys in the order of their weights") {
     CHECK_FALSE(read_row(v.attention(), 0, 1, 0));
 }
 
-TEST_CASE("a query that the mask leaves nothing is told so") {
+TEST_CASE("a query without a visible key is described as such") {
     WorkedVisit v;
     v.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
     v.visit.perform(Select{{0, 0, 0, {}, {}}});
@@ -73,7 +73,7 @@ TEST_CASE("a query that the mask leaves nothing is told so") {
     CHECK(v.spoken("ladder") == "The mask leaves “cat” nothing to look at, so its output is 0.");
 }
 
-TEST_CASE("the lenses' sentences have the numbers of the run, and follow an edit") {
+TEST_CASE("the lenses' sentences use the run's numbers, and follow an edit") {
     WorkedVisit v;
     v.visit.perform(Select{{0, 0, 0, {}, {}}});
     const auto row = row_of_cats(0);
@@ -86,7 +86,7 @@ TEST_CASE("the lenses' sentences have the numbers of the run, and follow an edit
     CHECK(v.spoken("overview") == "Reading “cat”, this head looks at itself (100 %).");
 }
 
-TEST_CASE("the tokens of a word count together, and a long row is no list") {
+TEST_CASE("the tokens of a word count together, and a long row is not a list") {
     using Look = Reading::Look;
     CHECK(looks_at({0, "", {{"“animal”", 0.984}, {"“The”", 0.01}}}) == "looks at “animal” (98 %)");
     CHECK(looks_at({0, "", {Look{"key 3", 0.4}}}) == "looks at key 3 (40 %)");
@@ -128,7 +128,7 @@ TEST_CASE("shares are written as people say them") {
     CHECK(percent(0) == "0 %");
 }
 
-TEST_CASE("tensors are read once their weights are known, by position where there are no tokens",
+TEST_CASE("tensors are described once their weights are known, by position if there are no tokens",
           "[tensors]") {
     TensorsVisit v;
     v.visit.perform(OpenSubject{tensors_subject});

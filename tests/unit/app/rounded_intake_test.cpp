@@ -44,7 +44,7 @@ TEST_CASE("a model is held in 8 bits on request, and says so", "[eight]") {
     CHECK(std::ranges::any_of(why->steps, [](const auto& step) { return step.arithmetic == "d · q"; }));
 }
 
-TEST_CASE("weights that break off, or come before their configuration, are refused", "[eight]") {
+TEST_CASE("truncated weights, or weights before their configuration, are refused", "[eight]") {
     const auto weights = read_file(source_dir() / "models/storyteller/model.safetensors");
     FakePage page;
     Visit visit(page);

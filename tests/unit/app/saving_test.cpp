@@ -108,7 +108,7 @@ TEST_CASE("all heads are saved in one archive that says what it holds") {
     CHECK(archive.about["tokens"] == odd_pieces);
 }
 
-TEST_CASE("a stage of all heads is that stage, without the first key where that is hidden") {
+TEST_CASE("a stage of all heads is saved as shown, without the first key if that is hidden") {
     TextVisit v;
     const TextRun& run = v.run();
     for (const MapChoice& choice : {MapChoice{.stage = Stage::scaled, .sink = Sink::hidden},
@@ -128,7 +128,7 @@ TEST_CASE("a stage of all heads is that stage, without the first key where that 
     CHECK(v.page.downloaded == "attention-projected.npz");
 }
 
-TEST_CASE("what is too large to be saved is refused in a sentence") {
+TEST_CASE("anything too large to be saved is refused in a sentence") {
     TextVisit v;
     const auto record = Record::run(Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), Tensor({1, 2100, 1}), {});
     REQUIRE(record);
@@ -212,7 +212,7 @@ TEST_CASE("a flow as SVG has a path for each edge, from its query to its key") {
     }
 }
 
-TEST_CASE("a cross head, whose queries and keys are of two texts, is saved with both") {
+TEST_CASE("a cross-attention head, whose queries and keys belong to two texts, is saved with both") {
     FakePage page;
     page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
     Visit visit(page);

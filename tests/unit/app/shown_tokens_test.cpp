@@ -41,7 +41,7 @@ void open_long(Screen& screen, Index words) {
 
 }  // namespace
 
-TEST_CASE("where there is no room for all tokens, those wanted come first, then the newest") {
+TEST_CASE("if there is no room for all tokens, the requested ones come first, then the newest") {
     using Tokens = std::vector<Index>;
     CHECK(shown(5, 8, 4, {}) == Tokens{0, 1, 2, 3, 4});
     CHECK(shown(20, 4, 19, {}) == Tokens{16, 17, 18, 19});
@@ -61,7 +61,7 @@ TEST_CASE("where there is no room for all tokens, those wanted come first, then 
     CHECK_FALSE(some.are_all());
 }
 
-TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest key of the chosen query") {
+TEST_CASE("a lens that shows part of a text shows the chosen and the strongest key of the chosen query") {
     Screen screen({1240, 846});
     open_long(screen, 60);
     for (const Index head : {0, 1})
@@ -101,7 +101,7 @@ TEST_CASE("a lens that shows a part of a text shows the chosen and the strongest
         }
 }
 
-TEST_CASE("Order has the chosen token among those in view, unless somebody goes elsewhere") {
+TEST_CASE("Order keeps the chosen token in view, unless the user goes elsewhere") {
     Screen screen;
     open_long(screen, 30);
     screen.visit.perform(OpenLens{"order"});

@@ -61,7 +61,7 @@ void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
 
 }  // namespace
 
-TEST_CASE("rows and columns of a model's maps explain their sums, without the first key too") {
+TEST_CASE("rows and columns of a model's maps explain their sums, also without the first key") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
@@ -82,7 +82,7 @@ TEST_CASE("rows and columns of a model's maps explain their sums, without the fi
           "There is no such cell to pin.");
 }
 
-TEST_CASE("the part of a map that is marked explains its sum, mean and strongest cell") {
+TEST_CASE("the marked part of a map explains its sum, mean and strongest cell") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
@@ -107,7 +107,7 @@ TEST_CASE("the part of a map that is marked explains its sum, mean and strongest
           "There is no such part of a map to mark.");
 }
 
-TEST_CASE("sums of the worked example and of own tensors, with rows that are masked as a whole") {
+TEST_CASE("sums of the worked example and of a user's tensors, with fully masked rows") {
     FakePage page;
     Visit visit(page);
     visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});

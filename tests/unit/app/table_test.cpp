@@ -19,7 +19,7 @@ TEST_CASE("pasted numbers: spreadsheets, CSV, NumPy") {
     CHECK(parse_numbers("-inf inf")->at(0, 0) == -std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("pasted text that is no matrix is refused with its reason") {
+TEST_CASE("pasted text that is not a matrix is refused with the reason") {
     const auto refusal = [](const std::string& text) { return parse_numbers(text).error().message; };
     CHECK(refusal("") == "The pasted text holds no numbers.");
     CHECK(refusal(" \n;,[]") == "The pasted text holds no numbers.");
@@ -47,7 +47,7 @@ Table small_table() {
 
 }  // namespace
 
-TEST_CASE("a table is written for spreadsheets, numbers alone or with its names") {
+TEST_CASE("a table is written for spreadsheets, as numbers alone or with names") {
     CHECK(table_text(small_table()) == "0.5\t0.1\t-inf\n0.39\t0.2\t0.3\n");
     CHECK(table_cells(small_table()) ==
           "\tThe\tcat \ta_very_long_name\nThe\t0.5\t0.1\t-inf\ncat \t0.39\t0.2\t0.3\n");
@@ -63,7 +63,7 @@ TEST_CASE("a table is written in Markdown, where no name breaks it") {
           "| cat  | 0.390000 | 0.200000 | 0.300000 |\n");
 }
 
-TEST_CASE("a map in shades has five levels up to its largest number, and says which") {
+TEST_CASE("a map in shades has five levels up to its largest number, and a legend") {
     CHECK(written_table(small_table(), "shades") ==
           "Weights of a|b\n\n"
           "     │ The     cat     a_very…\n"

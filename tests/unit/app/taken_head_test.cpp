@@ -76,7 +76,7 @@ double largest_difference(const WorkedState& worked, const Record& record, Index
 
 }  // namespace
 
-TEST_CASE("a head that is taken over whole is the same to the last bit") {
+TEST_CASE("a head copied whole is the same to the last bit") {
     FakePage page;
     Visit visit(page);
     load_tiny_model(visit);
@@ -120,7 +120,7 @@ TEST_CASE("a head that is taken over whole is the same to the last bit") {
     CHECK(worked_of(visit.state()).origin.from == "layer 1, head 2 of tiny");
 }
 
-TEST_CASE("some tokens of a head attend to one another as its scores and its mask say") {
+TEST_CASE("some tokens of a head attend to one another according to its scores and its mask") {
     // Several heads share K and V, and a query sees four keys.
     const auto trace = windowed_run();
     const Record& record = trace->layers()[1].attention;
@@ -139,7 +139,7 @@ TEST_CASE("some tokens of a head attend to one another as its scores and its mas
     }
 }
 
-TEST_CASE("a scale of its own and a soft cap come along") {
+TEST_CASE("a custom scale and a soft cap are copied, too") {
     AttentionSpec spec;
     spec.scale = 0.25f;
     spec.softcap = 1.5f;
@@ -156,7 +156,7 @@ TEST_CASE("a scale of its own and a soft cap come along") {
     CHECK(largest_difference(worked, *record, 1, {0, 5}, {0, 6}) < 1e-6);
 }
 
-TEST_CASE("a head of more than an example holds is refused") {
+TEST_CASE("a head larger than an example can hold is refused") {
     HeadCopy copy{.q = Matrix(65, 2),
                   .k = Matrix(3, 2),
                   .v = Matrix(3, 2),

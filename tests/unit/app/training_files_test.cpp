@@ -42,7 +42,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-TEST_CASE("a trained network is saved as models lie on a hub, and loads as it was") {
+TEST_CASE("a trained network is saved like models on a hub, and loads unchanged") {
     const Threads one(1);
     for (const char* preset : {"induction", "reversal", "copying", "pronouns", "own-text"}) {
         INFO(preset);
@@ -93,7 +93,7 @@ TEST_CASE("a tokenizer of symbols knows each as a word") {
     CHECK(ids == run.data().probe);
 }
 
-TEST_CASE("the card says what the network was trained by") {
+TEST_CASE("the card says how the network was trained") {
     const Threads one(1);
     TrainingPlan plan = small("induction");
     plan.changes = {{2, {.rate = 0.5, .seed = 9, .window = 4, .ablated = {{0, 1}}}}};

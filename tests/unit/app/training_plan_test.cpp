@@ -30,7 +30,7 @@ TrainingValues slower() {
 
 }  // namespace
 
-TEST_CASE("the presets of training are sound, and links name them") {
+TEST_CASE("the presets of training are valid, and links name them") {
     CHECK(induction() == TrainingPlan{});
     std::set<std::string_view> keys;
     for (const TrainingPreset& preset : training_presets()) {
@@ -45,7 +45,7 @@ TEST_CASE("the presets of training are sound, and links name them") {
     CHECK(training_preset("nothing") == nullptr);
 }
 
-TEST_CASE("a plan that cannot be is refused by one sentence") {
+TEST_CASE("an impossible plan is refused with one sentence") {
     struct Wrong {
         void (*spoil)(TrainingPlan&);
         std::string says;
@@ -89,7 +89,7 @@ TEST_CASE("a plan that cannot be is refused by one sentence") {
     CHECK(refusal(default_state(), SetTrainingPlan{changed(wrong.spoil)}) == status.error().message);
 }
 
-TEST_CASE("plans have in common what comes before they part") {
+TEST_CASE("plans share the steps before they differ") {
     const TrainingPlan plan = induction();
     CHECK(common_steps(plan, plan) == 800);
     CHECK(common_steps(plan, changed([](TrainingPlan& p) { p.steps = 1000; })) == 800);
@@ -106,7 +106,7 @@ TEST_CASE("plans have in common what comes before they part") {
     CHECK(forked(plan, 0, slower()).values == slower());
 }
 
-TEST_CASE("a plan comes back from its text") {
+TEST_CASE("a plan can be restored from its text") {
     TrainingPlan plan = induction();
     plan.layers = 3, plan.heads = 8, plan.d_model = 32, plan.mlp = true, plan.vocabulary = 20,
     plan.context = 48;
@@ -136,7 +136,7 @@ TEST_CASE("a plan comes back from its text") {
     CHECK_FALSE(parse_training_plan("own-text,text:" + std::string(32'001, 'x')));
 }
 
-TEST_CASE("a fork keeps the run it comes from to compare with") {
+TEST_CASE("a fork keeps its original run for comparison") {
     State s = after(default_state(), ShowTrainingStep{300});
     const State forked_state = after(s, ForkTraining{300, slower()});
     CHECK(training_of(forked_state).compared == induction());
@@ -161,7 +161,7 @@ TEST_CASE("a fork keeps the run it comes from to compare with") {
     CHECK_FALSE(training_of(default_state()).wants_a_run());
 }
 
-TEST_CASE("what cannot be forked says why") {
+TEST_CASE("an impossible fork says why") {
     CHECK(check_fork(induction(), 799, slower()));
     const auto refused = [](const TrainingPlan& plan, std::int64_t step, const TrainingValues& values) {
         const Status status = check_fork(plan, step, values);
@@ -178,7 +178,7 @@ TEST_CASE("what cannot be forked says why") {
     CHECK_THAT(refused(often, 50, slower()), ContainsSubstring("at most 16 times"));
 }
 
-TEST_CASE("what changes on the way is told in words") {
+TEST_CASE("changes during a run are described in words") {
     CHECK(changes_told(induction()).empty());
     TrainingValues values = induction().values;
     values.rate *= 3;

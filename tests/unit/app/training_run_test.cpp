@@ -109,7 +109,7 @@ TEST_CASE("the same plan is the same run, however it is sliced") {
     CHECK_FALSE(std::ranges::equal(whole.losses(), trained(other, 24).losses()));
 }
 
-TEST_CASE("a fork without a change goes on to the same bits") {
+TEST_CASE("a fork without a change continues to the same bits") {
     const Threads one(1);
     const TrainingRun whole = trained(small(), 24);
     const int at = GENERATE(0, 8, 11);
@@ -121,7 +121,7 @@ TEST_CASE("a fork without a change goes on to the same bits") {
     check_same(whole, *fork);
 }
 
-TEST_CASE("a fork is the run that its plan makes from the start") {
+TEST_CASE("a fork equals its plan's run from the start") {
     const Threads one(1);
     const TrainingPlan plan =
         forked(small(), 8,
@@ -138,7 +138,7 @@ TEST_CASE("a fork is the run that its plan makes from the start") {
     CHECK(from.data().probe == fork->data().probe);
 }
 
-TEST_CASE("a longer run goes on where a shorter one ended") {
+TEST_CASE("a longer run continues where a shorter one ended") {
     const Threads one(1);
     TrainingPlan longer = small();
     longer.steps = 40;
@@ -150,7 +150,7 @@ TEST_CASE("a longer run goes on where a shorter one ended") {
     check_same(trained(longer, 40), *fork);
 }
 
-TEST_CASE("a fork begins no later than asked") {
+TEST_CASE("a fork starts no later than requested") {
     const Threads one(1);
     const TrainingRun run = trained(small(), 24);
     auto fork = TrainingRun::fork(run, small(), 10);
@@ -163,7 +163,7 @@ TEST_CASE("a fork begins no later than asked") {
     CHECK(TrainingRun::fork(run, small(), 0)->steps_taken() == 0);
 }
 
-TEST_CASE("scrubbing shows the weights that were") {
+TEST_CASE("scrubbing shows the earlier weights") {
     const Threads one(1);
     const TrainingPlan plan = small();
     const TrainingRun run = trained(plan, 22);
@@ -187,7 +187,7 @@ TEST_CASE("scrubbing shows the weights that were") {
     }
 }
 
-TEST_CASE("an ablated head writes nothing from its step on, and a window hides what is before it") {
+TEST_CASE("an ablated head writes nothing from its step on, and a window hides earlier keys") {
     const Threads one(1);
     const TrainingRun run = trained(forked(small(), 8, values_with(0.003, 1, 4, {{1, 0}})), 12);
     for (const std::int64_t step : {4, 8, 12}) {
@@ -201,7 +201,7 @@ TEST_CASE("an ablated head writes nothing from its step on, and a window hides w
     }
 }
 
-TEST_CASE("points and checkpoints stay a few hundred") {
+TEST_CASE("the numbers of points and checkpoints stay within a few hundred") {
     const Threads one(1);
     TrainingPlan plan = small();
     plan.layers = 1, plan.heads = 1, plan.d_model = 8, plan.context = 8, plan.batch = 1, plan.steps = 1030;
@@ -213,7 +213,7 @@ TEST_CASE("points and checkpoints stay a few hundred") {
     CHECK(run.points().back().step == 1030);
 }
 
-TEST_CASE("a rate that breaks the network is said, and the last good checkpoint stays") {
+TEST_CASE("a rate that breaks the network is reported, and the last good checkpoint stays") {
     const Threads one(1);
     TrainingPlan plan = forked(small(), 9, values_with(1e9, 1, 0, {}));
     const TrainingRun run = trained(plan, 24);
@@ -239,7 +239,7 @@ TEST_CASE("a rate that breaks the network is said, and the last good checkpoint 
     CHECK(hopeless.state_at(24));
 }
 
-TEST_CASE("a text that is too little to train on is one sentence") {
+TEST_CASE("a text that is too short to train on gives one sentence") {
     TrainingPlan plan = training_preset("own-text")->plan;
     CHECK_THAT(refused(plan), ContainsSubstring("There is no text to train on yet"));
     plan.text = "a";
@@ -267,7 +267,7 @@ TEST_CASE("a text that is too little to train on is one sentence") {
 // earlier copy; with 1 layer no head can know what came before a key. After 400 steps the stripe is 0.76 to
 // 0.79 for seeds 1 to 5, and with 1 layer 0.08 to 0.09 for seeds 1 to 3. Under the sanitizers, which are many
 // times slower, the run ends after 40 steps, before a head has formed.
-TEST_CASE("an induction head forms in two layers and in one it cannot") {
+TEST_CASE("an induction head forms in two layers and cannot in one") {
     const Threads one(1);
     TrainingPlan plan;
     plan.heads = 2, plan.vocabulary = 32, plan.context = 48, plan.steps = test::sanitized ? 40 : 400;
@@ -290,8 +290,7 @@ TEST_CASE("an induction head forms in two layers and in one it cannot") {
     CHECK(alone.losses().back() > 2);
 }
 
-TEST_CASE(
-    "the gradient by attention comes from the targets that count in training, and passes by heads left out") {
+TEST_CASE("the attention gradient comes from the targets that count, and bypasses ablated heads") {
     TrainingPlan plan = small();
     plan.task = GENERATE(TrainingTask::repeated, TrainingTask::reversal, TrainingTask::pronouns);
     plan.mlp = GENERATE(false, true);

@@ -24,7 +24,7 @@ void finish_run(TrainingRuns& runs, const State& state) {
 
 }  // namespace
 
-TEST_CASE("nothing is trained until somebody asks") {
+TEST_CASE("nothing is trained until the user asks") {
     TrainingRuns runs;
     const State s = with_small_plan();
     CHECK_FALSE(runs.work(training_of(s), 5));
@@ -32,7 +32,7 @@ TEST_CASE("nothing is trained until somebody asks") {
     CHECK(runs.shown_view(training_of(s)) == nullptr);
 }
 
-TEST_CASE("a run goes to the step that is wanted, or to its end") {
+TEST_CASE("a run goes to the wanted step, or to its end") {
     const Threads one(1);
     TrainingRuns runs;
     State s = after(with_small_plan(), ShowTrainingStep{0});
@@ -55,7 +55,7 @@ TEST_CASE("a run goes to the step that is wanted, or to its end") {
     CHECK_FALSE(runs.take_error());
 }
 
-TEST_CASE("a fork takes over its beginning, and both go on side by side") {
+TEST_CASE("a fork takes over its beginning, and both runs continue side by side") {
     const Threads one(1);
     TrainingRuns runs;
     State s = after(with_small_plan(), ShowTrainingStep{12});
@@ -89,8 +89,7 @@ TEST_CASE("a fork takes over its beginning, and both go on side by side") {
     CHECK(runs.compared() == nullptr);
 }
 
-TEST_CASE(
-    "a finished run outlives the plans that a slider passes on its way, so that undo leads back to it") {
+TEST_CASE("a finished run outlives the plans that a slider passes, so that undo leads back to it") {
     const Threads one(1);
     TrainingRuns runs;
     const State finished = after(with_small_plan(), RunTraining{true});
@@ -107,7 +106,7 @@ TEST_CASE(
     CHECK(runs.shown() == first);
 }
 
-TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
+TEST_CASE("an invalid plan, and a run that breaks, are reported once") {
     const Threads one(1);
     TrainingRuns runs;
     State s = after(default_state(), SetTrainingPlan{training_preset("own-text")->plan});
@@ -129,7 +128,7 @@ TEST_CASE("a plan that cannot be run, and a run that breaks, are told once") {
     CHECK(runs.shown_view(training_of(s)) != nullptr);
 }
 
-TEST_CASE("runs that are no longer wanted are kept as far as memory goes") {
+TEST_CASE("runs that are no longer wanted are kept as far as memory allows") {
     const Threads one(1);
     const auto with_rate = [](double rate) {
         State s = with_small_plan();

@@ -37,7 +37,7 @@ const Missing* missing_in(const Visit& visit, std::optional<Missing>& kept) {
 
 }  // namespace
 
-TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
+TEST_CASE("two models read a sentence, and each has numbers of its own") {
     FakePage lone_page, page;
     Visit lone(lone_page), visit(page);
     open_files(lone, with_one_head());
@@ -80,7 +80,7 @@ TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
     CHECK_FALSE(lens_in(visit).spoken(subject_in(visit)).empty());
     CHECK(lens_in(visit).tables(subject_in(visit)).size() == 3);
 
-    SECTION("a link names the second, and asks for it") {
+    SECTION("a link names the second model, and asks for it") {
         const std::string link = to_fragment(visit.state());
         CHECK(link.find("with.model=other") != std::string::npos);
         FakePage other_page;
@@ -97,14 +97,14 @@ TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
         CHECK(to_fragment(other.state()) == link);
         CHECK(subject_in(other).second());
     }
-    SECTION("it goes when the comparison ends, and undo says where it went") {
+    SECTION("it is removed when the comparison ends, and undo says where it went") {
         visit.perform(Compare{});
         CHECK_FALSE(subject_in(visit).second());
         visit.undo();
         REQUIRE(page.notices.size() == 1);
         CHECK(missing_in(visit, kept));
     }
-    SECTION("a second text takes its place, in the first model") {
+    SECTION("a second text replaces it, in the first model") {
         visit.perform(Compare{Comparison{.text = "ab"}});
         CHECK_FALSE(subject_in(visit).second());
         visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
@@ -112,13 +112,13 @@ TEST_CASE("a sentence is read by two models, and each has numbers of its own") {
         REQUIRE(subject_in(visit).second());
         CHECK(subject_in(visit).second()->heads() == 3);
     }
-    SECTION("nothing is taken over from another model's run") {
+    SECTION("nothing is reused from another model's run") {
         for (const Offer& offer : sentence_in(visit).offers())
             CHECK(offer.label.find("other text") == std::string::npos);
     }
 }
 
-TEST_CASE("a model with another tokenizer does not stand beside one") {
+TEST_CASE("a model with another tokenizer is not compared with one") {
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
@@ -159,7 +159,7 @@ std::shared_ptr<const Model> with_other_weights(const SmallFamily& family) {
 
 }  // namespace
 
-TEST_CASE("two masked language models fill in the same mask, each by itself") {
+TEST_CASE("two masked language models fill in the same mask independently") {
     const auto family = std::ranges::find(small_families, std::string_view("bert"), &SmallFamily::name);
     FakePage page;
     page.special = {.mask = 4, .separator = 3, .all = {2, 3, 4}};

@@ -33,7 +33,7 @@ struct Home {
 
 }  // namespace
 
-TEST_CASE("the bare address opens with the model that comes with the page, its head and the last word") {
+TEST_CASE("the bare address opens with the bundled model, its head and the last word") {
     Home home;
     auto& [page, visit] = home;
     visit.start("");
@@ -84,7 +84,7 @@ TEST_CASE("the bare address opens with the model that comes with the page, its h
     CHECK(page.url.starts_with("v=1"));
 }
 
-TEST_CASE("a link goes before the model that comes with the page") {
+TEST_CASE("a link has priority over the bundled model") {
     Home home;
     auto& [page, visit] = home;
     SECTION("to an example") {
@@ -102,7 +102,7 @@ TEST_CASE("a link goes before the model that comes with the page") {
         CHECK(visit.state().selection == Selection{1, 2, 5, {}});
         CHECK(worked_of(visit.state()).temperature == 3);
     }
-    SECTION("to the example with that model: it stays the example") {
+    SECTION("to the example with that model: the example stays") {
         visit.start("v=1&lens=worked&model=tiny&text=abc");
         CHECK(page.opened.size() == 1);
         load_tiny_model(visit);
@@ -126,7 +126,7 @@ TEST_CASE("a link goes before the model that comes with the page") {
     }
 }
 
-TEST_CASE("a model that does not come leaves the worked example") {
+TEST_CASE("if the model does not arrive, the worked example stays") {
     Home home;
     auto& [page, visit] = home;
     visit.start("");
@@ -139,9 +139,7 @@ TEST_CASE("a model that does not come leaves the worked example") {
     CHECK(page.url == "");
 }
 
-TEST_CASE(
-    "a link to a model of the hub asks for it by the name that stands in links, and people read a shorter "
-    "one") {
+TEST_CASE("a link to a model of the hub requests it by the link's name, and users read a shorter one") {
     const std::string commit = "607a30d783dfa663caf39e06633721c8d4cfcd7e",
                       name = "hub:openai-community/gpt2@" + commit;
     CHECK(shown_name(name) == "openai-community/gpt2");
@@ -168,7 +166,7 @@ TEST_CASE(
           std::string::npos);
 }
 
-TEST_CASE("a link to the subject alone opens the model that comes with the page") {
+TEST_CASE("a link to the subject alone opens the bundled model") {
     Home home;
     auto& [page, visit] = home;
     visit.start("v=1&subject=sentence&lens=layers");

@@ -96,7 +96,7 @@ TEST_CASE("a network of lens Training opens in lens Sentence, and undo goes back
     CHECK(page.url.find("&trained=4,") != std::string::npos);
 }
 
-TEST_CASE("a link to a network that was trained here trains it again") {
+TEST_CASE("a link to a network trained here trains it again") {
     FakePage page;
     Visit visit(page);
     const std::string plan = small_plan + ",at:5,rate:0.01,off:1.1";
@@ -145,7 +145,7 @@ TEST_CASE("a link to a network that cannot be trained again says so") {
         REQUIRE(page.notices.size() == 1);
         CHECK(page.notices[0].find("no longer a finite number") != std::string::npos);
     }
-    SECTION("there is no such step") {
+    SECTION("the step does not exist") {
         visit.start("lens=sentence&trained=41," + small_plan);
         REQUIRE(page.notices.size() == 1);
         CHECK(page.notices[0].starts_with("The link's value '41,induction"));
@@ -198,7 +198,7 @@ TEST_CASE("a network of lens Training is saved as an archive") {
                                                          "&step=8\n"));
 }
 
-TEST_CASE("a text of one's own is for the training, not for the model that is open") {
+TEST_CASE("a user's own text is for the training, not for the open model") {
     FakePage page;
     Visit visit(page);
     load_tiny_model(visit);

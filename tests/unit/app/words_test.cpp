@@ -87,7 +87,7 @@ TEST_CASE("a side that shows words names them for their tokens, and back") {
           std::vector<std::string>{"The", "Ġanimal", "2 tokens", "Ġcross", ".", "2 tokens"});
 }
 
-TEST_CASE("a cell between words says which weights it is made of") {
+TEST_CASE("a cell between words names the weights it is computed from") {
     WordVisit v;
     v.visit.perform(Select{{1, 2, {}, {}}});
     const auto weights = v.weights(1, 2);
@@ -121,7 +121,7 @@ TEST_CASE("a cell between words says which weights it is made of") {
     CHECK_FALSE(explained(v.visit, {Stage::weight, 6, 0, false, true}));
 }
 
-TEST_CASE("a pinned cell of words goes with a text that has fewer") {
+TEST_CASE("a pinned cell of words is dropped with a text that has fewer") {
     WordVisit v;
     v.visit.perform(Pin{CellRef{Stage::weight, 5, 5, false, true}});
     CHECK(v.visit.state().pin);
@@ -131,7 +131,7 @@ TEST_CASE("a pinned cell of words goes with a text that has fewer") {
     CHECK_FALSE(v.visit.state().pin);
 }
 
-TEST_CASE("words are in the link, of the map and of a pinned cell") {
+TEST_CASE("words are in the link, for the map and for a pinned cell") {
     State s = after(default_state(), OpenSubject{sentence_subject});
     s = after(s, SetMap{{.scaling = Scaling::rank, .unit = Unit::words}});
     s = after(s, Pin{CellRef{Stage::weight, 3, 2, false, true}});
@@ -147,7 +147,7 @@ TEST_CASE("words are in the link, of the map and of a pinned cell") {
     CHECK_FALSE(takes_words({.stage = Stage::scaled, .unit = Unit::words}));
 }
 
-TEST_CASE("what is saved of words is the map's, of all heads too") {
+TEST_CASE("saved words match the map, for all heads, too") {
     WordVisit v;
     const TextRun& run = v.run();
     v.visit.save(Saving::all_heads(all_heads(run, {.unit = Unit::words})));
@@ -170,7 +170,7 @@ TEST_CASE("what is saved of words is the map's, of all heads too") {
           std::vector<std::string>{"layer", "head", "query word", "key word"});
 }
 
-TEST_CASE("no two attentions have the same version, of whatever subjects") {
+TEST_CASE("no two attentions have the same version, whatever their subjects") {
     WordVisit v;
     std::uint64_t last = 0;
     const auto newest = [&](std::string_view subject) {
@@ -194,7 +194,7 @@ TEST_CASE("no two attentions have the same version, of whatever subjects") {
     }
 }
 
-TEST_CASE("the table is that of the map's words") {
+TEST_CASE("the table shows the map's words") {
     WordVisit v;
     v.visit.perform(SetMap{{.unit = Unit::words}});
     const auto table = nlohmann::json::parse(tables_json(std::array{table_in(v.visit)})).at(0);

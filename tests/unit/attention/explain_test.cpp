@@ -90,7 +90,7 @@ TEST_CASE("A contribution and an output are weights times values", "[unit][expla
     }
 }
 
-TEST_CASE("Against the reference kernels f32 is f64, rounded", "[unit][explain]") {
+TEST_CASE("Against the reference kernels, f32 is f64, rounded", "[unit][explain]") {
     const Record r = record_with({}, reference_kernels());
     for (Index b = 0; b < 5; ++b) {
         const CellExplanation o = explain_output(r, 1, 3, b);

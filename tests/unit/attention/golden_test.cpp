@@ -77,7 +77,7 @@ void check_weights(const Record& record, const Tensor& expected) {
 
 }  // namespace
 
-TEST_CASE("Attention as PyTorch computes it", "[golden]") {
+TEST_CASE("Attention matches PyTorch", "[golden]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto found = folders("attention");
     CHECK(found.size() == 10);
@@ -93,7 +93,7 @@ TEST_CASE("Attention as PyTorch computes it", "[golden]") {
     }
 }
 
-TEST_CASE("Multi-head attention as PyTorch computes it", "[golden]") {
+TEST_CASE("Multi-head attention matches PyTorch", "[golden]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto found = folders("multi_head");
     CHECK(found.size() == 4);

@@ -117,18 +117,18 @@ void check_programs(MaskProgram form, const char* library, const std::string& as
 
 }  // namespace
 
-TEST_CASE("the NumPy text, run, is the mask", "[unit][mask]") {
+TEST_CASE("the NumPy text gives the mask", "[unit][mask]") {
     check_programs(MaskProgram::numpy, "numpy", "allowed.reshape(-1)");
 }
-TEST_CASE("the PyTorch text, run, is the mask", "[unit][mask]") {
+TEST_CASE("the PyTorch text gives the mask", "[unit][mask]") {
     check_programs(MaskProgram::torch, "torch", "allowed.reshape(-1).tolist()");
 }
-TEST_CASE("the FlexAttention text, run, is the mask", "[unit][mask]") {
+TEST_CASE("the FlexAttention text gives the mask", "[unit][mask]") {
     check_programs(MaskProgram::flex_attention, "torch.nn.attention.flex_attention",
                    "mask_mod(0, 0, torch.arange(n_q, device=device)[:, None], torch.arange(n_k, "
                    "device=device)[None, :]).expand(n_q, n_k).reshape(-1).tolist()");
 }
-TEST_CASE("the JAX text, run, is the mask", "[unit][mask]") {
+TEST_CASE("the JAX text gives the mask", "[unit][mask]") {
     check_programs(MaskProgram::jax, "jax", "allowed.reshape(-1).tolist()");
 }
 

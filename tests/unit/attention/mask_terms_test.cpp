@@ -8,7 +8,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("random masks are their plain functions: cells, rows, tiles, and the text's", "[unit][mask]") {
+TEST_CASE("random masks match their plain functions: cells, rows, tiles, and the text", "[unit][mask]") {
     Random random(3);
     for (int i = 0; i < 600; ++i) {
         const Index size = 1 + static_cast<Index>(random.below(70));
@@ -67,7 +67,7 @@ TEST_CASE("the numbers of a term are read and set", "[unit][mask]") {
     }
 }
 
-TEST_CASE("terms have names, and opposites", "[unit][mask]") {
+TEST_CASE("terms have names, and complements", "[unit][mask]") {
     CHECK(name_of(Mask::causal(2)) == "causal");
     CHECK(name_of(!Mask::same_document({0}, {0})) == "not same document");
     CHECK(name_of(Mask::causal(0) | Mask::padding(3)) == "(causal(0) | padding(3))");
@@ -87,8 +87,7 @@ bool same_cells(const Mask& a, const Mask& b, Index size) {
 
 }  // namespace
 
-TEST_CASE("what is painted takes the place of what the mask says, and of what was painted before",
-          "[unit][mask]") {
+TEST_CASE("painted cells override the mask, and earlier painted cells", "[unit][mask]") {
     Random random(6);
     for (int i = 0; i < 200; ++i) {
         const Index size = 1 + static_cast<Index>(random.below(30));
@@ -133,7 +132,7 @@ TEST_CASE("what is painted takes the place of what the mask says, and of what wa
     CHECK(with_cells(Mask(), one, false) == !Mask::cells(one));
 }
 
-TEST_CASE("a stroke over a large map takes few words, and wrong cells are refused", "[unit][mask]") {
+TEST_CASE("a stroke over a large map takes few words, and invalid cells are refused", "[unit][mask]") {
     CellRegion diagonal;
     for (Index at = 0; at < 16'384; at += 128) diagonal.add({at, at + 128}, {at, at + 128});
     const Mask mask = Mask::cells(diagonal);

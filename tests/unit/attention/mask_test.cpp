@@ -52,7 +52,7 @@ std::vector<Mask> all_kinds() {
 
 }  // namespace
 
-TEST_CASE("Each mask by its picture", "[unit][mask]") {
+TEST_CASE("Each mask has its picture", "[unit][mask]") {
     CHECK(picture(Mask::everything(), 2, 3) == "xxx xxx");
     CHECK(picture(Mask::causal(), 3, 3) == "x.. xx. xxx");
     CHECK(picture(Mask::causal(1), 2, 4) == "xx.. xxx.");
@@ -70,7 +70,7 @@ TEST_CASE("Each mask by its picture", "[unit][mask]") {
     CHECK(picture(Mask::painted({1, 2, 1, {0, 1}}), 3, 3) == "... xxx ...");
 }
 
-TEST_CASE("Painted bits of one head serve all, others their own", "[unit][mask]") {
+TEST_CASE("Painted bits of one head serve all heads, or each has its own", "[unit][mask]") {
     const Mask two = Mask::painted({2, 1, 2, {1, 0, 0, 1}});
     CHECK(picture(two, 1, 2, 0) == "x.");
     CHECK(picture(two, 1, 2, 1) == ".x");
@@ -94,7 +94,7 @@ TEST_CASE("And, or, not", "[unit][mask]") {
     CHECK_FALSE(Mask::causal(2) == Mask());
 }
 
-TEST_CASE("A row is its cells, from any key on", "[unit][mask]") {
+TEST_CASE("A row equals its cells, from any key on", "[unit][mask]") {
     for (const Mask& mask : all_kinds())
         for (Index q = 0; q < 9; ++q)
             for (Index first = 0; first < 12; ++first) {
@@ -105,7 +105,7 @@ TEST_CASE("A row is its cells, from any key on", "[unit][mask]") {
             }
 }
 
-TEST_CASE("Long rows of compound masks are their cells too", "[unit][mask]") {
+TEST_CASE("Long rows of compound masks equal their cells, too", "[unit][mask]") {
     const Mask mask = (Mask::strided(3) | Mask::window(5, 5)) & Mask::causal(700);
     std::vector<std::uint8_t> row(1000);
     mask.row(0, 50, 7, row);
@@ -113,7 +113,7 @@ TEST_CASE("Long rows of compound masks are their cells too", "[unit][mask]") {
         REQUIRE(row[i] == mask.allows(0, 50, 7 + static_cast<Index>(i)));
 }
 
-TEST_CASE("What a tile is said to hold is true", "[unit][mask]") {
+TEST_CASE("Statements about a tile are true", "[unit][mask]") {
     for (const Mask& mask : all_kinds())
         for (Index q0 = 0; q0 < 9; ++q0)
             for (Index q1 = q0 + 1; q1 < 10; ++q1)
@@ -129,7 +129,7 @@ TEST_CASE("What a tile is said to hold is true", "[unit][mask]") {
                     }
 }
 
-TEST_CASE("What is said to be a row's run of keys is exactly what it may attend to", "[unit][mask]") {
+TEST_CASE("A row's stated run of keys is exactly what it may attend to", "[unit][mask]") {
     for (const Mask& mask : all_kinds())
         for (Index q = 0; q < 10; ++q)
             for (Index k0 = 0; k0 < 11; ++k0)
@@ -146,7 +146,7 @@ TEST_CASE("What is said to be a row's run of keys is exactly what it may attend 
                 }
 }
 
-TEST_CASE("Rows whose keys are one run are recognised", "[unit][mask]") {
+TEST_CASE("Rows whose keys form one run are recognised", "[unit][mask]") {
     const auto run = [](const Mask& mask, Index query) {
         Range keys{10, 50};
         REQUIRE(mask.run(0, query, keys));
@@ -190,7 +190,7 @@ TEST_CASE("The tiles that save work are recognised", "[unit][mask]") {
     CHECK((!Mask::causal()).tile(0, first, second) == Coverage::all);
 }
 
-TEST_CASE("Odd arguments are taken as the nearest that make sense", "[unit][mask]") {
+TEST_CASE("Odd arguments are replaced by the nearest sensible ones", "[unit][mask]") {
     CHECK(picture(Mask::strided(0), 2, 2) == "xx xx");
     CHECK(picture(Mask::padding(-3), 1, 2) == "..");
     CHECK(picture(Mask::window(PTRDIFF_MAX, PTRDIFF_MAX), 2, 2) == "xx xx");

@@ -51,7 +51,7 @@ Mask random_mask(Random& random, int levels) {
 
 }  // namespace
 
-TEST_CASE("A mask's text is what it was made with", "[unit][mask]") {
+TEST_CASE("A mask's text is the text it was made from", "[unit][mask]") {
     CHECK(Mask().text() == "everything");
     CHECK(Mask::causal(-3).text() == "causal(-3)");
     CHECK((Mask::causal() & Mask::window(3, 0)).text() == "causal(0) & window(3,0)");
@@ -66,7 +66,7 @@ TEST_CASE("A mask's text is what it was made with", "[unit][mask]") {
     CHECK((!Mask()).text() == "!everything");
 }
 
-TEST_CASE("Text and mask are the same thing", "[unit][mask]") {
+TEST_CASE("Text and mask are equivalent", "[unit][mask]") {
     Random random(1);
     for (int i = 0; i < 3000; ++i) {
         const Mask mask = random_mask(random, 4);
@@ -87,7 +87,7 @@ TEST_CASE("Precedence and spaces", "[unit][mask]") {
     CHECK(*Mask::parse("!causal(0) & padding(1)") == ((!Mask::causal()) & Mask::padding(1)));
 }
 
-TEST_CASE("Runs in lists are written once, and documents that are the same for keys, too", "[unit][mask]") {
+TEST_CASE("Runs in lists are written once, and documents equal for keys, too", "[unit][mask]") {
     std::vector<std::int32_t> documents(16'384, 3);
     std::fill(documents.begin() + 10'000, documents.end(), -4);
     const Mask mask = Mask::same_document(documents, documents);
@@ -101,7 +101,7 @@ TEST_CASE("Runs in lists are written once, and documents that are the same for k
     CHECK_THAT(failure("same_document([0*0])"), StartsWith("mask: at character 18 a number is out of range"));
 }
 
-TEST_CASE("What is no mask is answered with one sentence", "[unit][mask]") {
+TEST_CASE("An invalid mask gets one sentence", "[unit][mask]") {
     CHECK(failure("") ==
           "mask: at character 1 a term is missing; write for example causal(0), window(3,0), "
           "padding(5) or everything");
@@ -145,7 +145,7 @@ TEST_CASE("Hostile text costs nothing", "[unit][mask]") {
                StartsWith("mask: the text is longer than"));
 }
 
-TEST_CASE("No text of ours or broken from ours crashes the parser", "[unit][mask]") {
+TEST_CASE("No text of ours, valid or broken, crashes the parser", "[unit][mask]") {
     Random random(2);
     const std::string alphabet = "causlwindopreg_xythf0123456789,()[]&|! -";
     for (int i = 0; i < 20000; ++i) {

@@ -79,7 +79,7 @@ TEST_CASE("The heads' contributions and the bias make the output", "[unit][multi
     CHECK_THAT(largest_difference(sum.values(), m.output().values()), WithinAbs(0, 2e-6));
 }
 
-TEST_CASE("Without biases is with biases of zero", "[unit][multi_head]") {
+TEST_CASE("Without biases equals with zero biases", "[unit][multi_head]") {
     auto zero = weights(), none = weights();
     zero.b_q = Tensor({12}), zero.b_k = Tensor({6}), zero.b_v = Tensor({10}), zero.b_o = Tensor({7});
     none.b_q = none.b_k = none.b_v = none.b_o = {};
@@ -116,7 +116,7 @@ TEST_CASE("A token alone, or none", "[unit][multi_head]") {
         for (Index c = 0; c < 7; ++c) CHECK(blind->output().matrix()(i, c) == w.b_o.data()[c]);
 }
 
-TEST_CASE("Weights that do not fit are answered with a sentence", "[unit][multi_head]") {
+TEST_CASE("Weights that do not fit get a sentence", "[unit][multi_head]") {
     auto w = weights();
     SECTION("rows") {
         w.w_q = Tensor({9, 12});

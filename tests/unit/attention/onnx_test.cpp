@@ -211,7 +211,7 @@ TEST_CASE("nonpad_kv_seqlen hides padding and sets the causal offset, even a neg
     check(in, s);
 }
 
-TEST_CASE("A cached decode is the last row of the whole, to the bit", "[unit][onnx]") {
+TEST_CASE("A cached decode equals the last row of the whole, to the bit", "[unit][onnx]") {
     Sizes s;
     s.n_q = s.n_new = 7;
     AttentionInputs whole = random_inputs(s);
@@ -277,7 +277,7 @@ TEST_CASE("Empty batches and sequences", "[unit][onnx]") {
     for (float y : out->y.values()) CHECK(y == 0);
 }
 
-TEST_CASE("Inputs that do not fit together are answered with a sentence", "[unit][onnx]") {
+TEST_CASE("Inputs that do not fit together get a sentence", "[unit][onnx]") {
     Sizes s;
     AttentionInputs in = random_inputs(s);
     SECTION("ranks") {
@@ -307,7 +307,7 @@ TEST_CASE("Inputs that do not fit together are answered with a sentence", "[unit
         in.heads = GENERATE(5, 0, -1);
         CHECK_THAT(failure(in), ContainsSubstring("does not split into"));
     }
-    SECTION("heads that are no multiple") {
+    SECTION("heads that are not a multiple") {
         in.k = Tensor({2, 3, 5, 6}), in.v = Tensor({2, 3, 5, 7});
         CHECK_THAT(failure(in), ContainsSubstring("q has 4 heads and k has 3"));
     }
@@ -315,11 +315,11 @@ TEST_CASE("Inputs that do not fit together are answered with a sentence", "[unit
         in.k = Tensor({2, 2, 5, 4});
         CHECK_THAT(failure(in), ContainsSubstring("their last axes must be the same"));
     }
-    SECTION("half a past") {
+    SECTION("half of a past") {
         in.past_key = Tensor({2, 2, 3, 6});
         CHECK_THAT(failure(in), ContainsSubstring("only one of past_key and past_value"));
     }
-    SECTION("a past of other heads") {
+    SECTION("a past with other heads") {
         in.past_key = Tensor({2, 1, 3, 6}), in.past_value = Tensor({2, 1, 3, 7});
         CHECK(failure(in) ==
               "Attention: past_key is 2×1×3×6; it needs 2 batch entries, 2 heads and width 6 as the "
@@ -348,7 +348,7 @@ TEST_CASE("Inputs that do not fit together are answered with a sentence", "[unit
                                 GENERATE(false, true)};
         CHECK_THAT(failure(in), ContainsSubstring("does not broadcast to the scores, 2×4×3×5"));
     }
-    SECTION("a mode that there is not") {
+    SECTION("an unknown mode") {
         const auto out = onnx::attention(in);
         REQUIRE(out);
         CHECK_FALSE(onnx::qk_matmul_output(*out, GENERATE(-1, 4)));

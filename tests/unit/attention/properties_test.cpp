@@ -150,7 +150,7 @@ TEST_CASE("Equal keys give the mean of the values", "[property][attention]") {
     }
 }
 
-TEST_CASE("A mask of a mask's cells is the mask", "[property][attention]") {
+TEST_CASE("A mask made of a mask's cells equals the mask", "[property][attention]") {
     const Kernels& kernels = generate_kernels();
     const Index n = 67;
     const Tensor q = random_tensor({1, n, 8}, 23), k = random_tensor({1, n, 8}, 24),

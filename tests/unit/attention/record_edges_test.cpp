@@ -39,7 +39,7 @@ std::vector<float> row(const Record& r, Stage stage, Index query) {
 
 }  // namespace
 
-TEST_CASE("A forbidden cell: −inf, weight 0, contribution 0, whatever key and value hold", "[unit][record]") {
+TEST_CASE("A masked cell: −inf, weight 0, contribution 0, whatever key and value hold", "[unit][record]") {
     const float poison = GENERATE(infinity, -infinity, not_a_number);
     const Record r = record_of(generate_kernels(), {1, 1}, {1, poison}, {3, poison}, Mask::padding(1),
                                generate_precision());
@@ -74,7 +74,7 @@ TEST_CASE("A row of −inf scores, and +inf scores that share", "[unit][record]"
     CHECK(r.output().data()[1] == 4);
 }
 
-TEST_CASE("A NaN score: its row NaN, forbidden cells still 0, other rows untouched", "[unit][record]") {
+TEST_CASE("A NaN score: its row NaN, masked cells still 0, other rows untouched", "[unit][record]") {
     const Record r = record_of(generate_kernels(), {1, not_a_number, 1}, {1, 1, 1}, {3, 3, 3},
                                Mask::padding(2), generate_precision());
     CHECK(row(r, Stage::weight, 0) == std::vector<float>{0.5f, 0.5f, 0});
@@ -119,7 +119,7 @@ TEST_CASE("A saturated row", "[unit][record]") {
     CHECK(r.output().data()[0] == 1);
 }
 
-TEST_CASE("Rows sum to one even where 10,000 keys share", "[unit][record]") {
+TEST_CASE("Rows sum to one even if 10,000 keys share", "[unit][record]") {
     const Record r =
         record_of(generate_kernels(), {1}, std::vector<float>(10000, 3e4f), std::vector<float>(10000, 2));
     double sum = 0;

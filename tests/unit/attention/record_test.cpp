@@ -72,7 +72,7 @@ TEST_CASE("cat, sat, mat: every number of the worked example", "[unit][record]")
                WithinAbs(0, six_decimals));
 }
 
-TEST_CASE("Three tokens of two components, values of three", "[unit][record]") {
+TEST_CASE("Three tokens of two components, with values of three", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     const Tensor x = tensor({1, 3, 2}, {1, 0, 0, 1, 1, 1});
     const auto r = Record::run(x, x, tensor({1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {}, kernels);
@@ -148,7 +148,7 @@ TEST_CASE("Every stage follows the formula", "[unit][record]") {
         }
 }
 
-TEST_CASE("A window is the same bits as that part of the whole", "[unit][record]") {
+TEST_CASE("A window has the same bits as that part of the whole", "[unit][record]") {
     const Record r = full_record(generate_kernels());
     for (const Stage stage :
          {Stage::raw, Stage::scaled, Stage::capped, Stage::masked, Stage::weight, Stage::contribution}) {
@@ -195,7 +195,7 @@ TEST_CASE("A record that is only measured has the same row numbers and stages", 
         CHECK(whole(*measured, stage, 2) == whole(expected, stage, 2));
 }
 
-TEST_CASE("Some heads of a record are measured as all of them", "[unit][record]") {
+TEST_CASE("Measuring some heads of a record matches measuring all", "[unit][record]") {
     AttentionSpec spec = full_spec();
     PaintedBits bits{4, 9, 11, {}};
     Random random(5);
@@ -214,7 +214,7 @@ TEST_CASE("Some heads of a record are measured as all of them", "[unit][record]"
     CHECK(measured->row_log_sum() == expected->row_log_sum());
 }
 
-TEST_CASE("A record prepared under another rule has the same Q, K and V, not copies", "[unit][record]") {
+TEST_CASE("A record prepared under another rule shares the same Q, K and V", "[unit][record]") {
     const Record first = full_record(generate_kernels());
     AttentionSpec spec;
     spec.mask = Mask::causal();
@@ -232,7 +232,7 @@ TEST_CASE("A record prepared under another rule has the same Q, K and V, not cop
     CHECK_THAT(wrong.error().message, ContainsSubstring("the bias is 4×9×12"));
 }
 
-TEST_CASE("Every so many queries of a record have the same bits", "[unit][record]") {
+TEST_CASE("Every n-th query of a record has the same bits", "[unit][record]") {
     const Record expected = full_record(generate_kernels());
     auto some = Record::prepare(expected.q(), expected.k(), expected.v(), full_spec(), expected.kernels());
     REQUIRE(some);
@@ -272,7 +272,7 @@ TEST_CASE("The bias broadcasts along axes of size 1", "[unit][record]") {
     for (Index h = 0; h < 2; ++h) CHECK(whole(*r, Stage::weight, h) == whole(*expected, Stage::weight, h));
 }
 
-TEST_CASE("A bias by offsets is that of every pair of a query and a key", "[unit][record]") {
+TEST_CASE("A bias by offsets equals that of every pair of a query and a key", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     const auto [heads, queries, keys, zero] = GENERATE(
         table<Index, Index, Index, Index>({{2, 70, 130, 69}, {1, 3, 4, 5}, {2, 1, 9, 8}, {2, 9, 1, 8}}));
@@ -336,7 +336,7 @@ TEST_CASE("The weights of every precision follow the fused kernel's", "[unit][re
     CHECK_THAT(largest_difference(whole(*r, Stage::weight), r->output().values()), WithinAbs(0, bound));
 }
 
-TEST_CASE("Shapes that do not fit are answered with a sentence", "[unit][record]") {
+TEST_CASE("Shapes that do not fit get a sentence", "[unit][record]") {
     CHECK(failure({2, 3}, {1, 3, 2}, {1, 3, 2}) ==
           "attention: q is 2×3; give it the three axes [heads, n_q, d_k]");
     CHECK(failure({1, 2, 3}, {3}, {1, 3, 2}) ==
@@ -363,7 +363,7 @@ TEST_CASE("Shapes that do not fit are answered with a sentence", "[unit][record]
     CHECK_FALSE(failure({1, 2, 4}, {1, 3, 4}, {1, 3, 4}, spec).empty());
 }
 
-TEST_CASE("Same inputs, same bits", "[unit][record]") {
+TEST_CASE("The same inputs give the same bits", "[unit][record]") {
     const Kernels& kernels = generate_kernels();
     const Record a = full_record(kernels), b = full_record(kernels);
     CHECK(a.output() == b.output());

@@ -31,7 +31,7 @@ bool is_share(const std::string& key) { return key == "pronoun_right" || key == 
 
 }  // namespace
 
-TEST_CASE("the bundled model's card holds what its weights give") {
+TEST_CASE("the bundled model's card matches its weights") {
     if (test::sanitized) SKIP("100,000 tokens take minutes under the sanitizers");
     const auto committed = test::source_dir() / "models/storyteller";
     const json card = read_json(committed / "scores.json");
@@ -71,7 +71,7 @@ TEST_CASE("the bundled model's card holds what its weights give") {
                    card["validation"]["bits_per_byte"].get<double>()) <= bits_bound);
 }
 
-TEST_CASE("the translator's card holds what its weights give") {
+TEST_CASE("the translator's card matches its weights") {
     if (test::sanitized) SKIP("2,000 translations take minutes under the sanitizers");
     const auto committed = test::source_dir() / "models/translator";
     const json card = read_json(committed / "scores.json");

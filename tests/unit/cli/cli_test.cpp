@@ -29,7 +29,7 @@ std::string golden(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("attn without a command, with a wrong one, with --help and with --version", "[cli]") {
+TEST_CASE("attn without a command, with an unknown one, with --help and with --version", "[cli]") {
     CHECK(run("").code == 2);
     CHECK_THAT(run("").text, StartsWith("usage:"));
     CHECK(run("--help").code == 0);
@@ -107,7 +107,7 @@ TEST_CASE("attn generate prints ids on one line", "[cli]") {
     CHECK_THAT(full.text, EndsWith("\nattn: the context of 18 tokens is full\n"));
 }
 
-TEST_CASE("attn tokenizer train writes what attn tokenizer encode reads", "[cli]") {
+TEST_CASE("attn tokenizer encode reads what attn tokenizer train writes", "[cli]") {
     Folder folder;
     std::filesystem::create_directories(folder.path);
     const auto put = [&](const char* name, std::string_view text) {
@@ -226,7 +226,7 @@ TEST_CASE("attn trace writes every tensor and lists them", "[cli]") {
     CHECK(parse_npy(logits)->shape == Shape{3, 31});
 }
 
-TEST_CASE("attn train writes a model that runs, goes on from its checkpoint, and gets a card", "[cli]") {
+TEST_CASE("attn train writes a model that runs, continues from its checkpoint, and gets a card", "[cli]") {
     const Folder folder;
     std::filesystem::create_directories(folder.path);
     const auto write = [&](const std::string& name, const std::string& text) {
@@ -279,7 +279,8 @@ TEST_CASE("attn train writes a model that runs, goes on from its checkpoint, and
     fails("train nowhere --text " + text + " --out " + out, "nowhere");
 }
 
-TEST_CASE("attn train makes a translator, goes on from its checkpoint, and attn card measures it", "[cli]") {
+TEST_CASE("attn train makes a translator, continues from its checkpoint, and attn card measures it",
+          "[cli]") {
     const Folder folder;
     std::filesystem::create_directories(folder.path);
     const std::string out = "'" + (folder.path / "model").string() + "'",
@@ -418,7 +419,7 @@ TEST_CASE("attn trace writes the weights of a T5's three kinds of attention", "[
     CHECK_THAT(none.text, ContainsSubstring("has no decoder beside an encoder"));
 }
 
-TEST_CASE("attn names a shard that is missing, not where it looked", "[cli]") {
+TEST_CASE("attn names a missing shard, not where it looked", "[cli]") {
     const Folder folder;
     const auto place = folder.path / std::string(60, 'd');
     std::filesystem::create_directories(place);

@@ -54,7 +54,7 @@ TEST_CASE("ticks are round numbers within the axis") {
     CHECK(ticks(std::nan(""), 1, false, 4).empty());
 }
 
-TEST_CASE("an axis fits its curves, their bands, and nothing that is not finite") {
+TEST_CASE("an axis fits its curves and their bands, ignoring numbers that are not finite") {
     const std::array curves{ui::ChartCurve{
         .name = "a", .x = {0, 1, 2}, .y = {1, HUGE_VAL, 3}, .band_low = {0.5, 1, 2}, .band_high = {2, 3, 4}}};
     const ui::ChartAxis axis = ui::fitted("nats", curves, false);
@@ -69,7 +69,7 @@ TEST_CASE("an axis fits its curves, their bands, and nothing that is not finite"
     CHECK(ui::fitted("nats", flat, false).low < ui::fitted("nats", flat, false).high);
 }
 
-TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged along the axis") {
+TEST_CASE("a chart describes its curves at the mark, and the mark can be dragged along the axis") {
     Screen screen;
     const std::array curves{
         ui::ChartCurve{
@@ -105,7 +105,7 @@ TEST_CASE("a chart tells its curves where the mark is, and the mark is dragged a
     CHECK(over->point == 0);
 }
 
-TEST_CASE("bars reach halfway to their neighbours, and take what is above and below them") {
+TEST_CASE("bars reach halfway to their neighbours, and react above and below") {
     Screen screen;
     const std::array curves{ui::ChartCurve{.name = "counted",
                                            .colour = 0xff0000ff,
@@ -134,7 +134,7 @@ TEST_CASE("bars reach halfway to their neighbours, and take what is above and be
     CHECK_FALSE(over(0.5f, -0.2f));
 }
 
-TEST_CASE("without a mouse, the values at the mark and the bars are reached and pressed") {
+TEST_CASE("the values at the mark and the bars can be reached and pressed without a mouse") {
     Screen screen;
     const std::array curves{
         ui::ChartCurve{.name = "entropy", .colour = 0xff0000ff, .x = {1, 10, 100}, .y = {0.5, 1, 2}},
@@ -177,7 +177,7 @@ TEST_CASE("ticks of positions and counts are whole numbers") {
           std::vector<double>{0, 5, 10});
 }
 
-TEST_CASE("a step along an axis of whole numbers is one of them at least, and stays on it") {
+TEST_CASE("a step along an axis of whole numbers is at least one, and stays on it") {
     Screen screen;
     const std::array curves{
         ui::ChartCurve{.name = "wave", .colour = 0xff0000ff, .x = {0, 1, 2}, .y = {1, 2, 3}}};

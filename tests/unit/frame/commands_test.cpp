@@ -140,7 +140,7 @@ const std::vector<PageCommand>& page_commands() {
 
 }  // namespace
 
-TEST_CASE("every command can be given in every lens, over every subject, with something to see or nothing") {
+TEST_CASE("every command can be given in every lens, over every subject, with or without something to see") {
     std::size_t number = 0;
     for (const Scene& scene : scenes()) {
         ++number;

@@ -115,7 +115,7 @@ std::string described(const Canvas::Faint& f) {
 
 }  // namespace
 
-TEST_CASE("black or white can be read on every colour of every map") {
+TEST_CASE("black or white is readable on every colour of every map") {
     Screen screen;
     for (const bool dark : {false, true}) {
         ui::use_theme(dark);
@@ -154,13 +154,13 @@ TEST_CASE("with more contrast, text has 7 : 1 and lines have 3 : 1") {
     ui::use_theme(false);
 }
 
-TEST_CASE("contrast is that of WCAG") {
+TEST_CASE("contrast matches WCAG") {
     CHECK(ui::contrast(0x000000, 0xffffff) == Catch::Approx(21));
     CHECK(ui::contrast(0x777777, 0xffffff) == Catch::Approx(4.48).margin(0.005));  // a well-known example
     CHECK(ui::contrast(0xffffff, 0x777777) == ui::contrast(0x777777, 0xffffff));
 }
 
-TEST_CASE("all text has a contrast of 4.5 : 1, on every lens over every subject, in the light and the dark") {
+TEST_CASE("all text has a contrast of 4.5 : 1, in every lens over every subject, in light and dark") {
     if (test::sanitized) SKIP("a colour is the same under the sanitizers");
     for (const ImVec2 size : {ImVec2{1440, 846}, ImVec2{390, 740}}) {
         Screen screen(size);
@@ -183,7 +183,7 @@ TEST_CASE("all text has a contrast of 4.5 : 1, on every lens over every subject,
     }
 }
 
-TEST_CASE("so has what stands over the page: the palette, an explanation, a change, the first steps") {
+TEST_CASE("so has everything above the page: the palette, an explanation, a change, the first steps") {
     for (const ImVec2 size : {ImVec2{1440, 846}, ImVec2{390, 740}})
         for (const bool dark : {false, true}) {
             Screen screen(size);
@@ -208,7 +208,7 @@ TEST_CASE("so has what stands over the page: the palette, an explanation, a chan
         }
 }
 
-TEST_CASE("a number that turns negative changes the colour of its own cell alone") {
+TEST_CASE("a number that turns negative changes only the colour of its own cell") {
     Screen screen;
     screen.draw(3);
     const Matrix& x = worked_of(screen.visit.state()).x;

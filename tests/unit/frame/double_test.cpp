@@ -30,7 +30,7 @@ std::optional<Explained> shown_why(Screen& screen, const CellRef& cell) {
 
 }  // namespace
 
-TEST_CASE("a number of a model says that its f64 is one step, and gets the whole run in double beside it") {
+TEST_CASE("a model's number says that its f64 is one step, and gets the whole run in double beside it") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(Select{{1, 0, {}, {}, {}}});
@@ -89,7 +89,7 @@ TEST_CASE("a number of a model says that its f64 is one step, and gets the whole
     CHECK(*changed->in_double != changed->f64);
 }
 
-TEST_CASE("the example's f64 is that of its own numbers") {
+TEST_CASE("the example's f64 is computed from its own numbers") {
     Screen screen;
     screen.visit.perform(OpenSubject{"worked"});
     const CellRef cell{.stage = Stage::weight, .row = 1, .col = 1};
@@ -100,8 +100,7 @@ TEST_CASE("the example's f64 is that of its own numbers") {
     CHECK(inspector_says("f64  ") == "f64  " + fixed(why->f64, 12));
 }
 
-TEST_CASE(
-    "the scale of a model's scores, its epsilon and its caps are those of its configuration, in double") {
+TEST_CASE("the scale of a model's scores, its epsilon and its caps come from its configuration, in double") {
     for (const SmallFamily& family : all_small_families()) {
         INFO(family.name);
         const auto model = small_model(family);

@@ -42,7 +42,7 @@ TEST_CASE("the palette and the chooser find the best head, and then the next bes
     CHECK(screen.shows("head-name"));
 }
 
-TEST_CASE("the scatter begins with the two scores that spread most; a link keeps its own") {
+TEST_CASE("the scatter starts with the two scores that spread most; a link keeps its own") {
     Screen screen;
     screen.open_sentence();
     screen.click("heads/view/scatter");

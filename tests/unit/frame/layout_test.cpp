@@ -25,7 +25,7 @@ TEST_CASE("a wide window: tabs of subjects, a rail of lenses, the lens, the insp
     CHECK(screen.shows("weight/0/1"));
 }
 
-TEST_CASE("memory that goes to and fro about a rounding leaves the picture as it is") {
+TEST_CASE("memory that jitters around a rounding boundary leaves the picture unchanged") {
     Screen screen;
     const auto drawn = [&](std::size_t heap_bytes) {
         screen.heap_bytes = heap_bytes;
@@ -83,7 +83,7 @@ TEST_CASE("tabs and rail are two choices, and undo takes them back") {
     CHECK(screen.visit.state().lens == "overview");
 }
 
-TEST_CASE("a cell is explained under the cursor, kept by a click and let go by Escape") {
+TEST_CASE("a cell is explained under the cursor, pinned by a click and released by Escape") {
     Screen screen;
     screen.draw(3);
     screen.hover("weight/1/2");

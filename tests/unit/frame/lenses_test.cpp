@@ -16,7 +16,7 @@ using namespace attn::app;
 using namespace attn::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("every lens is there for every subject that has what it needs, else it leads to one") {
+TEST_CASE("every lens is available for every subject that has what it needs, or else leads to one") {
     Screen screen;
     screen.page.bundled = {"translator"};
     screen.open_sentence();
@@ -68,7 +68,7 @@ TEST_CASE("every lens is there for every subject that has what it needs, else it
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("a head that the example does not have stays chosen, and every lens shows the nearest there is") {
+TEST_CASE("a head that the example lacks stays chosen, and every lens shows the nearest one") {
     Screen screen;
     screen.open_sentence();
     const Selection far{1, 2, {}, {}, {}};
@@ -167,7 +167,7 @@ TEST_CASE("every lens shows every kind of attention of an encoder–decoder, or 
     }
 }
 
-TEST_CASE("the ladder of a model's head is the record's numbers, for a window that follows the query") {
+TEST_CASE("the ladder of a model's head shows the record's numbers, for a window that follows the query") {
     Screen screen;
     screen.open_sentence(12);
     screen.visit.perform(OpenLens{"ladder"});
@@ -195,7 +195,7 @@ TEST_CASE("the ladder of a model's head is the record's numbers, for a window th
     CHECK(ladder_window({std::nullopt, 4}, 10, Index{1}) == Range{0, 4});
 }
 
-TEST_CASE("a head is taken to the worked example and edited there") {
+TEST_CASE("a head is copied to the worked example and edited there") {
     Screen screen;
     screen.open_sentence(5);
     screen.visit.perform(OpenLens{"ladder"});
@@ -250,7 +250,7 @@ TEST_CASE("a contribution explains itself as a weight times the length of a valu
     CHECK(projected->f64 != why->f64);
 }
 
-TEST_CASE("a head that is switched off is offered to be switched on again, and what that does is said") {
+TEST_CASE("an ablated head can be switched on again, and its effect is described") {
     Screen screen;
     screen.open_sentence();
     screen.settle();
@@ -287,7 +287,7 @@ TEST_CASE("a head that is switched off is offered to be switched on again, and w
     CHECK(subject.offer_without({1, 1})->label == "Switch this head off");
 }
 
-TEST_CASE("a note about a row or a number of one's own tensors leads there and marks it") {
+TEST_CASE("a note about a row or a number of a user's tensors leads there and marks it") {
     Screen screen;
     std::vector<float> values(2 * 3 * 4 * 4, 0.25f);
     const auto at = [&](Index layer, Index head, Index row, Index col) -> float& {

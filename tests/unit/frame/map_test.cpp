@@ -43,7 +43,7 @@ struct MapScreen : Screen {
 
 }  // namespace
 
-TEST_CASE("a link holds the part of the map that is in view") {
+TEST_CASE("a link holds the visible part of the map") {
     MapScreen screen;
     CHECK_FALSE(screen.window());
     const ImVec2 at = screen.on_map(0.7f, 0.8f);
@@ -93,7 +93,7 @@ TEST_CASE("a link holds the part of the map that is in view") {
     CHECK_FALSE(other.window());
 }
 
-TEST_CASE("a link's window waits for the text that it is about") {
+TEST_CASE("a link's window waits for its text") {
     MapScreen screen(8);
     screen.visit.perform(ShowWindow{MapExtent::of({11, 16}, {6, 11})});
     screen.settle();
@@ -103,7 +103,7 @@ TEST_CASE("a link's window waits for the text that it is about") {
     CHECK_FALSE(screen.shows("map/2/2"));
 }
 
-TEST_CASE("a double click on a map shows all of it and leaves what was pinned") {
+TEST_CASE("a double click on a map shows all of it and keeps the pin") {
     MapScreen screen;
     screen.click_at(screen.on_map(0.3f, 0.6f), 1);
     const auto pin = screen.visit.state().pin;
@@ -120,7 +120,7 @@ TEST_CASE("a double click on a map shows all of it and leaves what was pinned") 
     CHECK(screen.visit.state().pin != pin);
 }
 
-TEST_CASE("a dragged slider takes the number that it shows") {
+TEST_CASE("a dragged slider sets the number that it shows") {
     Screen screen;
     screen.draw(3);
     const Rect slider = rect("temperature");
@@ -136,7 +136,7 @@ TEST_CASE("a dragged slider takes the number that it shows") {
     CHECK(set == std::round(set * 100) / 100);
 }
 
-TEST_CASE("what stands beside a map explains itself under the cursor, without it, and when it is clicked") {
+TEST_CASE("numbers beside a map explain themselves under the cursor, without it, and on a click") {
     MapScreen screen(6, {1440, 1600});
     const CellRef row{Stage::row_entropy, 3, number_of_pairs(Stage::weight)},
         column{Stage::column_total, 1, number_of_pairs(Stage::weight)};
@@ -177,7 +177,7 @@ TEST_CASE("what stands beside a map explains itself under the cursor, without it
     ui::focus_node("", -1, -1);
 }
 
-TEST_CASE("a part is marked for good: in the link, and its sums are a number") {
+TEST_CASE("a marked part stays: in the link, and its sums are numbers") {
     MapScreen screen(18, {1440, 1600});
     const auto marked = [&] { return looks_of(screen.visit.state()).marked; };
     const auto drag = [&](const std::string& from, const std::string& to) {

@@ -62,7 +62,7 @@ TEST_CASE("a word is masked by a button, a token is written by a click, and noth
     CHECK(sentence_in(screen.visit).run()->predicted() == 1);
 }
 
-TEST_CASE("a pair says so, and its tokens say of which segment they are") {
+TEST_CASE("a pair says so, and its tokens name their segments") {
     Screen screen;
     open_bert(screen);
     write(screen, {2, 7, 3, 8, 3}, "w7 [SEP] w8");
@@ -76,7 +76,7 @@ TEST_CASE("a pair says so, and its tokens say of which segment they are") {
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("the palette masks the chosen word, in a model that fills in") {
+TEST_CASE("the palette masks the chosen word, in a masked language model") {
     Screen screen;
     open_bert(screen);
     write(screen, {2, 7, 8, 3}, "w7 w8");
@@ -93,7 +93,7 @@ TEST_CASE("the palette masks the chosen word, in a model that fills in") {
     CHECK(masks().empty());  // [SEP] is not a word
 }
 
-TEST_CASE("a token's experts stand beside the heads, and each leads to its weight or its score") {
+TEST_CASE("a token's experts are beside the heads, and each leads to its weight or its score") {
     Screen screen({1440, 1400});
     const auto mixtral = std::ranges::find(small_families, std::string_view("mixtral"), &SmallFamily::name);
     const ModelFiles files = files_of(*mixtral);

@@ -87,7 +87,7 @@ struct Phone : Screen {
 
 }  // namespace
 
-TEST_CASE("a phone's sheet closes by its ×, by a swipe down and by a tap outside of it") {
+TEST_CASE("a phone's sheet closes by its ×, by a swipe down and by a tap outside it") {
     Phone phone;
     phone.click("sheet/close");
     CHECK_FALSE(phone.explains());
@@ -129,7 +129,7 @@ TEST_CASE("a tap on another cell explains that cell") {
     CHECK(phone.visit.state().pin == CellRef{Stage::x, 0, 0});
 }
 
-TEST_CASE("where there is no keyboard, a pinned input has a text field of the page") {
+TEST_CASE("without a keyboard, a pinned input has a text field of the page") {
     Phone phone;
     const ui::PageField* field = phone.field("number");
     REQUIRE(field);
@@ -156,14 +156,14 @@ TEST_CASE("where there is no keyboard, a pinned input has a text field of the pa
     CHECK(ui::page_fields().empty());
 }
 
-TEST_CASE("with a keyboard, the cell itself is typed into") {
+TEST_CASE("with a keyboard, the user types into the cell itself") {
     Screen screen({390, 740});
     screen.visit.perform(Pin{CellRef{Stage::x, 0, 1}});
     screen.draw(3);
     CHECK(ui::page_fields().empty());
 }
 
-TEST_CASE("while an input is pinned on a phone, its cell and what it changes are both in view") {
+TEST_CASE("while an input is pinned on a phone, its cell and its effect are both in view") {
     Phone phone;
     CHECK(phone.in_view("x/0/1", "panel/lens"));
     CHECK(phone.in_view("sheet/effect", "panel/inspector"));
@@ -246,7 +246,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
     }
 }
 
-TEST_CASE("a cell that a finger drags is the one that is changed and explained, and stays under the finger") {
+TEST_CASE("a cell dragged by a finger is the one that is changed and explained, and stays under the finger") {
     Phone phone;
     phone.visit.perform(Pin{});
     phone.draw(5);
@@ -292,7 +292,7 @@ TEST_CASE("a swipe up or down changes nothing, wherever it begins, in any lens")
     }
 }
 
-TEST_CASE("a tap beside a small target means it") {
+TEST_CASE("a tap beside a small target hits it") {
     Phone phone;
     phone.visit.perform(Pin{});
     phone.draw(5);
@@ -303,7 +303,7 @@ TEST_CASE("a tap beside a small target means it") {
     CHECK(phone.shows("panel/inspector"));
 }
 
-TEST_CASE("a tap on the chosen head's name says what the head does, in a sheet that closes as others do") {
+TEST_CASE("a tap on the chosen head's name explains the head, in a sheet that closes like others") {
     Phone phone;
     phone.visit.perform(Pin{});
     Files files;

@@ -120,7 +120,7 @@ void check_choices(Screen& screen, int most) {
 
 }  // namespace
 
-TEST_CASE("every number that a lens hands out can be pinned and comes back from its link") {
+TEST_CASE("every number of a lens can be pinned and restored from its link") {
     Screen screen({1440, 2400});
     screen.open_sentence(9);
     for (const std::string_view subject : {sentence_subject, worked_subject})

@@ -48,8 +48,7 @@ TEST_CASE("a sheet is copied and saved with the numbers that it shows") {
     CHECK(std::string(ImGui::GetClipboardText()) == table_cells(table));
 }
 
-TEST_CASE(
-    "a sheet without room for all its columns shows those that it wants, and finds the pinned cell there") {
+TEST_CASE("a sheet without room for all columns shows the requested ones, and finds the pinned cell there") {
     Screen screen({900, 2600});
     open_softmax(screen, 16);
     const auto record = subject_in(screen.visit).attention()->record(0);
@@ -86,7 +85,7 @@ TEST_CASE("every chart on screen is a table, too") {
         CHECK_FALSE(each.title.starts_with("Mean and free energy"));
 }
 
-TEST_CASE("a chart is read as a table, copied and saved as it is drawn") {
+TEST_CASE("a chart is read as a table, copied and saved as drawn") {
     Screen screen({1440, 2600});
     open_softmax(screen, 6);
     screen.click("softmax-entropy/table");
@@ -110,7 +109,7 @@ TEST_CASE("a chart is read as a table, copied and saved as it is drawn") {
     CHECK(screen.shows("softmax-entropy/save"));
 }
 
-TEST_CASE("what an operand leads to is said by the name of its number") {
+TEST_CASE("an operand's target is named") {
     Screen screen({1440, 2600});
     open_softmax(screen, 6);
     screen.visit.perform(Pin{softmax_cells::output(ScoreMap::sparsemax, 0)});

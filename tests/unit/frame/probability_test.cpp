@@ -104,7 +104,7 @@ TEST_CASE("a next token's probability names its setting in every lens") {
     CHECK(sentences >= 2);
 }
 
-TEST_CASE("the settings beside Play say what they make of the model's probabilities") {
+TEST_CASE("the settings beside Play say how they change the model's probabilities") {
     Screen screen;
     screen.page.piece = [](std::int32_t id) { return "w" + std::to_string(id); };
     screen.open_sentence();

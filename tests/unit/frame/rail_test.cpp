@@ -65,7 +65,7 @@ TEST_CASE("lenses that finished weights cannot serve are grey in the rail and sa
     CHECK_FALSE(greyed("lens/masks"));
 }
 
-TEST_CASE("a lens that has nothing to look at in a subject says in which there is something") {
+TEST_CASE("a lens without anything to show in a subject says which subjects have something") {
     Screen screen;
     screen.visit.perform(OpenSubject{tensors_subject});
     screen.settle();
@@ -107,7 +107,7 @@ TEST_CASE("Compare opens with a second sentence, Translation with the translator
     CHECK_FALSE(screen.shows("missing"));
 }
 
-TEST_CASE("where nothing is open, a button leads to what is needed") {
+TEST_CASE("if nothing is open, a button leads to what is needed") {
     Screen screen;
     screen.page.bundled = {"tiny"};
     screen.visit.set_home({"tiny", 0, 1});

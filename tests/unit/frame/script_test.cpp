@@ -14,7 +14,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("a run of letters that join is one character, which stands for it") {
+TEST_CASE("a run of letters that join is drawn as one character") {
     for (const char* plain : {"", "cat", "Größe", "Привет", "·猫 → “x”", "…"})
         CHECK(ui::with_joined_runs(plain) == plain);
     const std::string joined = ui::with_joined_runs("“مرحبا” · नमस्ते!");
@@ -58,7 +58,7 @@ TEST_CASE("words of the headline, of buttons, tooltips and the inspector are joi
     ImGui::EndFrame();
 }
 
-TEST_CASE("wrapped text has as many words on each line as have room there") {
+TEST_CASE("wrapped text has as many words on each line as fit") {
     Screen screen;
     screen.draw();
     ImGui::NewFrame();

@@ -86,7 +86,7 @@ void check_nodes() {
 
 }  // namespace
 
-TEST_CASE("every control on every subject through every lens has a role and a name of its own") {
+TEST_CASE("every control of every lens over every subject has a role and a name of its own") {
     for (const ImVec2 size : {ImVec2{1440, 846}, ImVec2{390, 760}}) {
         Screen screen(size);
         screen.open_sentence();
@@ -110,7 +110,7 @@ TEST_CASE("every control on every subject through every lens has a role and a na
     }
 }
 
-TEST_CASE("tabs, choices, steppers and sliders do what they are asked") {
+TEST_CASE("tabs, choices, steppers and sliders do what is requested") {
     Screen screen;
     screen.draw(3);
     press(screen, "mask/causal");
@@ -136,7 +136,7 @@ TEST_CASE("tabs, choices, steppers and sliders do what they are asked") {
     CHECK(node("lens/overview").on == true);
 }
 
-TEST_CASE("a control below the edge of the window can be pressed, and is brought into view by the focus") {
+TEST_CASE("a control below the edge of the window can be pressed, and focusing it brings it into view") {
     Screen screen({1440, 180});
     screen.draw(3);
     press(screen, "adjust");
@@ -152,7 +152,7 @@ TEST_CASE("a control below the edge of the window can be pressed, and is brought
     CHECK_FALSE(screen.frame.explained_cell());
 }
 
-TEST_CASE("a matrix is told as it is drawn, and its cells are pinned and typed into") {
+TEST_CASE("a matrix is described as drawn, and its cells can be pinned and typed into") {
     Screen screen;
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
     screen.draw(3);
@@ -201,7 +201,7 @@ TEST_CASE("the heads are a grid of layers and heads, and one of them is chosen")
     CHECK(screen.visit.state().selection.query == 3);
 }
 
-TEST_CASE("a map tells the cells in view or, of too many, the one that has the focus") {
+TEST_CASE("a map lists its visible cells or, if there are too many, the focused one") {
     Screen screen;
     screen.open_sentence(6);
     screen.draw(3);
@@ -228,7 +228,7 @@ TEST_CASE("a map tells the cells in view or, of too many, the one that has the f
     }
 }
 
-TEST_CASE("lists open, are chosen from and close") {
+TEST_CASE("lists open, offer choices and close") {
     Screen screen;
     screen.draw(3);
     CHECK(node("preset").on == false);
@@ -249,7 +249,7 @@ TEST_CASE("lists open, are chosen from and close") {
     CHECK(screen.visit.state().lens == "curves");
 }
 
-TEST_CASE("only what has changed is given to the page, and a page at rest gives nothing") {
+TEST_CASE("only changes are given to the page, and a page at rest gives nothing") {
     Screen screen;
     screen.draw(6);
     CHECK(ui::semantics_changed());
@@ -307,7 +307,7 @@ TEST_CASE("the strongest edges of a flow are read out, and lead to their weights
     }
 }
 
-TEST_CASE("an operand says which number it is, and a spin button what it may be") {
+TEST_CASE("an operand names its number, and a spin button its range") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(OpenLens{"overview"});
@@ -323,7 +323,7 @@ TEST_CASE("an operand says which number it is, and a spin button what it may be"
     }));
 }
 
-TEST_CASE("a key that presses a curve leaves its step as it is") {
+TEST_CASE("a key that presses a curve keeps its step") {
     Screen screen;
     screen.train_some();
     screen.visit.perform(ShowTrainingStep{2});
@@ -350,7 +350,7 @@ TEST_CASE("a menu opens under its button, wherever the mouse is") {
     CHECK(std::abs(item.top - button.bottom) < 120);
 }
 
-TEST_CASE("what has the focus is in view, above the status line, on every lens") {
+TEST_CASE("the focused element is in view, above the status line, in every lens") {
     Screen screen({1440, 560});
     screen.open_sentence();
     for (const LensEntry& lens : lens_list()) {
@@ -375,7 +375,7 @@ TEST_CASE("what has the focus is in view, above the status line, on every lens")
     }
 }
 
-TEST_CASE("what is said of a pinned number is said again when it changes, and taken back with the pin") {
+TEST_CASE("a pinned number is announced again when it changes, and withdrawn with the pin") {
     Screen screen;
     const auto last = [&] { return screen.page.announced.empty() ? "" : screen.page.announced.back(); };
     screen.visit.perform(Pin{CellRef{Stage::x, 0, 0}});

@@ -8,7 +8,7 @@ using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
 
-TEST_CASE("the three steps are told in the words and numbers on the screen") {
+TEST_CASE("the three steps use the words and numbers on the screen") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(OpenSubject{sentence_subject});
@@ -58,7 +58,7 @@ TEST_CASE("the three steps are shown to newcomers only, until they are closed") 
     }
 }
 
-TEST_CASE("a double click on Next is one step, and the introduction is found again by its name") {
+TEST_CASE("a double click on Next is one step, and the introduction can be found again by name") {
     Screen screen;
     screen.open_sentence();
     screen.settle();
@@ -101,7 +101,7 @@ TEST_CASE("a double click on Next is one step, and the introduction is found aga
     }
 }
 
-TEST_CASE("a network that learns is no introduction, and asking for it there leads to the example") {
+TEST_CASE("a network that learns has no introduction, and asking for it there leads to the example") {
     Screen screen({390, 844});
     screen.frame.greet();
     screen.visit.perform(OpenSubject{training_subject});

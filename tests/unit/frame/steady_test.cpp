@@ -21,7 +21,7 @@ bool is_within(const Rect& inner, const Rect& outer) {
 
 }  // namespace
 
-TEST_CASE("what was pressed stays under the pointer while the content above it grows and shrinks") {
+TEST_CASE("a pressed item stays under the pointer while content above it grows and shrinks") {
     Screen screen;
     screen.draw();
     Steady steady;
@@ -123,7 +123,7 @@ TEST_CASE("the panels beside the lens fold away, come back, and are remembered")
     CHECK_FALSE(later.shows("panel/inspector"));
 }
 
-TEST_CASE("groups of lenses fold, except for the one of the open lens") {
+TEST_CASE("groups of lenses fold, except the open lens's") {
     Screen screen;
     screen.open_sentence();
     REQUIRE(screen.shows("lens/softmax"));
@@ -151,7 +151,7 @@ TEST_CASE("groups of lenses fold, except for the one of the open lens") {
 }
 
 // The stage of these windows, in points, at 125, 150 and 200 %: the page's bar takes some of it.
-TEST_CASE("in a larger size, all panels and their buttons are in the window, on every lens") {
+TEST_CASE("at a larger size, all panels and their buttons are in the window, in every lens") {
     const ImVec2 size = GENERATE(ImVec2{1152, 650}, ImVec2{1024, 510}, ImVec2{960, 530}, ImVec2{853, 410},
                                  ImVec2{720, 320}, ImVec2{640, 250});
     Screen screen(size);
@@ -172,7 +172,7 @@ TEST_CASE("in a larger size, all panels and their buttons are in the window, on 
     }
 }
 
-TEST_CASE("a name that is cut is shown whole under the cursor") {
+TEST_CASE("a truncated name is shown in full under the cursor") {
     Screen screen;
     screen.draw();
     const std::string name = "a name that is much too long for its place";

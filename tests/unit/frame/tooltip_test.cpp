@@ -51,7 +51,7 @@ TEST_CASE("tooltips of controls and thumbnails leave them uncovered") {
     }
 }
 
-TEST_CASE("what a lens is for stands in the status line, where it covers nothing") {
+TEST_CASE("a lens's purpose is in the status line, where it covers nothing") {
     Screen screen;
     screen.open_sentence();
     for (const LensEntry& lens : lens_list()) {

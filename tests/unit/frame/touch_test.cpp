@@ -41,7 +41,7 @@ struct Hand {
 
 }  // namespace
 
-TEST_CASE("a touch that is lifted where it came down is a click, and leaves nothing hovered over") {
+TEST_CASE("a touch lifted where it came down is a click, and leaves nothing hovered over") {
     Hand hand;
     hand.down({{7, {100, 100}}});
     CHECK(hand.kinds.empty());
@@ -54,7 +54,7 @@ TEST_CASE("a touch that is lifted where it came down is a click, and leaves noth
     CHECK_FALSE(hand.arbiter.needs_frames());
 }
 
-TEST_CASE("a finger that moves up or down scrolls and presses nothing, and what it moved glides on") {
+TEST_CASE("a finger that moves up or down scrolls and presses nothing, and the content glides on") {
     for (const float slant : {-1.0f, -0.5f, 0.0f, 0.7f, 1.0f}) {
         Hand hand;
         hand.down({{7, {100, 300}}});
@@ -80,7 +80,7 @@ TEST_CASE("a finger that rests before it is lifted leaves nothing gliding") {
     CHECK_FALSE(hand.arbiter.gliding());
 }
 
-TEST_CASE("a touch of what glides stops it and clicks nothing") {
+TEST_CASE("touching something that glides stops it and clicks nothing") {
     Hand hand;
     hand.down({{7, {100, 300}}});
     hand.move({100, 300}, {100, 200});
@@ -110,8 +110,7 @@ TEST_CASE("a finger that moves sideways presses where it came down and drags fro
     CHECK(hand.kinds.back() == Kind::leave);
 }
 
-TEST_CASE(
-    "a finger that rests is told as a pointer, and drags upright only what takes drags in any direction") {
+TEST_CASE("a finger that rests becomes a pointer, and drags vertically only items that take any direction") {
     for (const bool any_way : {false, true}) {
         Hand hand;
         hand.any_way = any_way;
@@ -126,7 +125,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("two fingers zoom and pan; a drag that they end is released, and the last finger does nothing") {
+TEST_CASE(
+    "two fingers zoom and pan; a drag that they interrupt is released, and the last finger does nothing") {
     Hand hand;
     hand.down({{7, {100, 300}}});
     hand.move({100, 300}, {140, 300});
@@ -147,7 +147,7 @@ TEST_CASE("two fingers zoom and pan; a drag that they end is released, and the l
     CHECK(hand.kinds.back() == Kind::leave);
 }
 
-TEST_CASE("what the browser takes for itself is released") {
+TEST_CASE("touches that the browser takes over are released") {
     Hand hand;
     hand.down({{7, {100, 300}}});
     hand.move({100, 300}, {180, 300});

@@ -13,7 +13,7 @@ const std::optional<CellRef>& pin(const Screen& screen) { return screen.visit.st
 
 }  // namespace
 
-TEST_CASE("an operand leads to the cell that it is, lens by lens, and Back returns") {
+TEST_CASE("an operand leads to its cell, lens by lens, and Back returns") {
     Screen screen({1440, 2400});
     screen.open_sentence();
     screen.visit.perform(OpenLens{"ladder"});
@@ -77,7 +77,7 @@ TEST_CASE("operands lead back to the layer before and to the embedding") {
     CHECK(screen.visit.state().selection.layer == 1);
 }
 
-TEST_CASE("Enter follows an operand that was reached with the keyboard") {
+TEST_CASE("Enter follows an operand reached with the keyboard") {
     Screen screen({1440, 2400});
     screen.draw(3);
     screen.visit.perform(Pin{CellRef{Stage::raw, 0, 1}});

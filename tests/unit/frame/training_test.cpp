@@ -39,7 +39,7 @@ bool tells_why(Screen& screen, const std::string& control) {
 
 }  // namespace
 
-TEST_CASE("at its last step a run can be extended; what is impossible is disabled and says why") {
+TEST_CASE("at its last step a run can be extended; impossible steps are disabled and say why") {
     Screen screen({1440, 1400});
     train(screen, small(8), 8);
     REQUIRE(runs_in(screen.visit).shown()->finished());
@@ -74,7 +74,7 @@ TEST_CASE("at its last step a run can be extended; what is impossible is disable
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("a run that may not become longer says why") {
+TEST_CASE("a run that must not become longer says why") {
     if (test::sanitized) SKIP("10,000 steps of training take long under the sanitizers");
     Screen screen({1440, 1400});
     TrainingPlan plan = small(training_steps_limit / 2 + 1);
@@ -112,7 +112,7 @@ TEST_CASE("after a fork the controls name it, show its settings, and change thes
     CHECK(course(screen).step == 0);
 }
 
-TEST_CASE("a head that is left out is put back by the same button") {
+TEST_CASE("an ablated head is restored by the same button") {
     Screen screen({1440, 1400});
     train(screen, small(24), 8);
     screen.click("training/ablate/0.1");
@@ -124,7 +124,7 @@ TEST_CASE("a head that is left out is put back by the same button") {
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("a text of one's own is learned when somebody presses Train, and not before") {
+TEST_CASE("a user's own text is learned only after pressing Train") {
     Screen screen({1440, 1400});
     train(screen, small(800), 4);
     screen.visit.perform(RunTraining{true});
@@ -163,7 +163,7 @@ TEST_CASE("a text of one's own is learned when somebody presses Train, and not b
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("a link's step is trained to once the text that it left out is there") {
+TEST_CASE("a link's step is trained once the text that it left out is there") {
     Screen screen;
     screen.visit.start(
         "lens=training&train=own-text,layers:1,heads:2,d:16,context:8,batch:1,vocabulary:256,steps:4&step=2");
@@ -199,7 +199,7 @@ TEST_CASE("a network of symbols shows its alphabet when it is open, before and w
     CHECK(screen.shows("sentence/alphabet"));
 }
 
-TEST_CASE("what training keeps is told once its tab is left") {
+TEST_CASE("memory kept by training is reported once its tab is left") {
     Screen screen({1440, 900});
     TrainingPlan plan = small(8);
     plan.d_model = 128;

@@ -9,7 +9,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("fingers tap and open; quoted words and other words stay as they are") {
+TEST_CASE("fingers tap and open; quoted words and other words stay unchanged") {
     CHECK(ui::for_fingers("Hover over a cell to see its value. Click to keep it here.") ==
           "Tap a cell to see its value. It stays here.");
     CHECK(ui::for_fingers("Drop its folder onto the page, or point at “click”.") ==
@@ -31,7 +31,7 @@ bool speaks_of_a_mouse(std::string text) {
 }
 }  // namespace
 
-TEST_CASE("on a phone no lens speaks of a mouse, on any subject") {
+TEST_CASE("on a phone no lens mentions a mouse, on any subject") {
     for (const bool sentence : {false, true}) {
         Screen screen({390, 740});
         ui::use_touch();

@@ -78,7 +78,7 @@ TEST_CASE("cells grow in a window with room for them") {
     CHECK(width({2560, 1386}) > 1.25f * width({1440, 846}));
 }
 
-TEST_CASE("a legend says what the marks of misprints mean, as long as there are any") {
+TEST_CASE("a legend explains the marks of misprints, as long as there are any") {
     Screen screen;
     screen.draw(3);
     CHECK(screen.shows("legend"));
@@ -120,7 +120,7 @@ TEST_CASE("cells stay where they are when one of them is edited") {
     }
 }
 
-TEST_CASE("the list of examples shows all of its first and of its last row") {
+TEST_CASE("the list of examples shows its first and last rows in full") {
     Screen screen;
     screen.draw(3);
     screen.click("preset");
@@ -132,7 +132,7 @@ TEST_CASE("the list of examples shows all of its first and of its last row") {
     CHECK(last.bottom <= inside.Max.y);
 }
 
-TEST_CASE("an input is typed into, dragged and turned; what is computed is not") {
+TEST_CASE("an input can be typed into, dragged and turned; a computed cell cannot") {
     Screen screen;
     screen.draw(3);
     const auto value = [&](Index row, Index col) { return worked_of(screen.visit.state()).x.at(row, col); };
@@ -204,7 +204,7 @@ TEST_CASE("operators stay with their operands at every width") {
     }
 }
 
-TEST_CASE("sentence, steps and bars speak of one word, and of the word under the cursor") {
+TEST_CASE("sentence, steps and bars describe one word, and the word under the cursor") {
     Screen screen;
     screen.frame.greet();
     const auto status = [] {

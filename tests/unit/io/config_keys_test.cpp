@@ -70,7 +70,7 @@ bool is_alias(std::string_view type, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("a file that leaves everything out has what its configuration class has", "[config]") {
+TEST_CASE("a file that leaves everything out has its configuration class's defaults", "[config]") {
     CHECK(config_classes().size() == 21);
     for (const ConfigClass& each : classes_that_fit()) {
         CAPTURE(each.model_type);
@@ -91,7 +91,7 @@ TEST_CASE("a file that leaves everything out has what its configuration class ha
     CHECK(configured({{"model_type", "gemma3_text"}, {"vocab_size", 1000}})->context == 131072);
 }
 
-TEST_CASE("a null counts as no key, or says that there is none", "[config]") {
+TEST_CASE("a null means that the key is missing, or that there is none", "[config]") {
     for (const ConfigClass& each : classes_that_fit()) {
         const json plain{{"model_type", each.model_type}}, defaults = json::parse(each.defaults);
         for (const auto& [key, value] : defaults.items()) {
@@ -109,7 +109,7 @@ TEST_CASE("a null counts as no key, or says that there is none", "[config]") {
               ->score_cap == 0);
 }
 
-TEST_CASE("each key of each class is computed, harmless, or refused by its name", "[config]") {
+TEST_CASE("each key of each class is computed, harmless, or refused by name", "[config]") {
     for (const ConfigClass& each : classes_that_fit()) {
         const json defaults = json::parse(each.defaults);
         for (const std::string& key : all_names()) {
@@ -150,7 +150,7 @@ TEST_CASE("each key of each class is computed, harmless, or refused by its name"
     }
 }
 
-TEST_CASE("what a refused key may have opens, and anything else does not", "[config]") {
+TEST_CASE("a refused key opens with its allowed values, and with no others", "[config]") {
     for (const KeyRow& row : config_key_rows()) {
         if (row.use != KeyUse::refused) continue;
         CAPTURE(row.name);
@@ -189,7 +189,7 @@ TEST_CASE("a key may have another name, but not another value under it", "[confi
         "config.json has 3 as 'num_layers' and 4 as 'num_hidden_layers', which are two names of one number");
 }
 
-TEST_CASE("a rope_type of null counts as none, and two that differ are refused", "[config]") {
+TEST_CASE("a null rope_type does not count, and two that differ are refused", "[config]") {
     const auto scaled = [](json scaling) {
         return configured({{"model_type", "llama"}, {"rope_scaling", std::move(scaling)}});
     };
@@ -214,7 +214,7 @@ TEST_CASE("a rope_type of null counts as none, and two that differ are refused",
     CHECK(rope_key_use("mscale") == KeyUse::harmless);
 }
 
-TEST_CASE("a decoder may read in both directions", "[config]") {
+TEST_CASE("a decoder may be bidirectional", "[config]") {
     for (const ConfigClass& each : classes_that_fit()) {
         if (!json::parse(each.defaults).contains("is_causal")) continue;
         CAPTURE(each.model_type);

@@ -102,7 +102,7 @@ TEST_CASE("labels in quotes", "[csv]") {
     CHECK(csv_refusal("a,b\n1,\"2\n3,4\n") == "this table has a quote in row 2 that is not closed");
 }
 
-TEST_CASE("what is no table is refused with row and column", "[csv]") {
+TEST_CASE("an invalid table is refused with row and column", "[csv]") {
     CHECK(csv_refusal("") == "this table is empty");
     CHECK(csv_refusal(" \n\r\n\t") == "this table is empty");
     CHECK(csv_refusal("a,b\n") == "this table has labels but no row of numbers");
@@ -142,7 +142,7 @@ TEST_CASE("a large table is read in slices", "[csv]") {
     CHECK(matrix->values.matrix()(299, 25) == 299.25f);
 }
 
-TEST_CASE("a header that numpy.savetxt wrote names the columns", "[csv]") {
+TEST_CASE("a header written by numpy.savetxt names the columns", "[csv]") {
     const Tensor two({2, 2}, std::vector<float>{0.5f, 0.5f, 1, 0});
     for (const std::string text :
          {"# the cat\n0.5 0.5\n1 0\n", "# the,cat\n0.5,0.5\n1,0\n", "# the\tcat\n0.5\t0.5\n1\t0\n",
@@ -162,7 +162,7 @@ TEST_CASE("a header that numpy.savetxt wrote names the columns", "[csv]") {
     CHECK(csv_refusal("# the cat\n") == "this table is empty");
 }
 
-TEST_CASE("tokens that begin with # are labels like others", "[csv]") {
+TEST_CASE("tokens that begin with # are ordinary labels", "[csv]") {
     const Tensor two({2, 2}, std::vector<float>{0.5f, 0.5f, 1, 0});
     CHECK(table("##s the\n0.5 0.5\n1 0\n").column_labels == Labels{"##s", "the"});
     CHECK(table("#the,cat\n0.5,0.5\n1,0\n").column_labels == Labels{"#the", "cat"});

@@ -11,7 +11,7 @@
 
 using namespace attn;
 
-TEST_CASE("a matrix is written as RFC 4180 has it", "[csv]") {
+TEST_CASE("a matrix is written according to RFC 4180", "[csv]") {
     const std::vector<std::string> columns{"the", "a,b", "say \"x\""};
     CsvWriter csv(columns);
     csv.row("1", std::vector{0.5f, -std::numeric_limits<float>::infinity(), 1e-10f});
@@ -19,7 +19,7 @@ TEST_CASE("a matrix is written as RFC 4180 has it", "[csv]") {
     CHECK(csv.text() == ",\"the\",\"a,b\",\"say \"\"x\"\"\"\r\n\"1\",0.5,-inf,1e-10\r\n\"\",1,nan,0.1\r\n");
 }
 
-TEST_CASE("a matrix that was written is read back, to the last bit", "[csv]") {
+TEST_CASE("a written matrix is read back, to the last bit", "[csv]") {
     const std::vector<std::string> columns{" of", "\"", "7", "\n"}, rows{"-1", "é", ";"};
     const std::vector<float> values{0.1f, 1 / 3.0f, 1e-45f, -3.4e38f, -std::numeric_limits<float>::infinity(),
                                     0,    16777216, -0.0f,  1e38f,    0.3f,

@@ -6,7 +6,7 @@
 
 using namespace attn;
 
-TEST_CASE("what is packed unpacks to the same bytes, up to a limit") {
+TEST_CASE("packed data unpacks to the same bytes, up to a limit") {
     Random random(3);
     std::string noise;
     for (int i = 0; i < 5000; ++i) noise += static_cast<char>(random.bits());
@@ -18,7 +18,7 @@ TEST_CASE("what is packed unpacks to the same bytes, up to a limit") {
     CHECK(deflated(std::string(40'000, 'x')).size() < 100);
 }
 
-TEST_CASE("bytes that are not packed unpack to nothing") {
+TEST_CASE("unpacked bytes unpack to nothing") {
     const std::string packed = deflated("The animal didn't cross the street because it was too tired.");
     CHECK_FALSE(inflated("", 100));
     CHECK_FALSE(inflated("animal", 100));

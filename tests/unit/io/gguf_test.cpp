@@ -85,7 +85,7 @@ TEST_CASE("keys of a GGUF file have their types and values", "[gguf]") {
     }
 }
 
-TEST_CASE("tensors of a GGUF file are told in row-major order, with their place", "[gguf]") {
+TEST_CASE("tensors of a GGUF file are described in row-major order, with their place", "[gguf]") {
     const Bytes file = all_kinds().file();
     const auto header = parse_gguf(file);
     REQUIRE(header);
@@ -127,7 +127,7 @@ TEST_CASE("the header of a GGUF file is read from as little as it takes", "[gguf
                    ContainsSubstring("cut short"));
 }
 
-TEST_CASE("tensor types that are not supported are refused by their names", "[gguf]") {
+TEST_CASE("unsupported tensor types are refused by name", "[gguf]") {
     for (const GgmlType& type : ggml_types) {
         if (type.dtype) continue;
         GgufWriter writer;
@@ -140,7 +140,7 @@ TEST_CASE("tensor types that are not supported are refused by their names", "[gg
     }
 }
 
-TEST_CASE("the files of a model in several are named after the one that is given", "[gguf]") {
+TEST_CASE("the files of a split model are named after the given one", "[gguf]") {
     GgufHeader header;
     CHECK(*gguf_shard_names("some/x.gguf", header) == std::vector<std::string>{"some/x.gguf"});
     header.shard = 1;

@@ -65,7 +65,7 @@ TEST_CASE("a broken text is refused with line, column and reason", "[json]") {
     CHECK(json_refusal(std::string("{}\n \0 {", 7)) == invalid + "line 2, column 2: it has a zero byte");
 }
 
-TEST_CASE("a key that is there twice is refused", "[json]") {
+TEST_CASE("a repeated key is refused", "[json]") {
     CHECK(json_refusal(R"({"a": 1, "b": 2, "a": 3})") == "x.json has the key 'a' twice");
     CHECK(json_refusal(R"({"a": {"b": {"c": 1, "c": 1}}})") == "x.json has the key 'c' twice in 'b'");
     CHECK(json_refusal(R"({"a": [{"b": 1}, {"b": 1, "b": 1}]})") == "x.json has the key 'b' twice in 'a'");

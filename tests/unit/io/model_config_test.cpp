@@ -166,7 +166,7 @@ TEST_CASE("llama with the RoPE scaling of Llama 3", "[config]") {
     CHECK((biased.qkv_bias && biased.attention_output_bias && biased.mlp_bias));
 }
 
-TEST_CASE("qwen2 has biases on q, k and v, and windows only where it says so", "[config]") {
+TEST_CASE("qwen2 has biases on q, k and v, and windows only if it says so", "[config]") {
     const ModelConfig c = read(qwen2());
     CHECK(c.family == Family::llama);
     CHECK((c.qkv_bias && !c.attention_output_bias && !c.mlp_bias));
@@ -238,7 +238,7 @@ TEST_CASE("an activation is known or refused by name", "[config]") {
                ContainsSubstring("'mish' as 'hidden_act'"));
 }
 
-TEST_CASE("RoPE of another type or with numbers out of range is refused", "[config]") {
+TEST_CASE("RoPE of another type, or with numbers out of range, is refused", "[config]") {
     const auto scaled = [](json scaling) {
         return config_refusal(with(llama3(), "rope_scaling", std::move(scaling)));
     };
@@ -314,7 +314,7 @@ TEST_CASE("every number is checked", "[config]") {
     }
 }
 
-TEST_CASE("a config that is no JSON object is refused", "[config]") {
+TEST_CASE("a config that is not a JSON object is refused", "[config]") {
     const auto message = [](const std::string& text) {
         return parse_model_config(as_bytes(text)).error().message;
     };
@@ -326,7 +326,7 @@ TEST_CASE("a config that is no JSON object is refused", "[config]") {
     CHECK_THAT(message(std::string(1000, '[')), ContainsSubstring("more than 16 levels"));
 }
 
-TEST_CASE("configs by others", "[config][shared]") {
+TEST_CASE("other people's configs", "[config][shared]") {
     const auto folder = test::shared_data("models");
     if (!folder) SKIP("shared/models is not here");
     int files = 0;

@@ -82,7 +82,7 @@ TEST_CASE("every element type in either byte order", "[npy][golden]") {
     }
 }
 
-TEST_CASE("Fortran order is turned into row-major order", "[npy][golden]") {
+TEST_CASE("Fortran order is converted to row-major order", "[npy][golden]") {
     const auto file = npy_golden("fortran_f4");
     const auto array = parse_npy(file);
     REQUIRE(array);
@@ -124,7 +124,7 @@ TEST_CASE("ranks and sizes at the edge", "[npy][golden]") {
           "this .npy file has the value 18446744073709551615, which does not fit in 64 bits with a sign");
 }
 
-TEST_CASE("what NumPy writes and this program does not read is refused by name", "[npy][golden]") {
+TEST_CASE("NumPy files that this program does not read are refused by name", "[npy][golden]") {
     const auto message = [](const std::string& name) {
         const auto file = npy_golden("refused_" + name);
         const auto array = parse_npy(file);
@@ -142,7 +142,7 @@ TEST_CASE("what NumPy writes and this program does not read is refused by name",
     CHECK_THAT(message("long_double"), ContainsSubstring("'<f16'"));
 }
 
-TEST_CASE("written files are NumPy's, byte for byte", "[npy][golden]") {
+TEST_CASE("written files match NumPy's, byte for byte", "[npy][golden]") {
     CHECK(write_npy({2, 3}, std::span<const float>(counted_floats(6))) == npy_golden("little_f4"));
     CHECK(write_npy({5}, std::span<const float>(counted_floats(5))) == npy_golden("rank_1"));
     CHECK(write_npy({1, 2, 1, 3, 1}, std::span<const float>(counted_floats(6))) == npy_golden("rank_5"));
@@ -154,7 +154,7 @@ TEST_CASE("written files are NumPy's, byte for byte", "[npy][golden]") {
           npy_golden("little_i8"));
 }
 
-TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
+TEST_CASE("a header may be any spelling of the Python literal", "[npy]") {
     const std::string data(8, '\0');
     for (const std::string header : {
              "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
@@ -170,7 +170,7 @@ TEST_CASE("a header is any spelling of the Python literal", "[npy]") {
     }
 }
 
-TEST_CASE("a broken header is refused with what and where", "[npy]") {
+TEST_CASE("a broken header is refused with the fault and its place", "[npy]") {
     const auto message = [](const std::string& header) {
         return npy_refusal(npy(header, std::string(8, '\0')));
     };
@@ -245,7 +245,7 @@ TEST_CASE("the elements of an array at the end of a file may be unaligned", "[np
     CHECK(to_tensor(*parse_npy(as_bytes(file)))->values()[0] == 1);
 }
 
-TEST_CASE("floats are not taken for whole numbers", "[npy]") {
+TEST_CASE("floats are not accepted as whole numbers", "[npy]") {
     const auto file = write_npy({1}, std::span<const float>(std::vector<float>{1}));
     CHECK(to_int64(*parse_npy(file)).error().message ==
           "this .npy file holds float32 where whole numbers are needed");

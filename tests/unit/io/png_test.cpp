@@ -78,7 +78,7 @@ Decoded decoded(std::span<const std::byte> file) {
 
 }  // namespace
 
-TEST_CASE("a picture comes back as it was written", "[png]") {
+TEST_CASE("a picture can be read back unchanged", "[png]") {
     // The last picture is larger than a chunk.
     const auto [width, height] = GENERATE(table<Index, Index>({{1, 1}, {3, 2}, {17, 5}, {300, 200}}));
     const auto pixels = random_pixels(width, height, 7);

@@ -177,7 +177,7 @@ TEST_CASE("metadata is a map from text to text", "[safetensors]") {
     CHECK(!parse_safetensors(as_bytes(file_of(R"({"__metadata__":null})"))));
 }
 
-TEST_CASE("an entry that is incomplete or of another kind is refused", "[safetensors]") {
+TEST_CASE("an incomplete or unexpected entry is refused", "[safetensors]") {
     const std::string subject = "this .safetensors file has tensor 't' ";
     CHECK(safetensors_refusal(file_of(R"({"t":1})")) == subject + "without dtype, shape and data_offsets");
     CHECK(safetensors_refusal(file_of(R"({"t":{"shape":[],"data_offsets":[0,4]}})", 4)) ==
@@ -200,7 +200,7 @@ TEST_CASE("an entry that is incomplete or of another kind is refused", "[safeten
                ContainsSubstring("more than 4 levels"));
 }
 
-TEST_CASE("sizes that lie are refused", "[safetensors]") {
+TEST_CASE("wrong sizes are refused", "[safetensors]") {
     const std::string subject = "this .safetensors file has tensor 't' ";
     CHECK(safetensors_refusal(file_of(one("F32", "[2,3]", "[0,20]"), 20)) ==
           subject + "of shape 2×3 and dtype F32, which takes 24 bytes, but its data_offsets [0, 20) hold 20");
@@ -228,7 +228,7 @@ TEST_CASE("sizes that lie are refused", "[safetensors]") {
     CHECK(!parse_safetensors(as_bytes(file_of(one("U8", "[1]", "[18446744073709551615,0]"), 1))));
 }
 
-TEST_CASE("tensors fill the data without holes and overlap", "[safetensors]") {
+TEST_CASE("tensors fill the data without holes or overlaps", "[safetensors]") {
     const auto two = [](const std::string& a, const std::string& b) {
         return R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)" + a +
                R"(},"b":{"dtype":"U8","shape":[4],"data_offsets":)" + b + "}}";
@@ -303,7 +303,7 @@ TEST_CASE("an index tells which file holds which tensor", "[safetensors]") {
     }
 }
 
-TEST_CASE("checkpoints by others", "[safetensors][shared]") {
+TEST_CASE("other people's checkpoints", "[safetensors][shared]") {
     const auto folder = test::shared_data("models");
     if (!folder) SKIP("shared/models is not here");
     int files = 0;
@@ -325,7 +325,7 @@ TEST_CASE("checkpoints by others", "[safetensors][shared]") {
     CHECK(files > 0);
 }
 
-TEST_CASE("what is written is read again", "[safetensors]") {
+TEST_CASE("a written file can be read again", "[safetensors]") {
     const std::array<float, 6> matrix{1, -2, 3.5f, 0, 1e-30f, 65504};
     const std::array<std::uint16_t, 2> halves{0x3c00, 0xc000};
     const std::array<TensorToWrite, 3> tensors{

@@ -103,7 +103,7 @@ TEST_CASE("a stored tensor is a view into the file, a deflated one owns its byte
     CHECK(own->owner);
 }
 
-TEST_CASE("names come from the array, else from the file", "[tensor_files][golden]") {
+TEST_CASE("names come from the array, or else from the file", "[tensor_files][golden]") {
     const auto unnamed = golden_file("npz/unnamed.npz"), one = golden_file("npz/zip64_stored.npz");
     const FoundFiles found = found_in({{"attentions.npz", unnamed}, {"run.npz", one}});
     CHECK(found.tensors[0].name == "attentions.arr_0");

@@ -85,7 +85,7 @@ TEST_CASE("finished weights of every documented shape", "[tensor_match]") {
     }
 }
 
-TEST_CASE("one tensor without a telling name can only be weights", "[tensor_match]") {
+TEST_CASE("a single tensor without a telling name can only be weights", "[tensor_match]") {
     CHECK(size_of(matched({{tensor("arr_0", {12, 5, 5})}, {}, {}})) == Shape{1, 12, 5, 5});
     // If it is not square, a question is asked.
     const FoundFiles found{{tensor("data", {5, 9})}, {}, {}};
@@ -124,7 +124,7 @@ TEST_CASE("a tensor for each layer", "[tensor_match]") {
     CHECK(one.notes == std::vector<std::string>{"Left out: attn_step0.npy, 5×5."});
 }
 
-TEST_CASE("weights of several texts, and heads behind", "[tensor_match]") {
+TEST_CASE("weights of several texts, and heads as the last axis", "[tensor_match]") {
     const FoundFiles batch{{tensor("attentions", {6, 3, 12, 5, 5})}, {}, {}};
     const Questions questions = asked(batch);
     REQUIRE(questions.size() == 1);
@@ -170,7 +170,7 @@ TEST_CASE("Q, K and V of every documented shape", "[tensor_match]") {
     }
 }
 
-TEST_CASE("which axis are the heads is asked where nothing tells", "[tensor_match]") {
+TEST_CASE("the user is asked which axis the heads are if nothing tells", "[tensor_match]") {
     const FoundFiles found{{tensor("q", {12, 12, 64}), tensor("k", {12, 12, 64})}, {}, {}};
     const Questions questions = asked(found);
     REQUIRE(questions.size() == 1);
@@ -195,7 +195,7 @@ TEST_CASE("which axis are the heads is asked where nothing tells", "[tensor_matc
           Shape{1, 12, 100, 100});
 }
 
-TEST_CASE("layers of Q and K are all shown; which of a batch is asked once", "[tensor_match]") {
+TEST_CASE("layers of Q and K are all shown; the user is asked once which of a batch", "[tensor_match]") {
     const FoundFiles layers{{tensor("q", {6, 4, 9, 64}), tensor("k", {6, 2, 12, 64})}, {}, {}};
     CHECK(size_of(matched(layers)) == Shape{6, 4, 9, 12});
     CHECK(matched(layers).q->layer == 0);
@@ -236,7 +236,7 @@ TEST_CASE("layers of Q and K are all shown; which of a batch is asked once", "[t
                                                       "what Q and K of run.npz make: 'layer 1 proj'"});
 }
 
-TEST_CASE("Q, K and weights together: what is to be shown", "[tensor_match]") {
+TEST_CASE("Q, K and weights together: the user chooses", "[tensor_match]") {
     const FoundFiles found{
         {tensor("q", {9, 64}, "r.npz"), tensor("k", {9, 64}, "r.npz"), tensor("weights", {9, 9}, "r.npz")},
         {},
@@ -249,7 +249,7 @@ TEST_CASE("Q, K and weights together: what is to be shown", "[tensor_match]") {
           std::vector<std::string>{"Left out: 'q' of r.npz, 9×64; 'k' of r.npz, 9×64."});
 }
 
-TEST_CASE("tensors without names are asked about one by one", "[tensor_match]") {
+TEST_CASE("the user is asked about unnamed tensors one by one", "[tensor_match]") {
     FoundFiles found;
     for (const char* name : {"run.arr_0", "run.arr_1", "run.arr_2"})
         found.tensors.push_back(tensor(name, {4, 9, 64}, "run.npz"));
@@ -363,7 +363,7 @@ TEST_CASE("tokens", "[tensor_match]") {
     CHECK(matched(table).key_tokens == table.tensors[0].column_labels);
 }
 
-TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
+TEST_CASE("tensors that do not fit are refused in one sentence", "[tensor_match]") {
     CHECK(match_refusal({}) ==
           "these files hold no matrix; drop Q and K, or attention weights, as .npy, .npz, .safetensors or "
           ".csv");
@@ -396,7 +396,7 @@ TEST_CASE("what does not fit is refused in one sentence", "[tensor_match]") {
     CHECK(matched(many).layers == 1024);
 }
 
-TEST_CASE("notes of reading come along", "[tensor_match]") {
+TEST_CASE("notes about reading are kept", "[tensor_match]") {
     CHECK(match_refusal({{tensor("q", {5, 64})}, {}, {"a note", "another"}}) ==
           "K is missing: drop Q and K, or finished attention weights (a note)");
     CHECK(matched({{tensor("attn", {5, 5})}, {}, {"a note"}}).notes == std::vector<std::string>{"a note"});

@@ -40,7 +40,7 @@ TEST_CASE("names say what a tensor is", "[tensor_names]") {
     }
 }
 
-TEST_CASE("what belongs together has the same group", "[tensor_names]") {
+TEST_CASE("tensors that belong together have the same group", "[tensor_names]") {
     CHECK(read_name("q").group == "");
     CHECK(read_name("layer0.q").group == "layer 0");
     CHECK(read_name("layer0.attn.k").group == "layer 0");

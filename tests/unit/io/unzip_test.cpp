@@ -138,7 +138,7 @@ TEST_CASE("folders, comments and files of other kinds", "[unzip][golden]") {
     CHECK(contents(archive)[2] == "not an array");
 }
 
-TEST_CASE("an archive that is none, or not whole", "[unzip]") {
+TEST_CASE("an invalid or truncated archive", "[unzip]") {
     const std::string none = "this is not a zip archive: it does not begin with PK\\x03\\x04";
     CHECK(zip_refusal("") == none);
     CHECK(zip_refusal(std::string(100, 'x')) == none);
@@ -155,7 +155,7 @@ TEST_CASE("an archive that is none, or not whole", "[unzip]") {
     CHECK(parse_zip(as_bytes(empty))->empty());
 }
 
-TEST_CASE("what other programs make and this one does not read is refused by name", "[unzip][golden]") {
+TEST_CASE("unsupported features of other programs' archives are refused by name", "[unzip][golden]") {
     CHECK(zip_refusal(zip_golden("refused_bzip2")) ==
           "this zip archive has entry 'q.npy' packed by bzip2; only stored and deflated entries can be read");
     CHECK_THAT(zip_refusal(zip_golden("refused_lzma")), ContainsSubstring("packed by LZMA"));
@@ -171,7 +171,7 @@ TEST_CASE("what other programs make and this one does not read is refused by nam
           "this zip archive is one part of several; join them first");
 }
 
-TEST_CASE("a directory that lies", "[unzip]") {
+TEST_CASE("a directory with wrong numbers", "[unzip]") {
     const std::string archive = zip_golden("stored");
     const std::size_t first = record(archive, central), second = record(archive, central, 1),
                       end = record(archive, end_of);
@@ -202,7 +202,7 @@ TEST_CASE("a directory that lies", "[unzip]") {
     CHECK(zip_refusal(twice) == "this zip archive has entry 'half.npy' twice");
 }
 
-TEST_CASE("an entry that lies", "[unzip]") {
+TEST_CASE("an entry with wrong numbers", "[unzip]") {
     const std::string archive = zip_golden("stored");
     const std::size_t first = record(archive, central), second = record(archive, central, 1);
     const std::size_t header = record(archive, local), next = record(archive, local, 1);
@@ -239,7 +239,7 @@ TEST_CASE("an entry that lies", "[unzip]") {
           "this zip archive has entry 'half.npy' that is called 'q.npy' where it lies");
 }
 
-TEST_CASE("a zip64 directory that lies", "[unzip]") {
+TEST_CASE("a zip64 directory with wrong numbers", "[unzip]") {
     const std::string archive = zip_golden("zip64_stored");
     const std::size_t end64 = record(archive, end64_of), place = record(archive, locator),
                       first = record(archive, central);
@@ -267,7 +267,7 @@ TEST_CASE("a zip64 directory that lies", "[unzip]") {
                ContainsSubstring("different things"));
 }
 
-TEST_CASE("what cannot be unpacked", "[unzip][golden]") {
+TEST_CASE("data that cannot be unpacked", "[unzip][golden]") {
     const std::string entry = "this zip archive has entry 'q.npy' ";
     CHECK(complaint(zip_golden("lie_crc")) ==
           entry + "that is damaged: its CRC-32 is 18ac1953 where the archive says 00000001");

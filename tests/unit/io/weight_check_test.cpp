@@ -50,7 +50,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-TEST_CASE("weights in order leave nothing to say", "[weight_check]") {
+TEST_CASE("proper weights give no remarks", "[weight_check]") {
     const Weights weights({2, 3, 5, 7});
     const Findings found = check({weights.view()});
     CHECK(found.rows == 30);
@@ -58,7 +58,7 @@ TEST_CASE("weights in order leave nothing to say", "[weight_check]") {
     CHECK(sentences(found, "a.npy").empty());
 }
 
-TEST_CASE("what is odd about weights is counted, and the first place named", "[weight_check]") {
+TEST_CASE("odd weights are counted, and the first place named", "[weight_check]") {
     Weights weights({2, 3, 5, 7});
     weights.at(0, 1, 2, 3) = not_a_number;
     weights.at(0, 1, 2, 5) = not_a_number;

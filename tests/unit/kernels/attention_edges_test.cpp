@@ -93,7 +93,7 @@ TEST_CASE("A NaN score wins over +inf and −inf", "[unit][kernels]") {
     CHECK(std::isnan(run(kernels, s.call).output.data()[0]));
 }
 
-TEST_CASE("What the mask forbids is never read", "[unit][kernels]") {
+TEST_CASE("Masked cells are never read", "[unit][kernels]") {
     const Kernels& kernels = generate_kernels();
     const float poison = GENERATE(not_a_number, infinity, -infinity);
     Scores s({1, 1}, many(1), many(7));
@@ -105,7 +105,7 @@ TEST_CASE("What the mask forbids is never read", "[unit][kernels]") {
     CHECK(r.output.data()[0] == 7);
 }
 
-TEST_CASE("A value of weight 0 is left out, even an infinite one", "[unit][kernels]") {
+TEST_CASE("A value of weight 0 is ignored, even an infinite one", "[unit][kernels]") {
     const Kernels& kernels = generate_kernels();
     Scores s({1}, many(0), many(infinity));
     s.call.softmax_precision = generate_precision();
@@ -124,7 +124,7 @@ TEST_CASE("Infinite and NaN values of allowed cells reach the output", "[unit][k
     CHECK(std::isnan(run(kernels, s.call).output.data()[0]));
 }
 
-TEST_CASE("Large scores: their differences decide", "[unit][kernels]") {
+TEST_CASE("For large scores, their differences decide", "[unit][kernels]") {
     const Kernels& kernels = generate_kernels();
     const float large = GENERATE(1e4f, -1e4f, 1e38f, -1e38f, 3e38f);
     Scores s({1}, many(large), many(0));

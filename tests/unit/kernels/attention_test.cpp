@@ -33,7 +33,7 @@ TEST_CASE("Attention of every size from 1 to 130", "[unit][kernels]") {
     with_every_size([&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
-TEST_CASE("Attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
+TEST_CASE("Attention of wide heads, with d_v different from d_k", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     using Widths = std::pair<Index, Index>;
     const auto [d_k, d_v] = GENERATE(Widths{64, 64}, Widths{80, 33}, Widths{128, 256}, Widths{256, 128},
@@ -150,7 +150,7 @@ TEST_CASE("A row of attention has the same bits decoded against a cache as in th
     }
 }
 
-TEST_CASE("Same inputs, same bits", "[unit][kernels]") {
+TEST_CASE("The same inputs give the same bits", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const Tensor q = random_tensor({2, 33, 8}, 23), k = random_tensor({2, 70, 8}, 24),
                  v = random_tensor({2, 70, 8}, 25);

@@ -40,7 +40,7 @@ TEST_CASE("Gradients of attention of every size from 1 to 130", "[unit][kernels]
     with_every_size([&](const AttentionCall& call) { check_against_reference(kernels, call); });
 }
 
-TEST_CASE("Gradients of attention of wide heads, d_v apart from d_k", "[unit][kernels]") {
+TEST_CASE("Gradients of attention of wide heads, with d_v different from d_k", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     using Widths = std::pair<Index, Index>;
     const auto [d_k, d_v] =
@@ -144,7 +144,7 @@ TEST_CASE("Gradients of attention with a soft cap", "[unit][kernels]") {
     check_against_reference(kernels, call, 2e-5);
 }
 
-TEST_CASE("Large scores give gradients all the same", "[unit][kernels]") {
+TEST_CASE("Large scores have gradients, too", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const Tensor q({1, 1, 1}, std::vector<float>{1}), v = random_tensor({1, 70, 4}, 24);
     Tensor k({1, 70, 1});
@@ -156,7 +156,7 @@ TEST_CASE("Large scores give gradients all the same", "[unit][kernels]") {
     check_against_reference(kernels, attention_call(q, k, v), 1e-3);
 }
 
-TEST_CASE("Gradients of attention in strided views leave what lies between alone", "[unit][kernels]") {
+TEST_CASE("Gradients of attention in strided views leave the gaps alone", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     const Index heads = 3, n = 50, d = 5, stride = 3 * heads * d;
     const Tensor x = random_tensor({n, stride}, 25);  // Q, K and V of all heads side by side

@@ -81,7 +81,7 @@ Numbers attention(const Sizes& s, const AttentionCall& call, const Mask& mask, c
 
 }  // namespace
 
-TEST_CASE("Gradients of attention are the slopes of its loss", "[unit][kernels]") {
+TEST_CASE("Gradients of attention are the derivatives of its loss", "[unit][kernels]") {
     const char* text = GENERATE("everything", "causal(1)", "causal(-2)", "window(2,1)", "painted(1,1,3,a)");
     const float softcap = GENERATE(0.0f, 1.5f);
     const auto s = GENERATE(Sizes{1, 1, 5, 5, 3, 3}, Sizes{4, 2, 4, 6, 3, 2}, Sizes{2, 1, 6, 3, 2, 5});
@@ -110,7 +110,7 @@ TEST_CASE("Gradients of attention are the slopes of its loss", "[unit][kernels]"
     check_gradient(g.d_bias, wide_bias, [&](const Numbers& x) { return loss(wide_q, wide_k, wide_v, x); });
 }
 
-TEST_CASE("Gradients of a linear layer are the slopes of its loss", "[unit][kernels]") {
+TEST_CASE("Gradients of a linear layer are the derivatives of its loss", "[unit][kernels]") {
     const Index n = 5, in = 4, out = 3;
     const Tensor x = random_tensor({n, in}, 5), w = random_tensor({in, out}, 6), b = random_tensor({out}, 7),
                  dy = random_tensor({n, out}, 8);
@@ -141,7 +141,7 @@ TEST_CASE("Gradients of a linear layer are the slopes of its loss", "[unit][kern
     check_gradient(d_x, wide(x), [&](const Numbers& p) { return loss(p, wide(w), wide(b)); });
 }
 
-TEST_CASE("Gradients of the norms are the slopes of their loss", "[unit][kernels]") {
+TEST_CASE("Gradients of the norms are the derivatives of their loss", "[unit][kernels]") {
     const bool centred = GENERATE(false, true);
     const Index n = 3, d = GENERATE(1, 2, 7);
     const float epsilon = 1e-2f;
@@ -176,7 +176,7 @@ TEST_CASE("Gradients of the norms are the slopes of their loss", "[unit][kernels
         check_gradient(d_bias, wide(bias), [&](const Numbers& p) { return loss(wide(x), wide(gain), p); });
 }
 
-TEST_CASE("Gradients of the activations are the slopes of their loss", "[unit][kernels]") {
+TEST_CASE("Gradients of the activations are the derivatives of their loss", "[unit][kernels]") {
     const auto activation = GENERATE(Activation::none, Activation::relu, Activation::gelu,
                                      Activation::gelu_tanh, Activation::silu);
     const Tensor z = random_tensor({40}, 13, 3), dy = random_tensor({40}, 14);
@@ -189,7 +189,7 @@ TEST_CASE("Gradients of the activations are the slopes of their loss", "[unit][k
     });
 }
 
-TEST_CASE("Gradients of cross-entropy are the slopes of the loss", "[unit][kernels]") {
+TEST_CASE("Gradients of cross-entropy are the derivatives of the loss", "[unit][kernels]") {
     const Index n = 4, vocabulary = 6;
     const std::vector<std::int32_t> targets{2, -1, 5, 0};
     const Tensor logits = random_tensor({n, vocabulary}, 15, 2);

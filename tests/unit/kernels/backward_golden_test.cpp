@@ -47,7 +47,7 @@ const BackwardKernels& generate_backward_kernels() {
 
 }  // namespace
 
-TEST_CASE("Gradients of attention are PyTorch's", "[golden][kernels]") {
+TEST_CASE("Gradients of attention match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden(GENERATE("attention-causal", "attention-softcap-grouped"));
     const Tensor q = golden["q"], k = golden["k"], v = golden["v"];
@@ -65,7 +65,7 @@ TEST_CASE("Gradients of attention are PyTorch's", "[golden][kernels]") {
     golden.check("d_v", g.d_v);
 }
 
-TEST_CASE("Gradients of the norms are PyTorch's", "[golden][kernels]") {
+TEST_CASE("Gradients of the norms match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase layer("layer-norm"), rms("rms-norm");
     Tensor d_x({9, 33}), d_gain({33}), d_bias({33});
@@ -81,7 +81,7 @@ TEST_CASE("Gradients of the norms are PyTorch's", "[golden][kernels]") {
     rms.check("d_gain", d_gain);
 }
 
-TEST_CASE("Gradients of a linear layer are PyTorch's", "[golden][kernels]") {
+TEST_CASE("Gradients of a linear layer match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("linear");
     const Tensor x = golden["x"], weight = golden["weight"], dy = golden["d_output"];
@@ -95,7 +95,7 @@ TEST_CASE("Gradients of a linear layer are PyTorch's", "[golden][kernels]") {
     golden.check("d_x", d_x);
 }
 
-TEST_CASE("Gradients of the activations are PyTorch's", "[golden][kernels]") {
+TEST_CASE("Gradients of the activations match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const auto [name, activation] =
         GENERATE(std::pair{"relu", Activation::relu}, std::pair{"gelu", Activation::gelu},
@@ -106,7 +106,7 @@ TEST_CASE("Gradients of the activations are PyTorch's", "[golden][kernels]") {
     golden.check("d_z", d);
 }
 
-TEST_CASE("Cross-entropy and its gradient are PyTorch's", "[golden][kernels]") {
+TEST_CASE("Cross-entropy and its gradient match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("cross-entropy");
     const Tensor ids = golden["targets"];
@@ -118,7 +118,7 @@ TEST_CASE("Cross-entropy and its gradient are PyTorch's", "[golden][kernels]") {
     golden.check("d_logits", logits, 1e-7);  // at most 1 / 16
 }
 
-TEST_CASE("One step and ten steps of AdamW are PyTorch's", "[golden][kernels]") {
+TEST_CASE("One step and ten steps of AdamW match PyTorch", "[golden][kernels]") {
     const BackwardKernels& kernels = generate_backward_kernels();
     const GoldenCase golden("adamw");
     Tensor parameters = golden["parameters"], m(parameters.shape()), v(parameters.shape());

@@ -117,7 +117,7 @@ TEST_CASE("Gradients of the norms", "[unit][kernels]") {
         }
 }
 
-TEST_CASE("Gradients of the norms where only that of the input is wanted, in place", "[unit][kernels]") {
+TEST_CASE("Gradients of the norms if only that of the input is wanted, in place", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_and_reference_backward()));
     const Tensor x = random_tensor({70, 33}, 11), gain = random_tensor({33}, 5);
     Tensor d = random_tensor({70, 33}, 6);
@@ -128,7 +128,7 @@ TEST_CASE("Gradients of the norms where only that of the input is wanted, in pla
     CHECK(d == norm(kernels, false, x).d_x);
 }
 
-TEST_CASE("Gradients of a norm far from zero lose only what the input has lost", "[unit][kernels]") {
+TEST_CASE("Gradients of a norm far from zero lose only the input's precision", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_backward()));
     Tensor x = random_tensor({3, 100}, 12);
     for (float& v : x.values()) v += 1000;
@@ -166,7 +166,7 @@ TEST_CASE("Gradients of the activations at the edges", "[unit][kernels]") {
     CHECK(dz == std::vector<float>{1, 0, activation == Activation::relu ? 0 : 0.5f});
 }
 
-TEST_CASE("Gradients of an embedding add up where an id comes again", "[unit][kernels]") {
+TEST_CASE("Gradients of an embedding add up where an id repeats", "[unit][kernels]") {
     const Tensor dy({3, 2}, std::vector<float>{1, 2, 10, 20, 100, 200});
     Tensor d_table({4, 2}, std::vector<float>{0, 0, 0, 0, 0, 0, 5, 5});
     embedding_backward(std::vector<std::int32_t>{1, 3, 1}, dy.matrix(), d_table.matrix());

@@ -94,8 +94,7 @@ TEST_CASE("linear over blocks has the bits of linear over their values", "[unit]
     }
 }
 
-TEST_CASE("On the way back from outputs to inputs, blocks have the bits of their values",
-          "[unit][kernels][blocks]") {
+TEST_CASE("From outputs back to inputs, blocks have the bits of their values", "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const DType dtype = GENERATE(from_range(block_types));
     INFO(kernels.name << ", " << name(dtype));

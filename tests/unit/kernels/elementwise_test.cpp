@@ -65,7 +65,7 @@ TEST_CASE("layer_norm", "[unit][kernels]") {
     }
 }
 
-TEST_CASE("layer_norm of a large mean loses only what the input has lost", "[unit][kernels]") {
+TEST_CASE("layer_norm of a large mean loses only the input's precision", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     Tensor x = random_tensor({2, 100}, 6), gain({100});
     for (float& v : x.values()) v += 1000;
@@ -186,7 +186,7 @@ TEST_CASE("Activations have the same bits wherever an element stands", "[unit][k
     }
 }
 
-TEST_CASE("rope turns pairs, in both layouts", "[unit][kernels]") {
+TEST_CASE("rope rotates pairs, in both layouts", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const bool interleaved = GENERATE(false, true);
     for (Index half : {1, 2, 5, 16, 32}) {

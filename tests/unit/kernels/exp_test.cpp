@@ -14,7 +14,7 @@ using namespace attn;
 using namespace attn::test;
 using Catch::Matchers::WithinULP;
 
-TEST_CASE("exp_f32 is within 2 ulp of exp wherever the result is a normal f32", "[unit][kernels]") {
+TEST_CASE("exp_f32 is within 2 ulp of exp if the result is a normal f32", "[unit][kernels]") {
     // Takes every 1009th float between −87.33 and 88.72, of both signs.
     for (const std::uint32_t sign : {0u, 0x80000000u})
         for (std::uint32_t bits = 0;; bits += 1009 * thinned) {
@@ -54,7 +54,7 @@ void for_each_sample(float end, F f) {
 
 }  // namespace
 
-TEST_CASE("The vectors' exp is within 2 ulp wherever the result is a normal f32", "[unit][kernels]") {
+TEST_CASE("The vectors' exp is within 2 ulp if the result is a normal f32", "[unit][kernels]") {
     for_each_sample(88.72f, [](float x) {
         if (x < -87.33f) return;
         const auto expected = static_cast<float>(std::exp(static_cast<double>(x)));
@@ -87,7 +87,7 @@ TEST_CASE("The vectors' exp at the ends of its range", "[unit][kernels]") {
     }
 }
 
-TEST_CASE("The exponential of attention is as exact as scores are", "[unit][kernels]") {
+TEST_CASE("Attention's exponential is as exact as its scores", "[unit][kernels]") {
     for_each_sample(88.0f, [](float x) {
         if (x < -87.33f) return;
         const double expected = std::exp(static_cast<double>(x));

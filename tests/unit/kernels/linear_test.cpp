@@ -85,7 +85,7 @@ TEST_CASE("linear by hand: both layouts", "[unit][kernels]") {
     CHECK(y == Tensor({1, 3}, std::vector<float>{5, 11, 17}));
 }
 
-TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[unit][kernels]") {
+TEST_CASE("A row of linear has the same bits whichever rows are beside it", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const Index n = 7, in = 129, out = 83;
     const Tensor x = random_tensor({n, in}, 4), w = random_tensor({in, out}, 5), b = random_tensor({out}, 6);
@@ -104,7 +104,7 @@ TEST_CASE("A row of linear has the same bits whatever rows are beside it", "[uni
         }
 }
 
-TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][kernels]") {
+TEST_CASE("Halves of a vector's product keep infinity and NaN", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     // Among numbers of every size, including subnormal ones, each row except the last has one that is not
     // finite.
@@ -133,7 +133,7 @@ TEST_CASE("Halves of a vector's product keep what is infinite or NaN", "[unit][k
     }
 }
 
-TEST_CASE("A vector's product has the bits that it has beside another", "[unit][kernels]") {
+TEST_CASE("A vector's product has the same bits alone and beside another", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const auto dtype = GENERATE(DType::f32, DType::f16, DType::bf16);
     // Products of these with halves and 2¹¹² overflow a float, or some of them, or none.
@@ -160,7 +160,7 @@ TEST_CASE("A vector's product has the bits that it has beside another", "[unit][
     }
 }
 
-TEST_CASE("linear of no rows or no inputs", "[unit][kernels]") {
+TEST_CASE("linear with no rows or no inputs", "[unit][kernels]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     Tensor none({0, 4});
     const std::vector<float> w(16), b{1, 2, 3, 4};

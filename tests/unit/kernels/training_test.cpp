@@ -71,7 +71,7 @@ TEST_CASE("Cross-entropy of large logits and of certainty", "[unit][kernels]") {
     CHECK(wrong.loss == std::vector<float>{1e30f, 600});
 }
 
-TEST_CASE("A logit that is not a number is seen in the loss", "[unit][kernels]") {
+TEST_CASE("A NaN logit shows in the loss", "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_and_reference_backward()));
     Tensor logits = random_tensor({2, 20}, 2);
     logits.data()[GENERATE(0, 7, 19)] = GENERATE(not_a_number, infinity);
@@ -101,7 +101,8 @@ TEST_CASE("AdamW", "[unit][kernels]") {
     }
 }
 
-TEST_CASE("AdamW by hand: the first step goes by the rate, whatever the gradient", "[unit][kernels]") {
+TEST_CASE("AdamW by hand: the first step has the size of the rate, whatever the gradient",
+          "[unit][kernels]") {
     const BackwardKernels& kernels = *GENERATE(from_range(fast_and_reference_backward()));
     const AdamW a{.rate = 0.5f, .weight_decay = 0.25f, .correction1 = 0.1f, .correction2 = 0.001f};
     std::vector<float> p{4, 4, 4}, m(3), v(3);

@@ -21,7 +21,7 @@ TEST_CASE("Every task is done once, whatever the number of threads", "[unit][ker
     }
 }
 
-TEST_CASE("Tasks may have tasks of their own", "[unit][kernels][threads]") {
+TEST_CASE("Tasks may start tasks of their own", "[unit][kernels][threads]") {
     const Threads threads(4);
     std::atomic<int> done = 0;
     for_each_task(10, [&](Index) { for_each_task(10, [&](Index) { ++done; }); });

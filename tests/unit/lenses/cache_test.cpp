@@ -70,7 +70,7 @@ void check_why(const Screen& screen, const CellRef& cell, double value, double t
 
 }  // namespace
 
-TEST_CASE("Cache is there for a sentence and for a network in training, in all its parts") {
+TEST_CASE("Cache works for a sentence and for a network in training, in all its parts") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -110,7 +110,7 @@ TEST_CASE("Cache is there for a sentence and for a network in training, in all i
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the decoder's") {
+TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder's") {
     {
         Screen screen;
         open_cached(screen, "bert");
@@ -140,7 +140,7 @@ TEST_CASE("an encoder keeps no cache, and of an encoder–decoder it is the deco
     }
 }
 
-TEST_CASE("what Cache says of the cost is what the shape of the model gives") {
+TEST_CASE("Cache's costs follow from the shape of the model") {
     for (const char* name : {"gpt2", "falcon_new", "gemma2"}) {
         CAPTURE(name);
         Screen screen;
@@ -188,7 +188,7 @@ TEST_CASE("what Cache says of the cost is what the shape of the model gives") {
     }
 }
 
-TEST_CASE("a whole pass and a step of decoding are timed in this page") {
+TEST_CASE("a full pass and a step of decoding are timed on this page") {
     Screen screen;
     open_cached(screen, "llama");
     show_cache(screen);
@@ -201,7 +201,7 @@ TEST_CASE("a whole pass and a step of decoding are timed in this page") {
     check_why(screen, cache_cells::time(), cache_in(screen).race()->ratio());
 }
 
-TEST_CASE("every number of what is decoded explains itself, and is what a decoding of its own gives") {
+TEST_CASE("every decoded number explains itself, and matches a separate decoding") {
     for (const char* name : {"gpt2", "llama", "gemma2"}) {
         CAPTURE(name);
         Screen screen;
@@ -281,7 +281,7 @@ TEST_CASE("every number of what is decoded explains itself, and is what a decodi
     }
 }
 
-TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked is refused") {
+TEST_CASE("Cache's settings are in the link and in undo, and impossible ones are refused") {
     Screen screen;
     screen.open_sentence();
     show_cache(screen);
@@ -320,7 +320,7 @@ TEST_CASE("what Cache asks is in the link and in undo, and what cannot be asked 
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
-TEST_CASE("a changed run is decoded under its changes, but not one whose query is shown a later key") {
+TEST_CASE("a changed run is decoded with its changes, but not if its query is shown a later key") {
     Screen screen;
     screen.open_sentence();
     const auto decoded = [&] { return cache_in(screen).decoding(); };
@@ -373,7 +373,7 @@ TEST_CASE("a changed run is decoded under its changes, but not one whose query i
     CHECK(screen.shows("cache/part/cost"));
 }
 
-TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by themselves") {
+TEST_CASE("steps are taken by hand, on a slider, by arrow keys and automatically") {
     Screen screen;
     screen.open_sentence(12);
     show_cache(screen, evicting(EvictionPolicy::sinks, 4, 5));
@@ -430,7 +430,7 @@ TEST_CASE("the steps are gone through by hand, on a slider, by arrow keys and by
     CHECK(cache_state(screen) == cache_presets[1].cache);
 }
 
-TEST_CASE("the tables of Cache are what it shows, and a click on a picture pins what it names") {
+TEST_CASE("Cache's tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence(10);
     for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
@@ -463,7 +463,7 @@ TEST_CASE("the tables of Cache are what it shows, and a click on a picture pins 
     }
 }
 
-TEST_CASE("on a phone all of Cache is there") {
+TEST_CASE("on a phone all of Cache is available") {
     Screen screen({390, 760});
     screen.open_sentence(10);
     for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
@@ -474,7 +474,7 @@ TEST_CASE("on a phone all of Cache is there") {
     }
 }
 
-TEST_CASE("what a policy keeps is told with the query's own key among it") {
+TEST_CASE("the description of what a policy keeps includes the query's own key") {
     const auto told = [](EvictionPolicy policy, Index budget, Index sinks) {
         return cache_words::policy({policy, budget, sinks, 2, 3});
     };

@@ -66,7 +66,7 @@ void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2)
 
 }  // namespace
 
-TEST_CASE("Circuits is there for a sentence and for a network in training, in all its parts") {
+TEST_CASE("Circuits works for a sentence and for a network in training, in all its parts") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -212,8 +212,7 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
     }
 }
 
-TEST_CASE(
-    "the wires drawn are the strongest, in their order, from the threshold on and of the kinds chosen") {
+TEST_CASE("the drawn wires are the strongest, in order, above the threshold and of the chosen kinds") {
     Screen screen;
     open_circuits(screen, "gpt2");
     show_circuits(screen, {.part = CircuitsPart::wiring, .kinds = {false, true, true}, .threshold = 0});
@@ -241,7 +240,7 @@ TEST_CASE(
     CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("lower the threshold"));
 }
 
-TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be asked is refused") {
+TEST_CASE("Circuits' settings are in the link and in undo, and impossible ones are refused") {
     Screen screen;
     screen.open_sentence();
     show_circuits(screen);
@@ -283,7 +282,7 @@ TEST_CASE("what Circuits shows is in the link and in undo, and what cannot be as
     CHECK(circuits_in(screen.visit).query() < 1000);
 }
 
-TEST_CASE("a token is typed to ask about it, and the text's tokens are asked about again") {
+TEST_CASE("a token can be typed, and the text's tokens can be restored") {
     Screen screen;
     screen.open_sentence();
     show_circuits(screen);
@@ -334,7 +333,7 @@ TEST_CASE("Circuits says in one sentence what an encoder–decoder lacks") {
     }
 }
 
-TEST_CASE("the tables of Circuits are what it shows, and a click on a picture pins what it names") {
+TEST_CASE("Circuits' tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();
     const auto pin = [&] { return screen.visit.state().pin; };
@@ -366,7 +365,7 @@ TEST_CASE("the tables of Circuits are what it shows, and a click on a picture pi
     CHECK(pin()->stage == Stage::scaled);
 }
 
-TEST_CASE("on a phone every part of Circuits is there, one below the other") {
+TEST_CASE("on a phone every part of Circuits is available, one below the other") {
     Screen screen({390, 760});
     screen.open_sentence();
     show_circuits(screen, {});

@@ -4,7 +4,7 @@
 
 using namespace attn::app;
 
-TEST_CASE("a title that is cut begins shortly before the words that differ") {
+TEST_CASE("a truncated title begins shortly before the words that differ") {
     const std::string tired = "The animal didn't cross the street because it was too tired.",
                       wide = "The animal didn't cross the street because it was too wide.";
     CHECK(from_difference(tired, wide) == "… was too tired.");

@@ -36,7 +36,8 @@ const std::string own_texts = "apple bear cat\ndog egg fig goat hat\nink jar";
 
 }  // namespace
 
-TEST_CASE("the plane of many texts has real scores, explains its places, and is in the link and in undo") {
+TEST_CASE(
+    "the plane of many texts has real scores, explains its coordinates, and is in the link and in undo") {
     for (const char* name : {"gpt2", "llama", "bert"}) {
         CAPTURE(name);
         Screen screen;
@@ -85,8 +86,7 @@ TEST_CASE("the plane of many texts has real scores, explains its places, and is 
     }
 }
 
-TEST_CASE(
-    "texts that the program writes are those of their seed, and some of their tokens are drawn from it") {
+TEST_CASE("generated texts depend on their seed, and so do the sampled tokens") {
     const auto points_of = [](std::uint64_t seed) {
         Screen screen;
         open_many(screen, "gpt2");
@@ -108,7 +108,7 @@ TEST_CASE(
     CHECK(once != points_of(6));
 }
 
-TEST_CASE("a corpus that is stopped stays with what was run, and one without tokens says so") {
+TEST_CASE("a stopped corpus keeps the finished runs, and one without tokens says so") {
     Screen screen;
     open_many(screen, "gpt2");
     screen.visit.perform(SetCorpus{{.own = " \n "}});
@@ -125,7 +125,8 @@ TEST_CASE("a corpus that is stopped stays with what was run, and one without tok
     CHECK_FALSE(run.step());
 }
 
-TEST_CASE("heads give way to their mean over many texts, in the run and one by one, as by hand") {
+TEST_CASE(
+    "heads are replaced by their mean over many texts, together and one by one, matching a manual run") {
     for (const char* name : {"gpt2", "llama", "bert"}) {
         CAPTURE(name);
         Screen screen;
@@ -176,7 +177,7 @@ TEST_CASE("heads give way to their mean over many texts, in the run and one by o
 }
 
 TEST_CASE(
-    "what a lens says of a head, an edge or the stream offers to change just that, and the lens stays") {
+    "a lens's result about a head, an edge or the stream offers that intervention, and the lens stays") {
     Screen screen;
     open_many(screen, "gpt2");
     screen.visit.perform(OpenLens{"knockout"});

@@ -107,7 +107,7 @@ int check_numbers(GeometryScreen& screen) {
 
 }  // namespace
 
-TEST_CASE("the squares and directions of a form take steps, none of which does all of them") {
+TEST_CASE("the squares and directions of a form take several steps") {
     constexpr Index width = 40, d = 6;
     HeadWeights w;
     Random random(3);
@@ -183,7 +183,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
 }
 
 TEST_CASE(
-    "the form of a head's weights makes its scores from its inputs, where there are no biases and no turns") {
+    "the form of a head's weights gives its scores from its inputs, if there are no biases or rotations") {
     WorkedGeometry screen;
     const HeadForm& form = *screen.lens().form(screen.subject());
     const HeadWeights& w = *screen.lens().weights(screen.subject());
@@ -213,7 +213,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "under every gauge, random or ill-conditioned, the scores in view stay within the bound, masked or not") {
+    "under every gauge, random or ill-conditioned, the visible scores stay within the bound, masked or not") {
     GeometryScreen screen;
     screen.open_sentence(20);
     screen.open();
@@ -287,7 +287,7 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
     CHECK(screen.shows("geometry/fault"));
 }
 
-TEST_CASE("an einsum of the matrices in view is the head's own matrix where it is one") {
+TEST_CASE("an einsum of the visible matrices equals the head's own matrix where it is one") {
     GeometryScreen screen;
     screen.open_sentence(9);
     screen.visit.perform(Select{{1, 1, 6, 2, {}}});
@@ -380,7 +380,7 @@ TEST_CASE("the lens says what it lacks, and what is not finite") {
     CHECK(screen.spoken().find("not finite") != std::string::npos);
 }
 
-TEST_CASE("each preset is one step of undo, and its link opens it as it was") {
+TEST_CASE("each preset is one undo step, and its link restores it") {
     WorkedGeometry screen;
     for (const GeometryPreset& preset : geometry_presets()) {
         const State before = screen.visit.state();
@@ -444,7 +444,7 @@ TEST_CASE("a large head is shown in parts, and each of its steps is short") {
     CHECK(screen.spoken() == "A is 3000×3000; an einsum here takes matrices of at most 1,000,000 numbers.");
 }
 
-TEST_CASE("a share of symmetry stands beside that of a matrix of independent numbers") {
+TEST_CASE("the share of symmetry is compared with that of a matrix of independent numbers") {
     // The mean over many forms with such factors.
     Random random(8);
     constexpr Index n = 5, rank = 3;

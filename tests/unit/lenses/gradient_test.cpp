@@ -40,7 +40,7 @@ struct GradientScreen : Screen {
 
 }  // namespace
 
-TEST_CASE("every gradient of the example is the slope found by moving what it belongs to") {
+TEST_CASE("every gradient of the example matches finite differences") {
     GradientScreen screen;
     const std::array<Command, 5> changes{SetGradient{{.aim = GradientAim::value, .key = 1}},
                                          SetSource{Source::qkv}, SetSoftcap{2},
@@ -62,7 +62,7 @@ TEST_CASE("every gradient of the example is the slope found by moving what it be
     CHECK(screen.shows("gradient/dA/0/0"));
 }
 
-TEST_CASE("every gradient explains itself: its operands and its lines come to its value") {
+TEST_CASE("every gradient explains itself: its operands and its lines give its value") {
     GradientScreen screen;
     screen.visit.perform(SetSource{Source::projections});
     screen.settle();
@@ -99,7 +99,7 @@ TEST_CASE("every gradient explains itself: its operands and its lines come to it
     CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, gradient_cells::derivative(Slope::k, 3, 0)}));
 }
 
-TEST_CASE("a small step changes the loss by what its slope says, and is one step of undo") {
+TEST_CASE("a small step changes the loss as its gradient predicts, and is one undo step") {
     for (const bool to_value : {false, true})
         for (const Source source : {Source::qkv, Source::projections, Source::scores}) {
             GradientScreen screen;
@@ -124,7 +124,7 @@ TEST_CASE("a small step changes the loss by what its slope says, and is one step
         }
 }
 
-TEST_CASE("in a model a step adds to the query's q, and its logit grows by what the slope says") {
+TEST_CASE("in a model a step adds to the query's q, and its logit grows as the gradient predicts") {
     GradientScreen screen;
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"gradient"});
@@ -193,7 +193,7 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows by what 
     CHECK(difference() == before);
 }
 
-TEST_CASE("the gradient says where the head would look, and its link opens it as it was") {
+TEST_CASE("the gradient says where the head should attend, and its link restores it") {
     GradientScreen screen;
     const std::string sentence = screen.lens().spoken(screen.subject());
     CHECK(sentence.starts_with("To raise component 0 of the output of "));
@@ -219,7 +219,7 @@ TEST_CASE("the gradient says where the head would look, and its link opens it as
     CHECK(screen.lens().tables(screen.subject()).front().title.starts_with("∂L/∂S["));
 }
 
-TEST_CASE("a row that sees nothing, or meets what is not finite, says so") {
+TEST_CASE("a row that sees nothing, or has numbers that are not finite, says so") {
     GradientScreen screen;
     screen.visit.perform(SetSource{Source::qkv});
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
@@ -233,7 +233,7 @@ TEST_CASE("a row that sees nothing, or meets what is not finite, says so") {
     CHECK(screen.lens().spoken(screen.subject()).find("not finite") != std::string::npos);
 }
 
-TEST_CASE("in a model, a logit's gradient at any token of any head, found again by running the model") {
+TEST_CASE("a logit's gradient for any token of any head matches runs of the model") {
     GradientScreen screen;
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"gradient"});
@@ -296,7 +296,7 @@ TEST_CASE("in a model, a logit's gradient at any token of any head, found again 
     CHECK(screen.lens().slopes(screen.subject()));
 }
 
-TEST_CASE("in a changed run, slopes go back through what was changed, and the model says the same") {
+TEST_CASE("in a changed run, gradients pass through the changes, and the model agrees") {
     struct Changed {
         Site site;
         Operation operation;
@@ -347,8 +347,8 @@ TEST_CASE("in a changed run, slopes go back through what was changed, and the mo
 }
 
 TEST_CASE(
-    "in a model that turns q and k by position, slopes by X go through the turn, and heads share W_K and "
-    "W_V") {
+    "in a model with rotary positions, gradients with respect to X pass through the rotation, and heads "
+    "share W_K and W_V") {
     GradientScreen screen;
     open_golden(screen.visit, GENERATE("llama3-scaled-f32", "qwen2-linear-f32"));
     screen.visit.perform(OpenLens{"gradient"});

@@ -65,7 +65,7 @@ Explained check_told(const Screen& screen, const CellRef& cell) {
 
 }  // namespace
 
-TEST_CASE("Heads is there for a sentence and for a network in training, and says what is missing elsewhere") {
+TEST_CASE("Heads works for a sentence and for a network in training, and says what is missing elsewhere") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -108,7 +108,7 @@ TEST_CASE("Heads is there for a sentence and for a network in training, and says
     CHECK_FALSE(screen.shows("missing/tensors"));
 }
 
-TEST_CASE("shapes are those of the run, heads of K and V told apart, or the tutorial’s") {
+TEST_CASE("shapes are the run's, with key-value heads separate, or the tutorial’s") {
     Screen screen;
     open_heads_of(screen, {"llama", four_heads});
     show_heads(screen);
@@ -140,7 +140,7 @@ TEST_CASE("shapes are those of the run, heads of K and V told apart, or the tuto
     CHECK_FALSE(screen.visit.state().of<HeadsState>().tutorial);
 }
 
-TEST_CASE("what each head writes explains itself and adds up to the attention’s output, in every family") {
+TEST_CASE("each head's output explains itself and adds up to the attention’s output, in every family") {
     for (const SmallFamily& family : small_families) {
         CAPTURE(family.name);
         Screen screen;
@@ -177,7 +177,7 @@ TEST_CASE("what each head writes explains itself and adds up to the attention’
     }
 }
 
-TEST_CASE("how alike heads are explains itself, in the order of the clusters, and each head has its role") {
+TEST_CASE("the heads' similarity explains itself, in the order of the clusters, and each head has its role") {
     Screen screen;
     open_heads_of(screen, {"llama", four_heads});
     for (const bool outputs : {false, true})
@@ -213,7 +213,7 @@ TEST_CASE("how alike heads are explains itself, in the order of the clusters, an
     CHECK(subject_in(screen.visit).chosen_head() == lens.similarity()->head(lens.order()[2]));
 }
 
-TEST_CASE("sharing and the latent run the model again, and say what it keeps and loses") {
+TEST_CASE("sharing and the latent run the model again, and say what they keep and lose") {
     Screen screen;
     open_heads_of(screen, {"llama", four_heads});
     const auto trace = subject_in(screen.visit).attention()->trace();
@@ -299,7 +299,7 @@ TEST_CASE("sharing and the latent run the model again, and say what it keeps and
     CHECK(lens.setting() == 16);
 }
 
-TEST_CASE("a run that was changed is compared with the smaller cache under the same changes") {
+TEST_CASE("a changed run is compared with the smaller cache under the same changes") {
     Screen screen;
     open_heads_of(screen, {"llama", four_heads});
     screen.visit.perform(ChangeRun{{.layer = 0, .head = 1}});
@@ -323,7 +323,7 @@ TEST_CASE("a run that was changed is compared with the smaller cache under the s
 }
 
 TEST_CASE(
-    "encoders and encoder–decoders share and shrink their keys and values, whatever attention is chosen") {
+    "encoders and encoder–decoders share and compress their keys and values, whichever attention is chosen") {
     for (const SmallFamily& family : small_encoder_decoders) {
         CAPTURE(family.name);
         Screen screen;
@@ -354,7 +354,7 @@ TEST_CASE(
     CHECK_FALSE(shared.shows("heads/kv"));
 }
 
-TEST_CASE("what Heads shows is in the link and in undo, and what cannot be is refused") {
+TEST_CASE("Heads' settings are in the link and in undo, and impossible ones are refused") {
     Screen screen;
     screen.open_sentence();
     show_heads(screen);
@@ -384,7 +384,7 @@ TEST_CASE("what Heads shows is in the link and in undo, and what cannot be is re
     CHECK_FALSE(apply(default_state(), SetHeadsLens{{.rank = heads_setting_limit + 1}}));
 }
 
-TEST_CASE("the slider of a smaller cache goes one setting at a time by the keys") {
+TEST_CASE("the slider of a smaller cache moves one setting at a time by the keys") {
     Screen screen;
     open_heads_of(screen, {"gpt2",
                            R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16,
@@ -410,7 +410,7 @@ TEST_CASE("the slider of a smaller cache goes one setting at a time by the keys"
     CHECK(lens.setting() == 4);
 }
 
-TEST_CASE("the tables of Heads are what it shows, and a click on a picture pins what it names") {
+TEST_CASE("Heads' tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();
     const auto pin = [&] { return screen.visit.state().pin; };
@@ -449,7 +449,7 @@ TEST_CASE("the tables of Heads are what it shows, and a click on a picture pins 
     CHECK(pin() == heads_cells::cache(0, CacheMeasure::loss, lens.runs()->last_setting()));
 }
 
-TEST_CASE("on a phone every part of Heads is there, one below the other") {
+TEST_CASE("on a phone every part of Heads is available, one below the other") {
     Screen screen({390, 760});
     screen.open_sentence();
     show_heads(screen);
@@ -462,7 +462,7 @@ TEST_CASE("on a phone every part of Heads is there, one below the other") {
     CHECK(rect("chart/heads-loss").top > rect("heads/measures/4/1").bottom);
 }
 
-TEST_CASE("a cell of Heads offers the change of what it stands for") {
+TEST_CASE("a cell of Heads offers the intervention that it stands for") {
     Screen screen;
     open_heads_of(screen, family_called("llama"));
     screen.visit.perform(Select{{1, 1, 3, {}}});
@@ -502,7 +502,7 @@ TEST_CASE("a cell of Heads offers the change of what it stands for") {
     CHECK_FALSE(part(heads_cells::cache(1, 0, 1)));
 }
 
-TEST_CASE("in Heads a head is switched off where its number stands, and the lens stays") {
+TEST_CASE("in Heads a head is ablated at its number, and the lens stays") {
     Screen screen;
     open_heads_of(screen, family_called("llama"));
     screen.visit.perform(Select{{1, 1, 3, {}}});

@@ -56,7 +56,7 @@ constexpr double single = 2e-6;
 
 }  // namespace
 
-TEST_CASE("made so, the example has the weight that was wished for, and undo brings back what was") {
+TEST_CASE("applied, the change gives the example its target weight, and undo restores the original") {
     for (const Source source : {Source::projections, Source::qkv})
         for (Index of = 0; of < change_count; ++of) {
             if (test::sanitized && (of % 2 == 0) != (source == Source::qkv))
@@ -96,7 +96,8 @@ TEST_CASE("made so, the example has the weight that was wished for, and undo bri
         }
 }
 
-TEST_CASE("a least change of q is shorter than that of all keys is of K, and both as the formulas say") {
+TEST_CASE(
+    "the smallest change of q is smaller than that of all keys is for K, and both follow the formulas") {
     InverseScreen screen;
     screen.visit.perform(SetSource{Source::qkv});
     screen.ask(ChangeOf::q, {{0, 0.9}});
@@ -125,7 +126,7 @@ TEST_CASE("a least change of q is shorter than that of all keys is of K, and bot
     CHECK(of_key.elsewhere().query >= 0);
 }
 
-TEST_CASE("a change is called the least where that is proven, and otherwise the shortest of those found") {
+TEST_CASE("a change is called the smallest if that is proven, and otherwise the smallest of those found") {
     InverseScreen screen;
     screen.visit.perform(SetSource{Source::qkv});
     const auto says = [](const char* part) {
@@ -199,7 +200,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
     CHECK(screen.lens().explain(screen.subject(), {{}, inverse_cells::error(8)}));
 }
 
-TEST_CASE("wishes for several rows come true together, by whatever changes") {
+TEST_CASE("targets in several rows are reached together, by any kind of change") {
     for (const Source source : {Source::projections, Source::qkv})
         for (Index of = 0; of < change_count; ++of) {
             if (test::sanitized && (of % 2 == 0) != (source == Source::qkv))
@@ -240,7 +241,7 @@ TEST_CASE("wishes for several rows come true together, by whatever changes") {
     CHECK(screen.change().found());
 }
 
-TEST_CASE("what cannot be had says why, in one sentence") {
+TEST_CASE("an impossible target says why, in one sentence") {
     InverseScreen screen;
     screen.visit.perform(SetSource{Source::qkv});
     const auto says = [&](std::vector<Wish> wishes, const char* part) {
@@ -283,7 +284,7 @@ TEST_CASE("what cannot be had says why, in one sentence") {
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("a head of a model is taken to the example with the change in it") {
+TEST_CASE("a head of a model is copied to the example with the change in it") {
     InverseScreen screen;
     screen.open_sentence(6);
     screen.visit.perform(Select{{1, 1, 4, {}, {}}});
@@ -305,7 +306,7 @@ TEST_CASE("a head of a model is taken to the example with the change in it") {
     }
 }
 
-TEST_CASE("a weight is dragged, typed and forgotten; the row it is in is chosen") {
+TEST_CASE("a weight is dragged, typed and reset; its row is chosen") {
     InverseScreen screen;
     const Rect cell = rect("inverse/now/1/0");
     ImGuiIO& io = ImGui::GetIO();
@@ -343,7 +344,7 @@ TEST_CASE("a weight is dragged, typed and forgotten; the row it is in is chosen"
     CHECK(screen.visit.state().of<InverseState>().wishes.empty());
 }
 
-TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a NaN says so") {
+TEST_CASE("on tensors of 16,384 tokens a target is reached in slices; a row with a NaN says so") {
     const Index n = test::sanitized ? 2048 : 16384, query = n / 2, key = n * 3 / 4;
     InverseScreen screen;
     screen.visit.perform(OpenSubject{tensors_subject});
@@ -388,7 +389,7 @@ TEST_CASE("on tensors of 16,384 tokens a wish is found in slices; a row with a N
     CHECK(odd.change().found());
 }
 
-TEST_CASE("the link opens the lens as it was") {
+TEST_CASE("the link restores the lens") {
     InverseScreen screen;
     screen.ask(ChangeOf::w_k, {{0, 0.125}, {2, 0.5}});
     CHECK(to_fragment(screen.visit.state()) ==
@@ -408,7 +409,7 @@ TEST_CASE("the link opens the lens as it was") {
     }
 }
 
-TEST_CASE("a pattern is painted, fitted, and taken to the example") {
+TEST_CASE("a pattern is painted, fitted, and copied to the example") {
     InverseScreen screen;
     CHECK(cells_of({PatternKind::previous, 3, 1, {}}) ==
           std::vector<std::uint8_t>{1, 0, 0, 1, 0, 0, 0, 1, 0});

@@ -52,7 +52,7 @@ constexpr std::array<Index, 3> one_of_each{1, 2, 5};
 
 }  // namespace
 
-TEST_CASE("Compare shows an encoder–decoder on two texts and what is written of each") {
+TEST_CASE("Compare shows an encoder–decoder on two texts and their written texts") {
     Screen screen;
     open_translator(screen.visit, screen.page);
     const auto offer = sentence_in(screen.visit).offer_second();
@@ -124,7 +124,7 @@ TEST_CASE("Compare shows an encoder–decoder on two texts and what is written o
     CHECK_FALSE(screen.page.lower.contains(Box::fourth));
 }
 
-TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention that is looked at") {
+TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention in view") {
     SmallScreen screen;
     const auto trace = screen.run().trace();
     for (const Index layer : one_of_each) {
@@ -171,8 +171,7 @@ TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
     }
 }
 
-TEST_CASE(
-    "Geometry's form makes the scores of cross-attention from what is written and what the encoder gives") {
+TEST_CASE("Geometry's form gives cross-attention's scores from the decoder's and the encoder's vectors") {
     SmallScreen screen;
     screen.open("geometry", {5, 1});
     GeometryLens& lens = screen.lens<GeometryLens>();
@@ -218,7 +217,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attention") {
+TEST_CASE("W_Q and W_K are changed where RoPE rotates q and k, and in cross-attention") {
     struct Of {
         const char *family, *w_q, *w_k;
         Index layer;
@@ -304,7 +303,8 @@ TEST_CASE("W_Q and W_K are changed where RoPE turns q and k, and in cross-attent
 }
 
 TEST_CASE(
-    "slopes of X and the projections go through norms of q and k and into both texts of cross-attention") {
+    "gradients of X and the projections pass through norms of q and k and into both texts of "
+    "cross-attention") {
     // Families with norms of single heads, of heads with 1 + gain, and of all heads together.
     for (const char* name : {"qwen3", "gemma3_text", "olmo2", "t5"}) {
         CAPTURE(name);
@@ -349,8 +349,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "a T5's own biases are a scheme of their own, under which its tokens in their own order are its run") {
+TEST_CASE("a T5's own biases are a scheme, under which its tokens in their original order give its run") {
     for (const Index layer : {Index{0}, Index{3}}) {
         CAPTURE(layer);
         SmallScreen screen;
@@ -389,7 +388,8 @@ TEST_CASE(
     CHECK_FALSE(static_cast<OrderLens&>(screen.visit.lens()).runs(PositionScheme::own_buckets));
 }
 
-TEST_CASE("in cross-attention queries and keys are put in order apart, and without positions outputs stay") {
+TEST_CASE(
+    "in cross-attention queries and keys are reordered separately, and without positions outputs stay") {
     SmallScreen screen;
     screen.open("order", {5, 1});
     CHECK_FALSE(lens_in(screen.visit).missing(screen.subject()));

@@ -96,7 +96,7 @@ void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& tw
 
 }  // namespace
 
-TEST_CASE("Knock-out is there for a sentence and for a network in training, in all its parts") {
+TEST_CASE("Knock-out works for a sentence and for a network in training, in all its parts") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -128,7 +128,7 @@ TEST_CASE("Knock-out is there for a sentence and for a network in training, in a
     CHECK(screen.page.notices.empty());
 }
 
-TEST_CASE("what falls without a head is what a run of its own says, in any family") {
+TEST_CASE("the drop without a head matches a separate run, in any family") {
     for (const char* name : {"gpt2", "gemma2", "mixtral", "bert"}) {
         CAPTURE(name);
         Screen screen;
@@ -153,7 +153,9 @@ TEST_CASE("what falls without a head is what a run of its own says, in any famil
     }
 }
 
-TEST_CASE("with a twin the question is what tells the two apart, and heads and vectors are taken from it") {
+TEST_CASE(
+    "with a counterfactual the target is what distinguishes the two, and heads and vectors are patched from "
+    "it") {
     Screen screen;
     screen.open_sentence();
     add_twin(screen);
@@ -206,8 +208,7 @@ TEST_CASE("with a twin the question is what tells the two apart, and heads and v
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
 }
 
-TEST_CASE(
-    "an edge's fall is that of a run which does not see it, and the estimates say how far they are off") {
+TEST_CASE("an edge's effect matches a run that does not see it, and the estimates state their error") {
     for (const char* name : {"gpt2", "bert"})
         for (const Index query : {5, 2}) {
             CAPTURE(name, query);
@@ -323,7 +324,7 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     CHECK_FALSE(told_of_knockout(screen.visit, patching(0, 6)));
 }
 
-TEST_CASE("what Knock-out asks is in the link and in undo, and what cannot be asked is refused") {
+TEST_CASE("Knock-out's settings are in the link and in undo, and impossible ones are refused") {
     Screen screen;
     screen.open_sentence();
     show_knockout(screen);
@@ -358,7 +359,7 @@ TEST_CASE("what Knock-out asks is in the link and in undo, and what cannot be as
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
-TEST_CASE("a token is typed to ask about it, and the query is chosen, without leaving Knock-out") {
+TEST_CASE("a token is typed as the target, and the query is chosen, without leaving Knock-out") {
     Screen screen;
     screen.open_sentence();
     show_knockout(screen, {.raise = 3, .over = 7});
@@ -379,7 +380,8 @@ TEST_CASE("a token is typed to ask about it, and the query is chosen, without le
     CHECK(std::ssize(knockout_in(screen.visit).cuts()->keys()) == 5);
 }
 
-TEST_CASE("where not all tokens fit, those up to the chosen one are patched, from the first that differs") {
+TEST_CASE(
+    "if not all tokens fit, those up to the chosen one are patched, starting with the first that differs") {
     Screen screen;
     // Uses rotary positions, whose number its file leaves at 2,048.
     open_knocked(screen, "falcon");
@@ -398,7 +400,7 @@ TEST_CASE("where not all tokens fit, those up to the chosen one are patched, fro
     CHECK(screen.shows("knockout/query/more"));
 }
 
-TEST_CASE("a click chooses a head, which can be switched off for good; a preset opens two texts") {
+TEST_CASE("a click chooses a head, which can be ablated permanently; a preset opens two texts") {
     Screen screen;
     screen.open_sentence();
     show_knockout(screen);
@@ -439,8 +441,7 @@ TEST_CASE("a click chooses a head, which can be switched off for good; a preset 
     CHECK(sentence_of(screen.visit.state()).compared->text == knockout_presets[0].twin);
 }
 
-TEST_CASE(
-    "the button that switches a head off stays under the pointer, and so does the one that switches it on") {
+TEST_CASE("the buttons that ablate and restore a head stay under the pointer") {
     Screen screen;
     screen.open_sentence();
     show_knockout(screen);
@@ -459,7 +460,7 @@ TEST_CASE(
     CHECK(sentence_of(screen.visit.state()).changes.all.empty());
 }
 
-TEST_CASE("two tokens that read alike are told apart in the lists of Knock-out") {
+TEST_CASE("two tokens that look alike are distinguished in the lists of Knock-out") {
     Screen screen;
     screen.open_sentence();
     screen.page.piece = [](std::int32_t id) {
@@ -473,7 +474,7 @@ TEST_CASE("two tokens that read alike are told apart in the lists of Knock-out")
           std::vector<std::string>{"“or”", "“or”, token 2", "“or”, token 3"});
 }
 
-TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture pins what it names") {
+TEST_CASE("Knock-out's tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();
     add_twin(screen);
@@ -508,7 +509,7 @@ TEST_CASE("the tables of Knock-out are what it shows, and a click on a picture p
     CHECK(pin() == knockout_cells::patching(1, 5));
 }
 
-TEST_CASE("on a phone all of Knock-out is there") {
+TEST_CASE("on a phone all of Knock-out is available") {
     Screen screen({390, 760});
     screen.open_sentence();
     add_twin(screen);

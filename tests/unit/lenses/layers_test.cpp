@@ -60,8 +60,7 @@ std::vector<CellRef> cells_of(const Visit& visit) {
 
 }  // namespace
 
-TEST_CASE(
-    "Layers is there for a sentence and for a network in training, and says what is missing elsewhere") {
+TEST_CASE("Layers works for a sentence and for a network in training, and says what is missing elsewhere") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -86,7 +85,9 @@ TEST_CASE(
     CHECK_FALSE(screen.shows("missing/tensors"));
 }
 
-TEST_CASE("at the end it says what the model says, of any family, and the parts add up to the logit") {
+TEST_CASE(
+    "at the end the stream predicts what the model predicts, in any family, and the parts add up to the "
+    "logit") {
     for (const char* name : {"gpt2", "llama", "gemma2", "olmo2", "gptj", "opt_350m", "mixtral", "bert"}) {
         CAPTURE(name);
         Screen screen;
@@ -108,7 +109,7 @@ TEST_CASE("at the end it says what the model says, of any family, and the parts 
     }
 }
 
-TEST_CASE("a click reads the stream there, another follows a token, and both are in the link and in undo") {
+TEST_CASE("a click decodes the stream there, another follows a token, and both are in the link and in undo") {
     Screen screen;
     screen.open_sentence();
     open_layers(screen);
@@ -202,8 +203,7 @@ TEST_CASE("every number of Layers explains itself, and its calculation ends in i
     }
 }
 
-TEST_CASE(
-    "a decoder's stream is read, whatever attention is chosen, and what it took from the encoder is shown") {
+TEST_CASE("a decoder's stream is decoded, whichever attention is chosen, and the encoder's part is shown") {
     for (const SmallFamily& family : small_encoder_decoders) {
         Screen screen;
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
@@ -235,7 +235,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("the tables of Layers are what it shows, and a click on a picture pins what it names") {
+TEST_CASE("Layers' tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence();
     open_layers(screen);
@@ -266,7 +266,7 @@ TEST_CASE("the tables of Layers are what it shows, and a click on a picture pins
     CHECK(screen.visit.state().pin->is(layers_cells::attribution));
 }
 
-TEST_CASE("on a phone every part of Layers is there, one below the other") {
+TEST_CASE("on a phone every part of Layers is available, one below the other") {
     Screen screen({390, 760});
     screen.open_sentence();
     open_layers(screen);
@@ -277,8 +277,8 @@ TEST_CASE("on a phone every part of Layers is there, one below the other") {
 }
 
 TEST_CASE(
-    "what a token does by all ways is what the logit falls by without its key, and the others are held to "
-    "it") {
+    "a token's total effect is the drop of the logit without its key, and the other measures are compared "
+    "with it") {
     for (const char* name : {"gpt2", "llama", "bert"}) {
         CAPTURE(name);
         Screen screen;
@@ -314,9 +314,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "of a long text, tokens are taken out where somebody looks, the most important first, and it is said how "
-    "far") {
+TEST_CASE("in a long text, visible tokens are ablated, the most important first, with the progress") {
     Screen screen;
     constexpr Index words = 300;
     open_family(screen, "falcon", words);
@@ -371,7 +369,7 @@ TEST_CASE(
     CHECK(lens.measured(TokenMeasure::exact));
 }
 
-TEST_CASE("of a changed run, what was changed is a part, and the sum is the logit") {
+TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
     for (const Site site : {Site::resid_pre, Site::attention_output, Site::resid_mid, Site::resid_post,
                             Site::head_output, Site::mlp_output}) {
         CAPTURE(info(site).key);

@@ -29,7 +29,7 @@ std::string masks_spoken(Screen& screen) { return masks_in(screen).spoken(subjec
 
 }  // namespace
 
-TEST_CASE("Masks is there for every subject and says what the mask keeps") {
+TEST_CASE("Masks works for every subject and says what the mask keeps") {
     Screen screen;
     screen.open_sentence(6);
     screen.train_some();
@@ -83,7 +83,7 @@ TEST_CASE("a mask is in the link and in undo, with its size, its shift and the m
     }
 }
 
-TEST_CASE("the mask is chosen, typed, put together and painted") {
+TEST_CASE("the mask is chosen, typed, composed and painted") {
     Screen screen;
     screen.open_sentence(6);
     open(screen);
@@ -133,7 +133,7 @@ TEST_CASE("the mask is chosen, typed, put together and painted") {
     CHECK(tried(screen).mask == ((Mask::padding(4) | Mask::strided(4)) & !Mask::cells(cell)));
 }
 
-TEST_CASE("a preset is chosen without moving the controls of size, whatever terms it has") {
+TEST_CASE("choosing a preset does not move the size controls, whatever terms it has") {
     Screen screen;
     screen.open_sentence(6);
     open(screen);
@@ -186,7 +186,7 @@ TEST_CASE("terms in brackets are changed, added and dissolved by their chips") {
     CHECK(mask_after("masks/term/0/remove") == (!strided & Mask::window(15, 0)));
 }
 
-TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every chip within it") {
+TEST_CASE("the deepest mask that can be typed fits into a narrow window, every chip within it") {
     Screen screen({390, 844});
     screen.open_sentence(6);
     std::string text = "padding(2)", name = "masks/term";
@@ -211,7 +211,7 @@ TEST_CASE("the deepest mask that can be typed is drawn in a narrow window, every
     CHECK_FALSE(Mask::parse(brackets + "causal(0)" + std::string(10'000, ')')));
 }
 
-TEST_CASE("a stroke comes over every square between its ends, and over few") {
+TEST_CASE("a stroke covers every square between its ends, and few others") {
     const auto squares = stroke_squares({3, 1}, {0, 5}, 1);
     REQUIRE(squares.size() == 5);
     CHECK(squares.front().queries.begin == 3);
@@ -225,7 +225,7 @@ TEST_CASE("a stroke comes over every square between its ends, and over few") {
     CHECK(stroke_squares({7, 7}, {7, 7}, 4)[0].queries == Range{4, 8});
 }
 
-TEST_CASE("a drag paints all cells as the first, in one step of undo") {
+TEST_CASE("a drag paints all cells like the first, in one undo step") {
     Screen screen;
     screen.open_sentence(6);
     open(screen);
@@ -281,7 +281,7 @@ TEST_CASE("a drag paints all cells as the first, in one step of undo") {
     CHECK(tried(screen).mask.is_everything());
 }
 
-TEST_CASE("a text that is too long is not taken") {
+TEST_CASE("a text that is too long is refused") {
     Screen screen;
     screen.open_sentence(6);
     open(screen);
@@ -308,7 +308,7 @@ TEST_CASE("a mask of 16,384 queries is counted and drawn in slices") {
     CHECK(tried(screen).size == 0);
 }
 
-TEST_CASE("what a mask shows explains itself") {
+TEST_CASE("the numbers of Masks explain themselves") {
     Screen screen;
     screen.open_sentence(6);
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
@@ -377,7 +377,7 @@ TEST_CASE("a query without a key, by four conventions") {
     CHECK(screen.visit.state().pin == masks_cells::empty_row(EmptyRow::uniform, 0, 2));
 }
 
-TEST_CASE("the four conventions start from scores that are given, without the mask") {
+TEST_CASE("the four conventions start from given scores, without the mask") {
     Screen screen;
     screen.visit.perform(SetSource{Source::scores});
     screen.visit.perform(SetSoftcap{0.25});
@@ -454,7 +454,7 @@ TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
     CHECK(masks_in(screen).counting().counts().skipped > 0);
 }
 
-TEST_CASE("the pictures of Masks have tables of what they show, and a click pins the number that it is on") {
+TEST_CASE("the pictures of Masks have tables of what they show, and a click pins its number") {
     Screen screen({1440, 2200});
     screen.open_sentence(6);
     open(screen, {.mask = Mask::causal(), .runs = true});

@@ -53,7 +53,7 @@ void press_in_plane(Screen& screen, float across, float up) {
 
 }  // namespace
 
-TEST_CASE("Memory is there for every subject that has queries and keys, and says where the query ends") {
+TEST_CASE("Memory works for every subject with queries and keys, and says where the query ends") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -80,8 +80,8 @@ TEST_CASE("Memory is there for every subject that has queries and keys, and says
 }
 
 TEST_CASE(
-    "the path of the example is the iteration, step by step, and its energies and weights are the "
-    "formulas'") {
+    "the path of the example is the iteration, step by step, and its energies and weights match the "
+    "formulas") {
     Screen screen;
     open_memory(screen);
     const Record& record = *subject_in(screen.visit).attention()->record(0);
@@ -141,7 +141,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a press in the plane starts there, and the path ends in the basin that is painted there") {
+TEST_CASE("a press in the plane starts there, and the path ends in the basin painted there") {
     Screen screen;
     screen.open_sentence();
     open_memory(screen);
@@ -311,7 +311,8 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     CHECK(screen.visit.state().pin == memory_cells::weight(1, 1));
 }
 
-TEST_CASE("rows without keys, numbers that are not finite and finished weights are said in one sentence") {
+TEST_CASE(
+    "rows without keys, numbers that are not finite and finished weights are reported in one sentence") {
     Screen screen;
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
     screen.visit.perform(Select{{0, 0, 0, {}, {}}});
@@ -363,7 +364,7 @@ TEST_CASE("rows without keys, numbers that are not finite and finished weights a
           "A key that this query sees is not a finite number. Choose another query.");
 }
 
-TEST_CASE("the classical network recovers a pattern, or loses it where too many are stored") {
+TEST_CASE("the classical network recovers a pattern, or loses it if too many are stored") {
     Screen screen;
     open_memory(screen);
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
@@ -406,7 +407,7 @@ TEST_CASE("a row of 16,384 keys is followed in slices of a few milliseconds") {
     CHECK(basins.version() > 1);
 }
 
-TEST_CASE("the pictures of Memory have tables of what they show, and a click pins the number that it is on") {
+TEST_CASE("the pictures of Memory have tables of what they show, and a click pins its number") {
     Screen screen({1440, 2600});
     screen.open_sentence(6);
     open_memory(screen);

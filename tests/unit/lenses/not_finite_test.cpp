@@ -52,7 +52,7 @@ void look_at_all(Screen& screen) {
 
 }  // namespace
 
-TEST_CASE("a weight that is not a finite number is shown as what it makes, in every lens on a model") {
+TEST_CASE("the effect of a weight that is not finite is shown, in every lens on a model") {
     for (const float number :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
         for (const char* lens : {"heads", "knockout", "layers", "circuits", "cache"}) {
@@ -96,7 +96,8 @@ TEST_CASE("a weight that is not a finite number is shown as what it makes, in ev
 }
 
 TEST_CASE(
-    "heads taken from a text whose numbers are not finite say so, and none is called the one that matters") {
+    "heads patched from a text whose numbers are not finite say so, and none is called the one that "
+    "matters") {
     Screen screen;
     // Token 7 occurs only in the second text; the model's unembedding is not its embedding.
     open_with(screen, "llama", "embed_tokens.weight", 7 * 16, std::numeric_limits<float>::quiet_NaN());

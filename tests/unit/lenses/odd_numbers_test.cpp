@@ -27,7 +27,7 @@ Files with_nan(const std::string& tensor, std::size_t element) {
 
 }  // namespace
 
-TEST_CASE("a weight that is not a number leaves every lens with one sentence") {
+TEST_CASE("with a NaN weight, every lens says one sentence") {
     // In W_K of the second layer, in an MLP of the first, and in a part that every token uses.
     for (const auto& [tensor, element] : {std::pair{"transformer.h.1.attn.c_attn.weight", std::size_t{20}},
                                           std::pair{"transformer.h.0.mlp.c_proj.weight", std::size_t{3}},

@@ -64,7 +64,7 @@ void drag(Screen& screen, const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("Order is there for every subject that has q and k of its tokens, and speaks of them") {
+TEST_CASE("Order works for every subject that has q and k of its tokens, and names them") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -84,7 +84,7 @@ TEST_CASE("Order is there for every subject that has q and k of its tokens, and 
     CHECK(lens_in(screen.visit).missing(subject_in(screen.visit)));
 }
 
-TEST_CASE("a token that is dragged takes its output along, and undo brings it back") {
+TEST_CASE("a dragged token takes its output along, and undo restores it") {
     Screen screen;
     open_order(screen);
     const Record& record = worked_in(screen.visit).run().record;
@@ -158,7 +158,7 @@ TEST_CASE("Order's settings are in the link and in undo") {
     CHECK(with_moved({0, 1, 2, 3}, 3, 1) == std::vector<Index>{0, 3, 1, 2});
 }
 
-TEST_CASE("a RoPE model's own order under its own mask and RoPE is its run") {
+TEST_CASE("a RoPE model's original order under its own mask and RoPE gives its run") {
     Screen screen;
     screen.train_some();
     open_order(screen);
@@ -183,7 +183,7 @@ TEST_CASE("a RoPE model's own order under its own mask and RoPE is its run") {
     }
 }
 
-TEST_CASE("GPT-2's first layer can do without its positions, and with its own table it is its run") {
+TEST_CASE("GPT-2's first layer can be shown without its positions, and with its own table it gives its run") {
     const auto trace = run_forward(load(golden_folder("gpt2-f32")), {1, 4, 2, 3, 4});
     REQUIRE(trace);
     const TextRun run(*trace, {"a", "b", "c", "d", "e"}, "abcde", "gpt2");
@@ -214,7 +214,7 @@ TEST_CASE("GPT-2's first layer can do without its positions, and with its own ta
     }
 }
 
-TEST_CASE("where positions are inside q and k already, Order leads to the layer that can do without") {
+TEST_CASE("if q and k already contain positions, Order leads to the layer that can do without") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
@@ -282,7 +282,7 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
             }
 }
 
-TEST_CASE("the operands of a score in its own order lead to the head's q and k") {
+TEST_CASE("the operands of a score in the original order lead to the head's q and k") {
     Screen screen;
     screen.train_some();
     open_order(screen);
@@ -308,7 +308,7 @@ TEST_CASE("the operands of a score in its own order lead to the head's q and k")
     }
 }
 
-TEST_CASE("an output before the move leads to the head's own weights and values, where they are the same") {
+TEST_CASE("an output before the move leads to the head's own weights and values, if they are the same") {
     Screen screen;
     screen.train_some();
     open_order(screen);
@@ -330,7 +330,7 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
     for (const auto& operand : before->operands) CHECK_FALSE(operand.left_at);
 }
 
-TEST_CASE("distances and lengths are the scores they say, and their slices end") {
+TEST_CASE("distances and lengths are the scores they claim to be, and their slices end") {
     Screen screen;
     open_order(screen);
     OrderLens& lens = order_in(screen.visit);
@@ -390,7 +390,7 @@ TEST_CASE("Order says what is wrong with its tokens, and stays") {
     CHECK(f64(screen.visit, order_cells::equal_scores(0)) == 144);
 }
 
-TEST_CASE("a learned table ends, and what lies beyond is left out") {
+TEST_CASE("a learned table ends, and positions beyond it are left out") {
     Screen screen;
     open_order(screen);
     change(screen, [](OrderState& o) { o.scheme = PositionScheme::learned; });
@@ -404,7 +404,7 @@ TEST_CASE("a learned table ends, and what lies beyond is left out") {
         CHECK(f64(screen.visit, order_cells::equal_scores(scheme)) == 9);
 }
 
-TEST_CASE("the edge of a mask says how queries stand to keys") {
+TEST_CASE("the edge of a mask determines the positions of queries relative to keys") {
     using M = Mask;
     CHECK(diagonal_of(M::causal(2), 0, 3, 5) == 2);
     CHECK(diagonal_of(M::causal(), 0, 3, 5) == 0);
@@ -458,7 +458,9 @@ std::vector<double> rectangle(const Tensor& q, const Tensor& k, const Tensor& v,
 
 }  // namespace
 
-TEST_CASE("queries and keys of different numbers are put in order apart, and outputs know no order of keys") {
+TEST_CASE(
+    "different numbers of queries and keys are reordered separately, and outputs do not depend on the keys' "
+    "order") {
     const Tensor q = random_tensor({3, 4}, 1), k = random_tensor({5, 4}, 2), v = random_tensor({5, 2}, 3);
     for (const Index past : {Index{0}, Index{2}}) {
         Screen screen;
@@ -529,7 +531,7 @@ TEST_CASE("queries and keys of different numbers are put in order apart, and out
     }
 }
 
-TEST_CASE("the pictures of Order have tables of what they show, and a click pins the number that it is on") {
+TEST_CASE("the pictures of Order have tables of what they show, and a click pins its number") {
     Screen screen({1440, 3000});
     screen.open_sentence(5);
     open_order(screen);

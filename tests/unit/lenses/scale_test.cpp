@@ -67,7 +67,7 @@ TEST_CASE("the variance of q · k of normal vectors is the number of their compo
     CHECK(again.values() != other.values());
 }
 
-TEST_CASE("of a head, all of its components give its raw scores, and the first of them their part") {
+TEST_CASE("for a head, all of its components give its raw scores, and the first ones their part") {
     Screen screen;
     screen.open_sentence();
     const auto record = sentence_in(screen.visit).run()->record(1);
@@ -92,7 +92,7 @@ TEST_CASE("of a head, all of its components give its raw scores, and the first o
     CHECK(some.values().size() <= 5);
 }
 
-TEST_CASE("scores and weights that are given have no q and k, and the lens says so") {
+TEST_CASE("given scores and weights have no q and k, and the lens says so") {
     Screen screen;
     screen.visit.perform(OpenLens{"scale"});
     screen.visit.perform(SetScale{{.vectors = ScaleVectors::head}});
@@ -137,7 +137,7 @@ TEST_CASE("the strongest keys come first, whatever comes after them") {
     CHECK(std::ranges::is_permutation(first, all));
 }
 
-TEST_CASE("the pairs of a large head are all over it") {
+TEST_CASE("the pairs of a large head are spread over it") {
     constexpr Index n = 60'000;  // more pairs than 32 bits can count
     auto record = Record::prepare(Tensor({1, n, 1}), Tensor({1, n, 1}), Tensor({1, n, 0}), {});
     REQUIRE(record);
@@ -175,7 +175,7 @@ TEST_CASE("the histogram expects as many pairs in a bin as the density says") {
     }
 }
 
-TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and fully masked rows") {
+TEST_CASE("the rules' rows are the softmax of the scaled scores, with masked and fully masked rows") {
     for (const std::uint64_t seed : {1, 2, 3})
         for (const float size : {0.01f, 1.0f, 30.0f}) {
             constexpr Index n = 12, d = 9;
@@ -219,7 +219,7 @@ TEST_CASE("the rules' rows are softmax of the scaled scores, with masked and ful
     CHECK(strongest_keys(RuledRow(odd, "NaN", 1), 2) == std::vector<Index>{1, 0});
 }
 
-TEST_CASE("the curves are the rows of their seeds, first the one that is shown") {
+TEST_CASE("the curves cover the rows of their seeds, starting with the shown one") {
     constexpr Index keys = 5;
     ScaleCurves curves(11, keys, 0.3);
     finish(curves);
@@ -274,7 +274,7 @@ TEST_CASE("the curves are the rows of their seeds, first the one that is shown")
           curves.over_seeds(RowMeasure::entropy, 3, 9).mean);
 }
 
-TEST_CASE("the variance of a head's scores is that of its components and what is between them") {
+TEST_CASE("the variance of a head's scores is that of its components plus their covariances") {
     constexpr Index n = 20, d = 7;
     const RowOfHead head = head_of(n, n, d, normal_numbers(1, n * d), normal_numbers(2, n * d));
     ComponentVariances variances(HeadPairs(head.record, 0));
@@ -296,7 +296,7 @@ TEST_CASE("the variance of a head's scores is that of its components and what is
     }
 }
 
-TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in the link") {
+TEST_CASE("Scale works for every subject, describes what it shows, and is in the link") {
     Screen screen;
     for (const SubjectEntry& subject : subject_list()) {
         screen.visit.perform(OpenSubject{subject.key});
@@ -342,7 +342,7 @@ TEST_CASE("Scale is there for every subject, speaks of what it shows, and is in 
         CHECK_FALSE(parse_fragment(std::string("v=1&") + bad).note.empty());
 }
 
-TEST_CASE("a row of many keys comes scale by scale, and a head with NaN leaves the view") {
+TEST_CASE("a row of many keys comes scale by scale, and a head with NaN keeps the view") {
     Screen screen;
     const auto drop = [&](const Shape& q, const Shape& k, float odd) {
         Tensor keys = random_tensor(k, 2);
@@ -443,7 +443,7 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
     CHECK(weight->operands.front().right_at == CellPlace{{1, 2}, {Stage::k, 1, 0}});
 }
 
-TEST_CASE("the pictures of Scale have tables of what they show, and a click pins the number that it is on") {
+TEST_CASE("the pictures of Scale have tables of what they show, and a click pins its number") {
     Screen screen({1440, 2600});
     screen.open_sentence();
     screen.visit.perform(OpenLens{"scale"});

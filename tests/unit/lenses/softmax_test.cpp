@@ -31,7 +31,7 @@ void open_softmax(Screen& screen) {
 
 }  // namespace
 
-TEST_CASE("Softmax is there for every subject that has scores, and speaks of the row") {
+TEST_CASE("Softmax works for every subject that has scores, and describes the row") {
     Screen screen;
     screen.open_sentence();
     screen.train_some();
@@ -49,7 +49,7 @@ TEST_CASE("Softmax is there for every subject that has scores, and speaks of the
     }
 }
 
-TEST_CASE("the numbers of a row are those of its scores, at the dial, at the peak and in the limits") {
+TEST_CASE("the numbers of a row follow from its scores, at the dial, at the peak and in the limits") {
     Screen screen;
     open_softmax(screen);
     // cat, sat, mat: the scaled scores of the last query are 0.54, 0.275, 0.49.
@@ -163,7 +163,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
         }
 }
 
-TEST_CASE("at T = 1 softmax and its output are the run’s own, on every query") {
+TEST_CASE("at T = 1 softmax and its output equal the run’s, for every query") {
     Screen screen;
     screen.open_sentence();
     open_softmax(screen);
@@ -217,7 +217,7 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
 }
 
-TEST_CASE("a row without keys, an infinite score and finished weights are said in one sentence") {
+TEST_CASE("a row without keys, an infinite score and finished weights are reported in one sentence") {
     Screen screen;
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
     screen.visit.perform(Select{{0, 0, 0, {}, {}}});
@@ -274,7 +274,7 @@ TEST_CASE("a row without keys, an infinite score and finished weights are said i
     CHECK_FALSE(why(infected.visit, softmax_cells::output(0, 0)));
 }
 
-TEST_CASE("a row of 16,384 keys is worked through in slices of a few milliseconds, and says the same") {
+TEST_CASE("a row of 16,384 keys is processed in slices of a few milliseconds, with the same result") {
     constexpr Index n = 16'384, d = 64;
     Tensor q = random_tensor({1, n, d}, 1), k = random_tensor({1, n, d}, 2), v = random_tensor({1, n, d}, 3);
     auto prepared = Record::prepare(std::move(q), std::move(k), std::move(v), {});
@@ -303,7 +303,7 @@ TEST_CASE("a row of 16,384 keys is worked through in slices of a few millisecond
     }
 }
 
-TEST_CASE("the tables of Softmax are what it shows") {
+TEST_CASE("the tables of Softmax match what it shows") {
     Screen screen;
     open_softmax(screen);
     const auto tables = lens_in(screen.visit).tables(subject_in(screen.visit));

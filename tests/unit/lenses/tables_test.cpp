@@ -30,7 +30,7 @@ Table first(Screen& screen) {
 
 }  // namespace
 
-TEST_CASE("the overview's table is its map, or the vectors of which one is pinned") {
+TEST_CASE("the overview's table is its map, or the vectors if one of them is pinned") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
@@ -56,7 +56,7 @@ TEST_CASE("the overview's table is its map, or the vectors of which one is pinne
     CHECK(values.values.at(3, 1) == static_cast<double>(record.v().heads().head(2).row(3)[1]));
 }
 
-TEST_CASE("the ladder's tables are its matrices, the pinned one first, for the tokens that are shown") {
+TEST_CASE("the ladder's tables are its matrices, the pinned one first, for the shown tokens") {
     Screen screen;
     screen.open_sentence(12);
     screen.visit.perform(OpenLens{"ladder"});
@@ -103,7 +103,7 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
     CHECK(first(screen).row_labels.back() == "end");
 }
 
-TEST_CASE("each curve of a head is a table of the measured steps, and a click pins the point that it is on") {
+TEST_CASE("each curve of a head is a table of the measured steps, and a click pins its point") {
     Screen screen;
     screen.train_some(4);
     screen.visit.perform(OpenLens{"curves"});

@@ -60,7 +60,7 @@ std::vector<CellRef> cells_of(const TilesLens::Shown& now, Index query) {
 
 }  // namespace
 
-TEST_CASE("tile sizes and tiles are refused with one sentence, and stand in the link and in undo") {
+TEST_CASE("tile sizes and tiles are refused with one sentence, and are in the link and in undo") {
     const State s = after(default_state(), OpenLens{"tiles"});
     CHECK(refusal(s, SetTileSize{{0, 2}}) == "A tile here has 1 to 128 queries and as many keys.");
     CHECK(refusal(s, SetTileSize{{2, 129}}) == "A tile here has 1 to 128 queries and as many keys.");
@@ -79,7 +79,7 @@ TEST_CASE("tile sizes and tiles are refused with one sentence, and stand in the 
     }
 }
 
-TEST_CASE("Forward goes through the example's tiles; in the end they give the naive order's output") {
+TEST_CASE("Forward goes through the example's tiles, and the final output equals naive attention's") {
     Screen screen;
     open_tiles(screen, worked_subject);
     CHECK(shown(screen).grid.count() == 4);
@@ -116,7 +116,7 @@ TEST_CASE("Forward goes through the example's tiles; in the end they give the na
     CHECK(screen.visit.state().of<TilesState>().tile == 1);
 }
 
-TEST_CASE("every number of a tile explains itself, and its copies calculate it") {
+TEST_CASE("every number of a tile explains itself, and its copies compute it") {
     Screen screen;
     screen.open_sentence(7);
     screen.visit.perform(OpenLens{"tiles"});
@@ -183,7 +183,7 @@ TEST_CASE("the sentence is about the row that a tile changes most, or the chosen
           "0.14.");
 }
 
-TEST_CASE("one follows a tile's number to the values, and comes back to it") {
+TEST_CASE("a tile's number leads to the values, and back") {
     Screen screen({1440, 1600});
     open_tiles(screen, worked_subject);
     screen.click("tiles/running/1/5");
@@ -203,7 +203,7 @@ TEST_CASE("one follows a tile's number to the values, and comes back to it") {
     CHECK_FALSE(screen.visit.state().pin);
 }
 
-TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by itself, which ends") {
+TEST_CASE("tiles above the diagonal are skipped, also during the automatic walk, which ends") {
     Screen screen;
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"tiles"});
@@ -232,7 +232,7 @@ TEST_CASE("tiles above the diagonal are skipped, also when the walk goes on by i
     CHECK_FALSE(tiles_in(screen).playing());
 }
 
-TEST_CASE("each tile size that is offered is one undoable command, and is in the tables") {
+TEST_CASE("each offered tile size is one undoable command, and is in the tables") {
     Screen screen;
     open_tiles(screen, worked_subject);
     screen.click("tiles/preset/one key at a time");
@@ -262,7 +262,7 @@ TEST_CASE("each tile size that is offered is one undoable command, and is in the
     CHECK(screen.visit.state().of<TilesState>().size == TileSize{7, 1});
 }
 
-TEST_CASE("Tiles work on a network in training and on tensors, and not on mere weights") {
+TEST_CASE("Tiles works on a network in training and on tensors, but not on weights alone") {
     Screen screen;
     screen.train_some();
     open_tiles(screen, training_subject);
@@ -317,7 +317,7 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
     CHECK(std::isfinite(explained(screen, tiles_cells::output(TileOutput::result, 1, 0)).f32));
 }
 
-TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are shown") {
+TEST_CASE("with 16,384 tokens the map has blocks, and not all rows of a tile are shown") {
     const Index tokens = test::sanitized ? 4096 : 16384;
     Screen screen;
     screen.visit.perform(OpenSubject{tensors_subject});
@@ -340,7 +340,7 @@ TEST_CASE("of 16,384 tokens the map has blocks, and not all rows of a tile are s
           static_cast<std::size_t>(tokens));
 }
 
-TEST_CASE("the tiles that the lens opens with move fewer bytes than the naive order, whatever the head") {
+TEST_CASE("the tiles that the lens opens with move fewer bytes than naive attention, whatever the head") {
     Random random(3);
     for (const Index n : {1, 2, 3, 8, 14, 15, 64, 300, 2000})
         for (const Index d : {1, 4, 20, 64, 128}) {
@@ -373,8 +373,7 @@ TEST_CASE("the tiles that the lens opens with move fewer bytes than the naive or
     CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<TilesState>().size == TileSize{2, 2});
 }
 
-TEST_CASE(
-    "a click in a matrix of a tile pins the number that it is on, and one on a query’s name chooses it") {
+TEST_CASE("a click in a matrix of a tile pins its number, and one on a query’s name chooses the query") {
     Screen screen({1440, 2200});
     screen.open_sentence(6);
     open_tiles(screen, sentence_subject);

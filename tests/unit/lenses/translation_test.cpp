@@ -34,7 +34,7 @@ struct Opened {
 
 }  // namespace
 
-TEST_CASE("the three heads shown together are of one layer, as far as both stacks have it") {
+TEST_CASE("the three heads shown together are in one layer, as far as both stacks have it") {
     ModelConfig config;
     config.layers = 3;
     config.decoder_layers = 2;
@@ -45,7 +45,7 @@ TEST_CASE("the three heads shown together are of one layer, as far as both stack
     CHECK(translation_heads(config, {2, 0}) == TranslationHeads{{0, 0}, {2, 0}, {4, 0}});
 }
 
-TEST_CASE("a word's sentence and arcs are those of the row that writes it") {
+TEST_CASE("a word's sentence and arcs belong to the row that writes it") {
     Opened opened;
     // The French word “chat” is written by the row of “Le”, which attends to “cat”.
     opened.screen.click("translation/written/1");
@@ -71,7 +71,7 @@ TEST_CASE("a word's sentence and arcs are those of the row that writes it") {
               record.cell(Stage::weight, 2, opened.state().pin->row, 5));
 }
 
-TEST_CASE("the last word is the likeliest to come") {
+TEST_CASE("the last word is the most likely next one") {
     Opened opened;
     const auto words = static_cast<TranslationLens&>(opened.screen.visit.lens())
                            .words_written(opened.cross().of(2), subject_in(opened.screen.visit));
@@ -88,7 +88,7 @@ TEST_CASE("the last word is the likeliest to come") {
     CHECK(opened.spoken().starts_with("Writing “</s>”, cross 1 · head 2 look"));
 }
 
-TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added up again in double") {
+TEST_CASE("a head's certainty is the mean of its rows' strongest weights, summed again in double") {
     Opened opened;
     const Record& record = opened.cross().record_at(4);
     double sum = 0;
@@ -108,7 +108,7 @@ TEST_CASE("how sure a head is, is the mean of its rows' strongest weights, added
                     .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(2, 0)}));
 }
 
-TEST_CASE("its pictures are tables, too, and a click on a bar pins what it names") {
+TEST_CASE("its pictures are tables, too, and a click on a bar pins the number it names") {
     Opened opened({1440, 2600});
     check_pictures(opened.screen);
     const std::vector<float> row = opened.cross().record_at(5).weights(2, 1);

@@ -43,7 +43,7 @@ int wrong(const Map& map, std::span<const float> cells, const Blocks& blocks, In
 
 }  // namespace
 
-TEST_CASE("Blocks are those of brute force", "[unit][maps]") {
+TEST_CASE("Blocks match brute force", "[unit][maps]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto [n_q, n_k] = GENERATE(table<Index, Index>({{150, 150}, {61, 203}, {1, 1}}));
     for (const Mask& mask : all_masks(n_q, n_k)) {
@@ -76,7 +76,7 @@ TEST_CASE("Blocks of blocks are larger blocks", "[unit][maps]") {
     }
 }
 
-TEST_CASE("Of two alike the positive one is the strongest, and zero beats masked", "[unit][maps]") {
+TEST_CASE("Among equal magnitudes the positive one is the strongest, and zero beats masked", "[unit][maps]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const float m = masked_cell;
     const auto map =
@@ -107,7 +107,7 @@ TEST_CASE("NaN shows in its block and is counted", "[unit][maps]") {
     CHECK(std::isnan(job.blocks().halved(is_signed).strongest[0]));
 }
 
-TEST_CASE("NaN in a query is NaN in its row of weights alone", "[unit][maps]") {
+TEST_CASE("NaN in a query is NaN only in its row of weights", "[unit][maps]") {
     Tensor q = random_tensor({1, 300, 4}, 1);
     q.data()[5 * 4] = not_a_number;
     const RecordPointer r =

@@ -82,7 +82,7 @@ TEST_CASE("The edges of a flow are the heaviest cells of every row", "[unit][map
     }
 }
 
-TEST_CASE("What makes up a share of a row is the fewest edges that reach it", "[unit][maps]") {
+TEST_CASE("A share of a row is made up of the fewest edges that reach it", "[unit][maps]") {
     const MapPointer map = stage_map(random_record(50, 50, masked_by(Mask::causal())), 0, Stage::weight);
     const float mass = GENERATE(0.0f, 0.3f, 0.8f, 0.99f, 1.0f);
     const Flow flow = finished(Flow(map));
@@ -101,7 +101,8 @@ TEST_CASE("A share that a row reaches exactly needs no further edge", "[unit][ma
     CHECK(making_up(row, 0).empty());
 }
 
-TEST_CASE("Of two alike the first key is the heavier, and what is no weight is no edge", "[unit][maps]") {
+TEST_CASE("Among equal weights the first key is the heavier, and an invalid weight is not an edge",
+          "[unit][maps]") {
     const MapPointer map = given({0.25f, 0.5f, 0.25f, 0, not_a_number, 2, -1, infinity, 0, 0, 0, 0}, 3, 4);
     const auto first = flow_row(*map, 0);
     REQUIRE(first.size() == 3);

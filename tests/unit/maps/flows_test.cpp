@@ -36,7 +36,7 @@ const std::vector<std::int32_t> flow_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 }  // namespace
 
-TEST_CASE("flows are of the heads that are shown, the first of them before the others") {
+TEST_CASE("flows show the shown heads, the first of them before the others") {
     const auto trace = run(flow_ids);
     const std::vector<HeadIndex> heads{{1, 2}, {0, 1}};
     Flows flows;
@@ -57,7 +57,7 @@ TEST_CASE("flows are of the heads that are shown, the first of them before the o
     }
 }
 
-TEST_CASE("flows that are there are kept, up to the limit, until another run") {
+TEST_CASE("existing flows are kept, up to the limit, until another run") {
     const auto trace = run(flow_ids);
     Flows flows;
     const auto show = [&](HeadIndex head) {
@@ -81,7 +81,7 @@ TEST_CASE("flows that are there are kept, up to the limit, until another run") {
     CHECK_FALSE(flows.of({0, 0}).flow().done());
 }
 
-TEST_CASE("a word's own edges are all of its row, and those into it") {
+TEST_CASE("a word's own edges are its whole row, and the edges into it") {
     const auto trace = run(flow_ids);
     Flows flows;
     const std::vector<HeadIndex> heads{{1, 0}};

@@ -31,7 +31,7 @@ void check_same(const Values& a, const Values& b) {
 
 }  // namespace
 
-TEST_CASE("A pyramid that takes tiles over is that of its own map", "[unit][maps]") {
+TEST_CASE("A pyramid that takes tiles over equals that of its own map", "[unit][maps]") {
     const auto [before, after, kept] = GENERATE(table<Index, Index, Index>({{505, 506, 505},
                                                                             {511, 512, 511},
                                                                             {512, 513, 512},
@@ -61,7 +61,7 @@ TEST_CASE("A pyramid that takes tiles over is that of its own map", "[unit][maps
     check_same(sums.keys, own.keys);
 }
 
-TEST_CASE("A picture of a text that goes on is complete at once", "[unit][maps]") {
+TEST_CASE("A picture of a continued text is complete at once", "[unit][maps]") {
     MapTiles tiles;
     tiles.show(map_of_text(505, 505), Pooling::strongest);
     while (tiles.step()) {
@@ -73,7 +73,7 @@ TEST_CASE("A picture of a text that goes on is complete at once", "[unit][maps]"
     CHECK(tiles.working());
 }
 
-TEST_CASE("A flow that takes rows over is that of its own map", "[unit][maps]") {
+TEST_CASE("A flow that takes rows over equals that of its own map", "[unit][maps]") {
     // With whole rows, at the limit of whole rows, and with rows that are cut.
     const auto [before, after, kept] = GENERATE(
         table<Index, Index, Index>({{505, 506, 505}, {512, 513, 512}, {506, 300, 200}, {1000, 1001, 1000}}));
@@ -95,7 +95,7 @@ TEST_CASE("A flow that takes rows over is that of its own map", "[unit][maps]") 
     }
 }
 
-TEST_CASE("Flows of a text that goes on keep their heads", "[unit][maps]") {
+TEST_CASE("Flows of a continued text keep their heads", "[unit][maps]") {
     const std::vector<HeadIndex> heads{{0, 0}, {0, 1}};
     Flows flows;
     const auto show = [&](std::uint64_t source, const MapPointer& map, Index kept) {

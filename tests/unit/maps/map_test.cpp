@@ -120,7 +120,7 @@ std::vector<double> gradient_reference(const Record& r, Index head, const Tensor
 // rounding of scores up to about 10.
 constexpr double bound = 1e-5;
 
-TEST_CASE("Every stage under every mask is the double reference", "[unit][maps]") {
+TEST_CASE("Every stage under every mask matches the double reference", "[unit][maps]") {
     const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
     const auto [n_q, n_k] = GENERATE(table<Index, Index>({{70, 70}, {33, 90}, {90, 33}, {1, 1}}));
     for (const Mask& mask : all_masks(n_q, n_k)) {
@@ -161,7 +161,7 @@ TEST_CASE("A bias of -inf masks from the masked scores on", "[unit][maps]") {
         CHECK(stage_map(r, 0, stage)->cell(0, 1) == masked_cell);
 }
 
-TEST_CASE("A row that may look at nothing is masked", "[unit][maps]") {
+TEST_CASE("A row without a visible key is masked", "[unit][maps]") {
     const RecordPointer r = random_record(70, 70, masked_by(Mask::causal(-3)));
     for (const Stage stage : all_stages) {
         const auto cells = cells_of(*stage_map(r, 0, stage));
@@ -170,7 +170,7 @@ TEST_CASE("A row that may look at nothing is masked", "[unit][maps]") {
     }
 }
 
-TEST_CASE("A map's cell is the record's cell, bit for bit", "[unit][maps]") {
+TEST_CASE("A map's cell equals the record's cell, bit for bit", "[unit][maps]") {
     const RecordPointer r = random_record(90, 100, masked_by(Mask::causal(10)));
     for (const Stage stage : all_stages) {
         const MapPointer map = stage_map(r, 1, stage);
@@ -238,7 +238,7 @@ TEST_CASE("Contributions through W_O", "[unit][maps]") {
     CHECK(relative_difference(cells_of(*map), expected) < bound);
 }
 
-TEST_CASE("Gradients by weights and by scores", "[unit][maps]") {
+TEST_CASE("Gradients with respect to weights and to scores", "[unit][maps]") {
     const auto by = GENERATE(GradientBy::weight, GradientBy::score);
     const float softcap = GENERATE(0.0f, 2.0f);
     for (const Mask& mask : {Mask::everything(), Mask::causal(5), Mask::causal(-2), Mask::strided(3)}) {
@@ -253,7 +253,7 @@ TEST_CASE("Gradients by weights and by scores", "[unit][maps]") {
     }
 }
 
-TEST_CASE("The gradient by scores gives the gradient of the queries", "[unit][maps]") {
+TEST_CASE("The gradient with respect to scores gives the gradient of the queries", "[unit][maps]") {
     AttentionSpec spec = masked_by(Mask::causal());
     spec.softcap = 4;
     const Index n = 24;
@@ -324,7 +324,7 @@ TEST_CASE("The difference of two maps", "[unit][maps]") {
           "difference of maps: one is 9×9 and the other 9×8; choose two of the same shape");
 }
 
-TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
+TEST_CASE("Finished weights are read in place", "[unit][maps]") {
     const DType dtype = GENERATE(DType::f16, DType::bf16, DType::f32, DType::f64);
     // Two heads of [3, 4], one byte off any alignment; the second one is shown.
     const std::vector<float> values{0.5f, 0.25f, 0.25f, 0, 1, 0, 0, 0, 0.125f, 0.375f, 0.5f, 0};
@@ -357,7 +357,7 @@ TEST_CASE("Finished weights are read as they lie", "[unit][maps]") {
           std::vector<float>{0.5f, 0.25f, masked_cell, masked_cell, 1, 0, 0, masked_cell});
 }
 
-TEST_CASE("Finished weights may lie in any order of bytes and axes", "[unit][maps]") {
+TEST_CASE("Finished weights may have any order of bytes and axes", "[unit][maps]") {
     // The file is big-endian and column-major, as in Fortran: [[1, 3, 5], [2, 4, 6]] / 8.
     const auto bytes = std::make_shared<std::vector<std::byte>>();
     for (int i = 1; i <= 6; ++i) {

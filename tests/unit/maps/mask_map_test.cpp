@@ -22,7 +22,7 @@ TEST_CASE("a mask's map is 1 where it allows and 0 where it does not, in every w
     }
 }
 
-TEST_CASE("the mean of a block of a mask's map is the share that is allowed", "[maps]") {
+TEST_CASE("the mean of a block of a mask's map is the allowed share", "[maps]") {
     const MapPointer map = mask_map(Mask::causal(), 0, 64, 64);
     const auto blocks = finished(BlockJob(map, whole(*map), 16, 16)).blocks();
     const std::vector<float> mean = blocks.mean();

@@ -73,13 +73,13 @@ TEST_CASE("Rows of merged weights sum to one", "[maps]") {
     }
 }
 
-TEST_CASE("Words of one token leave a map as it is", "[maps]") {
+TEST_CASE("Words of one token leave a map unchanged", "[maps]") {
     const auto words = groups(90, {1});
     const MapPointer map = stage_map(random_record(90, 90, masked_by(Mask::window(9, 0))), 0, Stage::weight);
     CHECK(cells_of(*merged_map(map, words, words)) == cells_of(*map));
 }
 
-TEST_CASE("A merged cell has the same bits in every window, and entropy is that of the cells", "[maps]") {
+TEST_CASE("A merged cell has the same bits in every window, and the entropy is that of the cells", "[maps]") {
     const auto words = groups(200, {2, 1, 4, 70});  // longer than what is computed at once
     const MapPointer merged = merged_map(
         stage_map(random_record(200, 200, masked_by(Mask::causal())), 1, Stage::weight), words, words);

@@ -48,7 +48,7 @@ constexpr std::size_t one_tile = 2 * sizeof(float) * 256 * 256;
 
 }  // namespace
 
-TEST_CASE("The levels of a pyramid are brute force", "[unit][maps]") {
+TEST_CASE("The levels of a pyramid match brute force", "[unit][maps]") {
     const auto [n_q, n_k, tiles] = GENERATE(table<Index, Index, std::size_t>(
         {{520, 520, 100}, {520, 520, 3}, {300, 600, 1}, {1, 1, 1}, {1, 600, 1}, {513, 2, 0}}));
     const Mask mask = GENERATE(Mask::everything(), Mask::causal(), Mask::causal(-40), Mask::strided(7));
@@ -131,7 +131,7 @@ TEST_CASE("A map that is one tile has no sample", "[unit][maps]") {
     CHECK(pyramid.tile({0, 0, 0}).complete());
 }
 
-TEST_CASE("What is looked at is made first, and the bits are the same", "[unit][maps]") {
+TEST_CASE("Visible parts are made first, and the bits are the same", "[unit][maps]") {
     const MapPointer map = stage_map(random_record(1500, 1500, masked_by(Mask::causal())), 0, Stage::weight);
     Pyramid pyramid(map, 100 * one_tile);
     REQUIRE(pyramid.finest() == 0);
@@ -158,7 +158,7 @@ TEST_CASE("A pyramid has the same bits with any number of threads", "[unit][maps
     CHECK(same(with(1), with(4)));
 }
 
-TEST_CASE("A pyramid that is dropped half way leaves nothing behind", "[unit][maps]") {
+TEST_CASE("A pyramid dropped half-way leaves nothing behind", "[unit][maps]") {
     const RecordPointer r = random_record(1000, 1000);
     {
         Pyramid pyramid(stage_map(r, 0, Stage::weight));
@@ -173,7 +173,7 @@ TEST_CASE("A pyramid that is dropped half way leaves nothing behind", "[unit][ma
     CHECK(r.use_count() == 1);
 }
 
-TEST_CASE("The sums of a pyramid are those of the map", "[unit][maps]") {
+TEST_CASE("The sums of a pyramid match the map's", "[unit][maps]") {
     const MapPointer map = stage_map(random_record(700, 600, masked_by(Mask::causal())), 0, Stage::weight);
     const MapSums all = finished(BlockJob(map, whole(*map), 8, 8)).sums(),
                   sums = finished(Pyramid(map, 20 * one_tile)).sums();

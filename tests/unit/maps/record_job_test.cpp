@@ -25,7 +25,7 @@ TEST_CASE("A record measured in slices has the row numbers of one computed at on
     CHECK(job.record()->row_log_sum() == expected->row_log_sum());
 }
 
-TEST_CASE("Of many heads some are measured at a time", "[unit][maps]") {
+TEST_CASE("Of many heads, some are measured at a time", "[unit][maps]") {
     const auto many = [] {
         auto record = Record::prepare(random_tensor({12, 600, 8}, 1), random_tensor({6, 600, 8}, 2),
                                       random_tensor({6, 600, 0}, 3), masked_by(Mask::causal(0)));
@@ -62,7 +62,7 @@ TEST_CASE("The rows that small pictures sample are measured first", "[unit][maps
     CHECK_FALSE(job.sampled(2100));
 }
 
-TEST_CASE("The first picture of a record that is not complete is that of the complete one", "[unit][maps]") {
+TEST_CASE("The first picture of an incomplete record equals the complete one's", "[unit][maps]") {
     RecordJob job(prepared(2100, 2100));
     while (!job.sampled(tile_side)) REQUIRE(job.step());
     CHECK(job.progress() == 0);

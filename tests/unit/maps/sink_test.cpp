@@ -5,7 +5,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("Without the first key a map is the same but for that key", "[maps]") {
+TEST_CASE("Without the first key a map is the same except for that key", "[maps]") {
     for (const Mask& mask : all_masks(20, 33)) {
         const auto record = random_record(20, 33, masked_by(mask));
         for (const Stage stage : {Stage::scaled, Stage::weight}) {
@@ -22,7 +22,7 @@ TEST_CASE("Without the first key a map is the same but for that key", "[maps]") 
 
 // Compares with the weights of the same keys with key 0 masked from the start: a softmax without it. The
 // bound 2e-6 covers a division and two sums of 33 weights in f32, at values up to 1.
-TEST_CASE("Renormalised weights are those of a softmax without the first key", "[maps]") {
+TEST_CASE("Renormalised weights equal those of a softmax without the first key", "[maps]") {
     for (const Mask& mask : all_masks(20, 33)) {
         const MapPointer weights = stage_map(random_record(20, 33, masked_by(mask)), 0, Stage::weight);
         const MapPointer expected = stage_map(
@@ -46,7 +46,7 @@ TEST_CASE("Renormalised weights are those of a softmax without the first key", "
     }
 }
 
-TEST_CASE("Renormalised contributions are divided by what the first key leaves", "[maps]") {
+TEST_CASE("Renormalised contributions are divided by the first key's complement", "[maps]") {
     const auto record = random_record(9, 9, masked_by(Mask::causal()));
     const MapPointer weights = stage_map(record, 0, Stage::weight),
                      map = contribution_map(record, 0, value_norms(*record, 0));
@@ -68,7 +68,7 @@ TEST_CASE("A row that gives all to the first key is left with zeros", "[maps]") 
     CHECK(found[2] == 0);
 }
 
-TEST_CASE("Its coverage and entropy belong to the keys that are left", "[maps]") {
+TEST_CASE("Its coverage and entropy cover the remaining keys", "[maps]") {
     const MapPointer weights = stage_map(random_record(12, 12, masked_by(Mask::causal())), 0, Stage::weight);
     const MapPointer map = without_first_key(weights, weights);
     CHECK(map->coverage({0, 1}, {0, 12}) != Coverage::all);

@@ -50,7 +50,7 @@ TEST_CASE("Thumbnails are the blocks of their maps", "[unit][maps]") {
     CHECK(t.strongest()(2 * t.rows() - 1, 4 * t.cols() - 1) == masked_cell);  // there is no map here
 }
 
-TEST_CASE("All maps are sampled before one is exact, the one looked at first", "[unit][maps]") {
+TEST_CASE("All maps are sampled before one is exact, the viewed one first", "[unit][maps]") {
     auto started = Thumbnails::start(six_maps(200, 200), 3);
     REQUIRE(started);
     Thumbnails t = *std::move(started);

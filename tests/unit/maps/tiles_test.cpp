@@ -84,7 +84,7 @@ TEST_CASE("tiles of every level hold the strongest cell or the mean of each bloc
     CHECK(tiles.progress() == 1);
 }
 
-TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
+TEST_CASE("sampled rows are shown in a first picture until the blocks are there") {
     static const auto trace = windowed_run();
     const MapPointer map = map_of(trace, 1, 3, Stage::weight, Sink::shown);
     MapTiles tiles;
@@ -116,7 +116,7 @@ TEST_CASE("sampled rows stand in a first picture until the blocks are there") {
     CHECK(tiles.find(all)->serial != first);
 }
 
-TEST_CASE("below the pyramid only what is looked at is computed, and kept while there is room") {
+TEST_CASE("below the pyramid only visible tiles are computed, and kept while there is room") {
     // The weights are uniform: every cell of row q is 1 / (q + 1).
     constexpr Index n = 9000;
     const Tensor q({1, n, 1}), k({1, n, 1}), v({1, n, 1});
@@ -156,7 +156,7 @@ TEST_CASE("below the pyramid only what is looked at is computed, and kept while 
     CHECK(tiles.find(here) == nullptr);  // the least recently viewed
 }
 
-TEST_CASE("ranks and sums are those of the whole map, once it is there") {
+TEST_CASE("ranks and sums cover the whole map, once it is there") {
     static const auto trace = windowed_run();
     const MapPointer map = map_of(trace, 1, 0, Stage::contribution, Sink::shown);
     MapTiles tiles;
@@ -202,7 +202,7 @@ TEST_CASE("without the sink the first key is masked, and the rest may sum to one
     CHECK(cell(Sink::renormalised, Stage::scaled, 2, 0) == cell(Sink::shown, Stage::scaled, 2, 0));
 }
 
-TEST_CASE("a tile of the pyramid shows what is known of it so far") {
+TEST_CASE("a tile of the pyramid shows what is known so far") {
     static const auto trace = windowed_run();
     const MapPointer map = map_of(trace, 0, 0, Stage::weight, Sink::shown);
     MapTiles whole;

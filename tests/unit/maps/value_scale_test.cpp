@@ -23,7 +23,7 @@ ValueScale scale_of(Scaling scaling, bool diverging, float high, Quantiles& quan
 }  // namespace
 
 // The bound 1e-5 is for logarithms and their inverse in f32.
-TEST_CASE("A place on the bar and the value there belong together", "[maps]") {
+TEST_CASE("A place on the bar and its value correspond", "[maps]") {
     for (const Scaling scaling : {Scaling::linear, Scaling::logarithmic, Scaling::rank})
         for (const bool diverging : {false, true})
             for (const float high : {1.0f, 3e-3f, 2e4f}) {
@@ -63,7 +63,7 @@ TEST_CASE("A rank is the share of magnitudes below", "[maps]") {
     }
 }
 
-TEST_CASE("Quantiles pass over what is no finite number", "[maps]") {
+TEST_CASE("Quantiles skip numbers that are not finite", "[maps]") {
     const std::vector<float> odd{-infinity, infinity, std::numeric_limits<float>::quiet_NaN()};
     CHECK(quantiles_of(odd, 7).values == std::array<float, 256>{});
     std::vector<float> some = odd;
@@ -83,7 +83,7 @@ TEST_CASE("Equal magnitudes have one rank, and ends their places", "[maps]") {
     CHECK(scale.magnitude(0.5f) == 0.25f);
 }
 
-TEST_CASE("What lies below the least is coloured as zero", "[maps]") {
+TEST_CASE("Values below the least are coloured as zero", "[maps]") {
     ValueScale scale{1, false, Scaling::linear, nullptr, 0.3f};
     CHECK(scale.coloured(0.2f) == 0);
     CHECK(scale.coloured(0.4f) == scale.position(0.4f));

@@ -69,7 +69,7 @@ const float* memory(const std::shared_ptr<const Trace>& trace) {
 
 }  // namespace
 
-TEST_CASE("A run that continues another is the run of its own, bit for bit", "[model]") {
+TEST_CASE("A run that continues another equals a run of its own, bit for bit", "[model]") {
     const std::string name = GENERATE("gpt2", "llama3-scaled-f32", "mistral-window-f16");
     const Kernels& kernels = generate_kernels();
     CAPTURE(name, kernels.name);
@@ -112,7 +112,7 @@ TEST_CASE("Tokens one after the other continue a run in the same memory", "[mode
     check_alone(trace);
 }
 
-TEST_CASE("A run that was dropped half way is in nobody's way", "[model]") {
+TEST_CASE("A run dropped half-way does not interfere", "[model]") {
     const auto model = with_context("llama-sharded-bf16", 64);
     const Ids ids = ids_of(40);
     const auto before = continued(*run_forward(model, first(ids, 20)), first(ids, 21));
@@ -124,7 +124,7 @@ TEST_CASE("A run that was dropped half way is in nobody's way", "[model]") {
     check_alone(continued(before, first(ids, 25)));
 }
 
-TEST_CASE("What cannot be run is refused, continued or not", "[model]") {
+TEST_CASE("Impossible runs are refused, continued or not", "[model]") {
     const auto before = run_forward(with_context("llama-sharded-bf16", 64), ids_of(20));
     CHECK(!ForwardPass::start(*before, Ids{}));
     CHECK(!ForwardPass::start(*before, Ids(65, 1)));

@@ -61,7 +61,7 @@ void compare(const DoubleRun& run, Index attention, const KeptStage& kept, const
 
 }  // namespace
 
-TEST_CASE("the double run is PyTorch's in float64, to the last bit of an f32", "[golden][model]") {
+TEST_CASE("the double run matches PyTorch's in float64, to the last bit of an f32", "[golden][model]") {
     for (const char* name : {"gpt2-f32", "gpt2-untied-f16", "llama-sharded-bf16", "llama3-scaled-f32",
                              "qwen2-linear-f32", "mistral-window-f16"}) {
         CAPTURE(name);
@@ -100,7 +100,7 @@ TEST_CASE("the double run is PyTorch's in float64, to the last bit of an f32", "
     }
 }
 
-TEST_CASE("the double run of every family is its run without f32's roundings", "[model]") {
+TEST_CASE("the double run of every family equals its run without f32's roundings", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = run_text(small_model(family), {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8});

@@ -78,7 +78,7 @@ Tensor logits_of(const Trace& trace) { return trace.logits({0, trace.tokens()});
 
 }  // namespace
 
-TEST_CASE("a model in 8 bits computes what its rounded numbers say, to the last bit", "[model][eight]") {
+TEST_CASE("a model in 8 bits computes with its rounded numbers, to the last bit", "[model][eight]") {
     for (const SmallFamily& family : wide_families) {
         INFO(family.name);
         const ModelFiles files = files_of(family);
@@ -103,7 +103,7 @@ TEST_CASE("a model in 8 bits computes what its rounded numbers say, to the last 
     }
 }
 
-TEST_CASE("how a file is cut into pieces does not matter, and its size in memory is known from its header",
+TEST_CASE("a file's division into pieces does not matter, and its size in memory is known from its header",
           "[model][eight]") {
     const ModelFiles files = files_of(wide_families[0]);
     const Bytes& file = files.weights.at("model.safetensors");
@@ -144,7 +144,7 @@ TEST_CASE("a number in 8 bits tells its place in the file", "[model][eight]") {
     }
 }
 
-TEST_CASE("a block with a number that is not finite is told", "[model][eight]") {
+TEST_CASE("a block with a number that is not finite is reported", "[model][eight]") {
     ModelFiles files = files_of(wide_families[1]);
     auto tensors = read_safetensors(files.weights.at("model.safetensors"));
     for (StoredTensor& tensor : tensors)
@@ -162,7 +162,7 @@ TEST_CASE("a block with a number that is not finite is told", "[model][eight]") 
     CHECK((*model)->notes()[1] == "its matrices are held in 8 bits, rounded as they arrived");
 }
 
-TEST_CASE("a file that breaks off, goes on or is none is refused in one sentence", "[model][eight]") {
+TEST_CASE("a truncated, overlong or invalid file is refused in one sentence", "[model][eight]") {
     const ModelFiles files = files_of(wide_families[0]);
     const Bytes& file = files.weights.at("model.safetensors");
     for (const std::size_t kept : {std::size_t{0}, std::size_t{5}, std::size_t{100}, file.size() - 1}) {

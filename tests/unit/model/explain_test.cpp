@@ -58,7 +58,7 @@ TEST_CASE("a query component of GPT-2 is the normalised residual times c_attn, i
     CHECK(other_bits > 50);
 }
 
-TEST_CASE("components of all families agree with the run, turned by their positions or not") {
+TEST_CASE("components of all families agree with the run, rotated or not") {
     for (const char* name : {"gpt2-untied-f16", "llama-sharded-bf16", "llama3-scaled-f32",
                              "mistral-window-f16", "qwen2-linear-f32"}) {
         INFO(name);

@@ -76,7 +76,7 @@ TEST_CASE("a tensor that is missing or has another shape is named, in every fami
     }
 }
 
-TEST_CASE("what a family's models may ask for and is not supported is refused by name", "[model]") {
+TEST_CASE("features of a family that are not supported are refused by name", "[model]") {
     const auto with = [](const char* family, const char* key, const nlohmann::json& value) {
         const auto all = all_small_families();
         const auto found = std::ranges::find(all, std::string_view(family), [](const SmallFamily& each) {
@@ -120,7 +120,7 @@ TEST_CASE("what a family's models may ask for and is not supported is refused by
         CHECK_THAT(with(family, key, value), ContainsSubstring(told));
 }
 
-TEST_CASE("a run goes on where another ended, and token by token, in every family", "[model]") {
+TEST_CASE("a run continues where another ended, also token by token, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
@@ -209,7 +209,7 @@ TEST_CASE("a trace says how much memory it takes, in every family", "[model]") {
     }
 }
 
-TEST_CASE("only what trains as GPT-2 and Llama do is trained", "[model]") {
+TEST_CASE("only models that train like GPT-2 and Llama are trained", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         const std::string_view name = family.name;
         const bool plain =
@@ -220,7 +220,7 @@ TEST_CASE("only what trains as GPT-2 and Llama do is trained", "[model]") {
     }
 }
 
-TEST_CASE("segments are a token's own, and BERT's", "[model]") {
+TEST_CASE("segments belong to tokens, and to BERT", "[model]") {
     const auto found = [](const char* name) {
         return *std::ranges::find(small_families, std::string_view(name),
                                   [](const SmallFamily& each) { return std::string_view(each.name); });
@@ -244,7 +244,7 @@ TEST_CASE("segments are a token's own, and BERT's", "[model]") {
 
 // transformers' create_position_ids_from_input_ids: (cumsum(mask) · mask) + padding_idx, mask = ids ≠
 // padding_idx.
-TEST_CASE("RoBERTa's positions do not count padding, whose row is that of its id", "[model]") {
+TEST_CASE("RoBERTa's positions do not count padding, whose row is its id's", "[model]") {
     const auto family = std::ranges::find(small_families, std::string_view("roberta"), &SmallFamily::name);
     auto with_other = family_config(*family);
     with_other["pad_token_id"] = 6;

@@ -233,7 +233,7 @@ TEST_CASE("each tensor of each published file is needed, and refused by name", "
     check_tensors(golden_checkpoints({"config.json"}));
 }
 
-TEST_CASE("a kind of rotary position that is not known is refused by name, in every family that turns",
+TEST_CASE("an unknown kind of rotary position is refused by name, in every family with RoPE",
           "[model][refusals]") {
     int turning = 0;
     for (const FamilyFiles& checkpoint : small_checkpoints()) {

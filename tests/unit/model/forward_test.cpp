@@ -26,7 +26,7 @@ std::string refusal(std::vector<std::int32_t> ids) {
 
 }  // namespace
 
-TEST_CASE("a run in steps is the run in one go, bit for bit", "[model]") {
+TEST_CASE("a run in steps equals the run at once, bit for bit", "[model]") {
     const auto model = wide_model();
     std::vector<std::int32_t> ids(200);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * i % 8);
@@ -107,14 +107,14 @@ TEST_CASE("the residual stream is the sum of what was written to it", "[model]")
     CHECK(trace->final_residual() == sum);
 }
 
-TEST_CASE("logits of some rows are those of all rows", "[model]") {
+TEST_CASE("logits of some rows equal those of all rows", "[model]") {
     const auto trace = trace_of("qwen2-linear-f32");
     const Tensor all = trace->logits({0, trace->tokens()}), last = trace->logits({5, 7});
     CHECK(last.shape() == Shape{2, trace->model()->config().vocab_size});
     CHECK(deviation(last.values(), all.values().subspan(static_cast<std::size_t>(5 * all.dim(1)))) < 1e-5);
 }
 
-TEST_CASE("a trace takes the memory that was foretold", "[model]") {
+TEST_CASE("a trace takes the predicted memory", "[model]") {
     const auto trace = trace_of(GENERATE("gpt2-f32", "llama-sharded-bf16"));
     std::int64_t bytes = 0;
     for (const NamedTensor& named : trace->tensors())
@@ -122,7 +122,7 @@ TEST_CASE("a trace takes the memory that was foretold", "[model]") {
     CHECK(trace->memory_bytes() == bytes);
 }
 
-TEST_CASE("ids that no run can take are refused in one sentence", "[model]") {
+TEST_CASE("ids that no run accepts are refused in one sentence", "[model]") {
     CHECK(refusal({}) == "there are no token ids to run");
     CHECK(refusal({0, 1, 2, 31}) == "token id 31 at position 3 is outside the vocabulary of 31");
     CHECK(refusal({-1}) == "token id -1 at position 0 is outside the vocabulary of 31");
@@ -130,7 +130,7 @@ TEST_CASE("ids that no run can take are refused in one sentence", "[model]") {
           "19 tokens are more than the context of 18 that this model was made for");
 }
 
-TEST_CASE("a run under another mask: its own is the run as it is, and the narrowest takes the own value",
+TEST_CASE("under its own mask a run is unchanged, and under the narrowest each output is the own value",
           "[model]") {
     const auto model = load(golden_folder("gpt2-f32"));
     const auto under = [&](Mask mask) {
@@ -153,7 +153,7 @@ TEST_CASE("a run under another mask: its own is the run as it is, and the narrow
     CHECK_FALSE(ForwardPass::start_under(Mask(), model, {}));
 }
 
-TEST_CASE("a run under another mask has the segments that it is told", "[model]") {
+TEST_CASE("a run under another mask has the given segments", "[model]") {
     const auto bert =
         small_model(*std::ranges::find(small_families, std::string_view("bert"), &SmallFamily::name));
     const std::vector<std::int32_t> ids{2, 7, 3, 8, 3}, segments{0, 0, 0, 1, 1};
@@ -167,7 +167,7 @@ TEST_CASE("a run under another mask has the segments that it is told", "[model]"
     CHECK_FALSE(ForwardPass::start_under(Mask(), bert, ids, default_kernels(), 400e6, {0}));
 }
 
-TEST_CASE("a run goes on from a head that gives something else", "[model]") {
+TEST_CASE("a run continues from a head whose output is replaced", "[model]") {
     const std::string name = GENERATE("gpt2-f32", "llama3-scaled-f32", "mistral-window-f16");
     const auto trace = trace_of(name);
     const ModelConfig& config = trace->model()->config();

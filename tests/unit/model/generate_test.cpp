@@ -6,7 +6,7 @@
 using namespace attn;
 using namespace attn::test;
 
-TEST_CASE("a token at a time with the cache is the whole run", "[model]") {
+TEST_CASE("one token at a time with the cache equals the whole run", "[model]") {
     const std::string name = GENERATE("gpt2-f32", "gpt2-untied-f16", "llama-sharded-bf16",
                                       "llama3-scaled-f32", "qwen2-linear-f32", "mistral-window-f16");
     CAPTURE(name);
@@ -24,7 +24,7 @@ TEST_CASE("a token at a time with the cache is the whole run", "[model]") {
     }
 }
 
-TEST_CASE("the seed decides what is sampled", "[model]") {
+TEST_CASE("the seed determines the samples", "[model]") {
     const auto model = load(golden_folder("llama3-scaled-f32"));
     const auto sample = [&](const Sampling& sampling) {
         auto generator = Generator::start(model, {1, 2, 3}, sampling);

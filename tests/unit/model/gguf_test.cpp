@@ -94,7 +94,7 @@ TEST_CASE("models of each architecture compute the same from GGUF files", "[gguf
     check_converted(files_of(gpt2_untied), 1e-5, ids);
 }
 
-TEST_CASE("published forms of rotary scaling come by keys and by tensors", "[gguf][model]") {
+TEST_CASE("published forms of rotary scaling are given by keys and by tensors", "[gguf][model]") {
     const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6};
     check_converted(read_model(golden_folder("qwen2-linear-f32")), 0, ids);
     // The factors are in single precision.
@@ -120,7 +120,7 @@ TEST_CASE("published forms of rotary scaling come by keys and by tensors", "[ggu
     CHECK(rotary.magnitude == Catch::Approx(0.5 * (1 + 0.1 * std::log(4.0))).epsilon(1e-12));
 }
 
-TEST_CASE("models of other people's code compute the same from GGUF files", "[gguf][conformance]") {
+TEST_CASE("other people's GGUF models compute the same", "[gguf][conformance]") {
     const auto folder = shared_data("families");
     if (!folder) SKIP("shared/families is not beside this project; set ATTN_SHARED to the folder above it");
     for (const char* name : {"gemma2", "gemma3_text", "phi3", "phi3_longrope", "qwen3"}) {
@@ -133,7 +133,7 @@ TEST_CASE("models of other people's code compute the same from GGUF files", "[gg
     }
 }
 
-TEST_CASE("rows of llama's Q and K are put back, and told where they lie in the file", "[gguf][model]") {
+TEST_CASE("rows of llama's Q and K are restored, with their places in the file", "[gguf][model]") {
     const ModelFiles files = files_of(small_family("llama"));
     const Bytes file = converted_to_gguf(files).file();
     const auto model = opened(gguf_files(file));
@@ -174,7 +174,7 @@ TEST_CASE("a GGUF model in several files needs all of them, and no others", "[gg
     CHECK_THAT(Model::load(std::move(mixed)).error().message, ContainsSubstring("number 2 of 4 where"));
 }
 
-TEST_CASE("what a GGUF model says is told by its keys", "[gguf][model]") {
+TEST_CASE("a GGUF model is described by its keys", "[gguf][model]") {
     GgufWriter writer = converted_to_gguf(files_of(small_family("llama")));
     writer.texts("tokenizer.ggml.tokens", {"a", "b"});
     writer.text("tokenizer.ggml.model", "llama");

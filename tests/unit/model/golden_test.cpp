@@ -34,7 +34,7 @@ constexpr const char* names[] = {"gpt2-f32",          "gpt2-untied-f16",  "llama
 
 }  // namespace
 
-TEST_CASE("every tensor of a run is PyTorch's", "[golden][model]") {
+TEST_CASE("every tensor of a run matches PyTorch", "[golden][model]") {
     const std::string name = GENERATE(from_range(std::begin(names), std::end(names)));
     const Kernels& kernels = GENERATE(std::cref(default_kernels()), std::cref(reference_kernels()));
     CAPTURE(name, kernels.name);
@@ -63,7 +63,7 @@ TEST_CASE("every tensor of a run is PyTorch's", "[golden][model]") {
     }
 }
 
-TEST_CASE("greedy continuations are PyTorch's", "[golden][model]") {
+TEST_CASE("greedy continuations match PyTorch", "[golden][model]") {
     const std::string name = GENERATE(from_range(std::begin(names), std::end(names)));
     CAPTURE(name);
     const Expected expected(name);

@@ -42,7 +42,7 @@ Intervention intervention_of(const json& text, const std::vector<std::shared_ptr
 
 }  // namespace
 
-TEST_CASE("every operation of every site is what a hook in PyTorch makes of the run", "[golden][model]") {
+TEST_CASE("every operation at every site matches a hook in PyTorch", "[golden][model]") {
     const std::string name = GENERATE("gpt2-f32", "llama3-scaled-f32");
     CAPTURE(name);
     const Bytes text = read_file(hooks_folder() / "cases.json"),

@@ -51,7 +51,7 @@ double column_mean(ConstMatrix rows, Index column) {
 
 }  // namespace
 
-TEST_CASE("every operation leaves of every site of vectors what it says, in every family", "[model]") {
+TEST_CASE("every operation at every vector site has its defined result, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
@@ -162,8 +162,7 @@ PlainRow plain_row(const Record& record, const Intervention& each, Index head, I
 
 }  // namespace
 
-TEST_CASE("every operation leaves of scores and weights what a plain softmax makes of them, in every family",
-          "[model]") {
+TEST_CASE("every operation on scores and weights matches a plain softmax, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);

@@ -9,7 +9,7 @@ using namespace attn;
 using namespace attn::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a mask that is changed is another mask, in every family", "[model]") {
+TEST_CASE("an intervention in a mask equals another mask, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto model = small_model(family);
@@ -56,7 +56,7 @@ TEST_CASE("a mask that is changed is another mask, in every family", "[model]") 
     }
 }
 
-TEST_CASE("what a hidden key does not reach is kept, in every family", "[model]") {
+TEST_CASE("numbers that a hidden key does not affect are kept, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = run_of_text(small_model(family)), nothing_alike = disturbed(trace);
@@ -73,7 +73,7 @@ TEST_CASE("what a hidden key does not reach is kept, in every family", "[model]"
     }
 }
 
-TEST_CASE("what is there already changes no bit, in every family", "[model]") {
+TEST_CASE("setting the present value changes no bit, in every family", "[model]") {
     for (const SmallFamily& family : all_small_families()) {
         CAPTURE(family.name);
         const auto trace = run_of_text(small_model(family));
@@ -107,7 +107,7 @@ TEST_CASE("without all heads an attention writes its bias, in every family", "[m
     }
 }
 
-TEST_CASE("a changed run goes on with more tokens, one by one as well, in every family", "[model]") {
+TEST_CASE("a changed run continues with more tokens, also one by one, in every family", "[model]") {
     const std::vector<std::int32_t> longer{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
     for (const SmallFamily& family : all_small_families()) {
         if (!family.causal) continue;
@@ -150,7 +150,7 @@ TEST_CASE("a changed run goes on with more tokens, one by one as well, in every 
     }
 }
 
-TEST_CASE("a query that was shown a key behind it sees it when the text goes on", "[model]") {
+TEST_CASE("a query that was shown a later key still sees it when the text continues", "[model]") {
     const auto model = small_model(small_families.front());
     const auto trace = run_of_text(model);
     const auto changed =
@@ -171,7 +171,7 @@ TEST_CASE("a query that was shown a key behind it sees it when the text goes on"
                *run_with(changed->interventions(), run_of_text(model, text)));
 }
 
-TEST_CASE("interventions that a run cannot take are refused in one sentence", "[model]") {
+TEST_CASE("impossible interventions are refused in one sentence", "[model]") {
     const auto model = small_model(small_families[1]);
     const auto trace = run_of_text(model), shorter = run_of_text(model, {1, 2, 3});
     const auto other = run_of_text(small_model(small_families.front()));
@@ -219,7 +219,7 @@ TEST_CASE("interventions that a run cannot take are refused in one sentence", "[
                ContainsSubstring("one for each"));
 }
 
-TEST_CASE("interventions are told in words", "[model]") {
+TEST_CASE("interventions are described in words", "[model]") {
     const auto told = [](const Intervention& each, const char* family) {
         return text_of(each, small_model(*std::ranges::find(small_families, std::string_view(family),
                                                             &SmallFamily::name))

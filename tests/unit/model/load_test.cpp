@@ -43,7 +43,7 @@ void set_config(ModelFiles& files, const std::string& key, const nlohmann::json&
 
 }  // namespace
 
-TEST_CASE("a model says what it holds", "[model]") {
+TEST_CASE("a model describes its contents", "[model]") {
     const auto model = load(golden_folder("gpt2-f32"));
     CHECK(model->config().layers == 2);
     const std::int64_t block = 2 * 2 * 18 + 18 * 54 + 54 + 18 * 18 + 18 + 2 * 18 * 72 + 72 + 18;
@@ -78,7 +78,7 @@ TEST_CASE("missing tensors are named", "[model]") {
           "the weights lack tensor 'lm_head.weight' (31×18), for which config.json asks");
 }
 
-TEST_CASE("wrong shapes are told with what config.json asks for", "[model]") {
+TEST_CASE("wrong shapes are reported with config.json's requirement", "[model]") {
     const auto transposed = load_damaged("gpt2-f32", [](auto& tensors) {
         named(tensors, "transformer.h.0.attn.c_attn.weight").shape = {54, 18};
     });
@@ -125,7 +125,7 @@ TEST_CASE("NaN weights are loaded and reported", "[model]") {
     CHECK((*half)->notes() == std::vector<std::string>{"tensor 'norm.weight' holds 1 NaN value"});
 }
 
-TEST_CASE("prefixes are optional, buffers pass, strangers are noted", "[model]") {
+TEST_CASE("prefixes are optional, buffers are ignored, unknown tensors are noted", "[model]") {
     const auto plain = load_damaged("gpt2-f32", [](auto& tensors) {
         for (StoredTensor& t : tensors) t.name = t.name.substr(std::string("transformer.").size());
     });

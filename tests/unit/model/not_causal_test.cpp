@@ -112,7 +112,7 @@ TEST_CASE("GGUF files of 2023 scale rotary positions by another key", "[gguf][mo
           }));
 }
 
-TEST_CASE("each key that llama.cpp knows is computed, harmless, or refused by its name", "[gguf][model]") {
+TEST_CASE("each key that llama.cpp knows is computed, harmless, or refused by name", "[gguf][model]") {
     CHECK(gguf_key_names().size() > 120);
     for (const char* name : {"llama", "qwen3", "gemma2", "phi3", "gpt2"}) {
         const SmallFamily& family = decoder_named(name);

@@ -21,7 +21,7 @@ nlohmann::json position_goldens() {
 
 }  // namespace
 
-TEST_CASE("ALiBi's slopes are those of its authors' code, for any number of heads") {
+TEST_CASE("ALiBi's slopes match its authors' code, for any number of heads") {
     auto goldens = position_goldens();
     for (const auto& [heads, expected] : goldens["slopes"].items()) {
         INFO(heads << " heads");
@@ -32,7 +32,7 @@ TEST_CASE("ALiBi's slopes are those of its authors' code, for any number of head
     }
 }
 
-TEST_CASE("T5's buckets are those of its authors' code, both ways and one way") {
+TEST_CASE("T5's buckets match its authors' code, in both directions and in one") {
     auto goldens = position_goldens();
     for (const auto& each : goldens["buckets"]) {
         const Index distance = each["key_minus_query"];
@@ -62,7 +62,7 @@ TEST_CASE("buckets never fall with the distance, and none is left out") {
 }
 
 TEST_CASE(
-    "sinusoids are sines and cosines of geometric wavelengths, whose product knows the distance alone") {
+    "sinusoids are sines and cosines of geometric wavelengths, whose product depends only on the distance") {
     constexpr Index width = 64;
     CHECK(sinusoid(0, 0, width) == 0);
     CHECK(sinusoid(0, 1, width) == 1);
@@ -81,7 +81,7 @@ TEST_CASE(
             CHECK(dot(distance + shift, shift) == Catch::Approx(dot(distance, 0)).margin(1e-8));
 }
 
-TEST_CASE("a head's part of the projections makes its q, k and v from the layer's input") {
+TEST_CASE("a head's part of the projections gives its q, k and v from the layer's input") {
     for (const char* name : {"gpt2-f32", "gpt2-untied-f16", "llama-sharded-bf16", "qwen2-linear-f32"}) {
         const auto run = run_forward(load(golden_folder(name)), {1, 4, 2, 3, 4});
         REQUIRE(run);

@@ -5,7 +5,7 @@
 
 using attn::Random;
 
-TEST_CASE("random bits are those of SplitMix64", "[random]") {
+TEST_CASE("random bits match SplitMix64", "[random]") {
     Random random(1234567);  // values of the Rosetta Code task "Pseudo-random numbers/Splitmix64"
     CHECK(random.bits() == 6457827717110365317u);
     CHECK(random.bits() == 3203168211198807973u);
@@ -14,7 +14,7 @@ TEST_CASE("random bits are those of SplitMix64", "[random]") {
     CHECK(random.bits() == 16408922859458223821u);
 }
 
-TEST_CASE("uniform numbers lie in [0, 1)", "[random]") {
+TEST_CASE("uniform numbers are in [0, 1)", "[random]") {
     Random random(7);
     double sum = 0;
     for (int i = 0; i < 100'000; ++i) {

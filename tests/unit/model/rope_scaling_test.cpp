@@ -23,7 +23,7 @@ RopeScaling scaling_of(RopeScaling::Kind kind, double factor, Index original) {
 
 }  // namespace
 
-TEST_CASE("stretched rotary frequencies are those of their authors' code") {
+TEST_CASE("stretched rotary frequencies match their authors' code") {
     using Kind = RopeScaling::Kind;
     const std::vector<std::pair<const char*, Kind>> kinds{{"none", Kind::none},
                                                           {"linear", Kind::linear},
@@ -46,7 +46,7 @@ TEST_CASE("stretched rotary frequencies are those of their authors' code") {
         }
 }
 
-TEST_CASE("what stretches rotary positions does to the fastest and the slowest pair what it promises") {
+TEST_CASE("context extension has its documented effect on the fastest and the slowest pair") {
     using Kind = RopeScaling::Kind;
     constexpr Index d = 64, original = 4096;
     constexpr double s = 8, base = 10'000;

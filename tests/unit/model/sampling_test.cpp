@@ -26,7 +26,7 @@ double total(const std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-TEST_CASE("the distribution is the softmax of the whole vocabulary, likeliest first", "[sampling]") {
+TEST_CASE("the distribution is the softmax of the whole vocabulary, most likely first", "[sampling]") {
     const auto all = next_token_distribution(logits, {.temperature = 2}, everything);
     CHECK(ids(all) == std::vector<std::int32_t>{1, 3, 2, 0, 5, 4});
     CHECK_THAT(total(all), WithinAbs(1, 1e-12));
@@ -39,21 +39,21 @@ TEST_CASE("the distribution is the softmax of the whole vocabulary, likeliest fi
     CHECK_THAT(first[0].probability, WithinAbs(all[0].probability, 1e-12));
 }
 
-TEST_CASE("temperature 0 takes the likeliest, of equals the first", "[sampling]") {
+TEST_CASE("temperature 0 takes the most likely token, the first among equals", "[sampling]") {
     const auto only = next_token_distribution(logits, {.temperature = 0, .top_k = 3}, everything);
     REQUIRE(only.size() == 1);
     CHECK(only[0].id == 1);
     CHECK(only[0].probability == 1);
 }
 
-TEST_CASE("top-k keeps what equals the last kept", "[sampling]") {
+TEST_CASE("top-k keeps tokens that equal the last kept one", "[sampling]") {
     const auto one = next_token_distribution(logits, {.temperature = 1, .top_k = 1}, everything);
     CHECK(ids(one) == std::vector<std::int32_t>{1, 3});
     CHECK_THAT(one[0].probability, WithinAbs(0.5, 1e-12));
     CHECK(next_token_distribution(logits, {.temperature = 1, .top_k = 100}, everything).size() == 6);
 }
 
-TEST_CASE("top-p keeps the fewest that reach p, at least one", "[sampling]") {
+TEST_CASE("top-p keeps the fewest tokens that reach p, at least one", "[sampling]") {
     std::vector<float> known;
     for (double p : {0.1, 0.5, 0.25, 0.15}) known.push_back(static_cast<float>(std::log(p)));
     const auto kept = [&](float p) {
@@ -73,7 +73,7 @@ TEST_CASE("top-p keeps the fewest that reach p, at least one", "[sampling]") {
     CHECK_THAT(total(both), WithinAbs(1, 1e-12));
 }
 
-TEST_CASE("no distribution of what is not finite", "[sampling]") {
+TEST_CASE("logits that are not finite give no distribution", "[sampling]") {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     CHECK(next_token_distribution(std::vector{1.0f, nan}, {.temperature = 1}, everything).empty());
     CHECK(next_token_distribution(std::vector{1.0f, inf}, {.temperature = 1}, everything).empty());

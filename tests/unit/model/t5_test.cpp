@@ -30,7 +30,7 @@ std::shared_ptr<const Trace> t5_run(const std::shared_ptr<const Model>& model,
 
 }  // namespace
 
-TEST_CASE("a T5's keys that are null or missing have their defaults", "[model]") {
+TEST_CASE("null and missing keys of a T5 have their defaults", "[model]") {
     const std::string sizes =
         R"({"model_type": "t5", "vocab_size": 20, "d_model": 16, "d_kv": 8, "num_heads": 2, "d_ff": 20,
         "num_layers": 3)";
@@ -89,7 +89,7 @@ TEST_CASE("the attentions of an encoder and a decoder are counted one after the 
     }
 }
 
-TEST_CASE("a decoder that goes on shares its encoder's run, and only that of the same text", "[model]") {
+TEST_CASE("a decoder that continues shares its encoder's run, and only the same text's", "[model]") {
     const auto model = small_t5();
     const auto part = t5_run(model, {0, 3, 1});
     auto same = ForwardPass::start(part, encoded_ids, 1, decoded_ids);
@@ -114,7 +114,7 @@ TEST_CASE("a decoder that goes on shares its encoder's run, and only that of the
 }
 
 // Relative positions set no limit of their own.
-TEST_CASE("a T5 that names no longest text takes 4,096 tokens on either side", "[model]") {
+TEST_CASE("a T5 without a maximum length takes 4,096 tokens on either side", "[model]") {
     SmallFamily family = small_encoder_decoders.front();
     std::string config = family.config;
     const std::string limit = R"("n_positions": 16, )";
@@ -135,7 +135,7 @@ TEST_CASE("a T5 that names no longest text takes 4,096 tokens on either side", "
           "4097 decoder tokens are more than the context of 4096 that this model was made for");
 }
 
-TEST_CASE("what an encoder and a decoder cannot read is told in one sentence", "[model]") {
+TEST_CASE("texts that an encoder or a decoder cannot read are reported in one sentence", "[model]") {
     const auto told = [](const std::shared_ptr<const Model>& model, std::vector<std::int32_t> ids,
                          std::vector<std::int32_t> decoder_ids) {
         const auto trace = run_forward(model, std::move(ids), default_kernels(), {}, std::move(decoder_ids));
@@ -229,7 +229,7 @@ TEST_CASE("a score's bias is the number of its distance's bucket in the file", "
     }
 }
 
-TEST_CASE("a decoder writes on, one token at a time, what whole runs say", "[model]") {
+TEST_CASE("a decoder continues, one token at a time, as whole runs predict", "[model]") {
     for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
         const auto model = small_t5(which);
         auto generator = Generator::start(model, encoded_ids, {});
@@ -246,7 +246,7 @@ TEST_CASE("a decoder writes on, one token at a time, what whole runs say", "[mod
     }
 }
 
-TEST_CASE("heads of an encoder and a decoder are measured, and cross-attention where that means something",
+TEST_CASE("heads of an encoder and a decoder are measured, and cross-attention where that is meaningful",
           "[model][analysis]") {
     const auto model = small_t5(1);
     const auto table = score_repeated_tokens(model, 5, 2, 2, 1);

@@ -85,7 +85,7 @@ TEST_CASE("a tied matrix is found under each of its names", "[model]") {
           })) == logits_of(small_files("bert")));
 }
 
-TEST_CASE("a head in the file counts where it differs from the embedding", "[model]") {
+TEST_CASE("an unembedding in the file counts if it differs from the embedding", "[model]") {
     for (const TiedNames& each : tied_names) {
         CAPTURE(each.family);
         const char* head = each.others.front();
@@ -116,7 +116,7 @@ TEST_CASE("a head in the file counts where it differs from the embedding", "[mod
     CHECK_THAT(tied_refusal(odd), ContainsSubstring("tensor 'lm_head.weight' has shape 1, expected 20×16"));
 }
 
-TEST_CASE("an index may list what no run needs, and must have what it needs", "[model]") {
+TEST_CASE("an index may list tensors that no run needs, and must have those that it needs", "[model]") {
     const auto indexed = [](ModelFiles files, const std::vector<std::string>& more,
                             const std::string& lacking = "") {
         nlohmann::json map = nlohmann::json::object();
@@ -144,7 +144,7 @@ TEST_CASE("an index may list what no run needs, and must have what it needs", "[
           "'model.safetensors', but it is not there");
 }
 
-TEST_CASE("names that wrappers put before a model's are left out, others are named", "[model]") {
+TEST_CASE("prefixes from wrappers are dropped, other names are reported", "[model]") {
     for (const char* prefix : {"_orig_mod.", "module.", "module._orig_mod.", "_orig_mod.model.",
                                "module.model.", "model._orig_mod."}) {
         CAPTURE(prefix);

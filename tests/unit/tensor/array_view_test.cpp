@@ -39,7 +39,7 @@ TEST_CASE("strides of both orders", "[array_view]") {
     CHECK(row_major_strides({0, PTRDIFF_MAX, PTRDIFF_MAX}) == Shape{0, 0, 0});
 }
 
-TEST_CASE("elements are read where they lie", "[array_view]") {
+TEST_CASE("elements are read in place", "[array_view]") {
     const auto dtype = GENERATE(DType::u8, DType::i16, DType::f16, DType::f32, DType::f64, DType::i64);
     const bool big_endian = GENERATE(false, true);
     const Index count = dtype == DType::u8 ? 200 : 1200;

@@ -19,7 +19,7 @@ std::vector<std::byte> in_eight_bits(std::span<const float> values) {
 
 }  // namespace
 
-TEST_CASE("a value in 8 bits is off by half a step, and by what rounding the step to f16 moves it",
+TEST_CASE("a value in 8 bits is off by half a step, plus the rounding of the step to f16",
           "[tensor][blocks]") {
     Random random(11);
     for (const float size : {1e-3f, 1.0f, 5e4f}) {
@@ -38,7 +38,7 @@ TEST_CASE("a value in 8 bits is off by half a step, and by what rounding the ste
     }
 }
 
-TEST_CASE("zeros stay zeros in 8 bits, multiples of the step stay what they are", "[tensor][blocks]") {
+TEST_CASE("zeros stay zeros in 8 bits, and multiples of the step are unchanged", "[tensor][blocks]") {
     std::vector<float> values(64), back(64);
     for (std::size_t i = 32; i < 64; ++i) values[i] = 0.25f * static_cast<float>(static_cast<int>(i) - 48);
     values[63] = 0.25f * 127;
@@ -46,7 +46,7 @@ TEST_CASE("zeros stay zeros in 8 bits, multiples of the step stay what they are"
     CHECK(back == values);
 }
 
-TEST_CASE("a block with a number that 8 bits cannot hold is none throughout", "[tensor][blocks]") {
+TEST_CASE("a number that 8 bits cannot hold makes its whole block NaN", "[tensor][blocks]") {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity(), 1e7f}) {
         std::vector<float> values(64, 127 * 0x1p-7f), back(64);  // the step is 2⁻⁷

@@ -25,7 +25,7 @@ double f16_value(std::uint16_t bits) {
 
 }  // namespace
 
-TEST_CASE("Every f16 has its value and comes back from f32", "[unit][dtype]") {
+TEST_CASE("Every f16 has its value and survives f32", "[unit][dtype]") {
     for (std::uint32_t b = 0; b < 65536; ++b) {
         const auto bits = static_cast<std::uint16_t>(b);
         const float value = f16_to_f32(bits);

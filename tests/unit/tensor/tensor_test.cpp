@@ -23,14 +23,14 @@ TEST_CASE("A dimension of 0 makes any shape empty, whatever the others are", "[u
     CHECK(*element_count({0, largest, largest}, 8) == 0);
 }
 
-TEST_CASE("Shapes that no memory holds are errors", "[unit][tensor]") {
+TEST_CASE("Shapes that no memory can hold are errors", "[unit][tensor]") {
     CHECK_FALSE(element_count({largest, 2}));
     CHECK_FALSE(element_count({largest / 4 + 1}, 4));
     CHECK_FALSE(element_count({2, -1}));
     CHECK(element_count({2, -1}).error().message == "shape 2×-1 has a negative dimension");
 }
 
-TEST_CASE("A shape reads as its dimensions", "[unit][tensor]") {
+TEST_CASE("A shape is written as its dimensions", "[unit][tensor]") {
     CHECK(to_string(Shape{}) == "scalar");
     CHECK(to_string(Shape{7}) == "7");
     CHECK(to_string(Shape{2, 3, 4}) == "2×3×4");

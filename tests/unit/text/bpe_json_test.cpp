@@ -26,7 +26,7 @@ json added(const std::string& content, int id) {
 
 }  // namespace
 
-TEST_CASE("what to_json writes encodes the same", "[text]") {
+TEST_CASE("to_json's output encodes the same", "[text]") {
     const std::string text =
         "the cat sat on the mat\n\nthe cat; das Kätzchen saß \"quoted\\\" 日本日本 😀😀<|end|>";
     const Bpe bpe = trained({text}, 300, {"<|end|>", "<pad>"});
@@ -57,7 +57,7 @@ TEST_CASE("merges may be texts or pairs", "[text]") {
     CHECK(ids.size() == 1);
 }
 
-TEST_CASE("parts that change nothing are taken", "[text]") {
+TEST_CASE("parts that change nothing are accepted", "[text]") {
     json tree = tokenizer_json({{"a", "b"}});
     tree["normalizer"] = nullptr;
     tree["truncation"] = {{"max_length", 4}};
@@ -69,7 +69,7 @@ TEST_CASE("parts that change nothing are taken", "[text]") {
     CHECK(parsed(tree).vocabulary_size() == 257);
 }
 
-TEST_CASE("added tokens that are normalized come after the others", "[text]") {
+TEST_CASE("normalized added tokens come after the others", "[text]") {
     json tree = tokenizer_json({{"a", "b"}});
     tree["added_tokens"] = {{{"id", 257}, {"content", "ab-"}, {"special", false}, {"normalized", true}},
                             {{"id", 258}, {"content", "-ba"}, {"special", true}, {"normalized", false}}};
@@ -111,7 +111,7 @@ TEST_CASE("another kind of tokenizer is refused by name", "[text]") {
             "marks the parts of words (end_of_word_suffix), which is not supported");
 }
 
-TEST_CASE("a vocabulary that does not hold together is refused", "[text]") {
+TEST_CASE("an inconsistent vocabulary is refused", "[text]") {
     const json good = tokenizer_json({{"a", "b"}});
     refused(with(good, "/model/vocab", json::array()),
             "has no vocabulary: 'vocab' in 'model' should be an object");
@@ -135,7 +135,7 @@ TEST_CASE("a vocabulary that does not hold together is refused", "[text]") {
             "has no token with the id 256, but one with 257");
 }
 
-TEST_CASE("merges of tokens that are not there are refused", "[text]") {
+TEST_CASE("merges of missing tokens are refused", "[text]") {
     const json good = tokenizer_json({{"a", "b"}});
     refused(with(good, "/model/merges", nullptr), "has no merges: 'merges' in 'model' should be a list");
     refused(with(good, "/model/merges/0", "ab"),
@@ -147,7 +147,7 @@ TEST_CASE("merges of tokens that are not there are refused", "[text]") {
     refused(with(good, "/model/merges/0", {"b", "a"}), "merges 'b' and 'a', but has no token 'ba'");
 }
 
-TEST_CASE("added tokens that cannot be told apart are refused", "[text]") {
+TEST_CASE("ambiguous added tokens are refused", "[text]") {
     const json good = tokenizer_json({{"a", "b"}});
     refused(with(good, "/added_tokens", 1), "should have a list as 'added_tokens', but has number");
     refused(with(good, "/added_tokens", json::array({"<s>"})),
@@ -168,7 +168,7 @@ TEST_CASE("added tokens that cannot be told apart are refused", "[text]") {
     CHECK(parsed(with(good, "/added_tokens", added("ab", 256))).vocabulary_size() == 257);
 }
 
-TEST_CASE("what is no JSON is refused as such", "[text]") {
+TEST_CASE("invalid JSON is refused as such", "[text]") {
     const auto result = Bpe::parse(as_bytes("{\"model\""));
     REQUIRE_FALSE(result);
     CHECK_THAT(result.error().message, StartsWith("tokenizer.json is not valid JSON at line 1"));

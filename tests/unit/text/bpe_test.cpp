@@ -49,12 +49,12 @@ TEST_CASE("merges apply by rank, and from the left among equals", "[text]") {
     CHECK(tokens_of(late, "abcd") == Tokens{"abc", "d"});
 }
 
-TEST_CASE("no merge reaches over the end of a piece", "[text]") {
+TEST_CASE("no merge crosses the end of a piece", "[text]") {
     const Bpe bpe = parsed(tokenizer_json({{"a", "1"}, {"Ġ", "a"}}));
     CHECK(tokens_of(bpe, "a1 a") == Tokens{"a", "1", " a"});
 }
 
-TEST_CASE("decode gives back any well-formed text", "[text]") {
+TEST_CASE("decode restores any well-formed text", "[text]") {
     const Bpe bpe =
         trained({"the cat sat on the mat, the cat; das Kätzchen saß 日本日本 😀😀"}, 290, {"<|end|>"});
     const std::string text =
@@ -94,7 +94,7 @@ TEST_CASE("added tokens are found in the text: the first, then the longest", "[t
     CHECK(tokens_of(bpe, "x☃ab ab") == Tokens{"x", "☃", "ab ", "ab"});
 }
 
-TEST_CASE("a long piece without a space takes no quadratic time", "[text]") {
+TEST_CASE("a long piece without a space does not take quadratic time", "[text]") {
     const Bpe bpe = parsed(tokenizer_json({{"a", "a"}, {"aa", "aa"}, {"aaaa", "aaaa"}, {"a", "b"}}));
     const Ids ids = bpe.encode(std::string(100'000, 'a') + "b");
     CHECK(ids.size() == 100'000 / 8 + 1);

@@ -78,7 +78,7 @@ TEST_CASE("a run of one letter is counted by its overlapping pairs and merged fr
     CHECK(tokens_of(bpe, "aaaaa") == Tokens{"aaaaa"});
 }
 
-TEST_CASE("counts kept up to date choose the pairs that counting anew chooses", "[text]") {
+TEST_CASE("updated counts choose the same pairs as recounting", "[text]") {
     const unsigned letters = GENERATE(2u, 3u, 8u), longest = GENERATE(6u, 40u);
     Random random(letters + longest);
     std::string text;
@@ -104,7 +104,7 @@ TEST_CASE("bytes are numbered by their characters, special tokens before them", 
     CHECK(tokens_of(bpe, "a<pad>") == Tokens{"a", "<pad>"});
 }
 
-TEST_CASE("special tokens are no part of what is learned", "[text]") {
+TEST_CASE("special tokens are not part of the training text", "[text]") {
     CHECK(learned(trained({"<s>ab<s>ab<s>"}, 258, {"<s>"}), 1) == Tokens{"ab"});
     refused(train({"<s>ab<s>ab<s>"}, 259, {"<s>"}),
             "a vocabulary of 259 tokens is more than this text supports; it makes 258");
@@ -123,7 +123,7 @@ TEST_CASE("the order of the texts changes nothing", "[text]") {
     CHECK(trained(texts, 280).to_json() == trained(reversed, 280).to_json());
 }
 
-TEST_CASE("what cannot be learned from is refused", "[text]") {
+TEST_CASE("unsuitable texts are refused", "[text]") {
     refused(train({}, 300), "there is no text to learn a vocabulary from");
     refused(train({"", ""}, 300), "there is no text to learn a vocabulary from");
     refused(train({"<s><s>"}, 300, {"<s>"}), "there is no text to learn a vocabulary from");
@@ -146,11 +146,11 @@ TEST_CASE("what cannot be learned from is refused", "[text]") {
             "the special token 'x' is not of 2 to 256 of the characters from ! to ~");
 }
 
-TEST_CASE("ill-formed text is learned from as it is read", "[text]") {
+TEST_CASE("ill-formed text is trained on as it is read", "[text]") {
     CHECK(learned(trained({"\xFF\xFE\xFF"}, 258)) == Tokens{"\xBF\xBD", "\xEF\xBF\xBD"});
 }
 
-TEST_CASE("a long piece without a space is learned from in time", "[text]") {
+TEST_CASE("a long piece without a space is trained on in reasonable time", "[text]") {
     std::string text;
     for (unsigned i = 0; i < 100'000; ++i) text += static_cast<char>('a' + i * i % 7);
     CHECK(trained({text}, 280).vocabulary_size() == 280);

@@ -8,7 +8,7 @@ using namespace attn;
 
 using Spelled = std::vector<std::string>;
 
-TEST_CASE("tokens in the spelling of byte-level vocabularies read as characters", "[text]") {
+TEST_CASE("tokens in byte-level spelling read as characters", "[text]") {
     CHECK(read_byte_level(Spelled{"Gr", "Ã¶", "ÃŁ", "e", "Ġist", "Ċ"}) ==
           Spelled{"Gr", "ö", "ß", "e", "Ġist", "Ċ"});
     CHECK(read_byte_level(Spelled{"ĠÐŁ", "ÑĢÐ¸Ð", "²"}) == Spelled{"ĠП", "ри⟨в 1/2⟩", "⟨в 2/2⟩"});
@@ -17,7 +17,7 @@ TEST_CASE("tokens in the spelling of byte-level vocabularies read as characters"
     CHECK(words_of(chinese)[0].name == "猫");
 }
 
-TEST_CASE("tokens in another spelling stay as they are", "[text]") {
+TEST_CASE("tokens in another spelling stay unchanged", "[text]") {
     for (const Spelled& tokens :
          {Spelled{"Größe", "▁猫"}, Spelled{"Größe"}, Spelled{"The", " cat"}, Spelled{"Ã", "x"},
           Spelled{"The", "Ġcat", "<|endoftext|>"}, Spelled{"\xff", ""}, Spelled{}})

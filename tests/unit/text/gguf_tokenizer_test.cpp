@@ -100,7 +100,7 @@ std::string random_text(std::mt19937& random, int parts) {
 
 }  // namespace
 
-TEST_CASE("the ids that llama.cpp gives", "[golden][gguf][text]") {
+TEST_CASE("ids match llama.cpp's", "[golden][gguf][text]") {
     const auto folder = shared_data("gguf");
     if (!folder) SKIP("the shared GGUF files are not here; set ATTN_SHARED to their folder");
     const auto [name, file] =
@@ -125,7 +125,7 @@ TEST_CASE("the ids that llama.cpp gives", "[golden][gguf][text]") {
     CHECK(cases >= 5);
 }
 
-TEST_CASE("files whose tokenizer is broken are refused in one sentence", "[gguf][text]") {
+TEST_CASE("files with a broken tokenizer are refused in one sentence", "[gguf][text]") {
     const auto folder = shared_data("gguf/broken");
     if (!folder) SKIP("the shared GGUF files are not here; set ATTN_SHARED to their folder");
     CHECK(opened(*folder / "good.gguf"));
@@ -146,7 +146,7 @@ TEST_CASE("files whose tokenizer is broken are refused in one sentence", "[gguf]
     CHECK(tokenizer.error().message == says);
 }
 
-TEST_CASE("byte-level BPE gives back any text, by each pre-tokenizer", "[gguf][text]") {
+TEST_CASE("byte-level BPE restores any text, with each pre-tokenizer", "[gguf][text]") {
     const auto pre =
         GENERATE(as<std::string>(), "gpt-2", "smollm", "qwen2", "llama-bpe", "dbrx", "gpt-4o", "tekken");
     CAPTURE(pre);
@@ -164,7 +164,7 @@ TEST_CASE("byte-level BPE gives back any text, by each pre-tokenizer", "[gguf][t
     CHECK(tokenizer.decode(Ids(1, encoded(tokenizer, "é").front())) == "\xC3");
 }
 
-TEST_CASE("GPT-2's pieces are merged as by a tokenizer.json of the same vocabulary", "[gguf][text]") {
+TEST_CASE("GPT-2's pieces are merged like with a tokenizer.json of the same vocabulary", "[gguf][text]") {
     const std::vector<std::pair<std::string, std::string>> merges{
         {"a", "a"}, {"aa", "aa"}, {"Ġ", "a"}, {"t", "h"}, {"th", "e"}, {"Ġ", "the"}, {"1", "2"}};
     const Bpe bpe = parsed(tokenizer_json(merges));
@@ -177,7 +177,7 @@ TEST_CASE("GPT-2's pieces are merged as by a tokenizer.json of the same vocabula
     }
 }
 
-TEST_CASE("a piece that is a token comes before merges for llama-bpe alone", "[gguf][text]") {
+TEST_CASE("a piece that is a token precedes merges for llama-bpe alone", "[gguf][text]") {
     const auto ids_of = [](std::string_view pre) {
         Written written = byte_level(pre);
         written.add("aaab");  // no merge leads there
@@ -187,7 +187,7 @@ TEST_CASE("a piece that is a token comes before merges for llama-bpe alone", "[g
     CHECK(ids_of("qwen2") == Ids{256, 64, 65});
 }
 
-TEST_CASE("tokens stand in a text by their types", "[gguf][text]") {
+TEST_CASE("tokens are matched in a text according to their types", "[gguf][text]") {
     Written written = byte_level("gpt-2");
     written.add("<|end|>", control);
     written.add("<tool use>", user_defined);
@@ -210,7 +210,7 @@ TEST_CASE("tokens stand in a text by their types", "[gguf][text]") {
     CHECK(encoded(made(llama.vocabulary), "a") == Ids{64});
 }
 
-TEST_CASE("a file that does not say how to divide a text is read as by llama.cpp", "[gguf][text]") {
+TEST_CASE("a file that does not say how to divide a text is read like llama.cpp does", "[gguf][text]") {
     Written written = byte_level("gpt-2");
     written.merge("Ġ", "(");
     CHECK(encoded(made(written.vocabulary), "a (12)") == Ids{64, 263, 262, 8});
@@ -223,7 +223,7 @@ TEST_CASE("a file that does not say how to divide a text is read as by llama.cpp
     }
 }
 
-TEST_CASE("marks that a file types as text are whole all the same", "[gguf][text]") {
+TEST_CASE("marks that a file types as text are matched whole all the same", "[gguf][text]") {
     for (const std::string_view mark :
          {"</s>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<end_of_turn>", "<EOT>", "[EOS]",
           "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>", "[PAD]",
@@ -254,7 +254,7 @@ TEST_CASE("marks that a file types as text are whole all the same", "[gguf][text
     CHECK(encoded(made(written.vocabulary), "</s>").size() > 1);
 }
 
-TEST_CASE("the marks of Phi-3 take the white space behind them", "[gguf][text]") {
+TEST_CASE("the marks of Phi-3 take the white space after them", "[gguf][text]") {
     Written written = sentence_piece();
     const std::int32_t user = written.add("<|user|>", control), last = written.add("<|endoftext|>", control);
     CHECK(encoded(made(written.vocabulary), "<|user|> \n", false) == Ids{user, 3, 3, 0});
@@ -290,7 +290,7 @@ TEST_CASE("SentencePiece begins with its token and a blank", "[gguf][text]") {
     CHECK(encoded(made(written.vocabulary), "b") == Ids{5, 2});
 }
 
-TEST_CASE("SentencePiece spells characters in bytes where the file has them", "[gguf][text]") {
+TEST_CASE("SentencePiece spells characters in bytes if the file has them", "[gguf][text]") {
     Written written = sentence_piece();
     for (int byte = 0; byte < 256; ++byte) {
         constexpr std::string_view digits = "0123456789ABCDEF";
@@ -310,7 +310,7 @@ TEST_CASE("SentencePiece spells characters in bytes where the file has them", "[
     }
 }
 
-TEST_CASE("vocabularies that are none are refused in one sentence", "[gguf][text]") {
+TEST_CASE("invalid vocabularies are refused in one sentence", "[gguf][text]") {
     Written written = byte_level("runes");
     CHECK(refusal(written.vocabulary) ==
           "tokenizer.ggml.pre is 'runes', a way to divide texts that is not known here");

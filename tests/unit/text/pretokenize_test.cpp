@@ -19,7 +19,7 @@ Pieces pieces(std::string_view text, PreTokenizer by = PreTokenizer::gpt2) {
 }  // namespace
 
 // The expected pieces are those of text.match(expression) in node 20.
-TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
+TEST_CASE("text is divided like by GPT-2's expression", "[text]") {
     const auto [text, expected] = GENERATE(table<std::string, Pieces>({
         {"", {}},
         {"Hello, world!", {"Hello", ",", " world", "!"}},
@@ -46,7 +46,7 @@ TEST_CASE("text is divided as GPT-2's expression does", "[text]") {
 
 // The expected pieces are those of text.match(expression) in node 24, with (?:i…) written out; for
 // single_digits, they are pieces of the parts between numbers.
-TEST_CASE("text is divided as the expressions of newer tokenizers do", "[text]") {
+TEST_CASE("text is divided like by the expressions of newer tokenizers", "[text]") {
     struct Case {
         std::string text;
         Pieces single_digits, qwen2, llama3, gpt4o, tekken;
@@ -107,7 +107,7 @@ TEST_CASE("white space is Unicode's", "[text]") {
 }
 
 // Applies the expressions one after the other, each to the pieces of the one before.
-TEST_CASE("text is divided as llama.cpp does where a file does not say how", "[text]") {
+TEST_CASE("text is divided like by llama.cpp if a file does not say how", "[text]") {
     const auto [text, expected] = GENERATE(table<std::string, Pieces>({
         {"wait (yes)", {"wait", " ", "(", "yes", ")"}},
         {"in 12345 days", {"in", " ", "123", "45", " days"}},

@@ -85,7 +85,7 @@ TEST_CASE("neighbours are joined by the best score, the left ones among equals",
     CHECK(ids(equal, "aaaaa") == Ids{2, 1});
 }
 
-TEST_CASE("what is no piece is spelled in bytes, or a run of it is one unknown token", "[text]") {
+TEST_CASE("text without a piece is spelled in bytes, or a run of it is one unknown token", "[text]") {
     CHECK(ids(vocabulary({{"a", -1}}, true), "aé a") == Ids{0, 1195, 1169, 1226, 1150, 1129, 0});
     CHECK(ids(vocabulary({{"a", -1}}), "aéüa日") == Ids{0, 1, 0, 1});
     const SentencePiece without(
@@ -100,7 +100,7 @@ TEST_CASE("what is no piece is spelled in bytes, or a run of it is one unknown t
     CHECK(without.encode("aé", found) == "é");
 }
 
-TEST_CASE("pieces are those of the definition, on random vocabularies and texts", "[text]") {
+TEST_CASE("pieces match the definition, on random vocabularies and texts", "[text]") {
     std::mt19937 random(7);
     for (int round = 0; round < 300; ++round) {
         CAPTURE(round);
@@ -118,7 +118,7 @@ TEST_CASE("pieces are those of the definition, on random vocabularies and texts"
     }
 }
 
-TEST_CASE("a long text without a blank takes no quadratic time", "[text]") {
+TEST_CASE("a long text without a blank does not take quadratic time", "[text]") {
     const SentencePiece pieces =
         vocabulary({{"a", -9}, {"aa", -1}, {"aaaa", -2}, {"aaaaaaaa", -3}, {"aaab", -4}, {"b", -9}});
     CHECK(ids(pieces, std::string(100'000, 'a')).size() == 100'000 / 8);

@@ -13,7 +13,7 @@ std::string read(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("well-formed text is left as it is", "[text]") {
+TEST_CASE("well-formed text is unchanged", "[text]") {
     const std::string text(
         "a\0\x7f\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\xF0\x90\x80\x80"
         "\xF4\x8F\xBF\xBF\xEF\xBB\xBF",

@@ -24,7 +24,7 @@ Pieces names(const Pieces& pieces, std::string_view text = {}) {
 
 }  // namespace
 
-TEST_CASE("a mark of a space begins a word, a piece without one goes on", "[text]") {
+TEST_CASE("a space mark begins a word, a piece without one continues it", "[text]") {
     const Pieces expected{"The", "animal", "didn't", "cross", "streetcars"};
     for (const std::string mark : {"Ġ", "▁", "·", " "})
         CHECK(names({"The", mark + "animal", mark + "didn", "'t", mark + "cross", mark + "street", "car",
@@ -33,7 +33,7 @@ TEST_CASE("a mark of a space begins a word, a piece without one goes on", "[text
     CHECK(names({"▁▁deep", "er", "▁x"}) == Pieces{"deeper", "x"});
 }
 
-TEST_CASE("'##' goes on with a word where spaces are not marked", "[text]") {
+TEST_CASE("'##' continues a word if spaces are not marked", "[text]") {
     CHECK(names({"[CLS]", "un", "##bel", "##iev", "##able", "don", "'", "t", "[SEP]"}) ==
           Pieces{"[CLS]", "unbelievable", "don", "'", "t", "[SEP]"});
     CHECK(names({"a", "b", "c"}) == Pieces{"a", "b", "c"});
@@ -55,18 +55,18 @@ TEST_CASE("punctuation, spaces, line breaks and special tokens stand alone", "[t
           Pieces{"tired", "↵", "on", "·—", "·(", "so", ")", "3", ".", "14"});
 }
 
-TEST_CASE("a word that is longer than the most is cut", "[text]") {
+TEST_CASE("a word longer than the maximum is cut", "[text]") {
     const auto words = words_of(Pieces(20, "a"), "aaaaaaaaaaaaaaaaaaaa");
     REQUIRE(words.size() == 2);
     CHECK(words[0].tokens == Range{0, most_tokens_a_word});
     CHECK(words[1].tokens == Range{most_tokens_a_word, 20});
 }
 
-TEST_CASE("Han and Kana begin a word, bytes of a character go on", "[text]") {
+TEST_CASE("Han and Kana begin a word, bytes of a character continue it", "[text]") {
     CHECK(names({"·猫", "は", "·⟨の 1/2⟩", "⟨の 2/2⟩"}) == Pieces{"猫", "は", "の"});
 }
 
-TEST_CASE("parts of characters are whole in words", "[text]") {
+TEST_CASE("parts of characters are joined in words", "[text]") {
     CHECK(names({"Gr", "⟨ö 1/2⟩", "⟨ö 2/2⟩⟨ß 1/2⟩", "⟨ß 2/2⟩e", "·ist"}) == Pieces{"Größe", "ist"});
     CHECK(names({"⟨П 1/2⟩", "⟨П 2/2⟩р", "и", "вет", "·⟨м 1/2⟩", "⟨м 2/2⟩ир"}) == Pieces{"Привет", "мир"});
     CHECK(names({"·⟨م 1/2⟩", "⟨م 2/2⟩رح", "با"}) == Pieces{"مرحبا"});

@@ -123,7 +123,7 @@ TEST_CASE("A network trained with an ablated head runs as it was trained", "[uni
     CHECK(std::abs(pass(config, trainer.parameters(), {}).loss - loss) > 1e-3);
 }
 
-TEST_CASE("A head that is not there cannot be ablated", "[unit][train]") {
+TEST_CASE("A head that does not exist cannot be ablated", "[unit][train]") {
     TrainingSettings settings;
     settings.context = 16;
     settings.ablated = {GENERATE(HeadIndex{2, 0}, HeadIndex{0, 2}, HeadIndex{-1, 0}, HeadIndex{0, -1})};

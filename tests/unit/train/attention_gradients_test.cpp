@@ -81,7 +81,7 @@ std::vector<std::vector<float>> maps_of(const Differentiated& d, Index layer, Gr
 // W_V acts only through the weighted values: dL/dW_V[a, b] = Σ over the heads that share it and queries i of
 // dO_i[b] Σ_j A_ij x_j[a]. The rows Σ_j A_ij x_j are linearly independent (12 of them, of width 16), so if
 // heads share nothing, no other dO gives the same numbers.
-TEST_CASE("The gradient by attention is that of the mean loss: central differences through W_V",
+TEST_CASE("The attention gradient is that of the mean loss: central differences through W_V",
           "[unit][train]") {
     const std::string_view config = GENERATE(small_gpt2, small_llama);
     const Differentiated d = differentiated(config);
@@ -129,7 +129,7 @@ TEST_CASE("The gradient by attention is that of the mean loss: central differenc
 
 // dL/dW_Q[a, c] = Σ_i x_i[a] dq_i[c] with dq_i = scale Σ_j dS_ij k_j: this compares the map of dS with the
 // kernels' backward pass, which makes no map.
-TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit][train]") {
+TEST_CASE("The map of the score gradient gives the gradient of W_Q", "[unit][train]") {
     const Differentiated d = differentiated(small_gpt2);
     ParameterBuffer by_kernels(d.trainer.parameters().size());
     d.network.gradient(d.trainer.parameters(), read_ids, foretold, static_cast<float>(1 / counting), {},
@@ -163,7 +163,7 @@ TEST_CASE("The map of the gradient by scores gives the gradient of W_Q", "[unit]
     CHECK(largest > 0.01);
 }
 
-TEST_CASE("An ablated head's gradient by attention is 0, as that of one whose output weights are 0",
+TEST_CASE("An ablated head's attention gradient is 0, like that of a head whose output weights are 0",
           "[unit][train]") {
     const Differentiated d = differentiated(small_gpt2, {{1, 0}});
     ParameterBuffer zeroed(d.trainer.parameters().begin(), d.trainer.parameters().end());
@@ -178,7 +178,7 @@ TEST_CASE("An ablated head's gradient by attention is 0, as that of one whose ou
     CHECK(!all_zero(1));
 }
 
-TEST_CASE("Where no target counts, the gradient by attention is 0", "[unit][train]") {
+TEST_CASE("If no target counts, the attention gradient is 0", "[unit][train]") {
     const Differentiated d = differentiated(small_llama);
     const std::vector<std::int32_t> none(12, -1);
     for (const Tensor& layer :

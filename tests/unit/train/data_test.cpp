@@ -43,7 +43,7 @@ Sequence drawn(const Mixture& mixture, std::int64_t step, Index place = 0, std::
 
 }  // namespace
 
-TEST_CASE("A stretch of text is foretold token by token", "[unit][train]") {
+TEST_CASE("The targets of a stretch of text are its next tokens", "[unit][train]") {
     const Sequence s = drawn({}, 3);
     for (std::size_t i = 0; i < s.ids.size(); ++i) {
         CHECK(s.ids[i] == s.ids[0] + static_cast<std::int32_t>(i));
@@ -51,7 +51,7 @@ TEST_CASE("A stretch of text is foretold token by token", "[unit][train]") {
     }
 }
 
-TEST_CASE("What is drawn depends on seed, step and place alone", "[unit][train]") {
+TEST_CASE("A batch depends only on seed, step and place", "[unit][train]") {
     const Mixture all{1, 1, 1, 1, 1};
     CHECK(drawn(all, 5, 2) == drawn(all, 5, 2));
     CHECK(drawn(all, 5, 2) != drawn(all, 6, 2));
@@ -59,7 +59,7 @@ TEST_CASE("What is drawn depends on seed, step and place alone", "[unit][train]"
     CHECK(drawn(all, 5, 2) != drawn(all, 5, 2, 2));
 }
 
-TEST_CASE("Repeats repeat, and noise is not to be foretold the first time", "[unit][train]") {
+TEST_CASE("Repeats repeat, and the first occurrence of noise is no target", "[unit][train]") {
     const bool random = GENERATE(false, true);
     for (std::int64_t step = 0; step < 20; ++step) {
         const Sequence s = drawn(random ? Mixture{0, 0, 0, 1} : Mixture{0, 0, 1, 0}, step);
@@ -75,7 +75,7 @@ TEST_CASE("Repeats repeat, and noise is not to be foretold the first time", "[un
     }
 }
 
-TEST_CASE("The second of a pair is foretold by the first, once the pair was there", "[unit][train]") {
+TEST_CASE("The first of a pair predicts the second, once the pair has occurred", "[unit][train]") {
     std::size_t hits = 0;
     for (std::int64_t step = 0; step < 20; ++step) {
         const Sequence s = drawn({0, 0, 0, 0, 1}, step);
@@ -103,7 +103,7 @@ TEST_CASE("Generated sentences fill a sequence", "[unit][train]") {
     CHECK_THAT(text, ContainsSubstring(" "));
 }
 
-TEST_CASE("A mixture that cannot be made is one sentence", "[unit][train]") {
+TEST_CASE("An impossible mixture gives one sentence", "[unit][train]") {
     const auto refusal = [](const Mixture& mixture, std::int32_t tokens) {
         const auto batches = mixed_batches(tokenizer(), numbered(tokens), data_context, 1, mixture, 1);
         return batches ? std::string() : batches.error().message;

@@ -65,7 +65,7 @@ std::span<const float> layer_of(const Tensor& all, Index layer) {
 
 }  // namespace
 
-TEST_CASE("A T5's logits and weights are those of transformers, for two pairs side by side",
+TEST_CASE("A T5's logits and weights match transformers, for two pairs side by side",
           "[unit][train][golden]") {
     const auto folder = shared_data("families");
     if (!folder) SKIP("shared/families is not beside this project; set ATTN_SHARED to the folder above it");
@@ -134,7 +134,7 @@ TEST_CASE("A T5's logits and weights are those of transformers, for two pairs si
 // tied head and 30 with the other, whose logits are not scaled down: f is off by 1e-6 and by 1e-5. The
 // shorter the steps, the fewer cross a kink of ReLU, where the derivative jumps. For a large matrix, some
 // evenly spread elements are tested.
-TEST_CASE("The gradient by weights of every kind is the slope of the loss: central differences",
+TEST_CASE("The gradient of weights of every kind is the derivative of the loss: central differences",
           "[unit][train]") {
     const std::string_view config = GENERATE(small_t5, small_t5_v1_1);
     CAPTURE(config);
@@ -218,7 +218,7 @@ TEST_CASE("A config.json that no translator can have is refused with one sentenc
 }
 
 // The order in which the numbers of models/translator were drawn.
-TEST_CASE("The weights of a T5 that is trained lie block by block", "[unit][train]") {
+TEST_CASE("A trained T5's weights are stored block by block", "[unit][train]") {
     const Loaded t5 = loaded(as_bytes(small_t5));
     std::vector<std::string> names{"shared"};
     for (const char* stack : {"encoder", "decoder"}) {

@@ -24,7 +24,7 @@ Tensor load(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("One step of training, and ten, are PyTorch's", "[unit][train][golden]") {
+TEST_CASE("One step of training, and ten, match PyTorch", "[unit][train][golden]") {
     const std::string name = GENERATE("gpt2", "llama");
     CAPTURE(name);
     const auto folder = source_dir() / "tests" / "golden" / "training" / name;

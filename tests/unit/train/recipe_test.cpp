@@ -16,7 +16,7 @@ std::string refusal(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][train]") {
+TEST_CASE("A recipe sets the numbers it names and keeps the others", "[unit][train]") {
     const auto recipe = parsed(R"({"model": {"model_type": "gpt2"}, "vocabulary": 300,
         "training": {"batch": 3, "rate": 0.25, "seed": 18446744073709551615, "attention_only": true,
                      "position_waves": 0.125},
@@ -37,7 +37,7 @@ TEST_CASE("A recipe gives the numbers it names and leaves the others", "[unit][t
     CHECK_THAT(config, ContainsSubstring("\"vocab_size\": 300"));
 }
 
-TEST_CASE("A recipe that is none is one sentence", "[unit][train]") {
+TEST_CASE("An invalid recipe gives one sentence", "[unit][train]") {
     CHECK_THAT(refusal(""), ContainsSubstring("the recipe"));
     CHECK_THAT(refusal("[]"), ContainsSubstring("JSON object"));
     CHECK_THAT(refusal(R"({"vocabulary": 300})"), ContainsSubstring("\"model\""));

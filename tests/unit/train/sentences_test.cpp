@@ -118,7 +118,7 @@ TEST_CASE("paragraphs are tidy ASCII sentences") {
     CHECK(first_bad == "");
 }
 
-TEST_CASE("no sentence of the tutorials is written") {
+TEST_CASE("no sentence of the tutorials is generated") {
     string found;
     for (const string& text : paragraphs())
         for (const char* sentence :
@@ -129,7 +129,7 @@ TEST_CASE("no sentence of the tutorials is written") {
     CHECK(found == "");
 }
 
-TEST_CASE("the table of kinds is what is written") {
+TEST_CASE("the table of kinds matches the generated text") {
     int sum = 0;
     for (const ParagraphKind& kind : paragraph_kinds()) sum += kind.percent;
     CHECK(sum == 100);
@@ -167,7 +167,7 @@ TEST_CASE("held-out nouns never compete, and neither place nor adjective gives t
     }
 }
 
-TEST_CASE("the whole lexicon is written") {
+TEST_CASE("the whole lexicon is used") {
     std::set<string> missing;
     for (const Noun& noun : nouns()) {
         missing.emplace(noun.word);
@@ -209,7 +209,7 @@ TEST_CASE("the lexicon allows one reading only") {
     }
 }
 
-TEST_CASE("held-out pairs are twins with known places") {
+TEST_CASE("held-out pairs are counterfactuals with known places") {
     const std::vector<PronounPair> pairs = held_out_pairs();
     CHECK(pairs.size() >= 500);
     CHECK(pairs[0].text[0] == "The animal didn't cross the street because it was too tired. It");
@@ -249,7 +249,7 @@ TEST_CASE("held-out pairs are twins with known places") {
     CHECK(nouns_used.size() > 40);
 }
 
-TEST_CASE("held out is symmetric, and the tutorials' nouns are") {
+TEST_CASE("the held-out set is symmetric, and includes the tutorials' nouns") {
     CHECK(held_out("animal", "street"));
     CHECK(held_out("street", "animal"));
     CHECK(held_out("cat", "binoculars"));

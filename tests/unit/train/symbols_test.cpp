@@ -35,7 +35,7 @@ TEST_CASE("A symbol sequence depends on seed, step and place alone", "[unit][tra
     CHECK(drawn(task, 40, 5, 2) != drawn(task, 40, 5, 2, 2));
 }
 
-TEST_CASE("Repeated symbols come again after periods that differ, the first time as no target",
+TEST_CASE("Repeated symbols return after different periods, and their first occurrence is no target",
           "[unit][train]") {
     std::set<std::size_t> periods;
     for (std::int64_t step = 0; step < 40; ++step) {

@@ -52,7 +52,7 @@ std::vector<float> trained(Trainer trainer, int steps) {
 
 }  // namespace
 
-TEST_CASE("A run goes on from its checkpoint to the same bits", "[unit][train]") {
+TEST_CASE("A run continues from its checkpoint to the same bits", "[unit][train]") {
     TrainingSettings settings = settings_of_small();
     settings.dropout = GENERATE(0.0, 0.2);
     const std::vector<float> whole = trained(started(settings), 6);
@@ -99,7 +99,7 @@ TEST_CASE("Learned positions may begin as waves", "[unit][train]") {
     CHECK(product(0, 1) < product(0, 0));
 }
 
-TEST_CASE("Parts of a step make the step", "[unit][train]") {
+TEST_CASE("Parts of a step add up to the step", "[unit][train]") {
     const Threads threads(1);
     Trainer whole = started(settings_of_small()), in_parts = started(settings_of_small());
     const auto step = whole.step();
@@ -115,7 +115,7 @@ TEST_CASE("Parts of a step make the step", "[unit][train]") {
     CHECK(std::ranges::equal(whole.parameters(), in_parts.parameters()));
 }
 
-TEST_CASE("What is trained is what runs", "[unit][train]") {
+TEST_CASE("The trained network is the one that runs", "[unit][train]") {
     Trainer trainer = started(settings_of_small());
     for (int i = 0; i < 3; ++i) REQUIRE(trainer.step());
     const std::vector<std::int32_t> ids{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
@@ -153,7 +153,7 @@ TEST_CASE("Attention alone leaves the MLP at zero", "[unit][train]") {
             for (const float value : entry.in(trainer.parameters())) REQUIRE(value == 0);
 }
 
-TEST_CASE("A rate that breaks the network is said, and the weights stay numbers", "[unit][train]") {
+TEST_CASE("A rate that breaks the network is reported, and the weights stay finite", "[unit][train]") {
     TrainingSettings settings = settings_of_small();
     settings.schedule.rate = 1e30;
     Trainer trainer = started(settings);
@@ -165,7 +165,7 @@ TEST_CASE("A rate that breaks the network is said, and the weights stay numbers"
     CHECK(trainer.steps_taken() > 0);
 }
 
-TEST_CASE("Settings that make no sense are named", "[unit][train]") {
+TEST_CASE("Invalid settings are named", "[unit][train]") {
     struct Wrong {
         void (*spoil)(TrainingSettings&);
         std::string says;
@@ -194,7 +194,7 @@ TEST_CASE("Settings that make no sense are named", "[unit][train]") {
     CHECK_THAT(trainer.error().message, ContainsSubstring(wrong.says));
 }
 
-TEST_CASE("A checkpoint of another network, or none, is refused", "[unit][train]") {
+TEST_CASE("A checkpoint of another network, or an invalid one, is refused", "[unit][train]") {
     const auto resumed = [](std::span<const std::byte> checkpoint) {
         const auto trainer =
             Trainer::resume(as_bytes(small_gpt2), settings_of_small(), repeats(20), checkpoint);

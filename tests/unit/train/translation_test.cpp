@@ -135,7 +135,7 @@ TEST_CASE("Pairs are tidy, of 3 to 14 words, and aligned throughout", "[unit][tr
     CHECK(first_bad == "");
 }
 
-TEST_CASE("What is held out is never trained on, and has combinations of its own", "[unit][train]") {
+TEST_CASE("Held-out sentences are never trained on, and have combinations of their own", "[unit][train]") {
     const auto words_of = [](const Translation& pair) {
         const string text = text_of(pair.english);
         return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
@@ -252,7 +252,7 @@ TEST_CASE("Articles and adjectives agree with their nouns, and words come from t
     CHECK(read > std::ssize(training_pairs()));
 }
 
-TEST_CASE("The whole lexicon is written", "[unit][train]") {
+TEST_CASE("The whole lexicon is used", "[unit][train]") {
     if (test::thinned > 1) SKIP("it takes all of the pairs that are drawn natively");
     std::set<string> missing;
     for (const bilingual::Noun& noun : bilingual::nouns())

@@ -36,7 +36,7 @@ std::vector<float> trained_translator(TranslationTrainer trainer, int steps) {
 
 }  // namespace
 
-TEST_CASE("Training a translator goes on from its checkpoint to the same bits", "[unit][train]") {
+TEST_CASE("Training a translator continues from its checkpoint to the same bits", "[unit][train]") {
     const std::vector<float> whole = trained_translator(started_translator(settings_of_translator()), 4);
     TranslationTrainer first = started_translator(settings_of_translator());
     for (int i = 0; i < 2; ++i) REQUIRE(first.step());
@@ -86,7 +86,7 @@ TEST_CASE("What a translator cannot be trained with is named", "[unit][train]") 
     CHECK_THAT(small.error().message, ContainsSubstring("the vocabulary has 20 tokens; that of the English"));
 }
 
-TEST_CASE("Translations are the likeliest tokens, and the scores count what is right", "[unit][train]") {
+TEST_CASE("Translations are the most likely tokens, and the scores count the correct ones", "[unit][train]") {
     TranslationTrainer trainer = started_translator(settings_of_translator());
     for (int i = 0; i < 20; ++i) REQUIRE(trainer.step());
     const EncoderDecoder& network = trainer.network();
