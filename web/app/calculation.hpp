@@ -1,5 +1,5 @@
-// A calculation: lines of expressions over numbers and columns, evaluated in double. The arithmetic of steps, LaTeX, NumPy
-// and C++ (app/copied.hpp) are walks over its trees.
+// Represents a calculation: lines of expressions over numbers and columns, evaluated in double. The
+// arithmetic of steps, LaTeX, NumPy and C++ (app/copied.hpp) are generated from its trees.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace attn::app {
 
 class Expression;
 
-// A vector that has a name: the left or right operands of a sum.
+// A named vector: the left or right operands of a sum.
 struct Column {
     std::string name;
     std::vector<double> values;
@@ -22,7 +22,7 @@ struct Column {
     friend Expression spread(Column a, const Expression& m);  // Σ (a − m)²
 };
 
-// A tree, cheap to copy, whose value is that of its operands.
+// A tree, cheap to copy, that keeps the value of its operands.
 class Expression {
   public:
     enum class Kind {
@@ -53,7 +53,7 @@ class Expression {
 
   public:
     Expression(double number);  // NOLINT(google-explicit-constructor): 0.5 * score
-    // An earlier line, under its name.
+    // An earlier line, referred to by name.
     Expression(std::string name, double value);
 
     double value() const { return value_; }
@@ -91,26 +91,27 @@ class Calculation {
         double value() const { return expression.value(); }
     };
 
-    // Adds a line; later ones refer to it by what this returns.
+    // Adds a line; later ones refer to it by the returned expression.
     Expression line(std::string name, const Expression& expression);
     void clear() { lines_.clear(); }
     bool empty() const { return lines_.empty(); }
     std::span<const Line> lines() const { return lines_; }
-    // The last line, under its name.
+    // The last line, referred to by name.
     Expression result() const { return {lines_.back().name, lines_.back().value()}; }
-    // Every column that a line reads, once.
+    // Lists every column that a line uses, once.
     std::vector<const Column*> columns() const;
 
   private:
     std::vector<Line> lines_;
 };
 
-// How tightly the operator of a kind binds: 1 for sums, 2 for products, 3 for all that needs no brackets.
+// Returns how tightly the operator of a kind binds: 1 for sums, 2 for products, 3 for everything that needs
+// no brackets.
 int precedence(Expression::Kind kind);
-// An expression with a Notation's numbers, names, signs and calls, and no more brackets than needed.
+// Writes an expression with a Notation's numbers, names, signs and calls, and no more brackets than needed.
 //
 // number(value, alone), line(expression), sign(kind) like " + ", call(expression, arguments),
-// over_columns(expression, alone); alone: no operator stands beside it.
+// over_columns(expression, alone); alone: no operator is beside it.
 std::string in_notation(const Expression& e, const auto& notation, int least = 0, bool first = true) {
     using Kind = Expression::Kind;
     const int own = precedence(e.kind());
@@ -137,7 +138,7 @@ std::string in_notation(const Expression& e, const auto& notation, int least = 0
     return notation.call(e, arguments);
 }
 
-// The arithmetic of a step, "1.2700 × 0.5000", where the expression is more than a number.
+// Writes the arithmetic of a step, "1.2700 × 0.5000", if the expression is more than a number.
 std::string in_numbers(const Expression& expression);
 
 }  // namespace attn::app

@@ -25,7 +25,7 @@ void for_all_owners(const std::function<void(const LinkRows&)>& what) {
     for (const LensEntry& lens : lens_list()) what(lens.links);
 }
 
-// ---- What is chosen, and what is pinned -------------------------------------------------------------------
+// ---- Selections and pins ------------------------------------------------------------------------------
 
 bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&, Index)) {
     const auto index = read_integer<Index>(text);

@@ -33,7 +33,7 @@ class Visit {
     Resident& subject(std::string_view key) const;
     Resident& lens() const { return lens(state().lens); }
     Resident& lens(std::string_view key) const;
-    // Returns an object shared by everyone who asks for this type, made on first use.
+    // Returns an object shared by all callers that ask for this type, made on first use.
     template <class T>
     T& shared() {
         std::shared_ptr<void>& kept = shared_place(&id_of<T>);

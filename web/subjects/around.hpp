@@ -92,7 +92,7 @@ void explain_logit(const Around& a);
 // Explains a component of q or k that is normalised after its projection, before the rotation.
 void explain_normalised(const Around& a, const VectorComponent& why, Stage weights);
 Expression activated(Activation activation, const Expression& x);
-void explain_hidden(const Around& a);  // of the MLP
+void explain_hidden(const Around& a);  // a hidden number of the MLP
 void explain_active_gate(const Around& a);
 void explain_attended(const Around& a);         // the sum over all heads of a layer
 void explain_projected_value(const Around& a);  // v W_O

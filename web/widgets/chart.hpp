@@ -21,7 +21,7 @@ struct ChartAxis {
 struct ChartCurve {
     std::string name{};
     ImU32 colour = 0;
-    // X ascending, or all equal for an upright line; y has a gap where it is not finite.
+    // `x` ascends, or is constant for an upright line; `y` has a gap where it is not finite.
     std::vector<double> x{}, y{};
     std::vector<double> band_low{}, band_high{};  // around y; empty: no band
     bool dashed = false;

@@ -1,4 +1,4 @@
-// Compares the calculation of an explanation, which is evaluated by its trees, with the number that it explains.
+// Compares the calculation of an explanation, evaluated from its trees, with the number that it explains.
 #pragma once
 
 #include <catch_amalgamated.hpp>
@@ -8,7 +8,7 @@
 
 namespace attn::test {
 
-// Sums in another order differ by some roundings.
+// Sums in another order differ by a few roundings.
 inline void check_calculated(const app::Explained& why) {
     if (why.calculation.empty()) return;
     const double got = why.calculation.result().value();

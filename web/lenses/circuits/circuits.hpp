@@ -34,7 +34,7 @@ struct Wire {
     bool operator==(const Wire&) const = default;
 };
 
-// The query or the key of a point of the plane.
+// The query or the key of a point in the plane.
 struct PlaneEnd {
     bool key = false;
     Index point = 0;

@@ -55,7 +55,7 @@ void CircuitsLens::draw_plane_controls(Subject& subject) {
         subject.draw_corpus();
 }
 
-// Returns the one that is pointed at.
+// Returns the hovered one.
 std::optional<PlaneEnd> CircuitsLens::draw_corpus_points(const Drawing& drawing, Subject& subject,
                                                          const CorpusEnd& pinned, float width) {
     const present::Card card(drawing,

@@ -60,7 +60,7 @@ class PlaneLabels {
     std::vector<std::pair<ImVec2, ImVec2>> taken_;
 };
 
-// The keys of the highest measures, at most so many.
+// Returns the keys with the highest measures, at most this many.
 std::vector<Index> highest(std::vector<Index> keys, std::size_t most, auto&& measure) {
     std::ranges::sort(keys, {}, [&](Index key) { return std::pair(-measure(key), key); });
     keys.resize(std::min(keys.size(), most));
@@ -85,7 +85,7 @@ void draw_dots(const Scatter& scatter, Range tokens, Index query, const Attentio
     }
 }
 
-// The query and its best keys first, then the others where there is room.
+// Names the query and its best keys first, then the others if there is room.
 void write_names(const Scatter& scatter, Range tokens, Index query, const std::vector<Index>& best,
                  const Attention& attention) {
     PlaneLabels labels(scatter);
@@ -117,7 +117,7 @@ void draw_plane_legend(float width) {
 
 }  // namespace
 
-// Returns the query whose lines it draws: the one that is pointed at, or else the given one.
+// Returns the query whose lines it draws: the hovered one, or else the given one.
 Index CircuitsLens::draw_points(const Drawing& drawing, Subject& subject, Index query, float width) {
     const Attention& attention = *subject.attention();
     const Range tokens = plane_->tokens;

@@ -1,4 +1,4 @@
-// Moves a number, with all that is made of it, to measure its slope by a finite difference.
+// Moves a number, with everything computed from it, to measure its gradient by a finite difference.
 #include <algorithm>
 #include <cmath>
 #include <utility>

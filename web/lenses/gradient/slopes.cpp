@@ -319,7 +319,7 @@ std::vector<SlopeTerm> Slopes::projection_terms(Slope slope, Index row, Index co
         return as_shown && kept(of, token, a) == 1 ? std::optional(gradient_cells::derivative(of, token, a))
                                                    : std::nullopt;
     };
-    // Through a token's row of X.
+    // The gradient through a token's row of X.
     const auto by_x = [&](Slope of, Index token, Index x_row) {
         const bool encoded = projections_->crosses && x_row < record_->keys();
         const Stage stage = encoded ? Stage::final_norm : projections_->of_x;

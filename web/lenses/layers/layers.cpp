@@ -314,7 +314,7 @@ std::optional<std::int32_t> LayersLens::token_in_text() const {
     return token == visit().page().special_tokens().mask ? std::nullopt : std::optional(token);
 }
 
-// ---- What it says -----------------------------------------------------------------------------------------
+// ---- Texts --------------------------------------------------------------------------------------------
 
 std::string LayersLens::after_words(Subject& subject) const {
     const std::string word = query_in_words(stream_text(subject), row());

@@ -48,7 +48,7 @@ void draw_hands_legend() {
     ImGui::Dummy({76, 18});
 }
 
-// Returns whether the mouse is over it; hands are as long as their share of the longest.
+// Returns whether the mouse is over the dial; the length of a hand is its share of the longest.
 bool draw_dial(ui::Lines& lines, Index pair, const PairRotation& turn, double longest, bool lit) {
     const ui::Theme& t = ui::theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -75,7 +75,7 @@ bool draw_dial(ui::Lines& lines, Index pair, const PairRotation& turn, double lo
     return hovered;
 }
 
-// The curves of one length scaling each: the scores over distance, and how long each pair takes for a turn.
+// The curves for each length scaling: the scores over distance, and each pair's number of positions per turn.
 struct LengthPictures {
     std::vector<ui::ChartCurve> scores, waves;
     double shortest_wave = HUGE_VAL, longest_wave = 0;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr float slot_padding = 12, slot_gap = 6, least_slot = 60, most_slot = 132, least_part = 340;
 
-// Places of equal width, so that a dragged token's place is clear, whatever moves aside.
+// Places have equal widths, so that a dragged token's place is clear, whatever moves aside.
 struct Slots {
     ImVec2 corner = ImGui::GetCursorScreenPos(), size{least_slot, ui::chip_height}, pitch;
     Index count, columns;
