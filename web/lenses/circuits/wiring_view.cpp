@@ -24,6 +24,7 @@ using namespace circuits_view;
 
 constexpr float names_room = 58, most_node = 11, layer_height = 84, least_height = 190, wire_reach = 7;
 constexpr std::size_t wires_listed = 10;
+constexpr const char* node_prefix = "circuits/node/";
 constexpr std::array<std::size_t, composition_count> wire_series{0, 1, 2};
 constexpr std::array wire_letters{"Q", "K", "V"};
 
@@ -68,7 +69,61 @@ struct Diagram {
         const float reach = (a.y - d.y) * 0.5f;
         return {a, {a.x, a.y - reach}, {d.x, d.y + reach}, d};
     }
+    std::optional<HeadIndex> head_under_cursor() const {
+        std::optional<HeadIndex> over;
+        const ImVec2 mouse = ImGui::GetMousePos();
+        for (Index layer = 0; layer < layers; ++layer)
+            for (Index head = 0; head < heads; ++head) {
+                const ImVec2 p = node({layer, head});
+                if (std::hypot(p.x - mouse.x, p.y - mouse.y) <= radius() + 2) over = {layer, head};
+            }
+        return over;
+    }
+    std::optional<Wire> under_cursor(std::span<const CircuitsLens::DrawnWire> wires) const {
+        std::optional<Wire> over;
+        float nearest = wire_reach;
+        for (const auto& each : wires) {
+            const float away = curve(each.wire).away(ImGui::GetMousePos());
+            if (away >= nearest) continue;
+            nearest = away;
+            over = each.wire;
+        }
+        return over;
+    }
 };
+
+bool touches(const Wire& wire, HeadIndex head) { return wire.from == head || wire.to == head; }
+
+// Draws the heads; emphasises the chosen one and the two of this wire.
+void draw_nodes(const Diagram& diagram, HeadIndex chosen, const std::optional<Wire>& wire,
+                const Layers& numbering, auto&& name_of) {
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ui::Theme& t = ui::theme();
+    const float radius = diagram.radius();
+    const ui::SemanticGroup group(ui::Role::listbox, "circuits/nodes", "Heads");
+    const ui::Type mono(ui::Face::mono, 12);
+    for (Index layer = 0; layer < diagram.layers; ++layer) {
+        ui::draw_text(list, {diagram.at.x, diagram.node({layer, 0}).y - ImGui::GetFontSize() / 2}, t.dim,
+                      numbering.name(layer));
+        for (Index head = 0; head < diagram.heads; ++head) {
+            const HeadIndex which{layer, head};
+            const ImVec2 at = diagram.node(which), min{at.x - radius, at.y - radius},
+                         max{at.x + radius, at.y + radius};
+            const bool is_chosen = which == chosen, is_end = wire && touches(*wire, which);
+            list->AddCircleFilled(at, radius, is_chosen ? t.accent : t.raised);
+            list->AddCircle(at, radius, is_end ? t.text : t.border, 0, is_end ? 2.0f : 1.0f);
+            if (radius >= 9) {
+                const std::string number = std::to_string(head);
+                const ImVec2 size = ui::text_size(number);
+                ui::draw_text(list, {at.x - size.x / 2, at.y - size.y / 2},
+                              is_chosen ? ui::ink_on(t.accent) : t.text, number);
+            }
+            const std::string key = node_prefix + std::to_string(layer * diagram.heads + head);
+            ui::landmark(key, min, max);
+            ui::semantic_place(ui::Role::option, key, name_of(which), min, max).on = is_chosen;
+        }
+    }
+}
 
 }  // namespace
 
@@ -99,34 +154,17 @@ void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float 
     ImGui::InvisibleButton("wiring", {width, height});
     ui::landmark_item("circuits/wiring");
     const bool hovered = ImGui::IsItemHovered();
-    const ImVec2 mouse = ImGui::GetMousePos();
-    const float radius = diagram.radius();
-    const auto chosen = wire();
 
     std::optional<HeadIndex> over_head;
     std::optional<Wire> over;
-    if (hovered) {
-        for (Index layer = 0; layer < layers; ++layer)
-            for (Index head = 0; head < heads; ++head) {
-                const ImVec2 at = diagram.node({layer, head});
-                if (std::hypot(at.x - mouse.x, at.y - mouse.y) <= radius + 2)
-                    over_head = HeadIndex{layer, head};
-            }
-        float nearest = wire_reach;
-        for (const DrawnWire& each : wires_.drawn)
-            if (const float away = diagram.curve(each.wire).away(mouse); !over_head && away < nearest) {
-                nearest = away;
-                over = each.wire;
-            }
-    }
-    const std::string prefix = "circuits/node/";
-    if (const auto asked = ui::asked_place(prefix); asked && asked->col < layers * heads) {
+    if (hovered) over_head = diagram.head_under_cursor();
+    if (hovered && !over_head) over = diagram.under_cursor(wires_.drawn);
+    if (const auto asked = ui::asked_place(node_prefix); asked && asked->col < layers * heads) {
         over_head = HeadIndex{asked->col / heads, asked->col % heads};
         if (asked->pressed) parts::choose_head(drawing, *over_head);
     }
 
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const ui::Theme& t = ui::theme();
     const double span = std::max(wires_.strongest - wires_.threshold, 1e-9);
     const auto draw_wire = [&](const DrawnWire& each, float alpha, float more) {
         const Diagram::Curve c = diagram.curve(each.wire);
@@ -135,44 +173,18 @@ void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float 
         list->AddBezierCubic(c.a, c.b, c.c, c.d, ui::with_alpha(wire_colour(each.wire.kind), alpha),
                              1.2f + 4 * strength + more);
     };
-    const auto touches = [](const Wire& wire, const HeadIndex& head) {
-        return wire.from == head || wire.to == head;
-    };
     for (auto each = wires_.drawn.rbegin(); each != wires_.drawn.rend(); ++each) {
         const bool lit = over_head ? touches(each->wire, *over_head) : !over || each->wire == *over;
         draw_wire(*each, lit ? 0.75f : 0.15f, 0);
     }
-    const auto emphasised = over ? over : chosen;
+    const auto emphasised = over ? over : wire();
     if (emphasised) {
         const double value =
             static_cast<double>(composition_->value(emphasised->kind, emphasised->from, emphasised->to));
         if (!std::isnan(value)) draw_wire({*emphasised, value}, 1, 1.5f);
     }
-    const ui::SemanticGroup group(ui::Role::listbox, "circuits/nodes", "Heads");
-    ui::Type mono(ui::Face::mono, 12);
-    for (Index layer = 0; layer < layers; ++layer) {
-        const std::string name = subject.attention()->numbering().name(layer);
-        ui::draw_text(list, {diagram.at.x, diagram.node({layer, 0}).y - ImGui::GetFontSize() / 2}, t.dim,
-                      name);
-        for (Index head = 0; head < heads; ++head) {
-            const HeadIndex which{layer, head};
-            const ImVec2 at = diagram.node(which);
-            const bool is_chosen = which == head_, is_end = emphasised && touches(*emphasised, which);
-            list->AddCircleFilled(at, radius, is_chosen ? t.accent : t.raised);
-            list->AddCircle(at, radius, is_end ? t.text : t.border, 0, is_end ? 2.0f : 1.0f);
-            if (radius >= 9) {
-                const std::string number = std::to_string(head);
-                const ImVec2 size = ui::text_size(number);
-                ui::draw_text(list, {at.x - size.x / 2, at.y - size.y / 2},
-                              is_chosen ? ui::ink_on(t.accent) : t.text, number);
-            }
-            const std::string key = prefix + std::to_string(layer * heads + head);
-            ui::landmark(key, {at.x - radius, at.y - radius}, {at.x + radius, at.y + radius});
-            ui::semantic_place(ui::Role::option, key, "head " + head_name(subject, which),
-                               {at.x - radius, at.y - radius}, {at.x + radius, at.y + radius})
-                .on = is_chosen;
-        }
-    }
+    draw_nodes(diagram, head_, emphasised, subject.attention()->numbering(),
+               [&](HeadIndex head) { return "head " + head_name(subject, head); });
     if (over) {
         drawing.now.cell = wire_cell(*over);
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
