@@ -110,6 +110,28 @@ void touch_strip(const Strip& of, const std::string& key, const char* title, con
         heard_cells(of, one, chosen, m.weights && of.of_rows ? "entropy" : "sum");
 }
 
+// Draws the positions of tokens right of and below the strips, as far as `end`.
+void draw_rulers(const Margins& m, ImVec2 at, ImVec2 end) {
+    const Theme& t = theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const Type type(Face::mono, number_size);
+    const auto ruler = [&](const Margins::Axis& axis, float limit, auto mark) {
+        const Index step = round_step(axis.cell, apart);
+        for (Index i = (axis.shown.begin + step - 1) / step * step; i < axis.shown.end; i += step) {
+            const float middle = axis.begin + (static_cast<float>(i) + 0.5f - axis.first) * axis.cell;
+            if (middle >= axis.begin && middle <= limit) mark(middle, std::to_string(i));
+        }
+    };
+    ruler(m.queries, end.y, [&](float y, const std::string& text) {
+        list->AddLine({at.x, y}, {at.x + tick, y}, t.border);
+        draw_text(list, {at.x + tick + 3, y - number_size / 2}, t.dim, text);
+    });
+    ruler(m.keys, end.x, [&](float x, const std::string& text) {
+        list->AddLine({x, at.y}, {x, at.y + tick}, t.border);
+        draw_text(list, {x - text_size(text).x / 2, at.y + tick + 1}, t.dim, text);
+    });
+}
+
 }  // namespace
 
 MarginTouch draw_margins(const MapSums* sums, const Margins& m) {
@@ -140,24 +162,8 @@ MarginTouch draw_margins(const MapSums* sums, const Margins& m) {
         list->PopClipRect();
     }
 
-    Type type(Face::mono, number_size);
-    const auto ruler = [&](const Margins::Axis& axis, float limit, auto mark) {
-        const Index step = round_step(axis.cell, apart);
-        for (Index i = (axis.shown.begin + step - 1) / step * step; i < axis.shown.end; i += step) {
-            const float at = axis.begin + (static_cast<float>(i) + 0.5f - axis.first) * axis.cell;
-            if (at >= axis.begin && at <= limit) mark(at, std::to_string(i));
-        }
-    };
     const float right = left + strip, below = top + strip;
-    ruler(m.queries, end.y, [&](float y, const std::string& text) {
-        list->AddLine({right, y}, {right + tick, y}, t.border);
-        draw_text(list, {right + tick + 3, y - number_size / 2}, t.dim, text);
-    });
-    ruler(m.keys, end.x, [&](float x, const std::string& text) {
-        list->AddLine({x, below}, {x, below + tick}, t.border);
-        draw_text(list, {x - text_size(text).x / 2, below + tick + 1}, t.dim, text);
-    });
-
+    draw_rulers(m, {right, below}, end);
     MarginTouch touch;
     if (!sums || m.queries.shown.size() <= 0 || m.keys.shown.size() <= 0) return touch;
     const auto value = [](std::span<const double> values, Index i) {
