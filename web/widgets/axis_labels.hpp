@@ -23,7 +23,7 @@ struct AxisLabels {
     float cell = 0;   // points per cell, along the axis
     float most = 0;   // limit on the length of names, and the length of the longest
     // Drawn first: `lit` in the text colour, `strong` in the accent colour.
-    std::optional<Index> strong, lit;
+    std::optional<Index> strong{}, lit{};
 };
 
 // Returns 1, 2 or 5 times a power of ten: the smallest number of cells that takes up `apart` points.

@@ -104,6 +104,9 @@ class MapView {
 
   private:
     struct Plot;
+    struct Layout;
+    bool take(const MapPicture& picture, MapTouch& touch);
+    Layout lay_out(const MapPicture& picture, float width, float most_height) const;
     ColourScale scale_of(const MapPicture& picture);
     void place(Plot& plot, float fit);
     void paint(const Plot& plot, MapTouch& touch);
@@ -111,9 +114,11 @@ class MapView {
     void keep_inside(const Plot& plot);
     void zoom(Plot& plot, float fit, float factor, ImVec2 around);
     Index look_at(const Plot& plot);  // returns the level shown
-    void draw_cells(const Plot& plot, const MapPicture& picture, const ColourScale& scale, Index level);
-    void draw_numbers(const Plot& plot, const MapPicture& picture, const ColourScale& scale);
+    void draw_cells(const Plot& plot, const MapPicture& picture, Index level);
+    void draw_numbers(const Plot& plot, const MapPicture& picture);
     void draw_marks(const Plot& plot, const MapPicture& picture);
+    void follow_pin(const Plot& plot, const MapPicture& picture);
+    void draw_bar(const Plot& plot, const MapPicture& picture, float y, float right);
     MarginTouch draw_margins(const Plot& plot, const MapPicture& picture);
     // Answers requests from the page's accessible elements.
     void hear(Plot& plot, const MapPicture& picture, MapTouch& touch);
