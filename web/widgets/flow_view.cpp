@@ -5,8 +5,8 @@
 #include <map>
 
 #include "app/format.hpp"
-#include "render/flow.hpp"
 #include "widgets/controls.hpp"
+#include "widgets/flow_frame.hpp"
 #include "widgets/flow_told.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
@@ -17,10 +17,7 @@ namespace {
 
 constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
-constexpr std::size_t long_text = 64;     // with this many words or more, arcs rise higher
-constexpr std::size_t few_edges = 4096;   // few enough to tell apart and hover over
-constexpr std::size_t named_edges = 256;  // edges that get landmarks
-constexpr float edge_reach = 5;           // hover distance from an edge, in points
+constexpr std::size_t long_text = 64;  // with this many words or more, arcs rise higher
 std::uint64_t serials = 0;
 
 struct Word {
@@ -82,22 +79,6 @@ std::map<Index, Lit> lit_words(const FlowPicture& picture) {
 }
 
 }  // namespace
-
-// Holds the positions in one frame.
-struct FlowView::Frame {
-    FlowShape shape;
-    ImVec2 query_origin, key_origin;  // screen position of place 0
-    float zoom = 1;
-    float chips_top = 0;  // used by arcs
-    ImVec2 min, max;      // the visible part
-    Range queries, keys;  // in view
-
-    bool columns() const { return shape.form == FlowForm::columns; }
-    ImVec2 point(float query, float key, float t) const {
-        const FlowPoint p = shape.at(query * zoom, key * zoom, t);
-        return {query_origin.x + p.x, query_origin.y + p.y};
-    }
-};
 
 // ---- Places -----------------------------------------------------------------------------------------------
 
@@ -234,137 +215,6 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
     }
 }
 
-// ---- Edges ------------------------------------------------------------------------------------------------
-
-void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const {
-    const float limit = before_limit(picture.mass);
-    const bool alone = picture.query || picture.key;
-    std::vector<render::FlowCurves> curves;
-    // Draws a part of all edges, which are contiguous in memory.
-    const auto add = [&](std::uint64_t serial, std::span<const FlowEdge> all, std::span<const FlowEdge> part,
-                         float most, float opacity, float faintest, ImU32 colour) {
-        render::FlowCurves c;
-        c.queries = {{&queries_, queries_.serial}, queries_.places.data(), std::ssize(queries_.places)};
-        c.keys = {{&keys_, keys_.serial}, keys_.places.data(), std::ssize(keys_.places)};
-        c.key = {this, serial};
-        c.edges = std::as_bytes(all).data();
-        c.known = std::ssize(all);
-        c.first = part.data() - all.data();
-        c.count = std::ssize(part);
-        c.query_origin = frame.query_origin;
-        c.key_origin = frame.key_origin;
-        c.unit = frame.zoom;
-        c.columns = frame.columns();
-        c.rise = frame.shape.rise;
-        c.loop = frame.shape.loop;
-        c.limit = limit;
-        c.most = most;
-        c.opacity = opacity;
-        c.faintest = edge_strength(0, 1) * faintest;
-        c.colour = colour;
-        if (c.count > 0) curves.push_back(c);
-    };
-
-    std::size_t crowd = 0;
-    for (const FlowSeries& series : picture.series) {
-        const Flow& flow = series.flow->flow();
-        for (Index q = frame.queries.begin; q < std::min(frame.queries.end, flow.queries()); ++q) {
-            crowd += making_up(flow.edges({q, q + 1}), picture.mass).size();
-            touch.cut += flow.limits().mass < 1 && flow.kept(q) < limit;
-        }
-    }
-    const bool few = crowd <= few_edges;
-    // The more edges there are, the fainter each is, weak ones most of all, so that a dense flow stays
-    // readable.
-    const float air = std::min(1.0f, std::sqrt(100 / static_cast<float>(std::max(crowd, std::size_t{1}))));
-    for (std::size_t i = picture.series.size(); i-- > 0;) {
-        if (alone && !few) break;
-        const FlowSeries& series = picture.series[i];
-        const Flow& flow = series.flow->flow();
-        const auto part = [&](Index begin, Index end) {
-            add(series.flow->serial(), flow.edges(), flow.edges({begin, std::max(begin, end)}), 1,
-                std::sqrt(air) * (alone ? 0.3f : 0.75f), air,
-                picture.series.size() == 1 ? theme().dim : series.colour);
-        };
-        // The row that is drawn separately is left out.
-        const Index own =
-            std::clamp(picture.query.value_or(frame.queries.end), frame.queries.begin, frame.queries.end);
-        part(frame.queries.begin, own);
-        part(std::min(own + 1, frame.queries.end), frame.queries.end);
-    }
-    float most = 0;
-    for (const FlowSeries& series : picture.series)
-        if (const EdgeList* own = own_edges(picture, series); own && !own->edges.empty())
-            most = std::max(most, own->edges.back().weight);
-    for (std::size_t i = picture.series.size(); i-- > 0;)
-        if (const EdgeList* own = own_edges(picture, picture.series[i]))
-            add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
-    render::draw(ImGui::GetWindowDrawList(), curves);
-
-    // Finds the edge under the mouse.
-    const ImVec2 mouse = ImGui::GetMousePos();
-    const bool looks = ImGui::IsItemHovered() && !touch.query && !touch.key && !touch.heard;
-    const auto place = [](const Words& words, std::uint32_t i) { return words.places[i]; };
-    std::size_t named = 0;
-    float nearest = edge_reach;
-    const auto look = [&](std::size_t series, const FlowEdge& edge) {
-        if (edge.before >= limit) return;
-        const float query = place(queries_, edge.query), key = place(keys_, edge.key);
-        if (named++ < named_edges) {
-            const ImVec2 at = frame.point(query, key, 0.5f);
-            if (at.x > frame.min.x && at.x < frame.max.x && at.y > frame.min.y && at.y < frame.max.y)
-                landmark("flow/edge/" + std::to_string(edge.query) + "/" + std::to_string(edge.key),
-                         {at.x - 2, at.y - 2}, {at.x + 2, at.y + 2});
-        }
-        if (!looks) return;
-        const float distance =
-            frame.shape.distance(query * frame.zoom, key * frame.zoom,
-                                 {mouse.x - frame.query_origin.x, mouse.y - frame.query_origin.y});
-        if (distance >= nearest) return;
-        nearest = distance;
-        touch.edge = {series, edge};
-    };
-    for (std::size_t i = 0; i < picture.series.size(); ++i)
-        if (const EdgeList* own = own_edges(picture, picture.series[i]))
-            for (const FlowEdge& edge : own->edges) look(i, edge);
-    if (few && !touch.edge)
-        for (std::size_t i = 0; i < picture.series.size(); ++i)
-            for (const FlowEdge& edge : picture.series[i].flow->flow().edges(frame.queries)) look(i, edge);
-    if (!touch.edge) return;
-    const FlowEdge& edge = touch.edge->edge;
-    std::vector<ImVec2> line;
-    for (int i = 0; i <= edge_segments; ++i)
-        line.push_back(frame.point(place(queries_, edge.query), place(keys_, edge.key),
-                                   static_cast<float>(i) / edge_segments));
-    ImGui::GetWindowDrawList()->AddPolyline(
-        line.data(), static_cast<int>(line.size()), theme().text, 0,
-        edge_width(edge.weight, frame.shape.is_loop(line.front().x, line.back().x)));
-}
-
-void FlowView::hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch) {
-    const auto asked = asked_place("flow/strongest/");
-    if (!asked || asked->col >= std::ssize(told)) return;
-    touch.query = touch.key = std::nullopt;
-    touch.edge = told[static_cast<std::size_t>(asked->col)];
-    touch.clicked = asked->pressed;
-    touch.heard = true;
-}
-
-void FlowView::tell_edges(const FlowPicture& picture, const Frame& frame,
-                          std::span<const FlowTouch::Edge> told) const {
-    constexpr float reach = 8;
-    const SemanticGroup group(Role::listbox, "flow/strongest", "Strongest edges");
-    for (std::size_t i = 0; i < told.size(); ++i) {
-        const FlowEdge& edge = told[i].edge;
-        const ImVec2 at = frame.point(queries_.places[edge.query], keys_.places[edge.key], 0.5f);
-        const ImVec2 inside{std::clamp(at.x, frame.min.x, std::max(frame.min.x, frame.max.x)),
-                            std::clamp(at.y, frame.min.y, std::max(frame.min.y, frame.max.y))};
-        semantic_place(Role::option, "flow/strongest/" + std::to_string(i), ui::told(picture, told[i]),
-                       {inside.x - reach, inside.y - reach}, {inside.x + reach, inside.y + reach})
-            .on = false;
-    }
-}
-
 // ---- Words ------------------------------------------------------------------------------------------------
 
 void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
@@ -484,7 +334,9 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     }
     const auto told = told_edges(picture, frame.queries);
     hear_edges(told, touch);
-    draw_edges(picture, frame, touch);
+    const std::size_t crowd = count_edges(picture, frame, touch);
+    draw_edges(picture, frame, crowd);
+    find_edge(picture, frame, crowd, touch);
     if (columns) {
         draw_column(picture, frame, false);
         draw_column(picture, frame, true);

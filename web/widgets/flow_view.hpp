@@ -74,7 +74,9 @@ class FlowView {
     Frame frame(const FlowPicture& picture, float width, float height) const;
     void act(const Frame& frame, FlowTouch& touch);
     static void hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch);
-    void draw_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) const;
+    static std::size_t count_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch);
+    void draw_edges(const FlowPicture& picture, const Frame& frame, std::size_t crowd) const;
+    void find_edge(const FlowPicture& picture, const Frame& frame, std::size_t crowd, FlowTouch& touch) const;
     void tell_edges(const FlowPicture& picture, const Frame& frame,
                     std::span<const FlowTouch::Edge> told) const;
     void draw_line(const FlowPicture& picture, const Frame& frame) const;
