@@ -184,16 +184,16 @@ struct Painter {
     }
 
     void lit() const {
-        const ImU32 wash = with_alpha(t.accent, 0.9f);
         const Index rows = grid.values->rows, cols = grid.values->cols;
-        if (grid.lit_row && *grid.lit_row < rows)
-            list->AddRect({rect(*grid.lit_row, 0).first.x - 3, rect(*grid.lit_row, 0).first.y - 3},
-                          {rect(*grid.lit_row, cols - 1).second.x + 3, rect(*grid.lit_row, 0).second.y + 3},
-                          with_alpha(wash, 0.35f), 4, 0, 1);
+        const auto outline = [&](CellAt first, CellAt last) {
+            const ImVec2 min = rect(first.first, first.second).first,
+                         max = rect(last.first, last.second).second;
+            list->AddRect({min.x - 3, min.y - 3}, {max.x + 3, max.y + 3}, with_alpha(t.accent, 0.35f), 4, 0,
+                          1);
+        };
+        if (grid.lit_row && *grid.lit_row < rows) outline({*grid.lit_row, 0}, {*grid.lit_row, cols - 1});
         if (grid.lit_column && *grid.lit_column < cols)
-            list->AddRect({rect(0, *grid.lit_column).first.x - 3, rect(0, 0).first.y - 3},
-                          {rect(0, *grid.lit_column).second.x + 3, rect(rows - 1, 0).second.y + 3},
-                          with_alpha(wash, 0.35f), 4, 0, 1);
+            outline({0, *grid.lit_column}, {rows - 1, *grid.lit_column});
     }
 };
 
@@ -393,11 +393,12 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
     ImGui::InvisibleButton("cells", {size.x, size.y - metrics.head});
     ImGui::PopID();
 
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const ImVec2 mouse = ImGui::GetIO().MousePos,
+                 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left],
+                 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
     // A drag refers to the cell where it began, wherever it leads.
     const bool dragging = ImGui::IsItemActive() && dragged();
-    const auto under = cell_under(grid, metrics, at,
-                                  dragging ? ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left] : mouse);
+    const auto under = cell_under(grid, metrics, at, dragging ? down : mouse);
     if (grid.editable && under) reply.wheel = wheel_over_item(grid.pinned == under);
     if (ImGui::IsItemHovered() && under) {
         reply.hovered = under;
@@ -406,15 +407,12 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
         if (grid.editable) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
     }
     if (ImGui::IsItemActive()) {
-        const ImVec2 down = ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left];
         reply.dragged = cell_under(grid, metrics, at, down);
         // A sideways drag edits; fingers scroll by moving up and down.
-        const ImVec2 way = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
-        if (std::abs(way.x) > std::abs(way.y)) reply.drag = ImGui::GetIO().MouseDelta.x;
+        if (std::abs(moved.x) > std::abs(moved.y)) reply.drag = ImGui::GetIO().MouseDelta.x;
     }
-    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, drag_threshold);
     if (ImGui::IsItemDeactivated() && moved.x == 0 && moved.y == 0 && under)
-        reply.clicked = cell_under(grid, metrics, at, ImGui::GetIO().MouseClickedPos[ImGuiMouseButton_Left]);
+        reply.clicked = cell_under(grid, metrics, at, down);
     if (ImGui::IsItemClicked() && !under) {
         const float x = mouse.x - at.x - metrics.label_width, y = mouse.y - at.y - top_of_cells(metrics);
         const auto c = static_cast<Index>(std::floor(x / metrics.cell_width));
