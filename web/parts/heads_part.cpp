@@ -50,7 +50,7 @@ void find_control(const HeadsView& view) {
     if (const auto chosen = ui::menu(name, label, items))
         if (const auto next = next_of_role(table, roles[static_cast<std::size_t>(*chosen)], view.chosen()))
             view.choose(*next);
-    // A head that finds repetition (a previous-token or induction head) finds none in a text without it.
+    // A head that finds repetition (an induction or duplicate-token head) finds none in a text without it.
     const auto role = view.named->role(view.chosen());
     if (role != HeadRole::induction && role != HeadRole::duplicate_token) return;
     const auto offer = app::subject_in(view.drawing.visit).offer_repetition();

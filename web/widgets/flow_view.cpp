@@ -61,7 +61,7 @@ std::vector<Index> marked(std::optional<Index> first, std::optional<Index> secon
     return all;
 }
 
-// Holds how strongly the edges light the word at their other end.
+// Holds the weight that strong edges give to the word at their other end, and their colour.
 struct Lit {
     float weight = 0;
     ImU32 colour = 0;

@@ -22,8 +22,7 @@ std::string reason_at(const std::string& key) {
     return node->description;
 }
 
-// Returns whether the first letter of a lens's name is grey in the rail; no other text has that colour beside
-// it.
+// Says whether a lens's name is grey in the rail, where no other text has that colour.
 bool greyed(const std::string& landmark) {
     const Rect at = rect(landmark);
     for (const ImDrawList* list : ImGui::GetDrawData()->CmdLists)

@@ -239,8 +239,8 @@ std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
     return shown_->eviction(of.layer, kv_head(of))->score(key);
 }
 
-// Lists the chosen key, the strongest, then in groups of four the one with the largest loss and the three
-// newest visible ones.
+// Lists the query's own key, the chosen and the strongest; then, in turn, the evicted key with the largest
+// weight and the three newest visible ones.
 std::vector<Index> CacheLens::keys_wanted(Subject& subject) const {
     const Index at = query(subject);
     const HeadIndex of = head(subject);

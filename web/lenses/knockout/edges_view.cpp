@@ -73,8 +73,8 @@ KnockoutLens::MapTokens KnockoutLens::map_tokens(Subject& subject, Index room) c
     const Attention& attention = *subject.attention();
     const HeadIndex head = subject.chosen_head();
     const Index query = chosen_query(subject);
-    // The strongest edges of all take half of the room, together with the key that the queries attend to
-    // most.
+    // The strongest edges of all take at most half of the room; the key that the queries attend to most is
+    // shown, too.
     std::vector<Index> queries{query}, keys;
     const auto add = [&](std::vector<Index>& to, Index token, Index most) {
         if (token >= 0 && std::ranges::find(to, token) == to.end() && std::ssize(to) < most)

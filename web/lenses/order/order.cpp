@@ -52,7 +52,7 @@ void OrderLens::update(Subject& subject) {
     auto record = attention.record(head.layer);
     const OrderState& o = now();
     // Positions are consecutive, and so are the tokens in view: the last ones, if the chosen one is among
-    // them. A reordering fixes its first token.
+    // them. A reordering starts at the first token, unless it names another.
     const auto in_view = [](Index tokens, std::optional<Index> wanted, bool ordered,
                             std::optional<Index> chosen) {
         const Index count = std::min(tokens, order_tokens_limit), last_first = tokens - count,

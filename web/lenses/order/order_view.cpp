@@ -53,7 +53,7 @@ struct Slots {
 }  // namespace
 
 void OrderLens::set(OrderState wanted) const {
-    // A reordering starts at the first token, unless it says where it starts.
+    // A reordering starts at the first token, unless it names another; this names the first one in view.
     const auto hold = [](const std::vector<Index>& order, std::optional<Index>& first, Range in_view) {
         if (!order.empty() && !first && in_view.begin > 0) first = in_view.begin;
     };
