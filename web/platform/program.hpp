@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "app/visit.hpp"
 #include "frame/frame.hpp"
@@ -10,6 +11,8 @@ namespace attn::platform {
 
 app::Visit& visit();
 std::size_t heap_in_use();  // bytes
+// Keeps a string for the shell, which reads it before its next call.
+const char* returned(std::string text);
 
 // Defined in main.cpp.
 app::Frame& frame();
