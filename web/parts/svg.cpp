@@ -91,16 +91,18 @@ std::string svg_of(const SvgMap& map) {
     return svg.finish();
 }
 
-std::string svg_of(const SvgFlow& flow) {
-    FlowShape shape{.form = flow.form, .rise = arcs_rise, .width = columns_apart};
-    std::vector<float> queries, keys;
+namespace {
+
+// Where the words of a flow are.
+struct Placed {
+    std::vector<float> queries, keys;  // along their line or column
     FlowPoint origin;
-    float width = 0, height = 0, length = 0;
-    const auto shown_queries = part(flow.queries, flow.shown_queries),
-               shown_keys = part(flow.keys, flow.shown_keys);
-    const float names_left =
-        flow.series.size() > 1 ? pad + font * 1.6f * static_cast<float>(flow.series.size()) : 0;
-    const float top = pad + 2 * font + names_left;
+    float width = 0, height = 0;  // of the picture
+    float length = 0;             // of the line or column
+};
+
+Placed placed(const SvgFlow& flow, float top) {
+    Placed at;
     if (flow.form == FlowForm::columns) {
         const auto places = [](std::size_t count, Range shown) {
             std::vector<float> all;
@@ -108,32 +110,65 @@ std::string svg_of(const SvgFlow& flow) {
                 all.push_back((static_cast<float>(i) - static_cast<float>(shown.begin) + 0.5f) * row_pitch);
             return all;
         };
-        queries = places(flow.queries.size(), flow.shown_queries);
-        keys = places(flow.keys.size(), flow.shown_keys);
-        origin = {pad + widest(shown_queries, font) + 8, top + row_pitch};
-        width = origin.x + columns_apart + 8 + widest(shown_keys, font) + pad;
-        length = row_pitch * static_cast<float>(std::max(shown_queries.size(), shown_keys.size()));
-        height = origin.y + length + pad;
-    } else {
-        float left = 0;  // x of the first word shown
-        for (std::size_t i = 0; i < flow.queries.size(); ++i) {
-            const float wide = std::max(width_of(flow.queries[i], font), 14.0f) + 10;
-            if (static_cast<Index>(i) == flow.shown_queries.begin) left = width;
-            queries.push_back(width + wide / 2);
-            width += wide;
-            if (is_shown(flow.shown_queries, i)) length += wide;
-        }
-        for (float& place : queries) place -= left;
-        keys = queries;
-        origin = {pad, top + arcs_rise + 8};
-        width = length + 2 * pad;
-        height = origin.y + font + 8 + pad;
+        const auto queries = part(flow.queries, flow.shown_queries), keys = part(flow.keys, flow.shown_keys);
+        at.queries = places(flow.queries.size(), flow.shown_queries);
+        at.keys = places(flow.keys.size(), flow.shown_keys);
+        at.origin = {pad + widest(queries, font) + 8, top + row_pitch};
+        at.width = at.origin.x + columns_apart + 8 + widest(keys, font) + pad;
+        at.length = row_pitch * static_cast<float>(std::max(queries.size(), keys.size()));
+        at.height = at.origin.y + at.length + pad;
+        return at;
     }
-    const auto in_view = [&](float query, float key) {
-        return std::max(query, key) >= 0 && std::min(query, key) <= length;
+    float left = 0, x = 0;  // `left` is that of the first word shown
+    for (std::size_t i = 0; i < flow.queries.size(); ++i) {
+        const float wide = std::max(width_of(flow.queries[i], font), 14.0f) + 10;
+        if (static_cast<Index>(i) == flow.shown_queries.begin) left = x;
+        at.queries.push_back(x + wide / 2);
+        x += wide;
+        if (is_shown(flow.shown_queries, i)) at.length += wide;
+    }
+    for (float& place : at.queries) place -= left;
+    at.keys = at.queries;
+    at.origin = {pad, top + arcs_rise + 8};
+    at.width = at.length + 2 * pad;
+    at.height = at.origin.y + font + 8 + pad;
+    return at;
+}
+
+void write_words(ui::SvgWriter& svg, const SvgFlow& flow, const Placed& at) {
+    using Anchor = ui::SvgWriter::Anchor;
+    const auto write = [&](std::span<const std::string> names, Range shown, auto write_one) {
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if (is_shown(shown, i)) write_one(i, names[i]);
     };
-    ui::SvgWriter svg(std::max(width, 2 * pad + width_of(flow.title, font)), height, flow.ink.background,
-                      flow.title);
+    if (flow.form == FlowForm::arcs)
+        return write(flow.queries, flow.shown_queries, [&](std::size_t i, const std::string& name) {
+            svg.text(at.origin.x + at.queries[i], at.origin.y + font + 4, name, flow.ink.text,
+                     Anchor::middle);
+        });
+    const float left = at.origin.x - 8, right = at.origin.x + columns_apart + 8, y = at.origin.y;
+    svg.text(left, y - 6, "query", flow.ink.dim, Anchor::end, small_font);
+    svg.text(right, y - 6, "key", flow.ink.dim, Anchor::start, small_font);
+    write(flow.queries, flow.shown_queries, [&](std::size_t i, const std::string& name) {
+        svg.text(left, y + at.queries[i] + font / 3, name, flow.ink.text, Anchor::end);
+    });
+    write(flow.keys, flow.shown_keys, [&](std::size_t i, const std::string& name) {
+        svg.text(right, y + at.keys[i] + font / 3, name, flow.ink.text);
+    });
+}
+
+}  // namespace
+
+std::string svg_of(const SvgFlow& flow) {
+    const FlowShape shape{.form = flow.form, .rise = arcs_rise, .width = columns_apart};
+    const float names =
+        flow.series.size() > 1 ? pad + font * 1.6f * static_cast<float>(flow.series.size()) : 0;
+    const Placed at = placed(flow, pad + 2 * font + names);
+    const auto in_view = [&](float query, float key) {
+        return std::max(query, key) >= 0 && std::min(query, key) <= at.length;
+    };
+    ui::SvgWriter svg(std::max(at.width, 2 * pad + width_of(flow.title, font)), at.height,
+                      flow.ink.background, flow.title);
     svg.text(pad, pad + font, flow.title, flow.ink.text);
     float line = pad + 2.4f * font;
     if (flow.series.size() > 1)
@@ -143,18 +178,18 @@ std::string svg_of(const SvgFlow& flow) {
             line += 1.6f * font;
         }
     if (flow.form == FlowForm::arcs)
-        svg.clip("view", origin.x, origin.y - arcs_rise - 8, length, arcs_rise + 8);
+        svg.clip("view", at.origin.x, at.origin.y - arcs_rise - 8, at.length, arcs_rise + 8);
     else
-        svg.clip("view", origin.x, origin.y, columns_apart, length);
+        svg.clip("view", at.origin.x, at.origin.y, columns_apart, at.length);
     for (const SvgFlow::Series& series : flow.series) {
         svg.open_group("fill=\"none\" stroke=\"" + ui::svg_colour(series.colour) +
                        "\" clip-path=\"url(#view)\"");
         for (const FlowEdge& edge : series.edges) {
-            const float query = queries[edge.query], key = keys[edge.key];
+            const float query = at.queries[edge.query], key = at.keys[edge.key];
             if (!in_view(query, key)) continue;
             const float thick = edge_width(edge.weight, shape.is_loop(query, key)),
                         opacity = std::min(series.opacity * edge_strength(edge.weight, series.most), 1.0f);
-            svg.path(path_of(shape, query, key, origin),
+            svg.path(path_of(shape, query, key, at.origin),
                      "stroke-width=\"" + ui::svg_number(thick) + "\" stroke-opacity=\"" +
                          app::rounded(static_cast<double>(opacity), 3) + "\"",
                      flow.queries[edge.query] + " → " + flow.keys[edge.key] + " " +
@@ -162,24 +197,7 @@ std::string svg_of(const SvgFlow& flow) {
         }
         svg.close_group();
     }
-    if (flow.form == FlowForm::arcs) {
-        for (std::size_t i = 0; i < queries.size(); ++i)
-            if (is_shown(flow.shown_queries, i))
-                svg.text(origin.x + queries[i], origin.y + font + 4, flow.queries[i], flow.ink.text,
-                         ui::SvgWriter::Anchor::middle);
-        return svg.finish();
-    }
-    svg.text(origin.x - 8, origin.y - 6, "query", flow.ink.dim, ui::SvgWriter::Anchor::end, small_font);
-    svg.text(origin.x + columns_apart + 8, origin.y - 6, "key", flow.ink.dim, ui::SvgWriter::Anchor::start,
-             small_font);
-    for (std::size_t i = 0; i < queries.size(); ++i)
-        if (is_shown(flow.shown_queries, i))
-            svg.text(origin.x - 8, origin.y + queries[i] + font / 3, flow.queries[i], flow.ink.text,
-                     ui::SvgWriter::Anchor::end);
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        if (is_shown(flow.shown_keys, i))
-            svg.text(origin.x + columns_apart + 8, origin.y + keys[i] + font / 3, flow.keys[i],
-                     flow.ink.text);
+    write_words(svg, flow, at);
     return svg.finish();
 }
 
