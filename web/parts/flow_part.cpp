@@ -36,6 +36,13 @@ struct FlowPart::Frame {
     std::vector<HeadIndex> heads;  // the kept heads that exist, in their order, and the chosen one
     std::vector<ImU32> colours;
 
+    void take_heads() {
+        for (const HeadIndex& head : choice.heads)
+            if (in(attention.alike(), head.layer) && head.head < attention.heads()) heads.push_back(head);
+        if (std::ranges::find(heads, chosen()) == heads.end()) heads.push_back(chosen());
+        for (std::size_t i = 0; i < heads.size(); ++i)
+            colours.push_back(heads.size() == 1 ? ui::theme().accent : ui::series_colour(i));
+    }
     HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
     FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
     bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
@@ -277,12 +284,7 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
         ui::section("Flow");
         return ui::caption(why_not);
     }
-    for (const HeadIndex& head : frame.choice.heads)
-        if (in(attention.alike(), head.layer) && head.head < attention.heads()) frame.heads.push_back(head);
-    if (std::ranges::find(frame.heads, frame.chosen()) == frame.heads.end())
-        frame.heads.push_back(frame.chosen());
-    for (std::size_t i = 0; i < frame.heads.size(); ++i)
-        frame.colours.push_back(frame.heads.size() == 1 ? ui::theme().accent : ui::series_colour(i));
+    frame.take_heads();
     const bool words = attention.shows_words(map);
     const std::uint64_t source = 2 * attention.version() + static_cast<std::uint64_t>(words);
     const HeadMaps maps = attention.maps(map);

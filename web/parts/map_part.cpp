@@ -43,14 +43,11 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     picture.key = keys.shown(looked_key(drawing));
     const auto query = queries.shown(drawing.pointed.query), key = keys.shown(drawing.pointed.key);
     if (query && key) picture.pointed = ui::MapCell{*query, *key};
-    if (const auto& pinned = drawing.state().pin;
-        pinned && is_of_pairs(pinned->stage) && pinned->words == of_words && !pinned->second)
-        picture.pinned = ui::MapCell{pinned->row, pinned->col};
-
-    if (const auto& pinned = drawing.state().pin; pinned && is_of_map(pinned->stage) &&
-                                                  pinned->words == of_words && !pinned->second &&
-                                                  pinned->stage != Stage::marked_total)
-        picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
+    if (const auto& pinned = drawing.state().pin; pinned && pinned->words == of_words && !pinned->second) {
+        if (is_of_pairs(pinned->stage)) picture.pinned = ui::MapCell{pinned->row, pinned->col};
+        if (is_of_map(pinned->stage) && pinned->stage != Stage::marked_total)
+            picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
+    }
 
     const bool told = follow_view(drawing, *picture.map);
     follow_mark(drawing, *picture.map);
