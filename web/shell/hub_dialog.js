@@ -6,7 +6,7 @@ import { Fetching } from './fetching.js';
 import { Cancelled } from './file_chunks.js';
 import { Hub, HubError, linkOf, placeOf, shownNameOf, typedNameOf } from './hub.js';
 import { choicesOf, onlyRounded, sizeOf, tooLarge } from './hub_choice.js';
-import { choiceOption, facts, fileRows, firstModel, firstModels, howFar, keptModel, say } from './hub_parts.js';
+import { choiceOption, element, facts, fileRows, firstModel, firstModels, howFar, keptModel, say, sayBusy, sayFault, showPart } from './hub_parts.js';
 import { Kept, isFor, sizeOfPlan } from './kept.js';
 import { bytes } from './model_files.js';
 import { reasonOf } from './reason.js';
@@ -31,12 +31,6 @@ import { reasonOf } from './reason.js';
  *
  * @typedef {{place: Place, repository: Repository, choices: Choice[]}} Found
  */
-
-/**
- * @template {keyof PageElements} Id
- * @param {Id} id
- */
-const element = (id) => document.getElementById(id);
 
 const often = 200;  // ms between two updates of the progress
 
@@ -144,7 +138,7 @@ export class HubDialog {
         try {
             return await (await this.#keeping())?.list() ?? [];
         } catch (error) {
-            this.#fault(reasonOf(error));
+            sayFault(reasonOf(error));
             return [];
         }
     }
@@ -158,7 +152,7 @@ export class HubDialog {
         try {
             return await (await this.#keeping())?.entries(plan) ?? null;
         } catch (error) {
-            this.#fault(reasonOf(error));
+            sayFault(reasonOf(error));
             return null;
         }
     }
@@ -173,40 +167,15 @@ export class HubDialog {
         }
     }
 
-    // ---- Display ------------------------------------------------------------------------------------------
-
-    /** @param {'choose' | 'found' | 'flow' | 'token'} part */
-    #part(part) {
-        element('hub-form').hidden = part === 'flow';
-        element('hub-found').hidden = part !== 'found';
-        element('hub-flow').hidden = part !== 'flow';
-        element('hub-secret').hidden = part !== 'token';
-        element('hub-first').hidden = part !== 'choose';
-        element('hub-kept').hidden = part !== 'choose' || element('hub-kept-list').childElementCount === 0;
-        element('hub-busy').hidden = true;
-        element('hub-retry').hidden = true;
-    }
-
-    /** @param {string} reason */
-    #fault(reason) {
-        say('hub-fault', reason);
-        element('hub-fault').hidden = reason === '';
-        element('hub-name').setAttribute('aria-invalid', String(reason !== ''));
-    }
-
-    /** @param {string} words */
-    #busy(words) {
-        element('hub-busy').textContent = words;
-        element('hub-busy').hidden = false;
-    }
+    // ---- Choosing -----------------------------------------------------------------------------------------
 
     #choose() {
         ++this.#turn;
         element('hub-asks').textContent = this.#asked
             ? `This link shows ${shownNameOf(this.#asked.place)}, which is not on this machine. Look it up at ${this.#hub.host}?`
             : 'Its name, or the address of its page';
-        this.#part('choose');
-        this.#fault('');
+        showPart('choose');
+        sayFault('');
         if (this.#asked) {
             element('hub-name').value = typedNameOf(this.#asked.place);
             element('hub-look').focus();
@@ -228,11 +197,11 @@ export class HubDialog {
 
     /** @param {Plan} plan */
     async #remove(plan) {
-        this.#fault('');
+        sayFault('');
         try {
             await (await this.#keeping())?.remove(plan);
         } catch (error) {
-            this.#fault(reasonOf(error));
+            sayFault(reasonOf(error));
         }
         await this.#listKept();
         element('hub-name').focus();
@@ -242,11 +211,11 @@ export class HubDialog {
 
     async #lookUp() {
         const turn = ++this.#turn;
-        this.#fault('');
+        sayFault('');
         try {
             const place = placeOf(element('hub-name').value);
             element('hub-retry').hidden = true;
-            this.#busy(`Asking ${this.#hub.host} for ${typedNameOf(place)} …`);
+            sayBusy(`Asking ${this.#hub.host} for ${typedNameOf(place)} …`);
             const repository = await this.#hub.lookUp(place);
             const found = { place, repository, choices: await choicesOf(this.#hub, repository) };
             if (turn === this.#turn) {
@@ -262,8 +231,8 @@ export class HubDialog {
     /** @param {unknown} error */
     #fails(error) {
         const token = error instanceof HubError && error.token;
-        this.#part(token ? 'token' : 'choose');
-        this.#fault(reasonOf(error));
+        showPart(token ? 'token' : 'choose');
+        sayFault(reasonOf(error));
         const passing = error instanceof HubError && error.passing;
         element('hub-retry').hidden = !passing;
         element(token ? 'hub-token' : passing ? 'hub-retry' : 'hub-name').focus();
@@ -335,8 +304,8 @@ export class HubDialog {
             element('hub-fits').hidden = refusal !== null;
             element('hub-fetch').textContent = here?.whole ? 'Open' : here && here.here > 0 && rest <= room ? `Fetch the other ${bytes(rest)}` : `Fetch ${bytes(total)}`;
             element('hub-fetch').disabled = refusal !== null;
-            this.#part('found');
-            this.#fault(refusal ?? '');
+            showPart('found');
+            sayFault(refusal ?? '');
             element('hub-found-title').focus();
         };
     }
@@ -440,8 +409,8 @@ export class HubDialog {
 
     /** @param {Fetching} fetching */
     #flow(fetching) {
-        this.#part('flow');
-        this.#fault('');
+        showPart('flow');
+        sayFault('');
         element('hub-flow-title').textContent = `Fetching ${shownNameOf(fetching.plan)}`;
         this.#picture(fetching);
     }
@@ -471,7 +440,7 @@ export class HubDialog {
             element('hub-unkept').hidden = !fetching.full;
             say('hub-pause', paused ? 'Go on' : 'Pause');
             element('hub-secret').hidden = !(fault instanceof HubError && fault.token);
-            this.#fault(fault ? fault.message : '');
+            sayFault(fault ? fault.message : '');
         } else {
             this.#notice ??= this.#notices.progress('', () => this.show(), 'fetching', 'Show');
             this.#notice(`${fault ? fault.message : `Fetching ${shownNameOf(plan)}: ${far}`}`, share);

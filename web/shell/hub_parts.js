@@ -11,6 +11,12 @@ import { bytes } from './model_files.js';
  */
 
 /**
+ * @template {keyof PageElements} Id
+ * @param {Id} id
+ */
+export const element = (id) => document.getElementById(id);
+
+/**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Partial<HTMLElementTagNameMap[Tag]>} given
@@ -18,9 +24,9 @@ import { bytes } from './model_files.js';
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function made(tag, given = {}, ...children) {
-    const element = Object.assign(document.createElement(tag), given);
-    element.append(...children);
-    return element;
+    const node = Object.assign(document.createElement(tag), given);
+    node.append(...children);
+    return node;
 }
 
 /**
@@ -93,7 +99,32 @@ export function howFar({ arrived, total, speed, left }) {
  * @param {string} words
  */
 export function say(id, words) {
-    if (document.getElementById(id).textContent !== words) {
-        document.getElementById(id).textContent = words;
+    if (element(id).textContent !== words) {
+        element(id).textContent = words;
     }
+}
+
+/** @param {'choose' | 'found' | 'flow' | 'token'} part */
+export function showPart(part) {
+    element('hub-form').hidden = part === 'flow';
+    element('hub-found').hidden = part !== 'found';
+    element('hub-flow').hidden = part !== 'flow';
+    element('hub-secret').hidden = part !== 'token';
+    element('hub-first').hidden = part !== 'choose';
+    element('hub-kept').hidden = part !== 'choose' || element('hub-kept-list').childElementCount === 0;
+    element('hub-busy').hidden = true;
+    element('hub-retry').hidden = true;
+}
+
+/** @param {string} reason */
+export function sayFault(reason) {
+    say('hub-fault', reason);
+    element('hub-fault').hidden = reason === '';
+    element('hub-name').setAttribute('aria-invalid', String(reason !== ''));
+}
+
+/** @param {string} words */
+export function sayBusy(words) {
+    element('hub-busy').textContent = words;
+    element('hub-busy').hidden = false;
 }
