@@ -47,7 +47,7 @@ for (const [name, kind] of [['qwen3', 'whose heads share keys and values'], ['di
         const logits = model.logits.at(-1), token = best(logits), { attention, tolerance } = model;
         const layer = 0, head = attention[0].length - 1, row = model.ids.length - 1;
         const { f64: fall } = await told(explorer, knockout.fall + layer, head);
-        assert.match((await explorer.state()).spoken, /^Without /);
+        assert.match((await explorer.state()).spoken, / matters most: without it, /);
         near((await told(explorer, knockout.look + layer, head)).f64, Math.max(...attention[layer][head][row]), tolerance.attention, 'the strongest weight');
         const tensor = written[name](layer);
         const size = safetensors(join(model.folder, 'model.safetensors'))(tensor)[0].length / attention[0].length;
@@ -125,9 +125,9 @@ const learnt = 'train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:4
 /** @type {[string, RegExp, number[][]][]} */
 const visits = [
     ['heads', /^\d+ tokens of 16 numbers go through 2 heads of 8: /, [[7, 0]]],
-    ['knockout', /^Without /, [[knockout.fall, 0], [knockout.fall, 1], [knockout.direct, 0], [knockout.look, 1]]],
-    ['layers', /adds most \([\d.]+\)\.$/, [[6000, 0], [6000, 1], [6001, 0], [6002, 0]]],
-    ['circuits', /^By embeddings alone, this head looks with /, [[0, 1], [3, 2]]],
+    ['knockout', / matters most: without it, /, [[knockout.fall, 0], [knockout.fall, 1], [knockout.direct, 0], [knockout.look, 1]]],
+    ['layers', /adds most to its logit \([\d.]+\)\.$/, [[6000, 0], [6000, 1], [6001, 0], [6002, 0]]],
+    ['circuits', /^From its weights alone, /, [[0, 1], [3, 2]]],
     ['cache', /^Reading \d+ tokens takes /, [[1, 8]]],
 ];
 for (const [lens, said, cells] of visits) {

@@ -64,7 +64,7 @@ test('Circuits: what a head looks for and what it writes are products of its wei
     const { layer, head, spoken } = await explorer.state();
     const { qk, ov } = circuits(layer, head), query = tiny.ids.at(-1);
     const most = qk[query].indexOf(Math.max(...qk[query]));
-    assert.ok(spoken.startsWith(`By embeddings alone, this head looks with “${tiny.words[query]}” for “${tiny.words[most]}”`), spoken);
+    assert.ok(spoken.startsWith(`From its weights alone, “${tiny.words[query]}” matches “${tiny.words[most]}”`), spoken);
     for (const [i, j] of [[query, most], [0, 5], [30, 2]]) {
         near((await told(explorer, own.qk + i, j)).f32, qk[i][j], 2e-5, `the score of ${i} for ${j}`);
     }
@@ -78,7 +78,7 @@ test('Circuits: what a head looks for and what it writes are products of its wei
     }
     const raised = ov[key].indexOf(Math.max(...ov[key]));
     const { spoken: now, fragment } = await explorer.state();
-    assert.ok(now.startsWith(`By its embedding alone, “${tiny.words[key]}” makes this head raise “${tiny.words[raised]}”`), now);
+    assert.ok(now.startsWith(`From its weights alone, seeing “${tiny.words[key]}” makes this head raise “${tiny.words[raised]}”`), now);
     // The eigenvalues add up to the trace, which is what all tokens add to themselves.
     const real = await Promise.all(Array.from({ length: size }, (_, i) => told(explorer, own.real, i)));
     near(sum(real.map(({ f64 }) => f64)), sum(ov.map((row, i) => row[i])), 1e-4, 'the trace');
@@ -136,7 +136,7 @@ test('Circuits: where positions turn, the map at a distance has the scores of a 
         near((await told(explorer, own.qk + ids[query], ids[query - 1])).f32, f64, 2e-5 * (1 + Math.abs(f64)), `the score at ${query}`);
     }
     await part(explorer, 'positions', 'positions');
-    assert.match((await explorer.state()).spoken, /^Positions turn q and k here: .+ tokens? back \([\d.−]+\)\.$/);
+    assert.match((await explorer.state()).spoken, /^Positions rotate q and k here: .+ tokens? back\. .+ that score is [\d.−]+\.$/);
     await part(explorer, 'plane', 'plane');
     await press(explorer, 'circuits/point/1');
     await explorer.untilState('the query', ({ query, pin }) => query === 1 && pin?.[0] === 'circuits.plane.query.x.1');
@@ -149,13 +149,13 @@ test('Circuits: the model that comes with the page has heads that copy', { fragm
     }
     await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
     await explorer.settled();
-    assert.match((await explorer.state()).spoken, /^By embeddings alone, this head looks with “It” for .+, most of all 2,048 tokens/);
+    assert.match((await explorer.state()).spoken, /^From its weights alone, “It” matches .+ best, out of 2,048 tokens\./);
     await press(explorer, 'circuits/preset/copying');
     await explorer.until('OV', () => explorer.linked('circuits.part'), (now) => now === 'ov');
     const { layer, head, spoken } = await explorer.untilState('its score', ({ spoken: now }) => now.includes('copying score'));
     const { f64: score } = await told(explorer, own.copying + layer, head);
     assert.ok(score > 0.5 && score <= 1, String(score));
-    assert.ok(spoken.endsWith(`its copying score is ${score.toFixed(2)}: on the whole it copies.`), spoken);
+    assert.ok(spoken.endsWith(`Its copying score is ${score.toFixed(2)}: on the whole it copies.`), spoken);
     await press(explorer, 'circuits/preset/positions');
     await explorer.untilState('positions', ({ spoken: now }) => now.startsWith('By positions alone'));
     assert.deepEqual(await explorer.notices('error'), []);

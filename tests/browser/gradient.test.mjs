@@ -40,7 +40,7 @@ async function asksForTheNextWord(explorer) {
 const distance = (a, b) => a.reduce((sum, x, i) => sum + (x - b[i]) ** 2 / 2, 0);
 
 test('a step along the gradient raises the component that it is asked for, as its slope says', { fragment: 'v=1&lens=gradient' }, async (explorer) => {
-    assert.match((await explorer.state()).spoken, /^To raise component 0 of the output of “mat”, the head would look more at “cat” \(∂L\/∂S 0\.\d+\) and less at “sat”/);
+    assert.match((await explorer.state()).spoken, /^To raise component 0 of the output of “mat”, attend more to “cat” and less to “sat”\. ∂L\/∂S is 0\.\d+ for “cat”/);
     const output = ({ x, w_q, w_k, w_v }) => attention({ q: multiply(x, w_q), k: multiply(x, w_k), v: multiply(x, w_v) }).output;
     const inputs = { x: cats, w_q: identity, w_k: identity, w_v: identity };
     for (const of of ['x', 'w_q', 'w_k', 'w_v']) {

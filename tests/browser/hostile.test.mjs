@@ -58,7 +58,7 @@ test('an expression nested 10,000 deep is refused for its depth', { fragment: 'v
 });
 
 test('vectors of no component: in a link, typed and dropped', { fragment: 'v=1&lens=scale' }, async (explorer) => {
-    await explorer.untilState('the lens', (state) => state.spoken.startsWith('Over 64 components'));
+    await explorer.untilState('the lens', (state) => state.spoken.startsWith('Divided by √64, '));
     await explorer.settled();  // all pairs are drawn
     const { spoken } = await explorer.state();
     await explorer.visit('v=1&lens=scale&scale.d=0');
@@ -74,7 +74,7 @@ test('vectors of no component: in a link, typed and dropped', { fragment: 'v=1&l
     await explorer.page.keyboard.type('0');
     await explorer.press('Enter');
     await explorer.until('the least d_k that there is', () => explorer.linked('scale.d'), (d) => d === '1');
-    await explorer.untilState('what is seen', (state) => state.spoken.startsWith('Over 1 component,'));
+    await explorer.untilState('what is seen', (state) => state.spoken.startsWith('Divided by √1, '));
     await explorer.drop(...written({ 'q.npy': npy([3, 0], []), 'k.npy': npy([3, 0], []) }));
     isSentence(await explorer.untilNotice(/^'[qk]' is 3×0 and holds no numbers/, 'error'));
     assert.equal((await explorer.state()).lens, 'scale');

@@ -37,7 +37,7 @@ const found = (explorer) => explorer.until('the change', () => explorer.rect('in
 const wish = (explorer, holds) => explorer.until('the wish', () => explorer.linked('inverse.wish'), holds);
 
 test('a weight is dragged to what it should be, and the least change of q makes it so', { fragment: 'v=1&lens=inverse' }, async (explorer) => {
-    assert.match((await explorer.state()).spoken, /^At “mat”, this head gives “cat” 0\.368 of its weight; make that what you like\.$/);
+    assert.match((await explorer.state()).spoken, /^“mat” gives “cat” 0\.368 of its weight\. Choose a cell, and say what it should be\.$/);
     await explorer.drag('inverse/now/2/1', 80);
     const wished = Number((await wish(explorer, Boolean)).split(':')[1]);
     assert.ok(wished > 0.55 && wished < 0.75, `a drag of 80 points takes 0.282 to ${wished}`);

@@ -30,7 +30,7 @@ async function open(explorer) {
 test('Knock-out: a logit falls by what the model loses with the head switched off', async (explorer) => {
     await open(explorer);
     const token = best(tiny.logits), row = tiny.ids.length - 1;
-    assert.match((await explorer.state()).spoken, /^Without /);
+    assert.match((await explorer.state()).spoken, / matters most: without it, /);
     const { f64: fall } = await told(explorer, own.fall + 1, 0);
     const weights = tiny.attention[1][0][row];
     near((await told(explorer, own.look + 1, 0)).f64, Math.max(...weights), 2e-5, 'the strongest weight of the row');
@@ -80,7 +80,7 @@ test('Knock-out: the presets in the model that comes with the page', { fragment:
         await explorer.settled();
         await press(explorer, `knockout/preset/${preset}`);
         const { spoken } = await explorer.untilState('the finding', ({ lens, spoken: now }) => lens === 'knockout' && now.startsWith(said));
-        assert.match(spoken, /^Without layer \d · head \d, .+ falls by [\d.]+ from [\d.]+, more than without any other head; .+\.$/);
+        assert.match(spoken, /^Layer \d · head \d matters most: without it, .+ falls from [\d.]+ to [−\d.]+\. .+\.$/);
         await press(explorer, 'knockout/part/patching');
         await explorer.untilState('what is patched', ({ spoken: now }) => now.startsWith('With the residual of the second text') && now.endsWith(path));
         await press(explorer, 'knockout/part/heads');

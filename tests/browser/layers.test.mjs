@@ -80,7 +80,7 @@ test('Layers: a click reads the stream, another follows a token; the parts add u
     await explorer.untilState('the lens', ({ lens }) => lens === 'layers');
     await agrees(explorer, tiny, 2e-5);
     const { spoken } = await explorer.state();
-    assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ % at temperature 1\), the likeliest .+; .+ adds most \([\d.]+\)\.$/);
+    assert.match(spoken, /^After “\w+” comes “\w+” \([\d.]+ % at temperature 1\), the likeliest .+\. .+ adds most to its logit \([\d.]+\)\.$/);
     // Follows the suggestion in the first line: a cell, then one of its tokens.
     await press(explorer, 'layers/likeliest/2/3');
     await explorer.untilState('the position', ({ query, pin }) => pin?.[0] === `layers.likeliest.2.${query}`);

@@ -183,7 +183,7 @@ test('Memory: the classical network’s energy and fields are those of its weigh
     await explorer.click('memory/network/classical network');
     await explorer.until('the network', () => explorer.linked('memory.network'));
     await explorer.settled();
-    assert.match((await explorer.state()).spoken, /^10 patterns in 100 bits: of 10 wrong bits, \d+ (is|are) left, so the pattern is recovered\.$/);
+    assert.match((await explorer.state()).spoken, /^10 patterns in 100 bits: of 10 wrong bits, \d+ (is|are) left\. The pattern is recovered\.$/);
     const bits = 100, random = randomFrom(1n);
     const patterns = Array.from({ length: 10 }, () => Array.from({ length: bits }, () => (random() % 2n === 0n ? 1 : -1)));
     const weight = (i, j) => (i === j ? 0 : sum(patterns.map((p) => p[i] * p[j])) / bits);
@@ -210,7 +210,7 @@ test('Memory: the classical network’s energy and fields are those of its weigh
     await explorer.click('memory/preset/30: too many');
     await explorer.until('more patterns', () => explorer.linked('memory.bits'), (link) => link === '100,30');
     await explorer.settled();
-    assert.match((await explorer.state()).spoken, /so the pattern is lost\.$/);
+    assert.match((await explorer.state()).spoken, /The pattern is lost\.$/);
     await explorer.click('memory/preset/Signs of this head’s keys');
     await explorer.untilState('the keys', ({ spoken }) => /^3 patterns in 4 bits/.test(spoken));
 });

@@ -62,11 +62,11 @@ const ordered = (explorer, order) => explorer.until(`the order ${order}`, () => 
 
 test('Order: a token that is dragged takes its output along, until a scheme says where it stands', { fragment: 'v=1&lens=order' }, async (explorer) => {
     const example = { q: cats, k: cats, v: cats };
-    assert.match((await explorer.state()).spoken, /nothing has moved yet\.$/);
+    assert.match((await explorer.state()).spoken, /in their own order\.$/);
     await drag(explorer, 0, 2);
     await ordered(explorer, '1,2,0');
     await agrees(explorer, { ...example, order: [1, 2, 0], scheme: 'none' });
-    assert.match((await explorer.state()).spoken, /^Without positions, every output moved along with its token; the largest difference is [\d.e-]+\.$/);
+    assert.match((await explorer.state()).spoken, /^Without positions, every output moved along with its token\. The largest difference is [\d.e-]+\.$/);
     near((await told(explorer, 'largest_output_change.none')).f32, 0, 1e-6, 'without positions');
     for (const [label, scheme] of [['ALiBi', 'alibi'], ['sinusoidal', 'sinusoidal'], ['RoPE', 'rotary']]) {
         await explorer.click(`order/scheme/${label}`);
@@ -191,7 +191,7 @@ test('Order puts queries and keys of different numbers in order apart: outputs k
     assert.match((await explorer.state()).spoken, /3 queries and 5 keys in their own order/);
     await drag(explorer, 0, 4, 'key-token');
     await explorer.until('the keys', () => explorer.linked('order.keys'), (now) => now === '1,2,3,4,0');
-    assert.match((await explorer.state()).spoken, /^Without positions, every output stayed while the keys took their weights along/);
+    assert.match((await explorer.state()).spoken, /^Without positions, every output stayed, and the keys took their weights along/);
     const agree = async (queries, rotary) => {
         await explorer.settled();
         const expected = crossed({ q, k, v, queries, keys: [1, 2, 3, 4, 0], rotary });
@@ -234,7 +234,7 @@ test('Order on a cross head of the translator: keys take their weights along, an
     await drag(explorer, 0, last, 'key-token');
     const expected = [...Array.from({ length: last }, (_, i) => i + 1), 0];
     await explorer.until('the order of keys', () => explorer.linked('order.keys'), (now) => now === expected.join());
-    assert.match((await explorer.state()).spoken, /every output stayed while the keys took their weights along/);
+    assert.match((await explorer.state()).spoken, /every output stayed, and the keys took their weights along/);
     if (n_k <= 12) {
         // The weights of an output are the head's, key by key in the order on screen.
         const { operands } = await told(explorer, 'output.permuted', 0, 0);

@@ -47,7 +47,7 @@ const untilTile = (explorer, tile) => explorer.until(`tile ${tile}`, () => explo
 
 test('each step updates maximum, sum and output; after the last one they are the softmax over the whole row', { fragment: 'v=1&lens=tiles' }, async (explorer) => {
     const { masked: scores, output } = attention({ q: cats, k: cats, v: cats });
-    assert.match((await explorer.state()).spoken, /^Tile 1 of 4: the first keys that “cat” sees set its maximum to 0\.96\.$/);
+    assert.match((await explorer.state()).spoken, /^Tile 1 of 4: the largest score of “cat” so far is 0\.96\.$/);
     for (const [tile, [queries, seen, before]] of [[[0, 1], 2, 0], [[0, 1], 3, 2], [[2], 2, 0], [[2], 3, 2]].entries()) {
         if (tile > 0) {
             await explorer.click('tiles/forward');

@@ -86,7 +86,7 @@ test('Heads: one head of keys and values, and a latent, in the model that comes 
     await press(explorer, 'heads/preset/multi_query');
     await part(explorer, 'sharing');
     const said = await explorer.untilState('the sentence', ({ spoken }) => spoken.startsWith('With 1 head of K and V'));
-    assert.match(said.spoken, /^With 1 head of K and V, a token keeps 200 numbers in place of 1,600, and the loss of this text goes from [\d.]+ to [\d.]+ nats a token\.$/);
+    assert.match(said.spoken, /^With 1 head of K and V, a token keeps 200 numbers in place of 1,600\. The loss of this text goes from [\d.]+ to [\d.]+ nats a token\.$/);
     await explorer.settled();
     const [before, after] = [await told(explorer, own.sharing + measure.loss, 0), await told(explorer, own.sharing + measure.loss, 1)];
     assert.ok(after.f64 > before.f64 + 0.5, `the loss rises: ${before.f64} to ${after.f64}`);

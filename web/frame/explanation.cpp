@@ -165,6 +165,7 @@ void Frame::draw_guide() {
         ui::semantic_text(ui::Role::heading, guide.title);
     }
     ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    if (ui::narrow_window() && !detail_.empty()) ui::wrapped_text(detail_);
     ui::wrapped_text(guide.text);
     if (!ui::folded().hint.empty()) ui::wrapped_text(ui::folded().hint);
     ImGui::PopStyleColor();

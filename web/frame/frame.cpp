@@ -321,27 +321,36 @@ void Frame::draw_lens() {
 
 // Draws the sentence that says what is seen.
 void Frame::draw_sentence(Subject& subject) {
-    spoken_ = lens_in(visit_).spoken(subject);
-    const std::string text = subject.attention() ? spoken_ : subject.heading();
+    const std::string told = lens_in(visit_).spoken(subject);
+    spoken_ = on_one_line(told);
+    const std::size_t end = std::min(told.find('\n'), told.size());
+    const std::string text = subject.attention() ? told.substr(0, end) : subject.heading();
+    detail_ = subject.attention() && end < told.size() ? told.substr(end + 1) : "";
     if (text.empty()) return;
     // The content below must not move when the next sentence is a little longer or shorter, nor when
     // training, which continues by itself, makes it longer.
     const bool narrow = ui::narrow_window();
-    ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
-    if (spoken_width_ != width)
-        spoken_height_ =
-            ImGui::GetTextLineHeight() * static_cast<float>((subject.course() ? 2 : 1) + (narrow ? 1 : 0));
-    spoken_width_ = width;
-    const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
-    // Arcs and bars show the query under the cursor; so does the sentence, if it takes no more lines.
-    const std::string preview =
-        before_.query && !before_.head ? lens_in(visit_).preview(subject, *before_.query) : std::string();
-    const bool previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(text));
-    ui::wrapped_text(previews ? preview : text, FLT_MAX,
-                     spoken_.empty() ? ui::Role::heading : ui::Role::status);
-    if (!spoken_.empty()) ui::landmark_item("spoken");
-    spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectSize().y);
+    const float begin = ImGui::GetCursorScreenPos().y;
+    bool previews = false;
+    {
+        ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
+        if (spoken_width_ != width)
+            spoken_height_ = ImGui::GetTextLineHeight() *
+                             static_cast<float>((subject.course() ? 2 : 1) + (narrow ? 1 : 0));
+        spoken_width_ = width;
+        const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
+        // Arcs and bars show the query under the cursor; so does the sentence, if it takes no more lines.
+        const std::string preview =
+            before_.query && !before_.head ? lens_in(visit_).preview(subject, *before_.query) : std::string();
+        previews = !preview.empty() && height(preview) <= std::max(spoken_height_, height(text));
+        ui::wrapped_text(previews ? preview : text, FLT_MAX,
+                         spoken_.empty() ? ui::Role::heading : ui::Role::status);
+        if (!spoken_.empty()) ui::landmark_item("spoken");
+    }
+    // On a phone the guide has it.
+    if (!detail_.empty() && !previews && !narrow) ui::paragraph(detail_, ui::theme().dim, FLT_MAX);
+    spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectMax().y - begin);
     ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
 }
 

@@ -261,7 +261,7 @@ TEST_CASE("lenses about one query start at the mask, or else at a word") {
     CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).find("“[MASK]” looks most") !=
           std::string::npos);
     opened.visit.perform(OpenLens{"inverse"});
-    CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).starts_with("At “[MASK]”, "));
+    CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).starts_with("“[MASK]” gives "));
     show(opened.visit, "no mask", {2, 7, 8, 9, 3});
     CHECK(chosen_query(sentence_in(opened.visit)) == 3);
     opened.visit.perform(Select{{0, 0, 4, {}, {}}});

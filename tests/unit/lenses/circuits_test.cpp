@@ -85,7 +85,7 @@ TEST_CASE("Circuits works for a sentence and for a network in training, in all i
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("its copying score is "));
+        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("Its copying score is "));
         show_circuits(screen, {.part = CircuitsPart::positions});
         CHECK_FALSE(circuits_say(screen.visit).empty());
         show_circuits(screen, {.part = CircuitsPart::wiring});
@@ -170,7 +170,7 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
                 CHECK_FALSE(told_of_circuits(screen.visit, cell));
             show_circuits(screen, {.part = CircuitsPart::ov});
             // In a text, a token's residual stream is more than its embedding.
-            CHECK(circuits_say(screen.visit).starts_with("By its embedding alone, "));
+            CHECK(circuits_say(screen.visit).starts_with("From its weights alone, seeing "));
             check_circuits_cell(screen.visit, circuits_cells::map(Circuit::ov, 4, 9));
             const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});
             for (Index i = 0; i < 3; ++i) {

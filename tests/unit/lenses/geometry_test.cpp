@@ -264,7 +264,7 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
         CHECK(head.lowered_off < 1e-12);
     };
     check([](Index a, Index b) { return static_cast<double>(a == b); });
-    CHECK(screen.spoken().find("as it does without") != std::string::npos);
+    CHECK(screen.spoken().find("looks most at the same key") != std::string::npos);
     screen.click("geometry/preset/minkowski");
     check([](Index a, Index b) { return a != b ? 0.0 : a == 0 ? -1.0 : 1.0; });
     CHECK((*screen.lens().metric(screen.subject()))->metric.negative() == 1);

@@ -76,7 +76,7 @@ TEST_CASE("Layers works for a sentence and for a network in training, and says w
             CHECK(screen.shows(part));
         }
         CHECK(screen.shows("layers/likeliest/0/5"));
-        CHECK(spoken(screen.visit).find(" adds most (") != std::string::npos);
+        CHECK(spoken(screen.visit).find(" adds most to its logit (") != std::string::npos);
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.settle();

@@ -369,7 +369,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it if too many are
     open_memory(screen);
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
     screen.settle();
-    CHECK(memory_says(screen.visit).ends_with("so the pattern is recovered."));
+    CHECK(memory_says(screen.visit).ends_with("The pattern is recovered."));
     const Matrix energies = table_of(screen, "Energy, flip by flip").values;
     for (Index flip = 1; flip < energies.rows; ++flip) CHECK(energies.at(flip, 0) < energies.at(flip - 1, 0));
     // At the lowest load, two patterns are stored, so that there are two cues.
@@ -378,7 +378,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it if too many are
     }));
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .patterns = 30}});
     screen.settle();
-    CHECK(memory_says(screen.visit).ends_with("so the pattern is lost."));
+    CHECK(memory_says(screen.visit).ends_with("The pattern is lost."));
     // A bit at rest agrees with its field.
     const Matrix rest = table_of(screen, "At rest").values;
     for (Index i = 0; i < 100; ++i) {

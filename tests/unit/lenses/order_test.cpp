@@ -475,7 +475,9 @@ TEST_CASE(
         REQUIRE(lens.content(subject_in(screen.visit)));
         CHECK_FALSE(lens.content(subject_in(screen.visit))->one_line());
         CHECK(order_says(screen.visit) ==
-              "Without positions, 3 queries and 5 keys in their own order: nothing has moved yet.");
+              "Drag a word to see what the order changes without positions.\n3 queries and 5 keys stand in "
+              "their own "
+              "order.");
         drag(screen, "order/key-token/0", "order/key-token/4");
         const std::vector<Index> keys{1, 2, 3, 4, 0};
         CHECK(now(screen.visit).key_order == keys);

@@ -309,7 +309,7 @@ TEST_CASE("Scale works for every subject, describes what it shows, and is in the
     CHECK(screen.visit.state().lens == "scale");
     CHECK(scale_in(screen)
               .spoken(subject_in(screen.visit))
-              .starts_with("Over 64 components, q · k of seeded vectors spreads by ± "));
+              .starts_with("Divided by √64, q · k of seeded vectors spreads by ± "));
     CHECK(screen.shows("chart/entropy"));
     screen.click("scale/vectors/of this head");
     screen.settle();

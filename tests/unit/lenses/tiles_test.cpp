@@ -175,12 +175,12 @@ TEST_CASE("the sentence is about the row that a tile changes most, or the chosen
     screen.settle();
     const auto said = [&] { return tiles_in(screen).spoken(subject_in(screen.visit)); };
     CHECK(said() ==
-          "Tile 2 of 2: the maximum of “2” grows from 2.00 to 6.00, so all that was summed up shrinks by × "
-          "0.02.");
+          "Tile 2 of 2: the largest score of “2” grows from 2.00 to 6.00.\n"
+          "All that was summed up so far shrinks by × 0.02.");
     screen.visit.perform(Select{{0, 0, 1, {}, {}}});
     CHECK(said() ==
-          "Tile 2 of 2: the maximum of “1” grows from 1.00 to 3.00, so all that was summed up shrinks by × "
-          "0.14.");
+          "Tile 2 of 2: the largest score of “1” grows from 1.00 to 3.00.\n"
+          "All that was summed up so far shrinks by × 0.14.");
 }
 
 TEST_CASE("a tile's number leads to the values, and back") {

@@ -32,11 +32,11 @@ std::string CacheLens::cost_spoken(Subject& subject) const {
                  anew = step_cost(all.own, {0, all.after(last)}).total();
     // Without a cache, the last step also recomputes the keys and values of cross-attention.
     const double cross = cross_numbers_kept(all.own) * static_cast<double>(all.own_kept.bits) / 8;
-    return "Reading " + many(all.prompt, "token") + " takes " + cache_words::operations(first) +
-           ", and each further one at most " + cache_words::operations(kept) + ", because " +
-           cache_words::bytes(bytes_kept(all.own, all.prompt, all.own_kept) + cross) +
-           " of keys and values are kept; without them, the last of " + many(all.after(last), "token") +
-           " would take " + times_text(anew / kept) + " as much.";
+    return "Because " + cache_words::bytes(bytes_kept(all.own, all.prompt, all.own_kept) + cross) +
+           " of keys and values are kept, a token takes at most " + cache_words::operations(kept) +
+           ".\nReading " + many(all.prompt, "token") + " takes " + cache_words::operations(first) +
+           ". Without the cache, the last of " + many(all.after(last), "token") + " would take " +
+           times_text(anew / kept) + " as much as with it.";
 }
 
 std::string CacheLens::bits_spoken(Subject& subject) const {
@@ -45,17 +45,16 @@ std::string CacheLens::bits_spoken(Subject& subject) const {
     const Index n = shown_->tokens(), changed = changed_tokens();
     const double share = bytes_kept(shape, n, {to.bits, to.group}) / bytes_kept(shape, n, {});
     const Index waiting = n - to.rounded_before(n);
-    std::string said = "In " + std::to_string(to.bits) + " bits" +
-                       (waiting == 0   ? ","
-                        : waiting == 1 ? ", the newest token in 16,"
-                                       : ", the newest " + many(waiting, "token") + " in 16,") +
-                       " the cache takes " + percent(share) +
-                       " of its memory in 32; the likeliest next token is another at " +
-                       std::to_string(changed) + " of " + many(n - shown_->prompt(), "step");
+    std::string said = "In " + std::to_string(to.bits) + " bits the cache takes " + percent(share) +
+                       " of its memory in 32; the next token changes at " + std::to_string(changed) + " of " +
+                       many(n - shown_->prompt(), "step") + ".";
+    std::string more = waiting == 0   ? ""
+                       : waiting == 1 ? "The newest token stays in 16 bits."
+                                      : "The newest " + many(waiting, "token") + " stay in 16 bits.";
     if (const double loss = mean_loss(false); std::isfinite(loss))
-        said += ", and the loss goes from " + fixed(mean_loss(true), 3) + " to " + fixed(loss, 3) +
-                " nats a token";
-    return said + ".";
+        more += (more.empty() ? "The loss goes from " : " The loss goes from ") + fixed(mean_loss(true), 3) +
+                " to " + fixed(loss, 3) + " nats a token.";
+    return more.empty() ? said : said + "\n" + more;
 }
 
 std::string CacheLens::eviction_spoken(Subject& subject) const {
@@ -64,10 +63,11 @@ std::string CacheLens::eviction_spoken(Subject& subject) const {
     const CachedDecoding::Step& step = shown_->at(far);
     std::string said = "With " + cache_words::policy(eviction()) + ", " + head_name(subject) + " loses " +
                        percent(shown_->mean_lost(head(subject))) +
-                       " of its weight; the likeliest next token is another at " + std::to_string(changed) +
+                       " of its weight.\nThe likeliest next token is another at " + std::to_string(changed) +
                        " of " + many(n - shown_->prompt(), "step");
     if (!(step.divergence > 0)) return said + ".";
-    said += "; most changes after " + query_in_words(words, far) + " (KL " + fixed(step.divergence, 2) + ")";
+    said +=
+        "; it changes most after " + query_in_words(words, far) + " (KL " + fixed(step.divergence, 2) + ")";
     if (step.likeliest != step.likeliest_before)
         said += ", from " + vocabulary_.name(subject, step.likeliest_before) + " to " +
                 vocabulary_.name(subject, step.likeliest);

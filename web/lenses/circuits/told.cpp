@@ -46,9 +46,9 @@ std::string CircuitsLens::qk_spoken(Subject& subject) {
     HeadCircuit& shown = *circuit();
     const TokenDirections* found = shown.list(true, this->query(), distance());
     if (!found || !found->done())
-        return "What this head looks for with " + query + " is being looked up in the whole vocabulary.";
+        return "Searching the whole vocabulary for what this head matches with " + query + ".";
     const std::string far = uses_rope() ? ", " + many(now().distance, "token") + " back," : "";
-    std::string text = "By embeddings alone, this head looks with " + query + far + " for ";
+    std::string text = "From its weights alone, " + query + far + " matches ";
     const auto highest = found->highest();
     const auto named = std::min<std::size_t>(highest.size(), 3);
     for (std::size_t i = 0; i < named; ++i)
@@ -56,11 +56,11 @@ std::string CircuitsLens::qk_spoken(Subject& subject) {
     const auto score = [&](Index id) {
         return fixed(static_cast<double>(shown.map(distance())->cell(this->query(), id)), 2);
     };
-    text += ", most of all " + with_commas(vocabulary_size()) + " tokens";
+    text += " best, out of " + with_commas(vocabulary_size()) + " tokens.";
     const bool among =
         std::ranges::find(highest.first(named), this->key(), &TokenAlong::id) != highest.first(named).end();
-    return text + (among ? "."
-                         : "; " + key + " scores " + score(this->key()) + " beside " +
+    return text + (among ? ""
+                         : "\n" + key + " scores " + score(this->key()) + ", the best one " +
                                score(highest.front().id) + ".");
 }
 
@@ -69,28 +69,30 @@ std::string CircuitsLens::ov_spoken(Subject& subject) {
     const TokenDirections* found = shown.list(true, key(), distance());
     const std::string key_name = token_name(subject, key());
     if (!found || !found->done())
-        return "What attending to " + key_name + " would write is being looked up in the whole vocabulary.";
+        return "Searching the whole vocabulary for what attending to " + key_name + " would raise.";
     const auto highest = found->highest();
-    std::string text = "By its embedding alone, " + key_name + " makes this head raise ";
+    std::string text = "From its weights alone, seeing " + key_name + " makes this head raise ";
     const auto named = std::min<std::size_t>(highest.size(), 3);
     for (std::size_t i = 0; i < named; ++i)
         text += (i == 0 ? "" : i + 1 < named ? ", " : " and ") + token_name(subject, highest[i].id);
-    if (!copying()) return text + " most.";
+    text += " most.";
+    if (!copying()) return text;
     const Copying& own = copying()->of(head_);
-    if (std::isnan(own.score)) return text + " most.";
+    if (std::isnan(own.score)) return text;
     const char* verdict = own.score > 0.5    ? ": on the whole it copies"
                           : own.score < -0.5 ? ": on the whole it lowers what it sees"
                                              : "";
-    return text + " most; its copying score is " + rounded(own.score, 2) + verdict + ".";
+    return text + "\nIts copying score is " + rounded(own.score, 2) + verdict + ".";
 }
 
 std::string CircuitsLens::positions_spoken(Subject& subject) {
     HeadCircuit* shown = circuit();
-    if (!shown->done()) return "What positions alone do to this head’s scores is being computed.";
+    if (!shown->done()) return "Computing what positions alone do to this head’s scores.";
     if (const auto* curve = by_distance()) {
         const auto best = std::ranges::max_element(*curve) - curve->begin();
-        return "Positions turn q and k here: the vocabulary’s mean query scores its mean key highest " +
-               many(best, "token") + " back (" + fixed((*curve)[static_cast<std::size_t>(best)], 2) + ").";
+        return "Positions rotate q and k here: the mean query scores the mean key highest " +
+               many(best, "token") + " back.\nThe means are over the vocabulary; that score is " +
+               fixed((*curve)[static_cast<std::size_t>(best)], 2) + ".";
     }
     const Map& map = *shown->map(0);
     const Index query = std::min<Index>(chosen_query(subject), map.queries() - 1);
@@ -106,12 +108,12 @@ std::string CircuitsLens::positions_spoken(Subject& subject) {
 
 std::string CircuitsLens::wiring_spoken(Subject& subject) {
     if (!composition_->done())
-        return "How far each head reads what earlier heads write is being computed, " +
+        return "Computing how far each head reads what earlier heads write, " +
                percent(composition_->progress()) + ".";
     if (wires_.drawn.empty()) return "No two heads compose that strongly; lower the threshold.";
     const DrawnWire& best = wires_.drawn.front();
     return "The strongest wire is the " + wire_name(subject, best.wire) + ": " + fixed(best.value, 3) +
-           ", where matrices of random numbers would have " +
+           ".\nRandom matrices would have " +
            fixed(expected_composition(trace_->model()->config().d_model), 3) + ".";
 }
 

@@ -98,7 +98,7 @@ std::string CurvesLens::spoken(Subject& subject) {
     if (point == run->points().end() || point->heads.empty()) return text + ".";
     const auto best = std::ranges::max_element(point->heads, {}, &HeadPoint::induction);
     const Index heads = run->plan().heads, at = best - point->heads.begin();
-    return text + ". Most induction so far, on one random repeat: " + fixed(best->induction, 2) +
+    return text + ".\nMost induction so far, on one random repeat: " + fixed(best->induction, 2) +
            ", in layer " + std::to_string(at / heads) + ", head " + std::to_string(at % heads) + ".";
 }
 

@@ -258,7 +258,8 @@ std::string GeometryLens::spoken(Subject& subject) {
         if (head.gauge.t == 0) return "At t = 0 the gauge is the identity: nothing has moved yet.";
         return "Under " + std::string(gauge_name(head.gauge.kind)) + ", q moves by up to " +
                fixed(largest_move(head), 3) + " a component, and no score in view by more than " +
-               fixed(head.off32, 3) + " in single and " + fixed(head.off, 3) + " in double precision.";
+               fixed(head.off32, 1) + ".\nIn double precision, no score moves by more than " +
+               fixed(head.off, 1) + ".";
     }
     if (now().part == GeometryPart::metric) {
         const auto& head = *metric(subject);
@@ -269,10 +270,10 @@ std::string GeometryLens::spoken(Subject& subject) {
         if (before.key < 0 || after.key < 0)
             return "No key has a weight for " + asks + ", with this metric or without.";
         const std::string found = key_in_words(attention, after.key) + " (" + percent(after.weight) + ")";
-        return "Under this metric, " + asks + " looks most at " + found +
-               (before.key == after.key ? ", as it does without (" + percent(before.weight) + ")."
-                                        : "; without, it is " + key_in_words(attention, before.key) + " (" +
-                                              percent(before.weight) + ").");
+        return "Under this metric, " + asks + " looks most at " + found + ".\nWithout it, " + asks +
+               " looks most at " +
+               (before.key == after.key ? "the same key" : key_in_words(attention, before.key)) + " (" +
+               percent(before.weight) + ").";
     }
     if (now().part == GeometryPart::einsum) {
         const auto& of = *sum(subject);
@@ -289,10 +290,14 @@ std::string GeometryLens::spoken(Subject& subject) {
     const HeadForm& f = *form(subject);
     if (!f.finite()) return "Some number of " + f.name() + " is not finite, so it has no directions.";
     const SingularDirections* all = f.directions();
-    if (!all) return "The directions of " + f.name() + " are being found.";
-    return f.name() + " is " + std::to_string(f.factors().rows()) + " × " +
-           std::to_string(f.factors().cols()) + " and has " + many(all->count(), "direction") +
-           ", of which it uses about " + fixed(all->effective_rank(), 1) + symmetric_share(f.squares()) + ".";
+    if (!all) return "Finding the directions of " + f.name() + ".";
+    const double used = all->effective_rank();
+    const bool nearly_all = used > 0.9 * static_cast<double>(all->count());
+    return std::string("This head ") + (f.of() == FormOf::scores ? "compares" : "writes") + " along " +
+           many(all->count(), "direction") + " and uses " +
+           (nearly_all ? "nearly all of them" : "about " + fixed(used, 1) + " of them") + ".\n" + f.name() +
+           " is " + std::to_string(f.factors().rows()) + " × " + std::to_string(f.factors().cols()) +
+           " and uses about " + fixed(used, 1) + " of its directions" + symmetric_share(f.squares()) + ".";
 }
 
 Guide GeometryLens::guide(Subject&) const {

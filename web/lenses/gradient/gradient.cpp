@@ -420,8 +420,9 @@ std::string GradientLens::spoken(Subject& subject) {
     if (std::abs(*best) < 1e-12 && std::abs(*worst) < 1e-12)
         return aim + ", it does not matter where it looks: the gradient of every score is 0.";
     const auto at = [&](auto found) { return static_cast<Index>(found - pass.d_masked.begin()); };
-    return aim + ", the head would look more at " + key(at(best)) + " (∂L/∂S " + fixed(*best, 3) +
-           ") and less at " + key(at(worst)) + " (" + fixed(*worst, 3) + ").";
+    return aim + ", attend more to " + key(at(best)) + " and less to " + key(at(worst)) + ".\n∂L/∂S is " +
+           fixed(*best, 3) + " for " + key(at(best)) + " and " + fixed(*worst, 3) + " for " + key(at(worst)) +
+           ".";
 }
 
 Guide GradientLens::guide(Subject&) const {

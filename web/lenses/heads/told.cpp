@@ -30,9 +30,9 @@ std::string HeadsLens::shapes_spoken(Subject&) const {
     const HeadSizes& s = sizes_;
     std::string text = many(s.queries, "token") + " of " + std::to_string(s.d_model) +
                        " numbers go through " + many(s.heads, "head") + " of " + std::to_string(s.head_dim) +
-                       ": each has a map of its own, " + std::to_string(s.queries) + " × " +
-                       std::to_string(s.keys) + ", and W_O makes " + std::to_string(s.d_model) +
-                       " numbers of all of them again.";
+                       ", each with a map of its own.\nA map is " + std::to_string(s.queries) + " × " +
+                       std::to_string(s.keys) + ". W_O turns what all heads found back into " +
+                       std::to_string(s.d_model) + " numbers for each token.";
     if (s.kv_heads < s.heads)
         text += " " + std::to_string(s.heads / s.kv_heads) +
                 " heads of queries share each head of keys and values.";
@@ -46,13 +46,13 @@ std::string HeadsLens::writes_spoken(Subject& subject) const {
         if (w.share(head) > w.share(most)) most = head;
     if (std::isnan(w.share(most))) return "What this attention writes here is 0.";
     return "At " + query_in_words(*subject.attention(), writes_of_->row) + ", " + part_name(subject, most) +
-           " writes most, " + percent(w.share(most)) + " of what " +
+           " writes most: " + percent(w.share(most)) + " of what " +
            subject.attention()->numbering().name(writes_of_->attention) +
-           " adds; all heads and the bias add up to it, off by " + fixed(w.off_by(), 1) + ".";
+           " adds.\nAll heads and the bias add up to the whole, off by " + fixed(w.off_by(), 1) + ".";
 }
 
 std::string HeadsLens::alike_spoken(Subject& subject) const {
-    if (!similarity()) return "The heads are being compared, two by two.";
+    if (!similarity()) return "Comparing the heads, two by two.";
     const Index heads = alike_->heads();
     if (heads < 2) return "There is only one head, and nothing to compare it with.";
     if (alike_->rows() == 0)
@@ -77,15 +77,13 @@ std::string HeadsLens::alike_spoken(Subject& subject) const {
     const double pairs = static_cast<double>(heads) * static_cast<double>(heads - 1) / 2;
     std::string text =
         "Heads " + names(nearest) + (now().outputs ? " write" : " look") + " most alike" + number(nearest);
-    if (heads > 2)
-        text += ", " + names(farthest) + " least" + number(farthest) + "; over all pairs it is " +
-                fixed(sum / pairs, 2);
-    return text + ".";
+    if (heads > 2) text += ", " + names(farthest) + " least" + number(farthest);
+    return text + (heads > 2 ? ".\nThe mean over all pairs is " + fixed(sum / pairs, 2) + "." : ".");
 }
 
 std::string HeadsLens::cache_spoken() const {
     if (now().part == HeadsPart::latent && !factors_->done())
-        return "Keys and values are being factored, " + percent(factors_->progress()) + ".";
+        return "Factoring keys and values, " + percent(factors_->progress()) + ".";
     const Smaller *before = runs()->at(0), *after = runs()->last();
     const Index shown = runs()->last_setting();
     if (now().part == HeadsPart::sharing && setting() == 0) {
@@ -93,14 +91,14 @@ std::string HeadsLens::cache_spoken() const {
             return "This model has one head of keys and values: all its heads share it already.";
         return "Each head of keys and values is its own, as the model has it; drag the slider to share them.";
     }
-    if (!before || !after || shown == 0) return "The text is being read with fewer keys and values.";
+    if (!before || !after || shown == 0) return "Reading the text with fewer keys and values.";
     std::string text = "With " + setting_name(shown) + ", a token keeps " +
                        with_commas(static_cast<std::int64_t>(cached(shown))) + " numbers in place of " +
                        with_commas(static_cast<std::int64_t>(cached(0)));
     if (std::isnan(before->loss))
-        return text + "; the text is too short to have a loss. What attention writes changes by " +
+        return text + ".\nThe text is too short to have a loss. What attention writes changes by " +
                percent(after->mean_change()) + ".";
-    return text + ", and the loss of this text goes from " + fixed(before->loss, 2) + " to " +
+    return text + ".\nThe loss of this text goes from " + fixed(before->loss, 2) + " to " +
            fixed(after->loss, 2) + " nats a token.";
 }
 

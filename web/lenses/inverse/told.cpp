@@ -94,7 +94,7 @@ std::string InverseLens::why_not(Subject& subject, const HeadChange& change) con
 
 std::string InverseLens::spoken(Subject& subject) {
     const HeadChange* now = change(subject);
-    if (!now) return "The q and k of this head are being computed.";
+    if (!now) return "Computing q and k of this head.";
     const Attention& attention = *subject.attention();
     const auto named = [&](Index query, Index key) {
         return attention.one_line() && query == key ? "itself" : key_in_words(attention, key);
@@ -112,11 +112,11 @@ std::string InverseLens::spoken(Subject& subject) {
         }
         if (best < 0)
             return "The mask leaves " + query + " nothing to look at, so no change gives it a weight.";
-        return "At " + query + ", this head gives " + named(row.query, best) + " " + fixed(most, 3) +
-               " of its weight; make that what you like.";
+        return capitalised(query) + " gives " + named(row.query, best) + " " + fixed(most, 3) +
+               " of its weight. Choose a cell, and say what it should be.";
     }
     if (now->obstacle() || now->too_large()) return why_not(subject, *now);
-    if (!now->found()) return "The least change is being looked for.";
+    if (!now->found()) return "Searching for the least change.";
     const CellWish& wish = now->wishes().front();
     const std::string comes = now->wishes().size() == 2 ? "both wishes come true."
                               : now->wishes().size() > 2

@@ -64,8 +64,7 @@ std::string KnockoutLens::spoken(Subject& subject) {
 std::string KnockoutLens::heads_spoken(Subject& subject) const {
     const HeadRemovals& all = *removals();
     const std::string target = target_name(subject);
-    if (!agreement())
-        return "One head after another is taken out of the run, to see how far " + target + " falls.";
+    if (!agreement()) return "Removing one head after another, to see how far " + target + " falls.";
     HeadIndex brightest{};
     std::optional<HeadIndex> most;
     Index not_finite = 0;
@@ -87,16 +86,18 @@ std::string KnockoutLens::heads_spoken(Subject& subject) const {
     if (*all.logit_drop(*most) <= 0)
         return "Without any one of the heads, " + target + " does not fall from " + fixed(all.value(), 2) +
                but + ".";
-    const std::string text = "Without " + head_text(*most, numbering) + ", " + target + " falls by " +
-                             fixed(*all.logit_drop(*most), 2) + " from " + fixed(all.value(), 2) +
-                             ", more than without any other head" + but + "; ";
+    const double least = all.value() - *all.logit_drop(*most);
+    const std::string text = capitalised(head_text(*most, numbering)) + " matters most: without it, " +
+                             target + " falls from " + fixed(all.value(), 2) + " to " + fixed(least, 2) +
+                             but + ".\n";
     const auto looks = look(brightest);
-    if (!looks) return text + "no head has a row for the chosen token.";
+    if (!looks) return text + "No head has a row for the chosen token.";
     const Attention& text_of = *subject.attention_of(brightest.layer);
-    const std::string where = percent(looks->weight) + " on " + key_in_words(text_of, looks->key);
-    if (brightest == *most) return text + "it also looks hardest, with " + where + ".";
-    return text + "the head that looks hardest, " + head_text(brightest, numbering) + " with " + where +
-           ", is not it: without that, it " + change_told(*all.logit_drop(brightest)) + ".";
+    const std::string where =
+        " (" + percent(looks->weight) + " at " + key_in_words(text_of, looks->key) + ")";
+    if (brightest == *most) return text + "It also looks hardest" + where + ".";
+    return text + capitalised(head_text(brightest, numbering)) + " looks hardest" + where +
+           ", yet without it " + target + " " + change_told(*all.logit_drop(brightest)) + ".";
 }
 
 std::string KnockoutLens::edges_spoken(Subject& subject) const {
@@ -107,7 +108,7 @@ std::string KnockoutLens::edges_spoken(Subject& subject) const {
     const std::vector<Index>& keys = cuts()->keys();
     if (keys.empty()) return "In " + at + ", " + query + " sees no key, so there is no edge to cut.";
     if (!cuts()->logit_drop(keys.back()))
-        return "In " + at + ", what " + query + " sees is cut, one key after another.";
+        return "In " + at + ", hiding one key after another from " + query + ".";
     const auto fall = [&](Index key) { return *cuts()->logit_drop(key); };
     const auto known = [&](Index key) { return std::isfinite(fall(key)) ? fall(key) : -INFINITY; };
     const Index most = *std::ranges::max_element(keys, {}, known);
@@ -118,14 +119,14 @@ std::string KnockoutLens::edges_spoken(Subject& subject) const {
     const auto share = [&](Index key) {
         return percent(static_cast<double>(weights[static_cast<std::size_t>(key)]));
     };
-    std::string text = "If " + query + " does not see " + key_in_words(attention, most) + " in " + at + " (" +
-                       share(most) + "), " + target + " " + change_told(fall(most)) + " from " +
-                       fixed(cuts()->value(), 2);
+    std::string text = "If " + query + " does not see " + key_in_words(attention, most) + ", " + target +
+                       " " + change_told(fall(most)) + " from " + fixed(cuts()->value(), 2) + ".\nIn " + at +
+                       ", the edge has a weight of " + share(most);
     const auto looks = look(head);
     if (!looks) return text + ".";
     if (looks->key == most) return text + "; it is also where the head looks most.";
-    return text + "; the head looks most at " + key_in_words(attention, looks->key) + " (" +
-           share(looks->key) + "), and without that it " + change_told(fall(looks->key)) + ".";
+    return text + ". The head looks most at " + key_in_words(attention, looks->key) + " (" +
+           share(looks->key) + "); without that edge, the logit " + change_told(fall(looks->key)) + ".";
 }
 
 std::vector<Index> KnockoutLens::keys_named(Subject& subject) const {

@@ -355,7 +355,7 @@ std::string LayersLens::spoken(Subject& subject) {
     update(subject);
     const LogitLens* read = reading();
     const std::string after = capitalised(after_words(subject));
-    if (!read) return after + ", the residual stream is being read after every half of every block.";
+    if (!read) return after + ", reading the residual stream after every half of every block.";
     if (read->states().back().likeliest.empty()) return refused_;
     const Index last = std::ssize(read->places()) - 1;
     const std::string name = vocabulary_.name(subject, token()),
@@ -372,8 +372,8 @@ std::string LayersLens::spoken(Subject& subject) {
     }
     const auto most = std::ranges::max_element(parts()->shares(), {}, &LogitShare::value);
     const bool named = most->part == LogitPart::head || most->part == LogitPart::mlp;
-    return text + (named ? "; " : "; the ") + part_name(stream_text(subject), *most) + " adds most (" +
-           fixed(most->value, 2) + ").";
+    return text + ".\n" + capitalised((named ? "" : "the ") + part_name(stream_text(subject), *most)) +
+           " adds most to its logit (" + fixed(most->value, 2) + ").";
 }
 
 Guide LayersLens::guide(Subject&) const {

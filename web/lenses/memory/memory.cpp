@@ -362,9 +362,8 @@ std::string MemoryLens::classical_sentence() const {
     if (!recall_->done()) return stored + "the cue is on its way.";
     const auto [before, after] = wrong_bits();
     const std::string text = stored + "of " + many(before, "wrong bit") + ", " + std::to_string(after);
-    return text + (after == 1 ? " is" : " are") + " left" +
-           (recovered(recall_->state(), bits_->pattern(this->stored())) ? ", so the pattern is recovered."
-                                                                        : ", so the pattern is lost.");
+    return text + (after == 1 ? " is" : " are") + " left.\nThe pattern is " +
+           (recovered(recall_->state(), bits_->pattern(this->stored())) ? "recovered." : "lost.");
 }
 
 std::string MemoryLens::spoken(Subject& subject) {

@@ -244,19 +244,23 @@ std::string OrderLens::spoken(Subject& subject) {
     const std::string without = inside ? "Without adding positions" : "Without positions";
     const std::string with = scheme == PositionScheme::none ? without : "With " + called + " positions";
     if (in_own_order())
-        return with + ", " +
+        return "Drag a word to see what the order changes " +
+               (scheme == PositionScheme::none
+                    ? std::string(inside ? "without adding positions" : "without positions")
+                    : "with " + called + " positions") +
+               ".\n" +
                (content_->one_line() ? many(content_->queries().size(), "token")
                                      : with_commas(content_->queries().size()) +
                                            (content_->queries().size() == 1 ? " query" : " queries") +
                                            " and " + many(content_->keys().size(), "key")) +
-               " in their own order: nothing has moved yet.";
+               " stand in their own order.";
     const std::string off = fixed(shown->carried.most_f32(), 2);
     if (shown->along() && std::ranges::is_sorted(order_))
         return with +
-               ", every output stayed while the keys took their weights along; the largest difference is " +
+               ", every output stayed, and the keys took their weights along.\nThe largest difference is " +
                off + ".";
     if (shown->along())
-        return with + ", every output moved along with its token; the largest difference is " + off + ".";
+        return with + ", every output moved along with its token.\nThe largest difference is " + off + ".";
     const bool by_mask = scheme == PositionScheme::none;
     return (by_mask ? without + ", but under the head’s mask," : with + ",") +
            " the new order changes the outputs by up to " + off + ".";

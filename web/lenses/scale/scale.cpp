@@ -162,9 +162,10 @@ std::string ScaleLens::spoken(Subject& subject) {
     const double spread = std::sqrt(moments_of(std::span(shown.values())).variance);
     const std::string d = std::to_string(shown.components());
     const std::string whose = products_->from.source.record ? "this head’s q · k" : "q · k of seeded vectors";
-    return "Over " + d + (shown.components() == 1 ? " component, " : " components, ") + whose +
-           " spreads by ± " + fixed(spread, 2) + "; divided by √" + d + ", by ± " +
-           fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + ".";
+    return "Divided by √" + d + ", " + whose + " spreads by ± " +
+           fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + " instead of ± " +
+           fixed(spread, 2) + ".\nThe spread is the standard deviation of sums over " +
+           many(shown.components(), "component") + ".";
 }
 
 Guide ScaleLens::guide(Subject&) const {

@@ -183,7 +183,7 @@ std::string TilesLens::spoken(Subject& subject) {
     if (cover(now).skipped(now.tile))
         return place + "the mask hides all of it, so nothing is read and nothing is computed.";
     const OnlineWalk& walked = walk(now);
-    if (walked.row(now.rows.begin).tiles() <= now.col()) return place + "its numbers are being computed.";
+    if (walked.row(now.rows.begin).tiles() <= now.col()) return place + "computing its numbers.";
     const Index query = told_query(now, walked);
     const std::string name =
         curly_quoted(subject.attention()->query_names()[static_cast<std::size_t>(query)]);
@@ -195,13 +195,13 @@ std::string TilesLens::spoken(Subject& subject) {
     if (step.after.sum == 0)
         return place + "the mask has let " + name + " see nothing so far, so its sum is 0.";
     if (before.sum == 0)
-        return place + "the first keys that " + name + " sees set its maximum to " + number(step.after.max) +
-               ".";
+        return place + "the largest score of " + name + " so far is " + number(step.after.max) + ".";
     if (step.after.max == before.max)
-        return place + "the maximum of " + name + " stays " + number(before.max) +
+        return place + "the largest score of " + name + " stays " + number(before.max) +
                ", so nothing is rescaled.";
-    return place + "the maximum of " + name + " grows from " + number(before.max) + " to " +
-           number(step.after.max) + ", so all that was summed up shrinks by × " + number(step.factor) + ".";
+    return place + "the largest score of " + name + " grows from " + number(before.max) + " to " +
+           number(step.after.max) + ".\nAll that was summed up so far shrinks by × " + number(step.factor) +
+           ".";
 }
 
 Guide TilesLens::guide(Subject&) const {
