@@ -9,7 +9,7 @@
 #include "support/files.hpp"
 #include "support/numbers.hpp"
 #include "support/this_build.hpp"
-#include "unit/app/support.hpp"
+#include "unit/app/random_commands.hpp"
 
 using namespace attn;
 using namespace attn::app;

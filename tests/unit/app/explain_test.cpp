@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "support/numbers.hpp"
-#include "unit/app/support.hpp"
+#include "unit/app/random_commands.hpp"
 
 using namespace attn;
 using namespace attn::app;

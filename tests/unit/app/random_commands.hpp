@@ -1,0 +1,406 @@
+// Makes random commands of all kinds.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lenses/compare/compare.hpp"
+#include "lenses/gradient/gradient.hpp"
+#include "lenses/inverse/inverse.hpp"
+#include "lenses/masks/masks.hpp"
+#include "lenses/tiles/tiles.hpp"
+#include "unit/app/support.hpp"
+
+namespace attn::test {
+
+// Makes random commands of every kind, both ones that a user might give and ones that must be refused;
+// command_test.cpp checks that no kind is missing.
+class RandomCommands {
+  public:
+    explicit RandomCommands(std::uint64_t seed) : random_(seed) {}
+
+    app::Command next(const app::State& state) {
+        if (below(5) == 0) return field();
+        Index shares = 0;
+        for (const Kind& kind : kinds()) shares += kind.share;
+        Index drawn = below(shares);
+        for (const Kind& kind : kinds())
+            if ((drawn -= kind.share) < 0) return kind.make(*this, state);
+        std::abort();
+    }
+    // Lists the kinds of commands that it makes.
+    static std::vector<std::string> names() {
+        std::vector<std::string> all;
+        for (const Kind& kind : kinds()) all.push_back(kind.name);
+        return all;
+    }
+
+  private:
+    struct Kind {
+        const char* name;
+        int share;
+        app::Command (*make)(RandomCommands& r, const app::State& state);
+    };
+    static std::span<const Kind> kinds() {
+        using namespace app;
+        using R = RandomCommands;
+        static const Kind all[] = {
+            {"OpenSubject", 1, [](R& r, const State&) -> Command { return OpenSubject{r.subject()}; }},
+            {"OpenLens", 1, [](R& r, const State&) -> Command { return OpenLens{r.lens()}; }},
+            {"Together", 1,
+             [](R& r, const State&) -> Command {
+                 return Together{{OpenSubject{r.subject()}, OpenLens{r.lens()}}};
+             }},
+            {"Select", 1, [](R& r, const State&) -> Command { return Select{r.selection()}; }},
+            {"Pin", 1,
+             [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
+            {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
+            {"ShowWindow", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 MapExtent view = MapExtent::of(place.queries, place.keys);
+                 if (r.yes()) view.keys = {r.number(), r.number()};
+                 if (r.yes()) view.queries.begin += r.share();
+                 return ShowWindow{view, r.some_subject()};
+             }},
+            {"MarkPart", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(4) == 0) return MarkPart{{}, r.some_subject()};
+                 const Bookmark place = r.bookmark();
+                 return MarkPart{Window{place.queries, place.keys}, r.some_subject()};
+             }},
+            {"SetHeads", 1,
+             [](R& r, const State&) -> Command {
+                 const auto by = r.score(), against = r.score();
+                 return SetHeads{{by, against}, r.some_subject()};
+             }},
+            {"SetFlow", 1, [](R& r, const State&) -> Command { return SetFlow{r.flow(), r.some_subject()}; }},
+            {"AddBookmark", 1,
+             [](R& r, const State&) -> Command { return AddBookmark{r.bookmark(), r.some_subject()}; }},
+            {"RemoveBookmark", 1,
+             [](R& r, const State&) -> Command {
+                 return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
+             }},
+
+            {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"MakeItSo", 1, [](R& r, const State&) -> Command { return MakeItSo{{r.field()}}; }},
+            {"SetTileSize", 1,
+             [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
+            {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
+            {"SetComparisonView", 1,
+             [](R& r, const State&) -> Command {
+                 return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
+             }},
+
+            {"OpenPreset", 1,
+             [](R& r, const State&) -> Command { return OpenPreset{r.one_of(presets()).id}; }},
+            {"SetCell", 2, [](R& r, const State& s) -> Command { return SetCell{r.cell(s), r.number()}; }},
+            {"PasteCells", 1,
+             [](R& r, const State& s) -> Command {
+                 return PasteCells{r.cell(s), r.matrix(1 + r.below(5), 1 + r.below(5))};
+             }},
+            {"Resize", 2,
+             [](R& r, const State&) -> Command {
+                 return Resize{r.axis(), r.below(10) ? r.below(8) : r.below(80) - 5};
+             }},
+            {"RemoveAt", 2, [](R& r, const State&) -> Command { return RemoveAt{r.axis(), r.below(6) - 1}; }},
+            {"SetSource", 1,
+             [](R& r, const State&) -> Command { return SetSource{static_cast<Source>(r.below(3))}; }},
+            {"Generate", 1,
+             [](R& r, const State&) -> Command { return Generate{static_cast<std::uint32_t>(r.bits())}; }},
+            {"SetScaling", 1, [](R& r, const State&) -> Command { return SetScaling{r.yes()}; }},
+            {"SetTemperature", 1, [](R& r, const State&) -> Command { return SetTemperature{r.number()}; }},
+            {"SetSoftcap", 1, [](R& r, const State&) -> Command { return SetSoftcap{r.number()}; }},
+            {"SetMask", 1,
+             [](R& r, const State&) -> Command {
+                 return SetMask{static_cast<WorkedMask::Kind>(r.below(4)), r.below(140) - 70, r.below(70),
+                                r.below(5)};
+             }},
+            {"PaintMask", 1,
+             [](R& r, const State&) -> Command { return PaintMask{r.below(6) - 1, r.below(6), r.yes()}; }},
+            {"SetLabel", 1,
+             [](R& r, const State&) -> Command { return SetLabel{r.yes(), r.below(6), r.text()}; }},
+            {"TakeHead", 1, [](R& r, const State&) -> Command { return TakeHead{r.head()}; }},
+
+            {"SetText", 1, [](R& r, const State&) -> Command { return SetText{r.text()}; }},
+            {"SetWritten", 1, [](R& r, const State&) -> Command { return SetWritten{r.text()}; }},
+            {"OpenBundled", 1,
+             [](R& r, const State&) -> Command { return OpenBundled{r.text(), r.text(), r.text()}; }},
+            {"Compare", 1,
+             [](R& r, const State&) -> Command {
+                 if (r.below(3) == 0) return Compare{};
+                 return Compare{Comparison{r.text(), r.yes() ? r.text() : ""},
+                                r.below(4) ? std::nullopt : std::optional(r.text())};
+             }},
+            {"SetModel", 1, [](R& r, const State&) -> Command { return SetModel{r.text()}; }},
+            {"OpenTrained", 1,
+             [](R& r, const State&) -> Command {
+                 return OpenTrained{{r.plan(), r.below(1000) - 10}, r.text(), {r.below(4), r.below(5) - 1}};
+             }},
+            {"SetSampling", 1,
+             [](R& r, const State&) -> Command {
+                 return SetSampling{{static_cast<float>(r.share() * 3), r.below(100) - 1,
+                                     static_cast<float>(r.share()), r.bits()}};
+             }},
+
+            {"SetCorpus", 1,
+             [](R& r, const State&) -> Command {
+                 return SetCorpus{{r.yes() ? r.text() : std::string(), r.yes() ? r.bits() : r.bits() % 100}};
+             }},
+
+            {"ChangeRun", 1,
+             [](R& r, const State&) -> Command {
+                 const auto some = [&](Index most) {
+                     return r.yes() ? std::optional(r.below(most) - 1) : std::nullopt;
+                 };
+                 RunChange change{static_cast<Site>(r.below(site_count)),
+                                  r.below(5) - 1,
+                                  some(6),
+                                  some(9),
+                                  some(9),
+                                  static_cast<Operation>(r.below(7)),
+                                  r.yes() ? 0 : r.number()};
+                 for (Index i = r.yes() ? r.below(4) : 0; i > 0; --i)
+                     change.values.push_back(static_cast<float>(r.number()));
+                 return ChangeRun{change};
+             }},
+            {"SwitchChange", 1,
+             [](R& r, const State&) -> Command {
+                 return SwitchChange{static_cast<std::size_t>(r.below(4))};
+             }},
+            {"DropChange", 1,
+             [](R& r, const State&) -> Command {
+                 return r.below(3) ? DropChange{static_cast<std::size_t>(r.below(4))} : DropChange{};
+             }},
+            {"ShowBefore", 1, [](R& r, const State&) -> Command { return ShowBefore{r.yes()}; }},
+
+            {"OpenTensors", 1,
+             [](R& r, const State&) -> Command {
+                 OpenTensors files;
+                 for (Index i = r.below(4); i > 0; --i) files.files.push_back(r.text());
+                 for (Index i = r.below(3); i > 0; --i)
+                     files.answers["element " + std::to_string(i)] = r.text();
+                 return files;
+             }},
+            {"SetTensorRule", 1,
+             [](R& r, const State&) -> Command {
+                 return SetTensorRule{{static_cast<TensorRule::Causal>(r.below(3)), r.yes()}};
+             }},
+
+            {"SetTrainingPlan", 1, [](R& r, const State&) -> Command { return SetTrainingPlan{r.plan()}; }},
+            {"ForkTraining", 1,
+             [](R& r, const State&) -> Command { return ForkTraining{r.below(1000) - 50, r.values()}; }},
+            {"CompareTraining", 1,
+             [](R& r, const State&) -> Command {
+                 return r.yes() ? CompareTraining{r.plan()} : CompareTraining{};
+             }},
+            {"ShowTrainingStep", 1,
+             [](R& r, const State&) -> Command {
+                 return r.below(3) ? ShowTrainingStep{r.below(1000) - 10} : ShowTrainingStep{};
+             }},
+            {"RunTraining", 1, [](R& r, const State&) -> Command { return RunTraining{r.yes()}; }},
+        };
+        return all;
+    }
+
+    // Sets a field of a lens as a link does, to an allowed value or to one beyond its limits.
+    struct SetField {
+        const app::LinkRow* row;
+        std::string text;
+        Status apply(app::State& state) const {
+            return row->read(state, text) ? ok() : Status(Error{"There is no such value."});
+        }
+        std::string describe(const app::State&) const { return std::string(row->key) + "=" + text; }
+    };
+    app::Command field() {
+        std::vector<const app::LinkRow*> rows;
+        for (const app::LensEntry& lens : app::lens_list())
+            for (const app::LinkRow& row : lens.links.rows)
+                if (row.values) rows.push_back(&row);
+        // Masks are composed of terms, to any depth.
+        if (below(20) == 0) return app::TryMask{{mask(3), 0, 0, yes()}};
+        const app::LinkRow* row = one_of(std::span<const app::LinkRow* const>(rows));
+        std::string text;
+        for (const app::FieldValue& value : row->values()) text += (text.empty() ? "" : ",") + spelled(value);
+        return SetField{row, text};
+    }
+    std::string spelled(const app::FieldValue& value) {
+        const bool beyond = below(10) == 0;
+        switch (value.kind) {
+            case app::FieldValue::Kind::word: return beyond ? "nothing" : std::string(value.word);
+            case app::FieldValue::Kind::named:
+            case app::FieldValue::Kind::spelled: return beyond ? "nothing" : std::string(one_of(value.names));
+            case app::FieldValue::Kind::whole:
+            case app::FieldValue::Kind::real: break;
+        }
+        // Most are small, as a person's are.
+        const double most = std::min({value.most, value.least + 1e6, yes() ? value.least + 12 : HUGE_VAL});
+        const double number = beyond ? value.least - 1 : value.least + share() * (most - value.least);
+        return value.kind == app::FieldValue::Kind::real
+                   ? app::shortest(number)
+                   : std::to_string(static_cast<std::int64_t>(std::round(number)));
+    }
+
+    Index below(Index limit) {
+        return static_cast<Index>(random_.bits() % static_cast<std::uint64_t>(limit));
+    }
+    bool yes() { return below(2) == 0; }
+    double share() { return random_.uniform(); }
+    std::uint64_t bits() { return random_.bits(); }
+    template <class T>
+    const T& one_of(std::span<const T> list) {
+        return list[static_cast<std::size_t>(below(std::ssize(list)))];
+    }
+
+    std::string_view subject() { return below(20) ? one_of(app::subject_list()).key : "elsewhere"; }
+    std::string_view lens() { return below(20) ? one_of(app::lens_list()).key : "mirror"; }
+    std::string_view some_subject() { return yes() ? "" : one_of(app::subject_list()).key; }
+    app::Selection selection() {
+        app::Selection selection{below(4), below(5) - 1, {}, {}};
+        if (yes()) selection.query = below(6) - 1;
+        if (yes()) selection.key = below(2'000'000);
+        if (yes()) selection.counterpart = below(2'000'000) - 1;
+        return selection;
+    }
+    Stage stage() { return static_cast<Stage>(below(stage_count)); }
+    app::MapChoice map() {
+        app::MapChoice map{.pooling = static_cast<Pooling>(below(2)),
+                           .unit = static_cast<app::Unit>(below(2))};
+        do map.stage = stage();
+        while (!is_of_pairs(map.stage) && below(20));
+        if (below(3) == 0) map.scaling = static_cast<Scaling>(below(3));
+        if (below(3) == 0) map.sink = static_cast<Sink>(below(3));
+        if (below(3) == 0) map.least = static_cast<float>(share() * 1.1);
+        return map;
+    }
+    std::optional<HeadScore> score() {
+        if (below(3) == 0) return std::nullopt;
+        return static_cast<HeadScore>(below(std::ssize(head_scores)));
+    }
+    app::FlowChoice flow() {
+        app::FlowChoice flow{static_cast<float>(share() * 1.1), static_cast<FlowForm>(below(2)), {}};
+        for (Index more = below(10); more > 0; --more) flow.heads.push_back({below(4), below(5) - 1});
+        return flow;
+    }
+    app::Bookmark bookmark() {
+        const auto range = [&] {
+            const Index begin = below(20) - 1;
+            return Range{begin, begin + below(9)};
+        };
+        app::Bookmark place{below(4), below(5) - 1, range(), range()};
+        if (below(20) == 0) place.keys.end = 2'000'000;
+        return place;
+    }
+
+    app::TrainingValues values() {
+        app::TrainingValues v{
+            .rate = yes() ? 0.01 : number(), .seed = random_.bits(), .window = below(80) - 4};
+        for (Index i = below(3); i > 0; --i) v.ablated.push_back({below(3), below(5)});
+        return v;
+    }
+    app::TrainingPlan plan() {
+        app::TrainingPlan plan = one_of(app::training_presets()).plan;
+        if (yes()) plan.layers = below(6);
+        if (yes()) plan.steps = below(1500);
+        if (yes()) plan.values = values();
+        if (yes()) plan.changes.push_back({below(300), values()});
+        if (yes()) plan.text = text();
+        return plan;
+    }
+
+    Mask mask(Index levels) {
+        if (levels > 0 && yes()) {
+            switch (below(3)) {
+                case 0: return mask(levels - 1) & mask(levels - 1);
+                case 1: return mask(levels - 1) | mask(levels - 1);
+                default: return !mask(levels - 1);
+            }
+        }
+        if (below(3) == 0) {
+            CellRegion cells;
+            for (Index i = below(200); i > 0; --i) {  // most of these are too long for a link
+                const Index query = below(3000), key = below(3000);
+                cells.add({query, query + 1 + below(8)}, {key, key + 1 + below(8)});
+            }
+            return with_cells(app::mask_atoms()[0].make(8), cells, yes());
+        }
+        return app::mask_atoms()[static_cast<std::size_t>(below(std::ssize(app::mask_atoms())))].make(
+            below(3000));
+    }
+
+    app::Axis axis() { return static_cast<app::Axis>(below(5)); }
+    app::CellRef cell(const app::State& state) {
+        const Stage id = below(4) ? one_of(app::inputs_of(app::worked_of(state).source)) : stage();
+        return {id, below(7) - 1, below(7) - 1, false, below(10) == 0};
+    }
+    // The cell may be one that only other subjects have.
+    app::CellRef any_cell(const app::State& state) {
+        app::CellRef any = cell(state);
+        if (yes()) any.stage = stage();
+        any.second = below(4) == 0;
+        if (below(4) == 0) any.sink = static_cast<Sink>(below(3));
+        return any;
+    }
+    app::Matrix matrix(Index rows, Index cols) {
+        app::Matrix m(rows, cols);
+        for (double& value : m.values) value = number();
+        return m;
+    }
+    // Most of the heads are ones that a run could have.
+    app::HeadCopy head() {
+        const auto odd = [&] { return below(15) == 0; };
+        const Index queries = odd() ? 65 : 1 + below(5), keys = yes() ? queries : 1 + below(5),
+                    d = 1 + below(4);
+        const auto vectors = [&](Index rows, Index cols) {
+            app::Matrix m(odd() ? rows + 1 : rows, odd() ? cols + 1 : cols);
+            for (double& value : m.values) value = odd() ? number() : static_cast<float>(random_.normal());
+            return m;
+        };
+        const auto names = [&](Index count) {
+            std::vector<std::string> all;
+            for (Index i = odd() ? 1 : 0; i < count; ++i) all.push_back(text());
+            return all;
+        };
+        app::HeadCopy head{.q = vectors(queries, d),
+                           .k = vectors(keys, d),
+                           .v = below(4) ? vectors(keys, 1 + below(4)) : app::Matrix(),
+                           .query_labels = names(queries),
+                           .key_labels = names(keys),
+                           .scale_by_sqrt_d = yes(),
+                           .temperature = below(4) ? 1 : number(),
+                           .softcap = below(4) ? 0 : number(),
+                           .from = text()};
+        if (yes()) {
+            head.allowed.emplace();
+            for (Index i = odd() ? 1 : 0; i < queries * keys; ++i) head.allowed->push_back(yes());
+        }
+        return head;
+    }
+    double number() {
+        switch (below(8)) {
+            case 0: return 0;
+            case 1: return static_cast<double>(below(9)) / 4;
+            case 2: return random_.normal() * 1e30;
+            case 3: return random_.normal() * 1e-310;
+            case 4: return std::numeric_limits<double>::infinity() * (below(2) ? 1 : -1);
+            case 5: return below(3) ? 1e300 : std::numeric_limits<double>::quiet_NaN();
+            default: return random_.normal();
+        }
+    }
+    std::string text() {
+        static constexpr const char* pieces[] = {"",  "cat", ",", "\\", " ",    "=",  "&",  "%",
+                                                 "#", "+",   "ä", "🐈", "\xff", "\n", "a.b"};
+        std::string text;
+        for (Index i = below(6); i > 0; --i) text += pieces[below(std::ssize(pieces))];
+        return below(20) ? text : std::string(static_cast<std::size_t>(below(3000)), 'x');
+    }
+
+    Random random_;
+};
+
+}  // namespace attn::test
