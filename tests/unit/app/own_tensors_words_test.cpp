@@ -118,3 +118,55 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
     }
     CHECK_FALSE(explained(opened_with("")->visit, {Stage::weight, 0, 0, false, true}));
 }
+
+TEST_CASE("finished weights open with their tokens, layer by layer and head by head", "[tensors]") {
+    const std::vector<float> values = random_weights(2 * 3 * 4, 5, 7);
+    const Bytes file = write_npy({2, 3, 4, 5}, values);
+    TensorsVisit v;
+    v.drop({{"attention.npy", file}, {"keys.json", text_file(R"(["a", "b", "c", "d", "é"])")}});
+    REQUIRE(v.open());
+    CHECK(v.page.notices.empty());
+    CHECK(v.open()->title() == "attention.npy");
+    CHECK(v.open()->summary() == "2 layers × 3 heads · 4 queries × 5 keys · float32");
+    CHECK(v.open()->query_names() == std::vector<std::string>{"0", "1", "2", "3"});
+    CHECK(v.open()->key_names() == std::vector<std::string>{"a", "b", "c", "d", "é"});
+    CHECK(v.open()->remarks().empty());
+    CHECK(v.state().subject == tensors_subject);
+    CHECK(tensors_of(v.state()).files == std::vector<std::string>{"attention.npy", "keys.json"});
+    const auto at = [&](Index layer, Index head, Index query, Index key) {
+        return values[static_cast<std::size_t>(((layer * 3 + head) * 4 + query) * 5 + key)];
+    };
+    CHECK(v.cell(1, 2, 3, 4) == at(1, 2, 3, 4));
+    CHECK(v.cell(0, 1, 2, 0) == at(0, 1, 2, 0));
+
+    // The place of a number in its file: 4 bytes each, after the header.
+    v.visit.perform(Select{{1, 2, 3, 4}});
+    const auto why = explained(v.visit, {Stage::weight, 3, 4});
+    REQUIRE(why);
+    CHECK(why->title == "Weights[\"3\", \"é\"]");
+    CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
+    CHECK(why->f32 == static_cast<double>(at(1, 2, 3, 4)));
+    const auto header = parse_npy_header(file, file.size());
+    CHECK_THAT(why->note,
+               ContainsSubstring("Stored as float32 at byte " +
+                                 std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
+    CHECK_FALSE(explained(v.visit, {Stage::raw, 3, 4}));
+    CHECK_FALSE(explained(v.visit, {Stage::weight, 4, 0}));
+    CHECK_THAT(tables_json(std::array{table_in(v.visit)}),
+               ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
+
+    // In these small pictures of the heads, each texel is one cell.
+    const attn::Thumbnails& small = v.open()->overview()->maps();
+    CHECK(small.exact() == 6);
+    CHECK(small.strongest()(1 * 4 + 3, 2 * 5 + 4) == at(1, 2, 3, 4));
+}
+
+TEST_CASE("white-space tokens are shown like a sentence's", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"attention.npy", weights_npy({4, 4})},
+            {"tokens.json", text_file(R"(["\n", " ", "\u200d", " cat"])")}});
+    REQUIRE(v.open());
+    const std::vector<std::string> shown{"↵", "·", "\\u200D", "·cat"};
+    CHECK(v.open()->query_names() == shown);
+    CHECK(std::ranges::equal(v.open()->key_tokens(), shown));
+}

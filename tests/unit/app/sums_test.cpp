@@ -1,4 +1,5 @@
-// Checks that rows, columns and the marked part of a map explain their sums.
+// Checks that rows, columns and the marked part of a map explain their sums, as do its cells without the first
+// key and the scores of a head.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
@@ -158,4 +159,66 @@ TEST_CASE("a sum of too many cells says so, and is added up in slices") {
     REQUIRE(begun);
     CHECK(begun->note.starts_with("It is being added up: "));
     CHECK(added_up(all).f32 == Catch::Approx(1500).epsilon(1e-5));
+}
+
+TEST_CASE("cells of a map without the first key explain the map's numbers") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    TextRun& run = *sentence_in(visit).run();
+    for (const Stage stage : {Stage::weight, Stage::contribution, Stage::projected})
+        for (const Sink sink : {Sink::hidden, Sink::renormalised}) {
+            const MapPointer map = run.maps({.stage = stage, .sink = sink})(1, 0);
+            visit.perform(Select{{1, 0, {}, {}, {}}});
+            for (Index query = 0; query < 5; ++query)
+                for (Index key = 1; key <= query; ++key) {
+                    const auto why = explained(visit, {stage, query, key, false, false, sink});
+                    REQUIRE(why);
+                    CHECK(why->f32 == Catch::Approx(map->cell(query, key)).epsilon(2e-6));
+                    CHECK(why->f64 == Catch::Approx(why->f32).epsilon(1e-4));
+                    CHECK_FALSE(why->note.empty());
+                }
+            const auto first = explained(visit, {stage, 2, 0, false, false, sink});
+            REQUIRE(first);
+            CHECK(first->masked);
+        }
+    // Σ of a renormalised row is 1.
+    double sum = 0;
+    for (Index key = 1; key < 5; ++key)
+        sum += explained(visit, {Stage::weight, 4, key, false, false, Sink::renormalised})->f64;
+    CHECK(sum == Catch::Approx(1).epsilon(1e-14));
+    const State pinned =
+        after(visit.state(), Pin{CellRef{Stage::weight, 4, 1, false, false, Sink::renormalised}});
+    CHECK(refusal(visit.state(), Pin{CellRef{Stage::raw, 4, 1, false, false, Sink::hidden}}) ==
+          "There is no such cell to pin.");
+    CHECK(pinned.pin->sink == Sink::renormalised);
+}
+
+TEST_CASE("a head's scores are summed again in double, row by row") {
+    FakePage page;
+    Visit visit(page);
+    open_golden(visit, "gpt2-f32");
+    TextRun& run = *sentence_in(visit).run();
+    HeadOverview& heads = *run.overview();
+    int measured = 0;
+    for (std::size_t i = 0; i < head_scores.size(); ++i) {
+        const auto score = static_cast<HeadScore>(i);
+        INFO(info(score).name);
+        const HeadIndex head{1, 2};
+        const auto shown = number_of(heads.scores(head), score);
+        const auto why = explained(visit, head_score_cell(heads, head, score));
+        CHECK(why.has_value() == shown.has_value());
+        if (!why) continue;
+        CHECK(why->f32 == *shown);
+        if (!why->recomputed) continue;
+        ++measured;
+        CHECK(why->f64 == Catch::Approx(*shown).epsilon(1e-5));
+        double sum = 0;
+        for (const auto& operand : why->operands) sum += operand.product;
+        CHECK(sum == Catch::Approx(why->f64).epsilon(1e-13));
+        CHECK(std::ssize(why->operands) == run.tokens());
+    }
+    CHECK(measured >= 6);
+    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 10'000, .col = 0}));
+    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 0, .col = 10'000}));
 }

@@ -1,4 +1,4 @@
-// Tests opening networks from Training as models in Sentence.
+// Tests training by links and commands, and opening the networks as models in Sentence.
 #include "app/link.hpp"
 #include "app/link_text.hpp"
 #include "app/visit.hpp"
@@ -213,4 +213,50 @@ TEST_CASE("a user's own text is for the training, not for the open model") {
     visit.perform(OpenSubject{sentence_subject});
     CHECK(page.box == "abc");
     CHECK(page.box_tokenized);
+}
+
+TEST_CASE("a link trains up to its step, and a command to the end") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("train=induction,d:16,heads:2,vocabulary:16,context:16,batch:2,steps:9&step=4");
+    while (visit.work(5)) {
+    }
+    REQUIRE(runs_in(visit).shown());
+    CHECK(runs_in(visit).shown_view(training_of(visit.state()))->step == 4);
+    visit.perform(RunTraining{true});
+    CHECK(page.url.ends_with("&step=4&training=on"));
+    CHECK_FALSE(page.can_undo);
+    while (visit.work(5)) {
+    }
+    CHECK(runs_in(visit).shown()->finished());
+    CHECK(runs_in(visit).shown_view(training_of(visit.state()))->step == 4);
+    CHECK(page.notices.empty());
+
+    visit.perform(SetTrainingPlan{training_preset("own-text")->plan});
+    CHECK(page.can_undo);
+    CHECK_FALSE(visit.work(5));
+    CHECK_FALSE(training_of(visit.state()).wants_a_run());
+    visit.perform(RunTraining{true});
+    CHECK_FALSE(visit.work(5));
+    CHECK_FALSE(visit.work(5));
+    REQUIRE(page.notices.size() == 1);
+    CHECK(page.notices[0] == "There is no text to train on yet: paste some.");
+}
+
+TEST_CASE("a user's own text in lens Training is learned") {
+    FakePage page;
+    Visit visit(page);
+    visit.start("lens=training&train=own-text,layers:1,d:16,heads:2,context:8,batch:1,steps:2");
+    std::string text;
+    for (int i = 0; i < 30; ++i) text += "the cat sat on the mat and ";
+    visit.text_typed(Box::first, text);
+    CHECK(training_of(visit.state()).plan.text == text);
+    CHECK(sentence_of(visit.state()).text.empty());
+    CHECK(visit.state().subject == training_subject);
+    visit.perform(RunTraining{true});
+    while (visit.work(5)) {
+    }
+    REQUIRE(runs_in(visit).shown());
+    CHECK(runs_in(visit).shown()->finished());
+    CHECK(page.notices.empty());
 }
