@@ -5,70 +5,18 @@
 #include <cmath>
 #include <thread>
 
-#include "app/copied.hpp"
 #include "app/link.hpp"
 #include "lenses/cache/words.hpp"
-#include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/cache_shown.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
-CacheLens& cache_in(const Screen& screen) { return static_cast<CacheLens&>(screen.visit.lens()); }
-std::optional<Explained> told_of_cache(const Screen& screen, const CellRef& cell) {
-    Subject& subject = subject_in(screen.visit);
-    return lens_in(screen.visit).explain(subject, {subject.chosen_head(), cell});
-}
-std::string cache_says(const Screen& screen) {
-    return lens_in(screen.visit).spoken(subject_in(screen.visit));
-}
-const CacheState& cache_state(const Screen& screen) { return screen.visit.state().of<CacheState>(); }
-
-void show_cache(Screen& screen, const CacheState& shown = {}) {
-    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
-    screen.visit.perform(OpenLens{"cache"});
-    screen.visit.perform(SetCache{shown});
-    screen.settle();
-}
-constexpr CacheState evicting(EvictionPolicy policy, Index budget, Index prompt = 3) {
-    return {.part = CachePart::eviction, .prompt = prompt, .eviction = {policy, budget, 1, 2, 3}};
-}
-constexpr CacheState in_bits(Index bits, Index prompt = 3) {
-    return {.part = CachePart::bits, .prompt = prompt, .rounding = {bits, 2}};
-}
-
-void open_cached(Screen& screen, const char* name, Index words = 9) {
-    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
-    const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny", as_opened(files));
-    screen.write_words(words);
-}
-
-void check_why(const Screen& screen, const CellRef& cell, double value, double tolerance = 1e-12) {
-    CAPTURE(write_cell(cell));
-    const auto found = told_of_cache(screen, cell);
-    REQUIRE(found);
-    CHECK_FALSE(found->title.empty());
-    CHECK_FALSE(found->formula.empty());
-    CHECK(found->f64 == Catch::Approx(value).epsilon(tolerance).margin(tolerance));
-    CHECK(found->f32 == Catch::Approx(found->f64).epsilon(1e-5).margin(1e-6));
-    REQUIRE_FALSE(found->calculation.empty());
-    check_calculated(*found);
-    CHECK_FALSE(copied(*found, Dialect::numpy).empty());
-    double sum = 0;
-    for (const Explained::Operand& each : found->operands) sum += each.product;
-    if (!found->operands.empty()) CHECK(sum == Catch::Approx(found->f64).epsilon(1e-9));
-}
-
-}  // namespace
 
 TEST_CASE("Cache works for a sentence and for a network in training, in all its parts") {
     Screen screen;
@@ -83,7 +31,7 @@ TEST_CASE("Cache works for a sentence and for a network in training, in all its 
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(cache_says(screen), ContainsSubstring("of keys and values are kept"));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("of keys and values are kept"));
         screen.visit.perform(Select{{0, 0, {}, 0, {}}});
         show_cache(screen, in_bits(4));
         for (const char* part : {"chart/cache-divergence", "chart/cache-loss", "cache/heads/1/1",
@@ -93,16 +41,17 @@ TEST_CASE("Cache works for a sentence and for a network in training, in all its 
         }
         // With 6 tokens in groups of 2, none waits; the text of a network in training may have one more.
         const Index waiting = subject_in(screen.visit).attention()->queries() % 2;
-        CHECK(cache_says(screen).starts_with(waiting ? "In 4 bits, the newest token in 16, the cache takes "
-                                                     : "In 4 bits, the cache takes "));
-        CHECK_THAT(cache_says(screen), ContainsSubstring(" % of its memory in 32; "));
+        CHECK(spoken(screen.visit)
+                  .starts_with(waiting ? "In 4 bits, the newest token in 16, the cache takes "
+                                       : "In 4 bits, the cache takes "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring(" % of its memory in 32; "));
         show_cache(screen, evicting(EvictionPolicy::heavy_hitters, 2));
         for (const char* part : {"chart/cache-divergence", "chart/cache-lost", "cache/heads/1/1",
                                  "cache/map/picture", "cache/row/0/0", "cache/score/0/0", "cache/play"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK(cache_says(screen).starts_with("With at most 2 keys, heavy hitters and the newest, "));
+        CHECK(spoken(screen.visit).starts_with("With at most 2 keys, heavy hitters and the newest, "));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.settle();
@@ -113,7 +62,7 @@ TEST_CASE("Cache works for a sentence and for a network in training, in all its 
 TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder's") {
     {
         Screen screen;
-        open_cached(screen, "bert");
+        open_family(screen, "bert", 9);
         show_cache(screen);
         CHECK(screen.shows("missing"));
     }
@@ -122,8 +71,7 @@ TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder'
         Screen screen;
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 3});
         show_cache(screen);
-        CHECK_THAT(told_of_cache(screen, cache_cells::bytes(0, 4))->note,
-                   ContainsSubstring("Cross-attention"));
+        CHECK_THAT(why(screen.visit, cache_cells::bytes(0, 4))->note, ContainsSubstring("Cross-attention"));
         const CacheState wanted = evicting(EvictionPolicy::sinks, 2);
         show_cache(screen, wanted);
         const auto trace = sentence_in(screen.visit).run()->run;
@@ -140,72 +88,11 @@ TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder'
     }
 }
 
-TEST_CASE("Cache's costs follow from the shape of the model") {
-    for (const char* name : {"gpt2", "falcon_new", "gemma2"}) {
-        CAPTURE(name);
-        Screen screen;
-        open_cached(screen, name, 8);
-        show_cache(screen,
-                   {.prompt = 5, .written = 6, .kv_heads = 1, .window = 3, .bits = 8, .rounding = {4, 2}});
-        const CacheLens& lens = cache_in(screen);
-        Subject& subject = subject_in(screen.visit);
-        const CacheLens::Cost cost = lens.cost(subject);
-        const auto model = subject.attention()->trace()->model();
-        const CacheShape shape = cache_shape(model->network(), model->config(), 0);
-        const CacheShape other = with_window(with_kv_heads(shape, 1), 3);
-        CHECK(cost.prompt == 5);
-        CHECK(cost.written == 6);
-        CHECK(cost.steps() == 7);
-        for (const Index tokens : {0, 4, 11}) {
-            check_why(screen, cache_cells::bytes(0, tokens), bytes_kept(shape, tokens, {}));
-            check_why(screen, cache_cells::bytes(1, tokens), bytes_kept(other, tokens, {8, 2}));
-        }
-        check_why(screen, cache_cells::operations(0, 0), step_cost(shape, {0, 5}).total());
-        check_why(screen, cache_cells::operations(0, 6), step_cost(shape, {10, 11}).total());
-        check_why(screen, cache_cells::operations(1, 6), step_cost(shape, {0, 11}).total());
-        const std::vector<Index> offered = lens.kv_heads_offered(subject);
-        CHECK(offered.front() == model->config().heads);
-        CHECK(offered.back() == 1);
-        for (Index r = 0; r < std::ssize(offered); ++r)
-            check_why(screen, cache_cells::variant(r, 3),
-                      bytes_kept(with_window(with_kv_heads(shape, offered[static_cast<std::size_t>(r)]), 3),
-                                 11, {4, 2}));
-        for (const CellRef& none :
-             {cache_cells::operations(0, 7), cache_cells::time(), cache_cells::variant(9, 0),
-              cache_cells::variant(0, 4), cache_cells::divergence(3)})
-            CHECK_FALSE(told_of_cache(screen, none));
-        const auto tables = lens_in(screen.visit).tables(subject);
-        REQUIRE(tables.size() == 2);
-        CHECK(tables[0].values.at(0, 0) ==
-              bytes_kept(with_window(with_kv_heads(shape, offered.front()), 3), 11, {}));
-        CHECK(tables[1].values.at(6, 3) == step_cost(shape, {10, 11}).total());
-        // A cell compares another cache.
-        screen.click("cache/variant/0/1");
-        screen.settle();
-        CHECK(cache_state(screen).bits == 16);
-        CHECK(cache_state(screen).kv_heads ==
-              (model->config().kv_heads == model->config().heads ? 0 : model->config().heads));
-    }
-}
-
-TEST_CASE("a full pass and a step of decoding are timed on this page") {
-    Screen screen;
-    open_cached(screen, "llama");
-    show_cache(screen);
-    screen.click("cache/measure");
-    screen.settle();
-    REQUIRE(cache_in(screen).race());
-    CHECK(cache_in(screen).race()->done());
-    CHECK(cache_in(screen).race()->passes() >= 1);
-    CHECK(screen.shows("cache/measured"));
-    check_why(screen, cache_cells::time(), cache_in(screen).race()->ratio());
-}
-
 TEST_CASE("every decoded number explains itself, and matches a separate decoding") {
     for (const char* name : {"gpt2", "llama", "gemma2"}) {
         CAPTURE(name);
         Screen screen;
-        open_cached(screen, name);
+        open_family(screen, name, 9);
         screen.visit.perform(Select{{1, 1, 7, {}, {}}});
         for (const CacheState& state :
              {evicting(EvictionPolicy::window, 3), evicting(EvictionPolicy::sinks, 3),
@@ -229,12 +116,12 @@ TEST_CASE("every decoded number explains itself, and matches a separate decoding
                 // Recomputed in double from the weights.
                 if (evicts) check_why(screen, cache_cells::lost_weight(query), own.lost({1, 1}, query), 1e-5);
             }
-            CHECK_FALSE(told_of_cache(screen, cache_cells::loss(8)));
-            CHECK_FALSE(told_of_cache(screen, cache_cells::divergence(state.prompt - 1)));
+            CHECK_FALSE(why(screen.visit, cache_cells::loss(8)));
+            CHECK_FALSE(why(screen.visit, cache_cells::divergence(state.prompt - 1)));
             check_why(screen, cache_cells::probability(0), own.at(7).choices.front().after);
             check_why(screen, cache_cells::head(0, 1),
                       evicts ? own.mean_lost({0, 1}) : own.mean_moved({0, 1}));
-            CHECK_FALSE(told_of_cache(screen, cache_cells::head(9, 0)));
+            CHECK_FALSE(why(screen.visit, cache_cells::head(9, 0)));
             if (!evicts) {
                 const HeadIndex head{1, 1};
                 const Index kv = cache_in(screen).kv_head(head);
@@ -249,26 +136,26 @@ TEST_CASE("every decoded number explains itself, and matches a separate decoding
                 check_why(screen, cache_cells::value(3, 2), static_cast<double>(v.heads().head(kv)(3, 2)),
                           1e-6);
                 // The ninth token waits for its group.
-                CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::key(8, 0))) ==
+                CHECK(static_cast<bool>(why(screen.visit, cache_cells::key(8, 0))) ==
                       (state.rounding.bits == 16));
-                CHECK_FALSE(told_of_cache(screen, cache_cells::weight(7, 0)));
+                CHECK_FALSE(why(screen.visit, cache_cells::weight(7, 0)));
                 continue;
             }
             REQUIRE(cache_in(screen).kept_head());
             const KeptHead& kept = *cache_in(screen).kept_head();
             double sum = 0;
             for (Index key = 0; key <= 7; ++key) {
-                const auto why = told_of_cache(screen, cache_cells::weight(7, key));
-                REQUIRE(why);
-                CHECK(why->masked == !kept.sees(7, key));
-                CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-6));
-                sum += why->f64;
+                const auto told = why(screen.visit, cache_cells::weight(7, key));
+                REQUIRE(told);
+                CHECK(told->masked == !kept.sees(7, key));
+                CHECK(told->f32 == Catch::Approx(told->f64).margin(1e-6));
+                sum += told->f64;
             }
             CHECK(sum == Catch::Approx(1));
-            CHECK_FALSE(told_of_cache(screen, cache_cells::weight(9, 0)));
-            CHECK_FALSE(told_of_cache(screen, cache_cells::key(0, 0)));
+            CHECK_FALSE(why(screen.visit, cache_cells::weight(9, 0)));
+            CHECK_FALSE(why(screen.visit, cache_cells::key(0, 0)));
             const bool scored = state.eviction.policy >= EvictionPolicy::heavy_hitters;
-            CHECK(static_cast<bool>(told_of_cache(screen, cache_cells::score(0))) == scored);
+            CHECK(static_cast<bool>(why(screen.visit, cache_cells::score(0))) == scored);
             if (state.eviction.policy != EvictionPolicy::heavy_hitters) continue;
             // A key that is still there has the sum that the policy uses.
             for (Index key = 0; key < 7; ++key) {
@@ -345,7 +232,7 @@ TEST_CASE("a changed run is decoded with its changes, but not if its query is sh
         screen.settle();
         const Record& run = decoded()->trace()->layers()[0].attention;
         for (Index key = 0; key <= last; ++key) {
-            const auto told = told_of_cache(screen, cache_cells::weight(last, key));
+            const auto told = why(screen.visit, cache_cells::weight(last, key));
             REQUIRE(told);
             CHECK(std::abs(told->f64 - static_cast<double>(run.cell(Stage::weight, head.head, last, key))) <
                   1e-6);
@@ -362,14 +249,14 @@ TEST_CASE("a changed run is decoded with its changes, but not if its query is sh
                                     .operation = Operation::set,
                                     .value = 1}});
     screen.settle();
-    CHECK(cache_says(screen).starts_with(
-        "A change of the mask in layer 0 shows a query a key that no cache holds for it"));
+    CHECK(spoken(screen.visit)
+              .starts_with("A change of the mask in layer 0 shows a query a key that no cache holds for it"));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     screen.visit.perform(DropChange{});
     screen.settle();
-    CHECK(cache_says(screen).starts_with("With at most 40 keys"));
+    CHECK(spoken(screen.visit).starts_with("With at most 40 keys"));
     screen.write_words(1);
-    CHECK_THAT(cache_says(screen), ContainsSubstring("There is only one token"));
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("There is only one token"));
     CHECK(screen.shows("cache/part/cost"));
 }
 

@@ -10,7 +10,7 @@
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -20,30 +20,15 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 CircuitsLens& circuits_in(const Visit& visit) { return static_cast<CircuitsLens&>(visit.lens()); }
-std::optional<Explained> told_of_circuits(const Visit& visit, const CellRef& cell) {
-    Subject& subject = subject_in(visit);
-    return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
-}
-std::string circuits_say(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
 
 void show_circuits(Screen& screen, const CircuitsState& shown = {}) {
-    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
-    screen.visit.perform(OpenLens{"circuits"});
-    screen.visit.perform(SetCircuits{shown});
-    screen.settle();
-}
-
-void open_circuits(Screen& screen, const char* name) {
-    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
-    const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny", as_opened(files));
-    screen.write_words(6);
+    show_lens(screen, "circuits", SetCircuits{shown});
 }
 
 // Explains the cell and, to some depth, the lens's own cells that its operands lead to.
 void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2) {
     CAPTURE(write_cell(cell));
-    const auto found = told_of_circuits(visit, cell);
+    const auto found = why(visit, cell);
     REQUIRE(found);
     CHECK_FALSE(found->title.empty());
     // Sums of at most 24 products in f32.
@@ -78,29 +63,29 @@ TEST_CASE("Circuits works for a sentence and for a network in training, in all i
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("this head looks with "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("this head looks with "));
         show_circuits(screen, {.part = CircuitsPart::ov});
         for (const char* part :
              {"circuits/map", "circuits/row/0", "circuits/copying/1/0", "chart/circuits-eigenvalues"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("Its copying score is "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("Its copying score is "));
         show_circuits(screen, {.part = CircuitsPart::positions});
-        CHECK_FALSE(circuits_say(screen.visit).empty());
+        CHECK_FALSE(spoken(screen.visit).empty());
         show_circuits(screen, {.part = CircuitsPart::wiring});
         for (const char* part : {"circuits/wiring", "circuits/node/0", "circuits/wire/0",
                                  "circuits/virtual/0", "chart/circuits-virtual"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("The strongest wire is the "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("The strongest wire is the "));
         show_circuits(screen, {.part = CircuitsPart::plane});
         for (const char* part : {"circuits/plane", "circuits/point/0", "circuits/product/0"}) {
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("In this plane"));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("In this plane"));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.settle();
@@ -113,7 +98,7 @@ TEST_CASE("the lists have the highest and the lowest cells of the map, and a cli
         for (const CircuitsPart part : {CircuitsPart::qk, CircuitsPart::ov}) {
             CAPTURE(name, static_cast<int>(part));
             Screen screen;
-            open_circuits(screen, name);
+            open_family(screen, name);
             show_circuits(screen, {.part = part, .query = 3, .key = 7, .output = 11, .distance = 2});
             CircuitsLens& lens = circuits_in(screen.visit);
             REQUIRE(lens.circuit());
@@ -154,7 +139,7 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
          {"gpt2", "llama", "qwen3", "gemma2", "olmo2", "gptj", "opt_350m", "bert", "roberta"}) {
         CAPTURE(name);
         Screen screen;
-        open_circuits(screen, name);
+        open_family(screen, name);
         for (const Index layer : {0, 1}) {
             screen.visit.perform(Select{{layer, 1, 5, {}, {}}});
             CAPTURE(layer);
@@ -163,28 +148,27 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
             const auto drawn = circuits_in(screen.visit).circuit();
             const Index distance = screen.visit.state().of<CircuitsState>().distance;
             const bool turns = drawn->job().ends().model()->network().rotary_of(layer);
-            CHECK(told_of_circuits(screen.visit, circuits_cells::map(Circuit::qk, 4, 9))->f32 ==
+            CHECK(why(screen.visit, circuits_cells::map(Circuit::qk, 4, 9))->f32 ==
                   static_cast<double>(drawn->map(turns ? distance : 0)->cell(4, 9)));
             for (const CellRef& cell : {circuits_cells::map(0, 20, 0), circuits_cells::map(0, 0, 20),
                                         circuits_cells::map(1, 0, 0), circuits_cells::left_factor(0, 0, 90)})
-                CHECK_FALSE(told_of_circuits(screen.visit, cell));
+                CHECK_FALSE(why(screen.visit, cell));
             show_circuits(screen, {.part = CircuitsPart::ov});
             // In a text, a token's residual stream is more than its embedding.
-            CHECK(circuits_say(screen.visit).starts_with("From its weights alone, seeing "));
+            CHECK(spoken(screen.visit).starts_with("From its weights alone, seeing "));
             check_circuits_cell(screen.visit, circuits_cells::map(Circuit::ov, 4, 9));
             const Copying& own = circuits_in(screen.visit).copying()->of({layer, 1});
             for (Index i = 0; i < 3; ++i) {
-                CHECK(told_of_circuits(screen.visit, circuits_cells::eigenvalue(0, 0, i))->f64 ==
+                CHECK(why(screen.visit, circuits_cells::eigenvalue(0, 0, i))->f64 ==
                       own.eigenvalues[static_cast<std::size_t>(i)].real());
                 check_circuits_cell(screen.visit, circuits_cells::eigenvalue(0, 1, i));
             }
             check_circuits_cell(screen.visit, circuits_cells::copying(layer, 1));
-            CHECK(told_of_circuits(screen.visit, circuits_cells::copying(layer, 1))->f64 ==
-                  Catch::Approx(own.score));
+            CHECK(why(screen.visit, circuits_cells::copying(layer, 1))->f64 == Catch::Approx(own.score));
             show_circuits(screen, {.part = CircuitsPart::positions});
             if (turns) {
                 check_circuits_cell(screen.visit, circuits_cells::distance(2));
-                CHECK_FALSE(told_of_circuits(screen.visit, circuits_cells::map(Circuit::positions, 0, 0)));
+                CHECK_FALSE(why(screen.visit, circuits_cells::map(Circuit::positions, 0, 0)));
             } else if (circuits_in(screen.visit).circuit()) {
                 check_circuits_cell(screen.visit, circuits_cells::map(Circuit::positions, 5, 2));
             }
@@ -198,23 +182,22 @@ TEST_CASE("every number of Circuits explains itself, operand by operand, in fami
         for (Index kind = 0; kind < 3; ++kind) {
             const CellRef cell = circuits_cells::composition(kind, 1, heads);
             check_circuits_cell(screen.visit, cell);
-            CHECK(told_of_circuits(screen.visit, cell)->f32 ==
-                  static_cast<double>(
-                      lens.composition()->value(static_cast<Composition>(kind), {0, 1}, {1, 0})));
+            CHECK(why(screen.visit, cell)->f32 == static_cast<double>(lens.composition()->value(
+                                                      static_cast<Composition>(kind), {0, 1}, {1, 0})));
         }
-        CHECK_FALSE(told_of_circuits(screen.visit, circuits_cells::composition(0, 0, 0)));
+        CHECK_FALSE(why(screen.visit, circuits_cells::composition(0, 0, 0)));
         REQUIRE(lens.virtual_head());
         check_circuits_cell(screen.visit, circuits_cells::virtual_copying());
         check_circuits_cell(screen.visit, circuits_cells::virtual_logit(3));
         const TokenAlong best = lens.virtual_head()->outputs->highest().front();
-        CHECK(told_of_circuits(screen.visit, circuits_cells::virtual_logit(best.id))->f32 ==
+        CHECK(why(screen.visit, circuits_cells::virtual_logit(best.id))->f32 ==
               Catch::Approx(best.along).epsilon(1e-4).margin(1e-4));
     }
 }
 
 TEST_CASE("the drawn wires are the strongest, in order, above the threshold and of the chosen kinds") {
     Screen screen;
-    open_circuits(screen, "gpt2");
+    open_family(screen, "gpt2");
     show_circuits(screen, {.part = CircuitsPart::wiring, .kinds = {false, true, true}, .threshold = 0});
     CircuitsLens& lens = circuits_in(screen.visit);
     CHECK(lens.wires().size() == 8);  // two heads by two, keys and values
@@ -237,7 +220,7 @@ TEST_CASE("the drawn wires are the strongest, in order, above the threshold and 
     screen.settle();
     show_circuits(screen, {.part = CircuitsPart::wiring, .threshold = 1});
     CHECK(lens.wires().empty());
-    CHECK_THAT(circuits_say(screen.visit), ContainsSubstring("lower the threshold"));
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("lower the threshold"));
 }
 
 TEST_CASE("Circuits' settings are in the link and in undo, and impossible ones are refused") {

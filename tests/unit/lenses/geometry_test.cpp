@@ -11,7 +11,7 @@
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/geometry_screen.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -20,35 +20,6 @@ using namespace attn::test;
 namespace {
 
 const int geometry_kinds = static_cast<int>(geometry_numbers().size());
-
-struct GeometryScreen : Screen {
-    explicit GeometryScreen(ImVec2 size = {1440, 846}) : Screen(size) {}
-    void open() {
-        visit.perform(OpenLens{"geometry"});
-        settle();
-    }
-    GeometryLens& lens() const { return static_cast<GeometryLens&>(visit.lens()); }
-    Subject& subject() const { return subject_in(visit); }
-    const GeometryState& now() const { return visit.state().of<GeometryState>(); }
-    void set(auto change) {
-        GeometryState next = now();
-        change(next);
-        visit.perform(SetGeometry{next});
-        settle();
-    }
-    HeadIndex head() const { return {visit.state().selection.layer, visit.state().selection.head}; }
-    std::optional<Explained> why(const CellRef& cell) const {
-        return lens().explain(subject(), {head(), cell});
-    }
-    std::string spoken() const { return lens().spoken(subject()); }
-};
-
-struct WorkedGeometry : GeometryScreen {
-    WorkedGeometry() {
-        visit.perform(OpenSubject{worked_subject});
-        open();
-    }
-};
 
 // Checks one number: its operands give its value and lead to numbers with their values, and its lines end
 // with it.
@@ -284,76 +255,6 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
     put(screen.visit, {{"q.npy", normal_npy({3, 5}, 1)}, {"k.npy", normal_npy({3, 5}, 2)}});
     screen.settle();
     CHECK(screen.spoken() == "This metric has 4 rows, and the vectors here have 5 components.");
-    CHECK(screen.shows("geometry/fault"));
-}
-
-TEST_CASE("an einsum of the visible matrices equals the head's own matrix where it is one") {
-    GeometryScreen screen;
-    screen.open_sentence(9);
-    screen.visit.perform(Select{{1, 1, 6, 2, {}}});
-    screen.open();
-    const auto same = [&](const char* text) {
-        screen.set([&](auto& s) {
-            s.part = GeometryPart::einsum;
-            s.einsum = text;
-        });
-        const auto& made = *screen.lens().sum(screen.subject());
-        INFO(text << (made ? "" : made.error().message));
-        REQUIRE(made);
-        CHECK((*made)->sum().done());
-        return (*made)->same() ? std::string((*made)->same()->matrix->name) : "";
-    };
-    CHECK(same("ik,jk->ij with Q, K") == "R");
-    CHECK(same("hik,hjk->hij with Q, K") == "R");
-    CHECK(same("ij,jd->id with A, V") == "O");
-    CHECK(same("hij,hjd->hid with A, V") == "O");
-    CHECK(same("j,jd->d with x, W_Q").empty());  // the tiny model has biases
-    CHECK(same("ij->i with A").empty());
-    const auto& rows = *screen.lens().sum(screen.subject());
-    for (const double sum : (*rows)->sum().f64()) CHECK(std::abs(sum - 1) < 1e-6);
-    CHECK(same("k,k-> with q, k").empty());
-    const Record& record = sentence_in(screen.visit).run()->record_at(1);
-    CHECK(std::abs((*screen.lens().sum(screen.subject()))->get()->sum().f64()[0] -
-                   static_cast<double>(record.cell(Stage::raw, 1, 6, 2))) < 1e-5);
-    CHECK(screen.spoken() == "This sum makes 1 number of " + std::to_string(record.d_k()) + " products.");
-}
-
-TEST_CASE("an einsum that does not fit is refused with a sentence, and the picture stays") {
-    WorkedGeometry screen;
-    screen.click("geometry/preset/einsum");
-    screen.settle();
-    const GeometryState before = screen.now();
-    const auto refused = [&](const char* text) {
-        const auto made = NamedSum::of(screen.subject(), screen.visit.state(),
-                                       screen.lens().weights(screen.subject()), text);
-        REQUIRE_FALSE(made);
-        CHECK(made.error().message.ends_with('.'));
-        return made.error().message;
-    };
-    CHECK(refused("ik,jk->ij with Q, Z").starts_with("There is no matrix “Z” here; there are X, W_Q"));
-    CHECK(refused("ik,jk->ij with Q, A") == "The index “k” does not fit: it has 4 values in Q and 3 in A.");
-    CHECK(refused("i,j with Q, K").find("with two indices") != std::string::npos);
-    CHECK(refused("ij-> with q").find("one row, with one index") != std::string::npos);
-    CHECK(refused("ab,cb->ac with W_O, Q") == "There is no W_O here: only what was made of it is known.");
-    CHECK(refused("hib->i with X").find("the same for all heads") != std::string::npos);
-    // Typed one letter at a time.
-    screen.click("geometry/text");
-    screen.hold(ImGuiMod_Ctrl, [&] { screen.press(ImGuiKey_A); });
-    screen.type("ij,jd->id with A, Vx");
-    CHECK(screen.shows("geometry/fault"));
-    CHECK(screen.now() == before);
-    CHECK(screen.shows("geometry/out/2/2"));
-    screen.press(ImGuiKey_Backspace);
-    CHECK(screen.now().einsum == "ij,jd->id with A, V");
-    CHECK_FALSE(screen.shows("geometry/fault"));
-    screen.settle();
-    screen.type(std::string(1 << 20, 'i').c_str());
-    CHECK(screen.now().einsum == "ij,jd->id with A, V");
-    CHECK(screen.shows("geometry/out/2/3"));
-    screen.press(ImGuiKey_Enter);
-    // A link may contain an einsum that another subject supports.
-    screen.set([](auto& s) { s.einsum = "ab,cb->ac with W_V, W_O"; });
-    CHECK(screen.spoken() == "There is no W_O here: only what was made of it is known.");
     CHECK(screen.shows("geometry/fault"));
 }
 

@@ -74,8 +74,7 @@ TEST_CASE("applied, the change gives the example its target weight, and undo res
             if (source == Source::qkv) CHECK(change.x() == nullptr);
             CHECK(change.search()->idle_share() < 1e-6);
             const State before = screen.visit.state();
-            const auto deed = screen.lens().deed(screen.subject());
-            REQUIRE(deed);
+            REQUIRE(screen.lens().deed(screen.subject()));
             const std::vector<double> row0 = *change.after(2);
             const HeadChange::Moved elsewhere = change.elsewhere();
             screen.click("inverse/do");

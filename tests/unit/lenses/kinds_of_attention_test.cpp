@@ -217,6 +217,31 @@ TEST_CASE("Geometry's form gives cross-attention's scores from the decoder's and
     }
 }
 
+namespace {
+
+// Adds the change to the rows of a head in the file.
+void change_weights(ModelFiles& files, std::string_view tensor, Index head, Index d,
+                    const HeadChange& change) {
+    auto& bytes = files.weights.begin()->second;
+    const auto read = parse_safetensors(bytes);
+    REQUIRE(read);
+    const auto entry = std::ranges::find_if(
+        read->header.tensors, [&](const TensorEntry& each) { return each.name.ends_with(tensor); });
+    REQUIRE(entry != read->header.tensors.end());
+    REQUIRE(entry->dtype == DType::f32);
+    for (Index a = 0; a < d; ++a)
+        for (Index b = 0; b < change.changed_rows(); ++b) {
+            const auto at = static_cast<std::size_t>((head * d + a) * entry->shape[1] + b);
+            std::byte* number = bytes.data() + read->header.data_offset + entry->begin + 4 * at;
+            float w = 0;
+            std::memcpy(&w, number, sizeof w);
+            w = static_cast<float>(static_cast<double>(w) + change.change(b, a));
+            std::memcpy(number, &w, sizeof w);
+        }
+}
+
+}  // namespace
+
 TEST_CASE("W_Q and W_K are changed where RoPE rotates q and k, and in cross-attention") {
     struct Of {
         const char *family, *w_q, *w_k;
@@ -262,24 +287,8 @@ TEST_CASE("W_Q and W_K are changed where RoPE rotates q and k, and in cross-atte
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(change->change(2, 1)).margin(1e-7));
             // The reference: the model with these weights in its file, run again.
-            auto& bytes = files.weights.begin()->second;
-            const auto read = parse_safetensors(bytes);
-            REQUIRE(read);
-            const auto entry = std::ranges::find_if(read->header.tensors, [&](const TensorEntry& tensor) {
-                return tensor.name.ends_with(of == ChangeOf::w_q ? each.w_q : each.w_k);
-            });
-            REQUIRE(entry != read->header.tensors.end());
-            REQUIRE(entry->dtype == DType::f32);
-            const Index d = record.d_k(), head = of == ChangeOf::w_q ? 1 : record.kv_head(1);
-            for (Index a = 0; a < d; ++a)
-                for (Index b = 0; b < change->changed_rows(); ++b) {
-                    const auto at = static_cast<std::size_t>((head * d + a) * entry->shape[1] + b);
-                    std::byte* number = bytes.data() + read->header.data_offset + entry->begin + 4 * at;
-                    float w = 0;
-                    std::memcpy(&w, number, sizeof w);
-                    w = static_cast<float>(static_cast<double>(w) + change->change(b, a));
-                    std::memcpy(number, &w, sizeof w);
-                }
+            change_weights(files, of == ChangeOf::w_q ? each.w_q : each.w_k,
+                           of == ChangeOf::w_q ? 1 : record.kv_head(1), record.d_k(), *change);
             SmallScreen again;
             opened(again, files, each.layer);
             const Record& moved = again.run().record_at(each.layer);

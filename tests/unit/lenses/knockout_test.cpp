@@ -4,14 +4,12 @@
 #include <cmath>
 
 #include "analysis/linalg/rank_correlation.hpp"
-#include "app/copied.hpp"
 #include "app/link.hpp"
-#include "support/small_families.hpp"
 #include "support/translator.hpp"
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/pictures.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/knockout_by_hand.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -21,27 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-KnockoutLens& knockout_in(const Visit& visit) { return static_cast<KnockoutLens&>(visit.lens()); }
-std::optional<Explained> told_of_knockout(const Visit& visit, const CellRef& cell) {
-    Subject& subject = subject_in(visit);
-    return lens_in(visit).explain(subject, {subject.chosen_head(), cell});
-}
-std::string knockout_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
-
-void show_knockout(Screen& screen, const KnockoutState& shown = {}) {
-    screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
-    screen.visit.perform(OpenLens{"knockout"});
-    screen.visit.perform(SetKnockout{shown});
-    screen.settle();
-}
-
-void open_knocked(Screen& screen, const char* name) {
-    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
-    const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny", as_opened(files));
-    screen.write_words(6);
-}
-
 // The words of write_words are 0, 1, 2, 3, 4, 0.
 void add_twin(Screen& screen, const std::vector<std::int32_t>& ids = {0, 1, 7, 3, 4, 0}) {
     screen.visit.perform(Compare{Comparison{.text = "other words"}});
@@ -49,21 +26,6 @@ void add_twin(Screen& screen, const std::vector<std::int32_t>& ids = {0, 1, 7, 3
     for (const std::int32_t id : ids) pieces.push_back("other" + std::to_string(id));
     screen.visit.tokens({Box::second, "other words", ids, pieces, std::ssize(ids)});
     screen.settle();
-}
-
-double target_by_hand(const Trace& trace, const LogitLoss& loss) {
-    const Tensor logits = trace.logits({*loss.row, *loss.row + 1});
-    const auto at = [&](std::int32_t id) {
-        return static_cast<double>(logits.values()[static_cast<std::size_t>(id)]);
-    };
-    return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
-}
-// Returns how far the target rises under an intervention, from a run of its own.
-double moved_by_hand(const KnockoutTarget& target, const Intervention& change) {
-    auto forward = ForwardPass::start_with({change}, target.trace);
-    INFO((forward ? "" : forward.error().message));
-    REQUIRE(forward);
-    return target_by_hand(**forward->finish(), target.loss) - target_by_hand(*target.trace, target.loss);
 }
 
 void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& twin = nullptr) {
@@ -109,7 +71,7 @@ TEST_CASE("Knock-out works for a sentence and for a network in training, in all 
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("ithout "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("ithout "));
         show_knockout(screen, {.part = KnockoutPart::edges});
         const std::string corner = "0/0";
         for (const std::string& part : {std::string("knockout/strongest/0"), std::string("knockout/off_by"),
@@ -117,9 +79,9 @@ TEST_CASE("Knock-out works for a sentence and for a network in training, in all 
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK(knockout_says(screen.visit).starts_with("If "));
+        CHECK(spoken(screen.visit).starts_with("If "));
         show_knockout(screen, {.part = KnockoutPart::patching});
-        CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("There is no second text."));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("There is no second text."));
         CHECK(screen.shows("knockout/second") == (subject == sentence_subject));
     }
     screen.visit.perform(OpenSubject{worked_subject});
@@ -132,7 +94,7 @@ TEST_CASE("the drop without a head matches a separate run, in any family") {
     for (const char* name : {"gpt2", "gemma2", "mixtral", "bert"}) {
         CAPTURE(name);
         Screen screen;
-        open_knocked(screen, name);
+        open_family(screen, name);
         for (const Removal removal : {Removal::zero, Removal::mean}) {
             show_knockout(screen, {.removal = removal});
             const KnockoutLens& lens = knockout_in(screen.visit);
@@ -195,119 +157,32 @@ TEST_CASE(
                 }
             CHECK(screen.shows("knockout/patch/1/5"));
             const std::string source = back ? "the first text" : "the second text";
-            CHECK(knockout_says(screen.visit)
+            CHECK(spoken(screen.visit)
                       .starts_with(site == Site::resid_pre ? "With the residual of " + source
                                                            : "Taken from " + source));
         }
     add_twin(screen, {0, 1, 7});
     show_knockout(screen, {.removal = Removal::twin});
-    CHECK(knockout_says(screen.visit) ==
+    CHECK(spoken(screen.visit) ==
           "The second text has 3 tokens and this one 6. To take numbers from one to the other, both need as "
           "many: "
           "change one of them.");
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
 }
 
-TEST_CASE("an edge's effect matches a run that does not see it, and the estimates state their error") {
-    for (const char* name : {"gpt2", "bert"})
-        for (const Index query : {5, 2}) {
-            CAPTURE(name, query);
-            Screen screen;
-            open_knocked(screen, name);
-            screen.visit.perform(Select{{1, 1, query, {}, {}}});
-            show_knockout(screen, {.part = KnockoutPart::edges});
-            const KnockoutLens& lens = knockout_in(screen.visit);
-            REQUIRE(lens.cuts());
-            REQUIRE(lens.head_cuts());
-            const auto cut = [&](Index from, Index key) {
-                return moved_by_hand(*lens.target(), {.attention = 1,
-                                                      .site = Site::mask,
-                                                      .edit = {.head = 1, .rows = {from}, .columns = {key}}});
-            };
-            CHECK(std::ssize(lens.cuts()->keys()) == (name == std::string_view("bert") ? 6 : query + 1));
-            // When edges of the last query are cut together, sums are added in another order.
-            for (const Index key : lens.cuts()->keys())
-                CHECK(*lens.cuts()->logit_drop(key) == Catch::Approx(-cut(query, key)).margin(1e-4));
-            const auto& strongest = lens.head_cuts()->estimates().strongest();
-            REQUIRE(lens.head_cuts()->off());
-            double worst = 0;
-            for (std::size_t i = 0; i < strongest.size(); ++i) {
-                const double exact = lens.head_cuts()->exact()[i];
-                CHECK(exact == Catch::Approx(cut(strongest[i].query, strongest[i].key)).margin(1e-12));
-                worst = std::max(worst, std::abs(exact - strongest[i].effect));
-            }
-            CHECK(lens.head_cuts()->off()->worst == worst);
-            CHECK(lens.head_cuts()->off()->median <= worst);
-        }
-}
-
-TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in each of its three attentions") {
-    for (const SmallFamily& family : small_encoder_decoders) {
-        CAPTURE(family.name);
-        Screen screen;
-        open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8});
-        screen.visit.perform(Compare{Comparison{.text = "other", .written = "others"}});
-        for (const auto& [box, text, ids] :
-             {std::tuple{Box::third, "other", std::vector<std::int32_t>{5, 9, 12, 7, 1}},
-              std::tuple{Box::fourth, "others", std::vector<std::int32_t>{4, 11, 6, 8}}})
-            screen.visit.tokens({box, text, ids, std::vector<std::string>(ids.size(), "w"), std::ssize(ids)});
-        show_knockout(screen);
-        const KnockoutLens& lens = knockout_in(screen.visit);
-        const Index last = sentence_in(screen.visit).run()->run->attentions() - 1;
-        for (const Index layer : {Index{0}, last / 2, last}) {
-            CAPTURE(layer);
-            screen.visit.perform(Select{{layer, 1, 2, {}, {}}});
-            show_knockout(screen, {.part = KnockoutPart::edges});
-            REQUIRE(lens.target());
-            REQUIRE(lens.cuts());
-            CHECK_FALSE(lens.cuts()->keys().empty());
-            for (const Index key : lens.cuts()->keys())
-                CHECK(*lens.cuts()->logit_drop(key) ==
-                      Catch::Approx(-moved_by_hand(*lens.target(),
-                                                   {.attention = layer,
-                                                    .site = Site::mask,
-                                                    .edit = {.head = 1, .rows = {2}, .columns = {key}}}))
-                          .margin(1e-12));
-            REQUIRE(lens.head_cuts());
-            CHECK(lens.head_cuts()->off());
-            show_knockout(screen, {.part = KnockoutPart::patching});
-            INFO(knockout_says(screen.visit));
-            REQUIRE(lens.patches());
-            const auto twin = subject_in(screen.visit).second()->trace();
-            const Intervention change{.attention = layer,
-                                      .site = Site::resid_pre,
-                                      .edit = {.rows = {2}, .operation = Operation::patch},
-                                      .from = {twin}};
-            REQUIRE(lens.patches()->moved(layer, 2));
-            CHECK(*lens.patches()->moved(layer, 2) ==
-                  Catch::Approx(moved_by_hand(*lens.target(), change)).margin(1e-12));
-        }
-    }
-}
-
 TEST_CASE("every number of Knock-out explains itself, and its calculation ends in its f64") {
     Screen screen;
-    open_knocked(screen, "gpt2");
+    open_family(screen, "gpt2");
     add_twin(screen);
-    const auto check = [&](const CellRef& cell) {
-        CAPTURE(write_cell(cell));
-        const auto found = told_of_knockout(screen.visit, cell);
-        REQUIRE(found);
-        CHECK_FALSE(found->title.empty());
-        CHECK_FALSE(found->formula.empty());
-        // Gradients and values in f32 reach 20.
-        CHECK(found->f32 == Catch::Approx(found->f64).epsilon(3e-5).margin(3e-5));
-        REQUIRE_FALSE(found->calculation.empty());
-        check_calculated(*found);
-        CHECK_FALSE(copied(*found, Dialect::numpy).empty());
-    };
+    // Gradients and values in f32 reach 20.
+    const auto check = [&](const CellRef& cell) { check_told(screen, cell, 3e-5, 3e-5); };
     for (const Removal removal : {Removal::zero, Removal::mean, Removal::twin}) {
         show_knockout(screen, {.removal = removal});
         for (const CellKind* kind : {&head_ablation, &direct_effect, &max_weight}) check((*kind)(1, 1));
         check(direct_effect(0, 2));
         for (const CellRef& cell : {head_ablation(2, 0), head_ablation(0, 2), direct_effect(0, 3),
                                     edge_ablation(0), patching(0, 0), edge_estimate(1, 0)})
-            CHECK_FALSE(told_of_knockout(screen.visit, cell));
+            CHECK_FALSE(why(screen.visit, cell));
     }
     show_knockout(screen, {.part = KnockoutPart::edges});
     for (const Index key : {0, 3}) {
@@ -317,11 +192,11 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     }
     for (const CellRef& cell : {edge_ablation(6), strongest_edge(100), edge_estimate(2, 4),
                                 edge_estimate(6, 0), head_ablation(0, 0)})
-        CHECK_FALSE(told_of_knockout(screen.visit, cell));
+        CHECK_FALSE(why(screen.visit, cell));
     show_knockout(screen, {.part = KnockoutPart::patching});
     check(patching(1, 5));
-    CHECK_FALSE(told_of_knockout(screen.visit, patching(2, 5)));
-    CHECK_FALSE(told_of_knockout(screen.visit, patching(0, 6)));
+    CHECK_FALSE(why(screen.visit, patching(2, 5)));
+    CHECK_FALSE(why(screen.visit, patching(0, 6)));
 }
 
 TEST_CASE("Knock-out's settings are in the link and in undo, and impossible ones are refused") {
@@ -346,7 +221,7 @@ TEST_CASE("Knock-out's settings are in the link and in undo, and impossible ones
     CHECK(parse_fragment(link).state == screen.visit.state());
     // A link may name a token that this model lacks.
     show_knockout(screen, {.raise = 5000});
-    CHECK_THAT(knockout_says(screen.visit), ContainsSubstring("Token 5000 is outside the vocabulary"));
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("Token 5000 is outside the vocabulary"));
     screen.click("knockout/likeliest");
     screen.settle();
     CHECK(knockout_in(screen.visit).removals());
@@ -384,7 +259,7 @@ TEST_CASE(
     "if not all tokens fit, those up to the chosen one are patched, starting with the first that differs") {
     Screen screen;
     // Uses rotary positions, whose number its file leaves at 2,048.
-    open_knocked(screen, "falcon");
+    open_family(screen, "falcon");
     screen.write_words(40);
     std::vector<std::int32_t> other(sentence_in(screen.visit).attention()->trace()->ids().begin(),
                                     sentence_in(screen.visit).attention()->trace()->ids().end());

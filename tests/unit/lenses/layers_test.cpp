@@ -27,13 +27,6 @@ void open_layers(Screen& screen) {
     screen.settle();
 }
 
-void open_family(Screen& screen, const char* name, Index words = 6) {
-    const auto family = std::ranges::find(small_families, std::string_view(name), &SmallFamily::name);
-    const ModelFiles files = files_of(*family);
-    load_files(screen.visit, "tiny", as_opened(files));
-    screen.write_words(words);
-}
-
 // All of the lens's own cells, a few of each kind.
 std::vector<CellRef> cells_of(const Visit& visit) {
     const LayersLens& lens = layers_in(visit);

@@ -9,25 +9,11 @@
 #include "support/this_build.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
-#include "unit/lenses/own_cells.hpp"
+#include "unit/lenses/masks_screen.hpp"
 
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
-
-namespace {
-
-MasksLens& masks_in(const Screen& screen) { return static_cast<MasksLens&>(screen.visit.lens()); }
-const MasksState& tried(const Screen& screen) { return screen.visit.state().of<MasksState>(); }
-
-void open(Screen& screen, const MasksState& state = {}) {
-    screen.visit.perform(OpenLens{"masks"});
-    screen.visit.perform(TryMask{state});
-    screen.settle();
-}
-std::string masks_spoken(Screen& screen) { return masks_in(screen).spoken(subject_in(screen.visit)); }
-
-}  // namespace
 
 TEST_CASE("Masks works for every subject and says what the mask keeps") {
     Screen screen;
@@ -35,7 +21,7 @@ TEST_CASE("Masks works for every subject and says what the mask keeps") {
     screen.train_some();
     for (const SubjectEntry& subject : subject_list()) {
         screen.visit.perform(OpenSubject{subject.key});
-        open(screen);
+        open_masks(screen);
         if (!subject_in(screen.visit).attention()) continue;
         INFO(subject.key);
         CHECK(screen.shows("masks/map"));
@@ -45,13 +31,13 @@ TEST_CASE("Masks works for every subject and says what the mask keeps") {
     }
     screen.visit.perform(OpenSubject{sentence_subject});
     screen.settle();
-    CHECK(masks_spoken(screen) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
+    CHECK(spoken(screen.visit) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
     screen.visit.perform(TryMask{{.shift = -1}});
     screen.settle();
-    CHECK(masks_spoken(screen) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
+    CHECK(spoken(screen.visit) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
     screen.visit.perform(TryMask{{.mask = Mask::padding(0)}});
     screen.settle();
-    CHECK(masks_spoken(screen) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
+    CHECK(spoken(screen.visit) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
 }
 
 TEST_CASE("a mask is in the link and in undo, with its size, its shift and the model") {
@@ -86,7 +72,7 @@ TEST_CASE("a mask is in the link and in undo, with its size, its shift and the m
 TEST_CASE("the mask is chosen, typed, composed and painted") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen);
+    open_masks(screen);
     screen.click("masks/preset/window of 16");
     CHECK(tried(screen).mask == Mask::window(15, 0));
     screen.visit.undo();
@@ -136,7 +122,7 @@ TEST_CASE("the mask is chosen, typed, composed and painted") {
 TEST_CASE("choosing a preset does not move the size controls, whatever terms it has") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen);
+    open_masks(screen);
     const Rect size = rect("masks/size/any n");
     for (const MaskPreset& preset : mask_presets()) {
         const std::string landmark = std::string("masks/preset/") + preset.name;
@@ -154,7 +140,7 @@ TEST_CASE("terms in brackets are changed, added and dissolved by their chips") {
     screen.open_sentence(6);
     const Mask causal = Mask::causal(), window = Mask::window(2, 0), padding = Mask::padding(1),
                strided = Mask::strided(2);
-    open(screen, {.mask = causal & !(padding | (window & strided))});
+    open_masks(screen, {.mask = causal & !(padding | (window & strided))});
     const auto mask_after = [&](const char* clicked) {
         screen.click(clicked);
         screen.settle();
@@ -196,7 +182,7 @@ TEST_CASE("the deepest mask that can be typed fits into a narrow window, every c
     // Brackets around one term are dropped, and so are the innermost.
     const auto mask = Mask::parse(text);
     REQUIRE(mask);
-    open(screen, {.mask = *mask});
+    open_masks(screen, {.mask = *mask});
     screen.click("settings");
     for (int i = 1; i < deep; ++i) name += "/1";
     REQUIRE(screen.shows(name + "/1"));
@@ -228,7 +214,7 @@ TEST_CASE("a stroke covers every square between its ends, and few others") {
 TEST_CASE("a drag paints all cells like the first, in one undo step") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen);
+    open_masks(screen);
     screen.click("masks/paint");
     screen.draw(2);
     const auto drag = [&](const std::string& from, const std::string& to) {
@@ -284,7 +270,7 @@ TEST_CASE("a drag paints all cells like the first, in one undo step") {
 TEST_CASE("a text that is too long is refused") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen);
+    open_masks(screen);
     screen.click("masks/text");
     screen.press(ImGuiKey_End);
     screen.type(std::string(41'000, ' ').c_str());
@@ -298,7 +284,7 @@ TEST_CASE("a mask of 16,384 queries is counted and drawn in slices") {
     Screen screen;
     screen.open_sentence(6);
     const Index size = test::sanitized ? 4'096 : mask_size_limit;
-    open(screen, {.mask = Mask::causal() & Mask::window(1023, 0), .size = size});
+    open_masks(screen, {.mask = Mask::causal() & Mask::window(1023, 0), .size = size});
     const MaskCounts& counts = masks_in(screen).counting().counts();
     CHECK(counts.kept_cells == 1024LL * size - 1023 * 1024 / 2);
     // A tile of 48 by 64 that the band of 1,024 keys does not touch is skipped.
@@ -312,7 +298,7 @@ TEST_CASE("the numbers of Masks explain themselves") {
     Screen screen;
     screen.open_sentence(6);
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
-    open(screen, {.mask = Mask::window(1, 0)});
+    open_masks(screen, {.mask = Mask::window(1, 0)});
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
 
     const auto hidden = why(screen.visit, masks_cells::mask(4, 1));
@@ -356,61 +342,10 @@ TEST_CASE("the numbers of Masks explain themselves") {
     CHECK(table_in(screen.visit).values.at(4, 1) == 0);
 }
 
-TEST_CASE("a query without a key, by four conventions") {
-    Screen screen;
-    screen.open_sentence(6);
-    open(screen, {.mask = Mask::causal(-1)});
-    const auto& example = masks_in(screen).empty_example();
-    CHECK(example.without_key);
-    CHECK(example.query == 0);
-    CHECK(screen.shows("masks/empty/2/0"));
-    const auto weight = [&](EmptyRow convention, Index key) {
-        return why(screen.visit, masks_cells::empty_row(convention, 0, key));
-    };
-    CHECK(weight(EmptyRow::zeros, 3)->f64 == 0);
-    CHECK(weight(EmptyRow::uniform, 3)->f64 == 1.0 / 6);
-    CHECK(std::isnan(weight(EmptyRow::nan, 3)->f64));
-    CHECK(weight(EmptyRow::sink, 3)->f64 == 0);
-    CHECK(why(screen.visit, masks_cells::sink(EmptyRow::sink, 0))->f64 == 1);
-    CHECK_FALSE(weight(EmptyRow::sink, 7));
-    screen.click("masks/empty/1/2");
-    CHECK(screen.visit.state().pin == masks_cells::empty_row(EmptyRow::uniform, 0, 2));
-}
-
-TEST_CASE("the four conventions start from given scores, without the mask") {
-    Screen screen;
-    screen.visit.perform(SetSource{Source::scores});
-    screen.visit.perform(SetSoftcap{0.25});
-    open(screen, {.mask = Mask::window(1, 0)});
-    screen.visit.perform(Select{{.query = 2, .key = {}}});
-    screen.settle();
-    // The reference: the ladder's scores, scaled and capped, for the last two keys.
-    const WorkedState& worked = worked_of(screen.visit.state());
-    const auto capped = [&](Index key) {
-        return 0.25 *
-               std::tanh(static_cast<double>(*spec_of(worked).scale) * worked.scores.at(2, key) / 0.25);
-    };
-    const double earlier = std::exp(capped(1)), own = std::exp(capped(2));
-    REQUIRE(std::abs(earlier - own) > 0.01);
-    const auto weight = [&](EmptyRow convention, Index key) {
-        return why(screen.visit, masks_cells::empty_row(convention, 2, key));
-    };
-    for (const EmptyRow convention : {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan}) {
-        // The Record stores the scores as f32.
-        CHECK(weight(convention, 0)->f64 == 0);
-        CHECK(weight(convention, 1)->f64 == Catch::Approx(earlier / (earlier + own)).epsilon(1e-6));
-    }
-    CHECK(weight(EmptyRow::sink, 2)->f64 == Catch::Approx(own / (1 + earlier + own)).epsilon(1e-6));
-    const Explained zeros = *weight(EmptyRow::zeros, 0);
-    const auto& step = zeros.steps[0];
-    CHECK(step.value == fixed(capped(0), 4));
-    CHECK(subject_in(screen.visit).explain_at(*step.at)->f64 == Catch::Approx(capped(0)).epsilon(1e-6));
-}
-
 TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen, {.runs = true});
+    open_masks(screen, {.runs = true});
     const MaskedRun& run = masks_in(screen).masked_run();
     REQUIRE(run.done());
     CHECK(run.after() == run.before());
@@ -431,7 +366,7 @@ TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
 TEST_CASE("the race of the kernel ends, and its time explains itself") {
     Screen screen;
     screen.open_sentence(6);
-    open(screen, {.mask = Mask::window(15, 0), .size = 256});
+    open_masks(screen, {.mask = Mask::window(15, 0), .size = 256});
     screen.click("masks/measure");
     screen.settle();
     REQUIRE(masks_in(screen).race());
@@ -444,7 +379,7 @@ TEST_CASE("the race of the kernel ends, and its time explains itself") {
 TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
     Screen screen;
     screen.open_sentence(14);
-    open(screen);
+    open_masks(screen);
     screen.click("masks/preset/window of 16");
     screen.settle();
     CHECK(masks_in(screen).counting().counts().skipped == 0);
@@ -457,7 +392,7 @@ TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
 TEST_CASE("the pictures of Masks have tables of what they show, and a click pins its number") {
     Screen screen({1440, 2200});
     screen.open_sentence(6);
-    open(screen, {.mask = Mask::causal(), .runs = true});
+    open_masks(screen, {.mask = Mask::causal(), .runs = true});
     const Table mask = table_of(screen, "Mask causal(0)"), counts = table_of(screen, "What it leaves"),
                 rows = table_of(screen, "No query is without a key"),
                 before = table_of(screen, "Next token, as it is"),

@@ -11,7 +11,7 @@
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
-#include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -20,17 +20,12 @@ using namespace attn::test;
 namespace {
 
 MemoryLens& memory_in(const Visit& visit) { return static_cast<MemoryLens&>(visit.lens("memory")); }
-std::optional<Explained> told_of_memory(const Visit& visit, const CellRef& cell) {
-    const Selection& s = visit.state().selection;
-    return lens_in(visit).explain(subject_in(visit), {{s.layer, s.head}, cell});
-}
 double memory_number(const Visit& visit, const CellRef& cell) {
     INFO(write_cell(cell));
-    const auto found = told_of_memory(visit, cell);
+    const auto found = why(visit, cell);
     REQUIRE(found);
     return found->f64;
 }
-std::string memory_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
 const MemoryState& memory_set(const Visit& visit) { return visit.state().of<MemoryState>(); }
 
 void open_memory(Screen& screen) {
@@ -65,15 +60,15 @@ TEST_CASE("Memory works for every subject with queries and keys, and says where 
              {"memory/plane", "memory/start", "memory/basin/0", "chart/memory-energy", "memory/path/0/0",
               "memory/weight/0/0", "memory/state/0/0", "chart/memory-moves"})
             CHECK(screen.shows(part));
-        CHECK(memory_says(screen.visit).starts_with("At β = "));
-        CHECK(memory_says(screen.visit).find(" falls in ") != std::string::npos);
+        CHECK(spoken(screen.visit).starts_with("At β = "));
+        CHECK(spoken(screen.visit).find(" falls in ") != std::string::npos);
         CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 4);
         screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
         screen.settle();
         for (const char* part : {"memory/stored/0/0", "memory/cue/0/0", "memory/rest/9/9",
                                  "chart/memory-flips", "chart/memory-capacity"})
             CHECK(screen.shows(part));
-        CHECK(memory_says(screen.visit).starts_with("10 patterns in 100 bits: of 10 wrong bits, "));
+        CHECK(spoken(screen.visit).starts_with("10 patterns in 100 bits: of 10 wrong bits, "));
         CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 3);
         screen.visit.perform(SetMemory{{}});
     }
@@ -168,7 +163,7 @@ TEST_CASE("a press in the plane starts there, and the path ends in the basin pai
         REQUIRE(end < lens.basins()->ends().size());
         CHECK(distance_between(lens.basins()->ends()[end].state, lens.path()->end()) <=
               2e-3 * lens.path()->patterns().largest);
-        CHECK(memory_says(screen.visit).starts_with("At β = 20, your start falls"));
+        CHECK(spoken(screen.visit).starts_with("At β = 20, your start falls"));
     }
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
     screen.click("memory/at-query");
@@ -189,10 +184,10 @@ TEST_CASE(
     open_memory(screen);
     screen.click("memory/preset/β = 100, large");
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=memory&memory.beta=100");
-    CHECK(memory_says(screen.visit).find("to one memory: ") != std::string::npos);
+    CHECK(spoken(screen.visit).find("to one memory: ") != std::string::npos);
     screen.click("memory/preset/β = 0.1, small");
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=memory&memory.beta=0.1");
-    CHECK(memory_says(screen.visit).ends_with("to the mean of all 3 keys."));
+    CHECK(spoken(screen.visit).ends_with("to the mean of all 3 keys."));
     screen.click("memory/own");
     CHECK_FALSE(memory_set(screen.visit).beta);
     screen.click("memory/plane-of/query and strongest key");
@@ -208,7 +203,7 @@ TEST_CASE(
     screen.click("memory/preset/Signs of this head’s keys");
     screen.settle();
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
-    CHECK(memory_says(screen.visit).starts_with("3 patterns in 4 bits: "));
+    CHECK(spoken(screen.visit).starts_with("3 patterns in 4 bits: "));
     for (int i = 0; i < 7; ++i) screen.visit.undo();
     CHECK(memory_set(screen.visit) == MemoryState{});
 
@@ -270,7 +265,7 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
             }
             for (const CellRef& cell : cells) {
                 INFO(subject << ", β " << memory.beta.value_or(0) << ", " << write_cell(cell));
-                const auto found = told_of_memory(screen.visit, cell);
+                const auto found = why(screen.visit, cell);
                 REQUIRE(found);
                 CHECK_FALSE(found->title.empty());
                 CHECK_FALSE(found->formula.empty());
@@ -282,10 +277,10 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-12));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());
             }
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::weight(0, 0)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::weight(1, 1000)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::energy(5000)));
-            CHECK_FALSE(told_of_memory(screen.visit, memory_cells::local_field(5000)));
+            CHECK_FALSE(why(screen.visit, memory_cells::weight(0, 0)));
+            CHECK_FALSE(why(screen.visit, memory_cells::weight(1, 1000)));
+            CHECK_FALSE(why(screen.visit, memory_cells::energy(5000)));
+            CHECK_FALSE(why(screen.visit, memory_cells::local_field(5000)));
         }
 }
 
@@ -293,12 +288,12 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     Screen screen;
     screen.open_sentence();
     open_memory(screen);
-    const auto weight = told_of_memory(screen.visit, memory_cells::weight(1, 1));
+    const auto weight = why(screen.visit, memory_cells::weight(1, 1));
     REQUIRE(weight);
     REQUIRE(weight->operands.front().left_at);
     CHECK(weight->operands.front().left_at->cell.stage == Stage::k);
     CHECK(weight->operands.front().right_at->cell.stage == Stage::q);
-    const auto later = told_of_memory(screen.visit, memory_cells::weight(2, 1));
+    const auto later = why(screen.visit, memory_cells::weight(2, 1));
     REQUIRE(later);
     CHECK(later->operands.front().right_at->cell == memory_cells::state(1, 0));
     screen.visit.perform(Pin{memory_cells::weight(1, 1)});
@@ -318,18 +313,18 @@ TEST_CASE(
     screen.visit.perform(Select{{0, 0, 0, {}, {}}});
     open_memory(screen);
     CHECK(screen.shows("memory/refused"));
-    CHECK(memory_says(screen.visit) ==
+    CHECK(spoken(screen.visit) ==
           "The mask hides every key from “cat”, so nothing is stored and its output is 0. Choose another "
           "query.");
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
-    CHECK_FALSE(told_of_memory(screen.visit, memory_cells::energy(0)));
+    CHECK_FALSE(why(screen.visit, memory_cells::energy(0)));
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .of_keys = true}});
     screen.settle();
     CHECK(screen.shows("memory/refused"));
     screen.visit.perform(SetMemory{{}});
     screen.visit.perform(Select{{0, 0, 1, {}, {}}});
     screen.settle();
-    CHECK(memory_says(screen.visit).ends_with("to the only key it sees."));
+    CHECK(spoken(screen.visit).ends_with("to the only key it sees."));
     CHECK(screen.shows("memory/plane"));
 
     screen.visit.perform(SetSource{Source::scores});
@@ -352,15 +347,15 @@ TEST_CASE(
     dropped(infected, {{"q.npy", write_npy({6, 4}, q.values())}, {"k.npy", write_npy({6, 4}, k.values())}});
     infected.visit.perform(SetTensorRule{{}});
     infected.work();
-    CHECK(memory_says(infected.visit).starts_with("At β = 0.5, "));
+    CHECK(spoken(infected.visit).starts_with("At β = 0.5, "));
     infected.visit.perform(Select{{0, 0, 3, {}, {}}});
-    CHECK(memory_says(infected.visit) == "A number of this query is not finite. Choose another query.");
-    CHECK_FALSE(told_of_memory(infected.visit, memory_cells::energy(0)));
+    CHECK(spoken(infected.visit) == "A number of this query is not finite. Choose another query.");
+    CHECK_FALSE(why(infected.visit, memory_cells::energy(0)));
     k.matrix()(1, 0) = HUGE_VALF;
     dropped(infinite, {{"q.npy", normal_npy({6, 4}, 1)}, {"k.npy", write_npy({6, 4}, k.values())}});
     infinite.visit.perform(SetTensorRule{{}});
     infinite.work();
-    CHECK(memory_says(infinite.visit) ==
+    CHECK(spoken(infinite.visit) ==
           "A key that this query sees is not a finite number. Choose another query.");
 }
 
@@ -369,7 +364,7 @@ TEST_CASE("the classical network recovers a pattern, or loses it if too many are
     open_memory(screen);
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
     screen.settle();
-    CHECK(memory_says(screen.visit).ends_with("The pattern is recovered."));
+    CHECK(spoken(screen.visit).ends_with("The pattern is recovered."));
     const Matrix energies = table_of(screen, "Energy, flip by flip").values;
     for (Index flip = 1; flip < energies.rows; ++flip) CHECK(energies.at(flip, 0) < energies.at(flip - 1, 0));
     // At the lowest load, two patterns are stored, so that there are two cues.
@@ -378,11 +373,11 @@ TEST_CASE("the classical network recovers a pattern, or loses it if too many are
     }));
     screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .patterns = 30}});
     screen.settle();
-    CHECK(memory_says(screen.visit).ends_with("The pattern is lost."));
+    CHECK(spoken(screen.visit).ends_with("The pattern is lost."));
     // A bit at rest agrees with its field.
     const Matrix rest = table_of(screen, "At rest").values;
     for (Index i = 0; i < 100; ++i) {
-        const auto field = told_of_memory(screen.visit, memory_cells::local_field(i));
+        const auto field = why(screen.visit, memory_cells::local_field(i));
         REQUIRE(field);
         CHECK(field->f64 * rest.at(i / 10, i % 10) >= 0);
     }

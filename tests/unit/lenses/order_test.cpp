@@ -10,7 +10,7 @@
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
-#include "unit/lenses/own_cells.hpp"
+#include "unit/lenses/order_screen.hpp"
 #include "unit/model/models.hpp"
 
 using namespace attn;
@@ -21,46 +21,6 @@ namespace {
 
 constexpr std::array all_schemes{PositionScheme::none,   PositionScheme::learned, PositionScheme::sinusoidal,
                                  PositionScheme::rotary, PositionScheme::alibi,   PositionScheme::buckets};
-
-void open_order(Screen& screen) {
-    screen.visit.perform(OpenLens{"order"});
-    screen.settle();
-}
-OrderLens& order_in(const Visit& visit) { return static_cast<OrderLens&>(visit.lens()); }
-
-const OrderState& now(const Visit& visit) { return visit.state().of<OrderState>(); }
-
-void change(Screen& screen, auto&& how) {
-    OrderState next = now(screen.visit);
-    how(next);
-    screen.visit.perform(SetOrder{next});
-    screen.settle();
-}
-
-double f64(const Visit& visit, const CellRef& cell) {
-    const auto found = why(visit, cell);
-    REQUIRE(found);
-    return found->f64;
-}
-std::string order_says(const Visit& visit) { return lens_in(visit).spoken(subject_in(visit)); }
-
-// Presses a token and drags it to another one's place.
-void drag(Screen& screen, const std::string& from, const std::string& to) {
-    const ImVec2 end = screen.middle(to);
-    screen.hover(from);
-    ImGui::GetIO().AddMouseButtonEvent(0, true);
-    screen.draw(2);
-    const ImVec2 begin = screen.middle(from);
-    for (int i = 1; i <= 8; ++i) {
-        const float share = static_cast<float>(i) / 8;
-        ImGui::GetIO().AddMousePosEvent(begin.x + (end.x - begin.x) * share,
-                                        begin.y + (end.y - begin.y) * share);
-        screen.draw(2);
-    }
-    ImGui::GetIO().AddMouseButtonEvent(0, false);
-    screen.draw(2);
-    screen.settle();
-}
 
 }  // namespace
 
@@ -76,7 +36,7 @@ TEST_CASE("Order works for every subject that has q and k of its tokens, and nam
                                  "order/scheme-numbers/5/3", "order/score/0/0", "order/dial/0",
                                  "chart/order-distance", "chart/order-length", "chart/order-wavelength"})
             CHECK(screen.shows(part));
-        CHECK(order_says(screen.visit).starts_with("Without "));
+        CHECK(spoken(screen.visit).starts_with("Without "));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenPreset{*preset_by_key("hello-scores")});
@@ -90,7 +50,7 @@ TEST_CASE("a dragged token takes its output along, and undo restores it") {
     const Record& record = worked_in(screen.visit).run().record;
     drag(screen, "order/token/0", "order/token/2");
     CHECK(now(screen.visit).order == std::vector<Index>{1, 2, 0});
-    CHECK(order_says(screen.visit).starts_with("Without positions, every output moved along with its token"));
+    CHECK(spoken(screen.visit).starts_with("Without positions, every output moved along with its token"));
     for (Index token = 0; token < 3; ++token)
         for (Index b = 0; b < 4; ++b) {
             const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, token, b));
@@ -220,7 +180,7 @@ TEST_CASE("if q and k already contain positions, Order leads to the layer that c
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
     open_order(screen);
     REQUIRE(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::inside);
-    CHECK(order_says(screen.visit).starts_with("Without adding positions, "));
+    CHECK(spoken(screen.visit).starts_with("Without adding positions, "));
     screen.click("order/first-layer");
     screen.settle();
     CHECK(screen.visit.state().selection.layer == 0);
@@ -379,7 +339,7 @@ TEST_CASE("Order says what is wrong with its tokens, and stays") {
     REQUIRE(screen.visit.state().subject == tensors_subject);
     open_order(screen);
     CHECK(screen.shows("order/refused"));
-    CHECK(order_says(screen.visit).find("NaN or infinite") != std::string::npos);
+    CHECK(spoken(screen.visit).find("NaN or infinite") != std::string::npos);
     CHECK_FALSE(why(screen.visit, order_cells::output_change(0)));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     // Only twelve tokens are in view, and the last ones are good.
@@ -413,124 +373,6 @@ TEST_CASE("the edge of a mask determines the positions of queries relative to ke
     CHECK(diagonal_of(M::painted({1, 2, 4, {1, 1, 1, 0, 1, 1, 1, 1}}), 0, 2, 4) == 2);
     for (const Mask& none : {M(), M::causal(9), M::padding(2), M::strided(2), !M::causal(), M::padding(0)})
         CHECK_FALSE(diagonal_of(none, 0, 3, 5));
-}
-
-namespace {
-
-// Computes attention of three queries over five keys in double, with permuted keys and RoPE or nothing.
-std::vector<double> rectangle(const Tensor& q, const Tensor& k, const Tensor& v,
-                              const std::vector<Index>& queries, const std::vector<Index>& keys, bool rotary,
-                              Index offset) {
-    const Index d = q.dim(1), d_v = v.dim(1), half = d / 2;
-    const auto turned = [&](const Tensor& rows, Index row, Index position) {
-        std::vector<double> out;
-        for (Index a = 0; a < d; ++a) out.push_back(static_cast<double>(rows.matrix()(row, a)));
-        for (Index a = 0; rotary && a < half; ++a) {
-            const double angle = static_cast<double>(position) *
-                                 std::pow(10'000.0, -2.0 * static_cast<double>(a) / static_cast<double>(d));
-            const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(a + half);
-            const double x = out[i], y = out[j];
-            out[i] = x * std::cos(angle) - y * std::sin(angle);
-            out[j] = x * std::sin(angle) + y * std::cos(angle);
-        }
-        return out;
-    };
-    std::vector<double> outputs;
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-        const auto query = turned(q, queries[i], offset + static_cast<Index>(i));
-        std::vector<double> weights;
-        double sum = 0;
-        for (std::size_t j = 0; j < keys.size(); ++j) {
-            const auto key = turned(k, keys[j], static_cast<Index>(j));
-            double dot = 0;
-            for (std::size_t a = 0; a < key.size(); ++a) dot += query[a] * key[a];
-            sum += weights.emplace_back(std::exp(dot / std::sqrt(static_cast<double>(d))));
-        }
-        for (Index b = 0; b < d_v; ++b) {
-            double output = 0;
-            for (std::size_t j = 0; j < keys.size(); ++j)
-                output += weights[j] / sum * static_cast<double>(v.matrix()(keys[j], b));
-            outputs.push_back(output);
-        }
-    }
-    return outputs;
-}
-
-}  // namespace
-
-TEST_CASE(
-    "different numbers of queries and keys are reordered separately, and outputs do not depend on the keys' "
-    "order") {
-    const Tensor q = random_tensor({3, 4}, 1), k = random_tensor({5, 4}, 2), v = random_tensor({5, 2}, 3);
-    for (const Index past : {Index{0}, Index{2}}) {
-        Screen screen;
-        Drop files{{"q.npy", write_npy({3, 4}, q.values())},
-                   {"k.npy", write_npy({5, 4}, k.values())},
-                   {"v.npy", write_npy({5, 2}, v.values())}};
-        put(screen.visit, files);
-        screen.settle();
-        REQUIRE(tensors_in(screen.visit).own().open());
-        open_order(screen);
-        OrderLens& lens = order_in(screen.visit);
-        REQUIRE(lens.content(subject_in(screen.visit)));
-        CHECK_FALSE(lens.content(subject_in(screen.visit))->one_line());
-        CHECK(order_says(screen.visit) ==
-              "Drag a word to see what the order changes without positions.\n3 queries and 5 keys stand in "
-              "their own "
-              "order.");
-        drag(screen, "order/key-token/0", "order/key-token/4");
-        const std::vector<Index> keys{1, 2, 3, 4, 0};
-        CHECK(now(screen.visit).key_order == keys);
-        CHECK(now(screen.visit).order.empty());
-        CHECK(order_says(screen.visit).starts_with("Without positions, every output stayed"));
-        CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
-        // The weight moves along: key 0 is now at place 4.
-        const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 0, 0)),
-                   moved = why(screen.visit, order_cells::output(TokenOrder::permuted, 0, 0));
-        CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
-        CHECK(moved->operands[4].name == before->operands[0].name);
-        for (const bool rotary : {false, true}) {
-            change(screen, [&](OrderState& o) {
-                o.scheme = rotary ? PositionScheme::rotary : PositionScheme::none;
-                o.order = {2, 0, 1};
-            });
-            const auto expected = rectangle(q, k, v, {2, 0, 1}, keys, rotary, 0);
-            for (Index place = 0; place < 3; ++place)
-                for (Index b = 0; b < 2; ++b) {
-                    const Index query = std::vector<Index>{2, 0, 1}[static_cast<std::size_t>(place)];
-                    const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, query, b));
-                    REQUIRE(found);
-                    CHECK(found->f64 ==
-                          Catch::Approx(expected[static_cast<std::size_t>(place * 2 + b)]).margin(1e-6));
-                    CHECK(found->f32 == Catch::Approx(found->f64).margin(2e-6));
-                }
-        }
-        CHECK((f64(screen.visit, order_cells::largest_output_change(3)) > 1e-4));
-        for (Index s = 0; s < 6; ++s) {
-            CHECK(why(screen.visit, order_cells::largest_output_change(s)));
-            if (s != 1) CHECK(why(screen.visit, order_cells::equal_scores(s)));  // 1: a table of 512 rows
-        }
-        CHECK(why(screen.visit, order_cells::score(2, 4)));
-        CHECK_FALSE(why(screen.visit, order_cells::score(3, 0)));
-        CHECK_FALSE(why(screen.visit, order_cells::score(0, 5)));
-        CHECK(parse_fragment(to_fragment(screen.visit.state())).state.of<OrderState>() == now(screen.visit));
-        screen.visit.undo();
-        CHECK(now(screen.visit).scheme == PositionScheme::none);
-        if (past == 0) continue;
-        // If a mask is causal with a past, queries come after it.
-        AttentionSpec spec;
-        spec.mask = Mask::causal(past);
-        Tensor q3 = random_tensor({1, 3, 4}, 1), k3 = random_tensor({1, 5, 4}, 2),
-               v3 = random_tensor({1, 5, 2}, 3);
-        auto record = Record::run(std::move(q3), std::move(k3), std::move(v3), spec);
-        REQUIRE(record);
-        const OrderContent content(*subject_in(screen.visit).attention(),
-                                   std::make_shared<const Record>(*std::move(record)), {0, 0}, {0, 3},
-                                   {0, 5});
-        CHECK(content.has_diagonal());
-        CHECK(content.query_position(0) == 2);
-        CHECK(content.key_position(0) == 0);
-    }
 }
 
 TEST_CASE("the pictures of Order have tables of what they show, and a click pins its number") {
