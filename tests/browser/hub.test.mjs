@@ -1,92 +1,10 @@
 // Tests models of the hub, from our own server behind the hub's names: opened by name, kept, fetched
 // completely however often the connection breaks, and never different from the listing.
 import assert from 'node:assert/strict';
-import { TestHub, bytesHost, filesOf, hubHost } from './lib/hub.mjs';
+import { hubHost } from './lib/hub.mjs';
+import { bytesAsked, fetchIt, files, hubTest, isOpen, isRight, isSentence, kept, lookUp, menu, name, refused, shows, text, until, weights, withConfig, written } from './lib/hub_dialog.mjs';
 import { tiny } from './lib/models.mjs';
-import { near } from './lib/numbers.mjs';
-import { phone, test } from './lib/suite.mjs';
-
-const name = 'openai-community/gpt2';
-const files = filesOf(tiny.folder);
-const weights = files['model.safetensors'];
-const withConfig = (changes) => ({ ...files, 'config.json': Buffer.from(JSON.stringify({ ...JSON.parse(files['config.json'].toString()), ...changes })) });
-const asked = /^a request to another place: https:\/\/(huggingface\.co|cdn-lfs\.hf\.co)\//;
-const refused = /^console error: Failed to load resource/;
-
-// A test with a hub of its own, which holds the tiny model as openai-community/gpt2.
-async function hubTest(title, options, body) {
-    const hub = new TestHub();
-    const context = await hub.openForBrowser();
-    test(title, { ...options, context: { ...options.context, ...context }, expected: [asked, ...options.expected ?? []] }, async (explorer) => {
-        // The test may run a second time.
-        Object.assign(hub, { log: [], fault: () => undefined, offline: false });
-        hub.reached.clear();
-        const commit = hub.put(name, files, { info: { cardData: { license: 'mit' } } });
-        await body(explorer, hub, commit);
-        assert.deepEqual([...hub.reached].filter((host) => host !== hubHost && host !== bytesHost), [], 'no other host');
-        assert.deepEqual(hub.log.filter(({ cookie, referrer }) => cookie || referrer), []);
-        assert.deepEqual(hub.log.filter(({ host, authorization, asks }) => host === bytesHost && (authorization || /authorization/i.test(asks))), [], 'no token elsewhere');
-    });
-}
-
-const text = (explorer, id) => explorer.page.innerText(`#${id}`);
-const shows = (explorer, id) => explorer.page.locator(`#${id}`).isVisible();
-const until = (explorer, id, says) => explorer.until(`#${id} to say ${says}`, async () => (await shows(explorer, id) ? text(explorer, id) : ''), (now) => says.test(now));
-const isOpen = (explorer) => explorer.page.$eval('#hub-dialog', (dialog) => dialog instanceof HTMLDialogElement && dialog.open);
-const bytesAsked = (hub) => hub.log.filter(({ host }) => host === bytesHost);
-
-async function menu(explorer) {
-    await explorer.page.click('#model');
-    await explorer.page.click('#open-hub');
-}
-
-async function lookUp(explorer, what = name) {
-    if (!await isOpen(explorer)) {
-        await menu(explorer);
-    }
-    await explorer.page.fill('#hub-name', '');
-    await explorer.page.click('#hub-name');
-    await explorer.page.keyboard.insertText(what);
-    await explorer.press('Enter');
-}
-
-async function fetchIt(explorer, what = name) {
-    await lookUp(explorer, what);
-    await explorer.page.click('#hub-fetch:enabled');
-}
-
-// Checks that the model is open under that name, and computes PyTorch's numbers.
-async function isRight(explorer, link) {
-    await explorer.untilState(`${link} to open`, ({ model }) => model === link);
-    await explorer.until('the dialog to be closed', () => isOpen(explorer), (open) => !open);
-    await explorer.write(tiny.text);
-    await explorer.untilRun('its run', (state) => state.model === link && state.text === tiny.text && state.tokens === tiny.ids.length);
-    near(await explorer.attention(1, 2), tiny.attention[1][2], 1e-4, 'attention');
-}
-
-// One sentence, short enough to be read.
-function isSentence(said) {
-    assert.match(said, /^[^\n]{10,400}\.$/);
-}
-
-// The kept files: the sizes of files by folder, {file: size}, and on request all their texts. A file cannot
-// be read while it is written.
-const written = (explorer, texts) => explorer.page.evaluate(async (read) => {
-    /** @type {Record<string, Record<string, number>>} */
-    const folders = {};
-    let all = '';
-    const hub = await (await navigator.storage.getDirectory()).getDirectoryHandle('hub', { create: true });
-    for await (const [folder, handle] of hub.entries()) {
-        const sizes = folders[decodeURIComponent(folder)] = {};
-        for await (const [path, each] of /** @type {FileSystemDirectoryHandle} */ (handle).entries()) {
-            const file = await /** @type {FileSystemFileHandle} */ (each).getFile();
-            sizes[decodeURIComponent(path)] = file.size;
-            all += read ? await file.text() : '';
-        }
-    }
-    return { folders, all };
-}, texts);
-const kept = async (explorer) => (await written(explorer, false)).folders;
+import { phone } from './lib/suite.mjs';
 
 await hubTest('a model opens by its name, after it has been asked for', {}, async (explorer, hub, commit) => {
     await menu(explorer);
