@@ -145,7 +145,7 @@ class MemoryLens final : public Lens {
     void move_start(const Square& square, std::array<double, 2> start, bool held);
     void draw_basins(const Square& square);
     std::optional<Index> draw_keys(const Square& square, Index drawn) const;
-    void draw_steps(const Square& square, ImVec2 start) const;
+    void draw_steps(const Square& square, std::array<double, 2> start) const;
     void tell_place(const Drawing& drawing, Subject& subject, const Square& square,
                     std::optional<Index> over) const;
     void paint_basins();

@@ -235,10 +235,11 @@ std::optional<Index> MemoryLens::draw_keys(const Square& square, Index drawn) co
     return over;
 }
 
-void MemoryLens::draw_steps(const Square& square, ImVec2 start) const {
+void MemoryLens::draw_steps(const Square& square, std::array<double, 2> start) const {
     ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 grip = square.point(start);
     if (path_) {
-        ImVec2 from = start;
+        ImVec2 from = grip;
         std::vector<ImVec2> steps;
         for (const auto& point : path_->points() | std::views::drop(1))
             steps.push_back(square.point(plane_->place_of(point.state)));
@@ -250,8 +251,8 @@ void MemoryLens::draw_steps(const Square& square, ImVec2 start) const {
         for (const ImVec2 step : steps) list->AddCircleFilled(step, 3, ui::theme().accent);
         list->AddCircle(from, 7, ui::theme().text, 0, 2);
     }
-    list->AddCircleFilled(start, 8, ui::theme().accent);
-    list->AddCircle(start, 8, ui::theme().background, 0, 2);
+    list->AddCircleFilled(grip, 8, ui::theme().accent);
+    list->AddCircle(grip, 8, ui::theme().background, 0, 2);
 }
 
 // Says what is under the cursor: a key, or where a start there would lead.
@@ -312,7 +313,7 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
     const Index count = patterns_->count(), drawn = std::min(count, most_drawn);
     const std::optional<Index> over = draw_keys(square, drawn);
     const ImVec2 grip = square.point(start);
-    draw_steps(square, grip);
+    draw_steps(square, start);
     {
         ui::Type small(ui::Face::regular, 12);
         Names names;
