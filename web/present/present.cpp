@@ -106,7 +106,7 @@ std::string notation_of(const app::Sheet& sheet, const View& view) {
 
 // Makes a table of the points of a plane: a row for each point, a column for each axis.
 app::Table table_of_points(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
-    app::Table table{chart.title, {chart.x.title, chart.y.title}, {}, {}};
+    app::Table table{chart.title, {chart.x.full_title(), chart.y.full_title()}, {}, {}};
     std::vector<double> numbers;
     for (const ui::ChartCurve& curve : curves)
         for (std::size_t i = 0; i < curve.x.size() && std::ssize(table.row_labels) < app::table_row_limit;
@@ -124,7 +124,7 @@ app::Table table_of_points(const ui::Chart& chart, const std::vector<ui::ChartCu
 // Makes a table of curves: a row for each x that has a point, a column for each curve.
 app::Table table_of_curves(const ui::Chart& chart, const std::vector<ui::ChartCurve>& curves) {
     std::map<double, std::pair<std::string, std::vector<double>>> rows;
-    app::Table table{chart.title + " (" + chart.y.title + ")", {}, {}, {}};
+    app::Table table{chart.title + " (" + chart.y.full_title() + ")", {}, {}, {}};
     for (std::size_t c = 0; c < curves.size(); ++c) {
         const ui::ChartCurve& curve = curves[c];
         table.columns.push_back(curve.name);

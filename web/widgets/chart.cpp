@@ -28,13 +28,32 @@ double at_share(const ChartAxis& axis, double share) {
                             : axis.low + share * (axis.high - axis.low);
 }
 
-// Writes as many digits as the distance between ticks requires.
-std::string tick_text(double value, double step) {
+constexpr double very_large = 1e6, very_small = 1e-4;  // beyond these, ticks are written with powers of ten
+
+int power_of(double size) { return static_cast<int>(std::floor(std::log10(size) + 1e-9)); }
+
+// Counts the decimals of a round distance between ticks.
+int decimals_of(double step) {
+    constexpr int most = 12;
+    constexpr double a_little = 1e-3;  // a distance between large numbers is not exact
+    return std::clamp(static_cast<int>(std::ceil(-std::log10(step) - a_little)), 0, most);
+}
+
+std::string tick_text(double value, int decimals) {
     if (value == 0) return "0";
-    if (const double size = std::abs(value); size >= 1e6 || size < 1e-4) return app::power_text(value);
-    const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-    if (decimals == 0 && value >= 1000) return app::with_commas(std::lround(value));
+    if (decimals == 0 && std::abs(value) >= 1000)
+        return (value < 0 ? "-" : "") + app::with_commas(std::lround(std::abs(value)));
     return app::fixed(value, decimals);
+}
+
+// Counts the numbers 1, 2 and 5 times a power of ten from 1 on: number 0 is 1, 1 is 2, -1 is 0.5.
+double round_number(int at) {
+    const int count = static_cast<int>(round_numbers.size()), times = (at % count + count) % count;
+    return round_numbers[static_cast<std::size_t>(times)] * std::pow(10.0, (at - times) / count);
+}
+bool is_round(double value) {
+    const double times = value / std::pow(10.0, power_of(value));
+    return std::ranges::any_of(round_numbers, [&](double each) { return std::abs(times - each) < 1e-6; });
 }
 
 struct Area {
@@ -51,31 +70,41 @@ struct Area {
     ImVec2 at(double to_x, double to_y) const { return {x(to_x), y(to_y)}; }
 };
 
-double distance(const std::vector<double>& ticks, std::size_t i) {
-    if (ticks.size() < 2) return std::max(std::abs(ticks[i]), 1.0);
-    return i > 0 ? ticks[i] - ticks[i - 1] : ticks[1] - ticks[0];
+struct Ticks {
+    std::vector<double> at;
+    std::vector<std::string> labels;
+
+    Ticks(const ChartAxis& axis, float room, float apart)
+        : at(axis_ticks(axis, std::max(2, static_cast<int>(room / apart)))), labels(tick_labels(axis, at)) {}
+};
+
+Ticks rows_of(const Area& area) { return {area.chart.y, area.max.y - area.min.y, 44}; }
+
+// Large labels get the room that they need.
+float rows_width(const Ticks& rows) {
+    Type mono(Face::mono, 12);
+    float width = tick_width;
+    for (const std::string& label : rows.labels) width = std::max(width, text_size(label).x + 10);
+    return width;
 }
 
-void draw_axes(ImDrawList* list, const Area& area) {
+void draw_axes(ImDrawList* list, const Area& area, const Ticks& rows) {
     const Theme& t = theme();
     Type mono(Face::mono, 12);
     const auto [x_axis, y_axis] = std::pair(area.chart.x, area.chart.y);
-    const std::vector<double> rows =
-        axis_ticks(y_axis, std::max(2, static_cast<int>((area.max.y - area.min.y) / 44)));
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const float y = std::floor(area.y(rows[i])) + 0.5f;
+    for (std::size_t i = 0; i < rows.at.size(); ++i) {
+        const float y = std::floor(area.y(rows.at[i])) + 0.5f;
         list->AddLine({area.min.x, y}, {area.max.x, y}, with_alpha(t.border, 0.5f));
-        const std::string text = tick_text(rows[i], distance(rows, i));
+        const std::string& text = rows.labels[i];
         draw_text(list, {area.min.x - 8 - text_size(text).x, y - ImGui::GetFontSize() / 2}, t.dim, text);
     }
     const float floor = std::floor(area.max.y) + 0.5f;
     list->AddLine({area.min.x, floor}, {area.max.x, floor}, t.border);
-    const std::vector<double> columns =
-        axis_ticks(x_axis, std::max(2, static_cast<int>((area.max.x - area.min.x) / 70)));
+    const Ticks columns(x_axis, area.max.x - area.min.x, 70);
     float free = area.min.x - tick_width;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        const std::string text = tick_text(columns[i], distance(columns, i));
-        const float x = area.x(columns[i]), wide = text_size(text).x;
+    for (std::size_t i = 0; i < columns.at.size(); ++i) {
+        const std::string& text = columns.labels[i];
+        const float x = area.x(columns.at[i]), wide = text_size(text).x;
         list->AddLine({x, floor}, {x, floor + 4}, t.border);
         const float left = bounded(x - wide / 2, area.min.x - 4, area.max.x - wide);
         if (left < free + 8) continue;
@@ -83,8 +112,8 @@ void draw_axes(ImDrawList* list, const Area& area) {
         free = left + wide;
     }
     Type regular(Face::regular, 12);
-    draw_text(list, {area.min.x + 4, area.min.y - y_title_height}, t.dim, y_axis.title + " ↑");
-    const std::string x_title = x_axis.title + " →";
+    draw_text(list, {area.min.x + 4, area.min.y - y_title_height}, t.dim, y_axis.full_title() + " ↑");
+    const std::string x_title = x_axis.full_title() + " →";
     draw_text(list, {area.max.x - text_size(x_title).x, floor + 19}, t.dim, x_title);
 }
 
@@ -182,8 +211,15 @@ std::optional<std::size_t> nearest(const Area& area, const ChartCurve& curve, do
     return best;
 }
 
-// A count has no decimals.
+// A count has no decimals, and an amount with a unit has four digits.
 std::string number_text(const ChartAxis& y, double value) {
+    if (!y.unit.empty()) {
+        constexpr int digits = 4;
+        const int decimals = value == std::floor(value) || !std::isfinite(value)
+                                 ? 0
+                                 : std::clamp(digits - 1 - power_of(std::abs(value)), 0, digits);
+        return app::rounded(value, decimals) + " " + y.unit;
+    }
     if (y.whole && value == std::floor(value)) return app::fixed(value, 0);
     return std::abs(value) >= 1000 ? app::fixed(value, 1) : app::fixed(value, 4);
 }
@@ -310,36 +346,80 @@ ImU32 series_colour(std::size_t i) {
     return light[i % light.size()];
 }
 
-std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
+namespace {
+
+constexpr std::size_t fewest_ticks = 2;
+constexpr double finest_range = 1e-12;  // as a share of the numbers; doubles have no ticks in less
+
+bool is_on(const ChartAxis& axis, double tick) {
+    const double share = along(axis, tick);
+    return share > -1e-9 && share < 1 + 1e-9;
+}
+
+std::vector<double> powers(const ChartAxis& axis, int every, bool between) {
     std::vector<double> ticks;
-    if (!(axis.high > axis.low) || (axis.logarithmic && !(axis.low > 0))) return ticks;
-    const auto keep = [&](double tick) {
-        const double share = along(axis, tick);
-        if (share > -1e-9 && share < 1 + 1e-9) ticks.push_back(tick);
-    };
-    if (axis.logarithmic) {
-        const double decades = std::log10(axis.high / axis.low);
-        const bool between = decades * 3 <= wanted;
-        const int every = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
-        for (int power = static_cast<int>(std::floor(std::log10(axis.low)));
-             std::pow(10.0, power) <= axis.high * (1 + 1e-9); ++power)
-            for (const double times : round_numbers)
-                if ((times == 1 && power % every == 0) || between) keep(times * std::pow(10.0, power));
-        return ticks;
-    }
-    const double least = (axis.high - axis.low) / wanted,
-                 power = std::pow(10.0, std::floor(std::log10(least)));
-    double step = 10 * power;
-    for (const double times : round_numbers)
-        if (times * power >= least * (1 - 1e-9)) {
-            step = times * power;
-            break;
-        }
-    if (axis.whole) step = std::max(step, 1.0);
+    for (int power = static_cast<int>(std::floor(std::log10(axis.low)));
+         std::pow(10.0, power) <= axis.high * (1 + 1e-9); ++power)
+        for (const double times : round_numbers)
+            if ((times == 1 && power % every == 0) || between)
+                if (const double tick = times * std::pow(10.0, power); is_on(axis, tick))
+                    ticks.push_back(tick);
+    return ticks;
+}
+
+std::vector<double> multiples(const ChartAxis& axis, double step) {
+    std::vector<double> ticks;
     // Counts ticks instead of adding steps, so that 0 is exactly 0.
     for (double i = std::ceil(axis.low / step - 1e-9); i * step <= axis.high + 1e-9 * step; ++i)
-        keep(i * step);
+        if (is_on(axis, i * step)) ticks.push_back(i * step);
     return ticks;
+}
+
+}  // namespace
+
+std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
+    if (!(axis.high > axis.low) || (axis.logarithmic && !(axis.low > 0))) return {};
+    const double range = axis.high - axis.low, size = std::max(std::abs(axis.low), std::abs(axis.high));
+    if (!std::isfinite(range) || range < finest_range * size) return {};
+    if (axis.logarithmic) {
+        const double decades = std::log10(axis.high / axis.low);
+        int every = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
+        std::vector<double> ticks = powers(axis, every, decades * 3 <= wanted);
+        while (ticks.size() < fewest_ticks && every > 1) ticks = powers(axis, --every, false);
+        if (ticks.size() < fewest_ticks) ticks = powers(axis, every, true);
+        if (ticks.size() >= fewest_ticks) return ticks;
+    }
+    const double least = range / wanted;
+    int at = 3 * static_cast<int>(std::floor(std::log10(least)));
+    while (round_number(at) < least * (1 - 1e-9)) ++at;
+    if (axis.whole) at = std::max(at, 0);
+    std::vector<double> ticks = multiples(axis, round_number(at));
+    // Where the axis begins decides how many multiples it holds.
+    while (ticks.size() < fewest_ticks && (!axis.whole || at > 0))
+        ticks = multiples(axis, round_number(--at));
+    return ticks;
+}
+
+std::vector<std::string> tick_labels(const ChartAxis& axis, std::span<const double> ticks) {
+    std::vector<std::string> labels;
+    const bool by_powers = axis.logarithmic && std::ranges::all_of(ticks, is_round);
+    double largest = 0, step = 1;
+    for (const double tick : ticks) largest = std::max(largest, std::abs(tick));
+    if (ticks.size() > 1) step = ticks[1] - ticks[0];
+    const bool scaled = largest >= very_large || (largest > 0 && largest < very_small);
+    for (const double tick : ticks) {
+        if (by_powers) {
+            labels.push_back(tick >= very_large || tick < very_small ? app::power_text(tick)
+                                                                     : tick_text(tick, decimals_of(tick)));
+        } else if (scaled && tick != 0) {
+            const double unit = std::pow(10.0, power_of(largest));
+            const std::string times = app::fixed(tick / unit, decimals_of(step / unit));
+            labels.push_back((times == "1" ? "" : times + "·") + app::power_text(unit));
+        } else {
+            labels.push_back(tick_text(tick, decimals_of(step)));
+        }
+    }
+    return labels;
 }
 
 ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool from_zero) {
@@ -349,7 +429,8 @@ ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool fro
             for (const double number : *numbers)
                 if (std::isfinite(number)) low = std::min(low, number), high = std::max(high, number);
     if (!(low <= high)) low = 0, high = 1;
-    if (low == high) high = low + std::max(1.0, std::abs(low));
+    if (high - low <= finest_range * std::max(std::abs(low), std::abs(high)))
+        high = low + std::max(1.0, std::abs(low));
     const double margin = 0.06 * (high - low);
     return {std::move(title), low == 0 ? 0 : low - margin, high == 0 ? 0 : high + margin, false};
 }
@@ -361,13 +442,15 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
     const Legend legend = legend_of(area, at, width, curves);
     area.min.y += y_title_height + legend.height;
     area.max.y += legend.extra;
+    const Ticks rows = rows_of(area);
+    area.min.x = at.x + rows_width(rows);
     ImGui::PushID(chart.name.c_str());
     ImGui::InvisibleButton("chart", {width, height + legend.extra});
     ImGui::PopID();
     const bool held = ui::held(), hovered = ImGui::IsItemHovered(), released = ImGui::IsItemDeactivated();
     landmark("chart/" + chart.name, area.min, area.max);
     draw_legend(list, legend, width, curves);
-    draw_axes(list, area);
+    draw_axes(list, area, rows);
     list->PushClipRect({area.min.x - 4, area.min.y - 4}, {area.max.x + 4, area.max.y + 4}, true);
     for (const ChartCurve& curve : curves) draw_curve(list, area, curve);
     if (chart.marked) {

@@ -16,6 +16,9 @@ struct ChartAxis {
     double low = 0, high = 1;
     bool logarithmic = false;  // requires low > 0
     bool whole = false;        // for positions and counts: ticks are whole numbers
+    std::string unit = {};     // written behind values and in the title: "KB"
+
+    std::string full_title() const { return unit.empty() ? title : title + ", " + unit; }
 };
 
 struct ChartCurve {
@@ -55,9 +58,12 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
 // 2008).
 ImU32 series_colour(std::size_t i);
 
-// Returns about `wanted` round numbers on an axis, ascending. On a logarithmic axis these are powers of ten
-// and, if there are few, also 2 and 5 times those.
+// Returns about `wanted` round numbers on an axis, ascending, and at least two: only an axis of whole numbers
+// that holds a single one has fewer. On a logarithmic axis these are powers of ten and, if there are few, also
+// 2 and 5 times those.
 std::vector<double> axis_ticks(const ChartAxis& axis, int wanted);
+// Writes the ticks, all in the same way and with the digits that tell them apart.
+std::vector<std::string> tick_labels(const ChartAxis& axis, std::span<const double> ticks);
 // Returns an axis that holds all finite numbers of the curves and their bands; `from_zero` includes 0.
 ChartAxis fitted(std::string title, std::span<const ChartCurve> curves, bool from_zero);
 

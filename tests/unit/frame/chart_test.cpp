@@ -1,10 +1,13 @@
 // Checks the axes of charts, the description of their curves, and the mark that can be dragged.
 #include "widgets/chart.hpp"
 
+#include <algorithm>
 #include <array>
 #include <catch_amalgamated.hpp>
+#include <cmath>
 #include <limits>
 
+#include "app/format.hpp"
 #include "unit/frame/screen.hpp"
 
 using namespace attn;
@@ -175,6 +178,64 @@ TEST_CASE("ticks of positions and counts are whole numbers") {
           std::vector<double>{0, 1, 2});
     CHECK(ui::axis_ticks({.title = "query", .low = 0, .high = 13, .whole = true}, 3) ==
           std::vector<double>{0, 5, 10});
+}
+
+TEST_CASE("an axis has two ticks at least, and their labels say where they are") {
+    const auto is_told = [](const ui::ChartAxis& axis, int wanted) {
+        INFO(axis.low << " to " << axis.high << (axis.logarithmic ? ", logarithmic" : "") << ", " << wanted);
+        const std::vector<double> at = ui::axis_ticks(axis, wanted);
+        const std::vector<std::string> labels = ui::tick_labels(axis, at);
+        CHECK(at.size() >= 2);
+        CHECK(at.size() <= static_cast<std::size_t>(3 * wanted + 3));
+        CHECK(std::ranges::is_sorted(at));
+        REQUIRE(labels.size() == at.size());
+        const double a_little = 1e-9 * (axis.high - axis.low + std::abs(axis.low));
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            CHECK(at[i] >= axis.low - a_little);
+            CHECK(at[i] <= axis.high + a_little);
+            for (std::size_t j = 0; j < i; ++j) CHECK(labels[i] != labels[j]);
+            std::string plain = labels[i];
+            std::erase(plain, ',');
+            if (const auto read = app::read_number(plain))
+                CHECK(*read == Catch::Approx(at[i]).margin(1e-6 * (axis.high - axis.low)));
+        }
+    };
+    for (const double low : {-0.62, -0.6, 0.0, 0.26, 0.49, 3.1, 999.0, 1e-7, -5e-5, 2.9e6, -1e9})
+        for (const double range : {1e-5, 0.013, 0.5, 0.93, 1.0, 7.0, 5000.0, 3.3e6})
+            for (const int wanted : {2, 3, 5, 8}) {
+                if (range < 1e-12 * std::abs(low)) continue;
+                is_told({"", low, low + range}, wanted);
+                if (low > 0) is_told({"", low, low + range, true}, wanted);
+                if (range >= 2) is_told({"", std::ceil(low), std::ceil(low) + range, false, true}, wanted);
+            }
+    CHECK(ui::tick_labels({}, std::array{0.0, 0.5, 1.0}) == std::vector<std::string>{"0", "0.5", "1.0"});
+    CHECK(ui::tick_labels({}, std::array{-2000.0, 0.0, 2000.0}) ==
+          std::vector<std::string>{"-2,000", "0", "2,000"});
+    CHECK(ui::tick_labels({}, std::array{1e6, 1.2e6}) == std::vector<std::string>{"1.0·10⁶", "1.2·10⁶"});
+    CHECK(ui::tick_labels({}, std::array{0.0, 2e-5}) == std::vector<std::string>{"0", "2·10⁻⁵"});
+    CHECK(ui::tick_labels({"", 1e-8, 1, true}, std::array{1e-8, 1e-4, 1.0}) ==
+          std::vector<std::string>{"10⁻⁸", "0.0001", "1"});
+}
+
+TEST_CASE("numbers that differ only in their last bits do not make an axis of no ticks") {
+    const std::array almost_flat{ui::ChartCurve{.x = {0, 1}, .y = {0.3, 0.30000000000000004}}};
+    const ui::ChartAxis axis = ui::fitted("energy", almost_flat, false);
+    CHECK(ui::axis_ticks(axis, 5).size() >= 2);
+    CHECK(ui::axis_ticks({"", 0.3, 0.30000000000000004}, 5).empty());
+}
+
+TEST_CASE("an amount has its unit in the legend, and no digits that say nothing") {
+    Screen screen;
+    const auto told = [](double value) {
+        const std::array curves{ui::ChartCurve{.name = "kept", .colour = 1, .x = {0, 1}, .y = {0, value}}};
+        ui::ChartAxis y = ui::fitted("keys and values", curves, true);
+        y.unit = "KB";
+        drawn({.name = "test", .title = "Bytes", .x = {"tokens", 0, 1}, .y = y, .marked = 1}, curves);
+        return ui::semantics().back().name;
+    };
+    CHECK(told(89.6) == "keys and values, kept 89.60 KB");
+    CHECK(told(294) == "keys and values, kept 294 KB");
+    CHECK(told(0.0625) == "keys and values, kept 0.0625 KB");
 }
 
 TEST_CASE("a step along an axis of whole numbers is at least one, and stays on it") {

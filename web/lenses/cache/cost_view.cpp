@@ -34,6 +34,11 @@ AmountUnit unit_of(double most, const std::array<const char*, 5>& names) {
 constexpr std::array byte_units{"bytes", "KB", "MB", "GB", "TB"},
     operation_units{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
 
+ui::ChartAxis in_unit(ui::ChartAxis axis, const char* unit) {
+    axis.unit = unit;
+    return axis;
+}
+
 // Returns some places from the first to the last, both included.
 std::vector<Index> places(Index first, Index last) {
     const Index stride = std::max<Index>(1, (last - first + most_points - 1) / most_points);
@@ -66,7 +71,7 @@ void CacheLens::draw_bytes(const Drawing& drawing, const Cost& all, float width)
     const ui::Chart chart{.name = "cache-bytes",
                           .title = "Bytes in the cache",
                           .x = {"tokens read", 0, static_cast<double>(last), false, true},
-                          .y = ui::fitted(std::string("keys and values, ") + unit.name, curves, true),
+                          .y = in_unit(ui::fitted("keys and values", curves, true), unit.name),
                           .marked = static_cast<double>(all.prompt)};
     const auto reply = present::chart(
         drawing, chart, width, cost_chart_height, curves,
@@ -98,7 +103,7 @@ void CacheLens::draw_operations(const Drawing& drawing, const Cost& all, float w
         .name = "cache-operations",
         .title = "Operations of each step",
         .x = {"step, 0 reads the prompt", -0.5, static_cast<double>(all.written) + 0.5, false, true},
-        .y = ui::fitted(unit.name, curves, true),
+        .y = in_unit(ui::fitted("operations", curves, true), unit.name),
         .marked = {}};
     present::chart(drawing, chart, width, cost_chart_height, curves, [&](std::size_t curve, std::size_t at) {
         return cache_cells::operations(curve, curves[curve].x[at]);

@@ -209,7 +209,7 @@ void MasksLens::draw_losses(const Drawing& drawing, float width) {
     const auto last = static_cast<double>(std::max<Index>(looked_->queries - 1, 1));
     ui::Chart chart{.name = "masks/lost",
                     .title = "What each query loses",
-                    .x = {"query", 0, last, false},
+                    .x = {"query", 0, last, false, true},
                     .y = {"weight on hidden keys", 0, 1, false},
                     .marked = {}};
     // Weights from a file may have any size.

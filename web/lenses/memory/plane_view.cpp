@@ -103,15 +103,21 @@ void MemoryLens::Square::draw_axes(const std::string& across, const std::string&
     list->AddRect(at, end(), t.border);
     {
         ui::Type mono(ui::Face::mono, 12);
-        for (const double tick : ui::axis_ticks({"", box.low[0], box.high[0]}, 5)) {
-            const std::string text = fixed(tick, 1);
+        const auto ticks = [&](std::size_t axis) {
+            const ui::ChartAxis along{"", box.low[axis], box.high[axis]};
+            std::vector<std::pair<double, std::string>> labelled;
+            const std::vector<double> values = ui::axis_ticks(along, 5);
+            const std::vector<std::string> labels = ui::tick_labels(along, values);
+            for (std::size_t i = 0; i < values.size(); ++i) labelled.emplace_back(values[i], labels[i]);
+            return labelled;
+        };
+        for (const auto& [tick, text] : ticks(0)) {
             const float x = point({tick, 0}).x, wide = ui::text_size(text).x;
             list->AddLine({x, bottom}, {x, bottom + 4}, t.border);
             ui::draw_text(list, {ui::bounded(x - wide / 2, at.x, at.x + side - wide), bottom + 5}, t.dim,
                           text);
         }
-        for (const double tick : ui::axis_ticks({"", box.low[1], box.high[1]}, 5)) {
-            const std::string text = fixed(tick, 1);
+        for (const auto& [tick, text] : ticks(1)) {
             const float y = point({0, tick}).y;
             list->AddLine({at.x - 4, y}, {at.x, y}, t.border);
             ui::draw_text(list, {at.x - 7 - ui::text_size(text).x, y - 7}, t.dim, text);

@@ -120,7 +120,7 @@ void ScaleLens::draw_curve(const Drawing& drawing, RowMeasure measure, float wid
                                                          : most_gradient;
     const ui::Chart chart{.name = names[m],
                           .title = titles[m],
-                          .x = {"d_k", 1, static_cast<double>(scale_components_limit), true},
+                          .x = {"d_k", 1, static_cast<double>(scale_components_limit), true, true},
                           .y = of_variance ? decades(axes[m], drawn) : ui::ChartAxis{axes[m], 0, 1.06 * most},
                           .marked = static_cast<double>(now.components)};
     set_components(present::chart(drawing, chart, width, of_variance ? variance_height : curve_height, drawn,

@@ -107,10 +107,11 @@ void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float w
                                .x = bars.x,
                                .y = all.expected},
         limit = dashed("normal limit", bars.x, all.normal);
-    const ui::Chart chart{.name = "products",
-                          .title = "q · k of " + with_commas(all.pairs) + " pairs",
-                          .x = {"q · k", -all.reach, all.reach},
-                          .y = {"pairs in a bin", 0, std::max(1.15 * std::ranges::max(bars.y), 1.0)}};
+    const ui::Chart chart{
+        .name = "products",
+        .title = "q · k of " + with_commas(all.pairs) + " pairs",
+        .x = {"q · k", -all.reach, all.reach},
+        .y = {"pairs in a bin", 0, std::max(1.15 * std::ranges::max(bars.y), 1.0), false, true}};
     const std::array curves{bars, exact, limit};
     present::chart(drawing, chart, width, chart_height, curves, cell_of_first(scale_cells::histogram));
 
@@ -142,7 +143,7 @@ void ScaleLens::draw_grown(const Drawing& drawing, const ComponentVariances& of,
     const std::array curves{measured, alone, dashed("standard normal", measured.x, measured.x)};
     const ui::Chart chart{.name = "grown",
                           .title = "Variance over the first components",
-                          .x = {"components", 1, std::max(static_cast<double>(d), 2.0)},
+                          .x = {"components", 1, std::max(static_cast<double>(d), 2.0), false, true},
                           .y = ui::fitted("variance of q · k", curves, true),
                           .marked = static_cast<double>(std::min(state().of<ScaleState>().components, d))};
     set_components(present::chart(drawing, chart, width, chart_height, curves,
@@ -160,7 +161,7 @@ void ScaleLens::draw_components(const Drawing& drawing, const ComponentVariances
     const std::array curves{bars, dashed("standard normal", bars.x, std::vector(bars.x.size(), 1.0))};
     const ui::Chart chart{.name = "components",
                           .title = "Variance of each component’s product",
-                          .x = {"component a", -0.5, d - 0.5},
+                          .x = {"component a", -0.5, d - 0.5, false, true},
                           .y = ui::fitted("variance of q_a k_a", curves, true)};
     present::chart(drawing, chart, width, chart_height, curves,
                    cell_of_first(scale_cells::component_variance));
