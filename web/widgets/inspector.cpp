@@ -75,6 +75,70 @@ void value(const app::Explained& why) {
     if (!why.in_double) off_by(why.f64, why.f64_is.empty() ? "" : " in this step");
 }
 
+// Writes the numbers of a column alike: without decimals if all of them are whole.
+class Column {
+  public:
+    Column(int decimals, auto&& numbers) : decimals_(decimals) {
+        bool whole = true;
+        for (const double number : numbers) whole = whole && (!std::isfinite(number) || is_count(number));
+        if (whole) decimals_ = 0;
+        for (const double number : numbers) width_ = std::max(width_, text_size(text(number)).x);
+    }
+    std::string text(double number) const { return app::fixed(number, decimals_); }
+    float width() const { return width_; }
+
+  private:
+    // Larger numbers have an exponent.
+    static bool is_count(double number) { return number == std::floor(number) && std::abs(number) < 1e6; }
+
+    int decimals_;
+    float width_ = 0;
+};
+
+// The columns of the operands: names, factors with the sign between them, bars and products. Where all of
+// them have no room, the bars shrink, then the names, and then the numbers lose decimals.
+struct Columns {
+    Column left, right, product;
+    float start, sign, bar_left, bar_right, width;
+
+    static constexpr float gap = 6, least_bar = 16;
+
+    Columns(const app::Explained& why, const OperandsShown& of, float room, float names, int fewer)
+        : left(3 - fewer, numbers(why, of, &app::Explained::Operand::left)),
+          right(3 - fewer, numbers(why, of, &app::Explained::Operand::right)),
+          product(4 - fewer, products(why, of)),
+          start(names),
+          sign(text_size(why.sign).x + text_size("0").x),
+          bar_left(start + left.width() + sign + right.width() + gap),
+          bar_right(room - product.width() - gap),
+          width(room) {}
+    bool fit() const { return bar_left <= bar_right + gap; }
+    float left_end() const { return start + left.width(); }
+    float right_end() const { return left_end() + sign + right.width(); }
+    bool has_bars() const { return bar_right - bar_left > least_bar; }
+
+  private:
+    static std::vector<double> numbers(const app::Explained& why, const OperandsShown& of, auto member) {
+        std::vector<double> all;
+        for (const std::size_t i : of.which) all.push_back(why.operands[i].*member);
+        return all;
+    }
+    static std::vector<double> products(const app::Explained& why, const OperandsShown& of) {
+        std::vector<double> all = numbers(why, of, &app::Explained::Operand::product);
+        all.push_back(of.sum);
+        return all;
+    }
+};
+
+Columns columns_of(const app::Explained& why, const OperandsShown& of, float room, float names) {
+    constexpr int most_fewer = 3;
+    const float fewest_names = std::min(names, text_size("0").x * 6);
+    Columns columns(why, of, room, names, 0);
+    for (int fewer = 0; fewer <= most_fewer && !columns.fit(); ++fewer)
+        columns = Columns(why, of, room, fewest_names, fewer);
+    return columns;
+}
+
 void operands(const app::Explained& why, const OperandsShown& of, const PlaceTold& told,
               InspectorReply& reply) {
     if (why.operands.empty()) return;
@@ -97,20 +161,22 @@ void operands(const app::Explained& why, const OperandsShown& of, const PlaceTol
         named = named || (!name.empty() && !std::isdigit(name[0]));
     }
     name_width = std::min(name_width, digit * 11);
-    const float start = named ? name_width : 0;
-    const float product_width = digit * 8, factors_width = digit * 16;
-    const float bar_left = start + factors_width + 6, bar_right = width - product_width - 6;
+    const Columns columns = columns_of(why, of, width, named ? name_width : 0);
+    const float bar_left = columns.bar_left, bar_right = columns.bar_right;
     const auto right_aligned = [&](float x, float y, ImU32 colour, const std::string& text) {
         draw_text(list, {x - text_size(text).x, y}, colour, text);
     };
     for (std::size_t i = 0; i < of.which.size(); ++i) {
         const auto& o = why.operands[of.which[i]];
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        if (named) draw_text_within(list, at, name_width - 6, theme().dim, o.name);
-        right_aligned(at.x + start + digit * 7, at.y, theme().text, app::fixed(o.left, 3));
-        draw_text(list, {at.x + start + digit * 7.5f, at.y}, theme().dim, why.sign);
-        right_aligned(at.x + start + digit * 16, at.y, theme().text, app::fixed(o.right, 3));
-        if (bar_right - bar_left > 16 && largest > 0 && std::isfinite(o.product)) {
+        const std::string left = columns.left.text(o.left), right = columns.right.text(o.right),
+                          product = columns.product.text(o.product);
+        const float left_end = at.x + columns.left_end(), right_end = at.x + columns.right_end();
+        if (named) draw_text_within(list, at, columns.start - 6, theme().dim, o.name);
+        right_aligned(left_end, at.y, theme().text, left);
+        draw_text(list, {left_end + digit / 2, at.y}, theme().dim, why.sign);
+        right_aligned(right_end, at.y, theme().text, right);
+        if (columns.has_bars() && largest > 0 && std::isfinite(o.product)) {
             const float middle = (bar_left + bar_right) / 2;
             const float zero = of.negative ? middle : bar_left;
             const float reach = of.negative ? (bar_right - bar_left) / 2 : bar_right - bar_left;
@@ -119,30 +185,31 @@ void operands(const app::Explained& why, const OperandsShown& of, const PlaceTol
                                 {at.x + std::max(zero, zero + length) + 1, at.y + text_height},
                                 diverging(static_cast<float>(o.product / largest)), 2);
         }
-        const std::string product = app::fixed(o.product, 4);
         right_aligned(at.x + width, at.y, theme().text, product);
         const std::string row = "operand/" + std::to_string(i);
-        const auto number = [&](const char* side, float right, const std::string& text,
+        const auto number = [&](const char* side, float end, const std::string& text,
                                 const std::optional<app::CellPlace>& to) {
-            link(row + side, text, {right - text_size(text).x, at.y}, {right, at.y + text_height + 1}, to,
-                 told, reply);
+            link(row + side, text, {end - text_size(text).x, at.y}, {end, at.y + text_height + 1}, to, told,
+                 reply);
         };
-        number("/left", at.x + start + digit * 7, app::fixed(o.left, 3), o.left_at);
-        number("/right", at.x + start + digit * 16, app::fixed(o.right, 3), o.right_at);
+        number("/left", left_end, left, o.left_at);
+        number("/right", right_end, right, o.right_at);
         number("/product", at.x + width, product, o.product_at);
         ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
-        semantic_text(Role::paragraph, o.name + " " + app::fixed(o.left, 3) + " " + why.sign + " " +
-                                           app::fixed(o.right, 3) + (multiplied ? " = " : ": ") +
-                                           app::fixed(o.product, 4));
+        landmark("inspector/" + row + "/numbers", {at.x + columns.start, at.y}, {right_end, at.y + height});
+        landmark("inspector/" + row + "/result", {at.x + width - text_size(product).x, at.y},
+                 {at.x + width, at.y + height});
+        semantic_text(Role::paragraph, o.name + " " + left + " " + why.sign + " " + right +
+                                           (multiplied ? " = " : ": ") + product);
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     list->AddLine({at.x, at.y}, {at.x + width, at.y}, theme().border);
     const std::size_t left_out = why.operands.size() - of.which.size();
     const std::string what = left_out ? "sum, with " + std::to_string(left_out) + " smaller terms" : "sum";
     draw_text(list, {at.x, at.y + 5}, theme().dim, what);
-    right_aligned(at.x + width, at.y + 5, theme().text, app::fixed(of.sum, 4));
+    right_aligned(at.x + width, at.y + 5, theme().text, columns.product.text(of.sum));
     ImGui::Dummy({width, height + 4});
-    semantic_text(Role::paragraph, what + " " + app::fixed(of.sum, 4));
+    semantic_text(Role::paragraph, what + " " + columns.product.text(of.sum));
 }
 
 void steps(const app::Explained& why, const PlaceTold& told, InspectorReply& reply) {
