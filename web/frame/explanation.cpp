@@ -76,14 +76,15 @@ std::optional<Frame::PinnedInput> Frame::pinned_input() const {
 
 // Draws the field of a pinned input for users without a keyboard.
 void Frame::draw_number(const PinnedInput& input) {
-    constexpr float width = 112, height = 40;
+    constexpr float least_width = 112, height = 40, beside = 110;  // the sign, and what closes the sheet
+    const std::string text = shortest(input.value);
+    const float width = std::max(
+        least_width, std::min(ui::width_for_number(text), ImGui::GetContentRegionAvail().x - beside));
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {13, (height - ImGui::GetTextLineHeight()) / 2});
     ImGui::Dummy({width, height});
     ui::landmark_item("number");
-    const auto typed = ui::page_field({.key = "number",
-                                       .name = "The number of the pinned cell",
-                                       .text = shortest(input.value),
-                                       .number = true});
+    const auto typed = ui::page_field(
+        {.key = "number", .name = "The number of the pinned cell", .text = text, .number = true});
     if (typed && typed->entered) {
         const auto set = set_as_typed(input.edits, input.cell, typed->text);
         set ? visit_.perform(*set) : visit_.report_error(set.error());

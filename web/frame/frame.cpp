@@ -265,13 +265,14 @@ bool Frame::draw_group(LensGroup group, bool folds) {
     return shown;
 }
 
-// Draws all lenses in their groups.
-void Frame::draw_rail(int columns) {
+// Draws all lenses in their groups. Returns whether one was pressed, if only the open one.
+bool Frame::draw_rail(int columns) {
     constexpr float gap = 8;
     const float width = (ImGui::GetContentRegionAvail().x - gap * static_cast<float>(columns - 1)) /
                         static_cast<float>(columns);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
     std::optional<LensGroup> group;
+    bool pressed = false;
     int placed = 0;  // lenses of the group drawn so far
     bool shown = true;
     std::optional<ui::SemanticGroup> tabs;
@@ -289,9 +290,10 @@ void Frame::draw_rail(int columns) {
         }
         if (!shown) continue;
         if (placed++ % columns) ImGui::SameLine();
-        draw_lens_button(lens, width);
+        pressed = draw_lens_button(lens, width) || pressed;
     }
     ImGui::PopStyleVar();
+    return pressed;
 }
 
 // ---- The lens ---------------------------------------------------------------------------------------------

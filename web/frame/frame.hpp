@@ -63,7 +63,7 @@ class Frame {
     void draw_narrow(const Rect& window);
     void draw_tabs(float width);
     void draw_tab(const SubjectEntry& subject, float width);
-    void draw_rail(int columns = 1);
+    bool draw_rail(int columns = 1);
     void draw_lens_menu(float width);
     void draw_guide_button();
     bool draw_group(LensGroup group, bool folds);

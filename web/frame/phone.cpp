@@ -127,9 +127,9 @@ void Frame::draw_lens_menu(float width) {
         {menu, 0}, {menu, window.y - (ui::low_window_now() ? 4 : status_height) - end.y - 4});
     if (ImGui::BeginPopup("lenses")) {
         const std::string_view before = visit_.state().lens;
-        draw_rail(2);
+        const bool pressed = draw_rail(2);
         ui::scroll_by_drag();
-        if (visit_.state().lens != before) ImGui::CloseCurrentPopup();
+        if (pressed || visit_.state().lens != before) ImGui::CloseCurrentPopup();
         ImGui::EndPopup();
     }
     ImGui::PopStyleVar();

@@ -171,6 +171,33 @@ Result<std::string> FlowPart::svg(const Frame& frame) {
                           .ink = svg_ink()});
 }
 
+// Draws "− 40 % +", which ends at the right.
+void FlowPart::draw_zoom(float right) {
+    constexpr float gap = 6, factor = 1.5f;
+    const std::string shown = app::percent(static_cast<double>(view_.zoom()));
+    const float padding = 4 * ImGui::GetStyle().FramePadding.x, label = ui::text_size("100 %").x,
+                width = ui::text_size("−").x + ui::text_size("+").x + padding + label + 2 * gap;
+    const float at = right - width;
+    if (ImGui::GetItemRectMax().x + 8 <= ImGui::GetWindowPos().x + at) {
+        ImGui::SameLine();
+        ImGui::SetCursorPosX(at);
+    }
+    if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / factor);
+    ui::rename_node("Zoom out of the flow");
+    ui::tooltip("Zoom out (or Ctrl + scroll)");
+    ImGui::SameLine(0, gap);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    ui::draw_text(
+        ImGui::GetWindowDrawList(),
+        {corner.x + (label - ui::text_size(shown).x) / 2, corner.y + ImGui::GetStyle().FramePadding.y},
+        ui::theme().text, shown);
+    ImGui::Dummy({label, ImGui::GetFrameHeight()});
+    ImGui::SameLine(0, gap);
+    if (ui::button("flow/in", "+", !view_.is_large())) view_.zoom_by(factor);
+    ui::rename_node("Zoom into the flow");
+    ui::tooltip("Zoom in; a double click shows the words at their full size");
+}
+
 void FlowPart::draw_controls(const Frame& frame, float width) {
     const float right = ImGui::GetCursorPosX() + width;
     ui::section("Flow", true);
@@ -199,18 +226,7 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
         picture_wanted_ |=
             save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
     }
-    if (settings && view_.zooms()) {
-        const float at = ImGui::GetWindowPos().x + right - 56;
-        if (ImGui::GetItemRectMax().x + 8 <= at) ImGui::SameLine();
-        ImGui::SetCursorPosX(right - 56);
-        if (ui::button("flow/out", "−", !view_.is_whole())) view_.zoom_by(1 / 1.5f);
-        ui::rename_node("Zoom out of the flow");
-        ui::tooltip("Zoom out (or Ctrl + scroll)");
-        ImGui::SameLine(right - 26, 0);
-        if (ui::button("flow/in", "+", !view_.is_large())) view_.zoom_by(1.5f);
-        ui::rename_node("Zoom into the flow");
-        ui::tooltip("Zoom in; a double click shows the words at their full size");
-    }
+    if (settings && view_.zooms()) draw_zoom(right);
     ImGui::PopStyleVar();
     if (cut_ > 0)
         ui::caption(("Too many edges to draw for " + std::to_string(cut_) +

@@ -21,6 +21,7 @@ class FlowPart {
   private:
     struct Frame;
     void draw_controls(const Frame& frame, float width);
+    void draw_zoom(float right);
     void draw_heads(const Frame& frame);
     Result<std::string> svg(const Frame& frame);
     void act(const Frame& frame, const ui::FlowTouch& touch, std::span<const HeadIndex> heads);

@@ -59,6 +59,10 @@ void next_control(float width) {
     if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, gap);
 }
 
+void next_button(const std::string& label) {
+    next_control(text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x);
+}
+
 void label(const char* text) {
     last_label = text;
     ImGui::AlignTextToFramePadding();

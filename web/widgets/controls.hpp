@@ -43,6 +43,8 @@ bool button(const char* name, const char* label, std::initializer_list<const cha
 bool toggle(const char* name, const char* label, bool on);
 
 // Draws a row of choices with one of them selected. Returns the index of a newly selected one.
+// Continues the line if a button with this label has room there; otherwise it begins a new one.
+void next_button(const std::string& label);
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 
 // Draws a button that opens a list. Returns the index of the chosen item. Landmarks are the name, and

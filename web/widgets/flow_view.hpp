@@ -53,6 +53,7 @@ class FlowView {
     bool zooms() const { return fit_ < 1; }
     bool is_whole() const { return zoom_ <= fit_; }
     bool is_large() const { return zoom_ >= 1; }
+    float zoom() const { return zoom_; }  // 1: words at their full size
     void zoom_by(float factor) { zoom_about(factor, room_ / 2); }
 
     // The words in view in the last frame, and the width of the picture.

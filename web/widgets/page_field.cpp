@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "widgets/theme.hpp"
+
 namespace attn::ui {
 
 namespace {
@@ -28,6 +30,14 @@ bool covered_by_popup() {
 }
 
 }  // namespace
+
+float width_for_number(const std::string& number) {
+    // The page's own field has larger digits, its padding, a border and a caret (shell/style.css).
+    constexpr float page_size = 16, page_padding = 16;
+    if (!by_touch()) return text_size(number).x + 2 * ImGui::GetStyle().FramePadding.x + 2;
+    const Type mono(Face::mono, page_size);
+    return text_size(number).x + page_padding;
+}
 
 std::optional<PageTyped> page_field(PageField field) {
     if (!by_touch()) return std::nullopt;

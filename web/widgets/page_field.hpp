@@ -31,6 +31,9 @@ struct PageTyped {
     bool entered = false;
 };
 
+// Returns the width of a field that does not cut off this number.
+float width_for_number(const std::string& number);
+
 // On a touch screen, lays the field over the last ImGui item, if the item is entirely in view and no popup
 // covers it. Returns what was typed there since the last frame.
 std::optional<PageTyped> page_field(PageField field);

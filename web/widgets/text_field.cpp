@@ -82,14 +82,15 @@ Typed text_area(const char* name, const char* meaning, std::string& text, std::s
 
 std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,
                                    float width) {
-    ImGui::SetNextItemWidth(width);
+    char written[32];
+    std::snprintf(written, sizeof written, format, shown);
+    ImGui::SetNextItemWidth(std::max(width, width_for_number(written)));
     ImGui::PushID(name);
     double typed = shown;
     ImGui::InputDouble("##number", &typed, 0, 0, format);
     ImGui::PopID();
     const bool entered = ImGui::IsItemDeactivatedAfterEdit() && !ImGui::IsKeyPressed(ImGuiKey_Escape);
     landmark_item(name);
-    char written[32];
     std::snprintf(written, sizeof written, format, typed);
     const auto there = page_field({.key = name, .name = meaning, .text = written, .number = true});
     semantic_field(Role::textbox, name, meaning, written);

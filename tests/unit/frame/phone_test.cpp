@@ -156,6 +156,64 @@ TEST_CASE("without a keyboard, a pinned input has a text field of the page") {
     CHECK(ui::page_fields().empty());
 }
 
+TEST_CASE("the field of a pinned number on a phone is as wide as the number") {
+    Phone phone;
+    phone.visit.perform(SetCell{CellRef{Stage::x, 0, 1}, 0.0018538});
+    phone.draw(3);
+    const auto fits = [&](const char* key) {
+        const ui::PageField* field = phone.field(key);
+        REQUIRE(field);
+        INFO(field->text);
+        CHECK(field->max.x - field->min.x >= ui::width_for_number(field->text));
+        CHECK(field->max.x <= rect("panel/inspector").right);
+    };
+    fits("number");
+    phone.open_sentence();
+    phone.visit.perform(OpenSubject{sentence_subject});
+    phone.visit.perform(Pin{CellRef{Stage::q, 1, 0}});
+    phone.settle();
+    fits("change/value");
+    // The buttons below it are whole.
+    for (const char* button : {"change/zero", "change/mean", "change/mean_of_texts", "change/times/0.5"}) {
+        INFO(button);
+        CHECK(rect(button).right <= rect("panel/inspector").right - 8);
+    }
+}
+
+TEST_CASE("a tap on the chosen lens closes the menu of lenses") {
+    Phone phone;
+    phone.visit.perform(Pin{std::nullopt});
+    phone.draw(5);
+    const std::string_view before = phone.visit.state().lens;
+    const std::string chosen = "lens/" + std::string(before);
+    phone.tap("lens-menu");
+    REQUIRE(phone.shows(chosen));
+    phone.tap(chosen);
+    CHECK_FALSE(phone.shows(chosen));
+    CHECK(phone.visit.state().lens == before);
+}
+
+TEST_CASE("the zoom of the flow stays in its part, whatever the size of the text") {
+    for (const ImVec2 size : {ImVec2{1440, 900}, ImVec2{960, 600}, ImVec2{390, 844}, ImVec2{260, 563}}) {
+        INFO(size.x);
+        Phone phone;
+        ImGui::GetIO().DisplaySize = size;
+        phone.open_sentence(80);
+        phone.visit.perform(OpenSubject{sentence_subject});
+        phone.visit.perform(OpenLens{"overview"});
+        ui::folded().open = true;
+        phone.settle();
+        const Rect out = rect("flow/out"), in = rect("flow/in"), lens = rect("panel/lens");
+        CHECK(out.left >= lens.left);
+        CHECK(in.right <= lens.right - 8);
+        CHECK(in.top == out.top);
+        // Between them is the zoom, and nothing else has room.
+        const float between = in.left - out.right, label = ui::text_size("100 %").x;
+        CHECK(between >= label);
+        CHECK(between <= label + 20);
+    }
+}
+
 TEST_CASE("with a keyboard, the user types into the cell itself") {
     Screen screen({390, 740});
     screen.visit.perform(Pin{CellRef{Stage::x, 0, 1}});

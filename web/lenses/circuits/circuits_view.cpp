@@ -41,7 +41,7 @@ bool range_holds(Range range, Index one) { return one >= range.begin && one < ra
 void CircuitsLens::draw_presets(Subject& subject) {
     CircuitsState next;
     const auto offer = [&](const char* name, const char* label, const char* tip, const Status& possible) {
-        ui::next_control(ui::need::long_button);
+        ui::next_button(label);
         const bool pressed = ui::button(name, label, possible);
         ui::tooltip(tip);
         return pressed;
@@ -99,7 +99,7 @@ void CircuitsLens::draw_token_controls(CircuitsState& next) {
         ImGui::EndGroup();
     }
     const bool chosen = now().query || now().key || now().output;
-    ui::next_control(ui::need::long_button);
+    ui::next_button("From the text");
     if (ui::button("circuits/text", "From the text",
                    chosen ? ok() : Status(Error{"These are the text’s tokens already."}))) {
         next.query = next.key = next.output = std::nullopt;
@@ -197,7 +197,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject& subject, float widt
                    {"All positions", "The whole vocabulary"}))
         view.show_all();
     if (of_positions) return;
-    ui::next_control(ui::need::long_button);
+    ui::next_button("The chosen pair");
     if (ui::button("circuits/pair", "The chosen pair"))
         view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
 }

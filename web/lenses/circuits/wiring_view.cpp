@@ -303,7 +303,7 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
                                    std::clamp(wires_.strongest, 0.01, 1.0), "%.3f"))
         next.threshold = std::clamp(*to, 0.0, 1.0);
     ImGui::EndGroup();
-    ui::next_control(ui::need::long_button);
+    ui::next_button("The strongest");
     if (ui::button("circuits/strongest", "The strongest",
                    now().threshold || now().wire ? ok() : Status(Error{"These are shown already."}))) {
         next.threshold.reset();

@@ -26,7 +26,7 @@ constexpr float plane_height = 330;
 
 void GeometryLens::draw_presets() {
     for (const GeometryPreset& preset : geometry_presets()) {
-        if (&preset != geometry_presets().data()) ui::next_control(ui::need::long_button);
+        if (&preset != geometry_presets().data()) ui::next_button(preset.title);
         if (ui::button(preset.name, preset.title)) set(preset.from(now()));
     }
 }

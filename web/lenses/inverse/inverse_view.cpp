@@ -273,7 +273,7 @@ void InverseLens::draw_deed(const Drawing& drawing, Subject& subject) {
     const bool has_slider = std::ranges::any_of(change_->wishes(), [&](const CellWish& wish) {
         return wish.query == chosen_query(change_->record());
     });
-    if (has_slider) ui::next_control(ui::need::long_button);
+    if (has_slider) ui::next_button(possible->label);
     const bool pressed = ui::button("inverse/do", possible->label.c_str());
     ui::tooltip(possible->hint.c_str());
     if (pressed) drawing.visit.perform(possible->command);

@@ -23,7 +23,7 @@ void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range que
             drawing.visit.perform(SetLadderTokens{{*first, now.tokens}}, ui::gesture());
         ImGui::EndGroup();
         if (now.first) {
-            ui::next_control(ui::need::long_button);
+            ui::next_button("Follow the query");
             if (ui::button("ladder/follow", "Follow the query"))
                 drawing.visit.perform(SetLadderTokens{{std::nullopt, now.tokens}});
         }

@@ -141,28 +141,28 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
     if (ui::button("change/zero", hides ? "Hide the key" : "0")) to(Operation::zero, 0);
     if (!hides) ui::rename_node("Set to 0");
     if (!hides) {
-        ui::next_control(ui::need::button);
-        if (ui::button("change/mean", is_of_cells(change->site) ? "Mean of the row" : "Mean of the tokens"))
-            to(Operation::mean, 0);
+        const char* mean = is_of_cells(change->site) ? "Mean of the row" : "Mean of the tokens";
+        ui::next_button(mean);
+        if (ui::button("change/mean", mean)) to(Operation::mean, 0);
     }
     if (!hides && !is_of_cells(change->site) && !writes_another()) {
-        ui::next_control(ui::need::button);
+        ui::next_button("Mean of many texts");
         if (ui::button("change/mean_of_texts", "Mean of many texts")) to(Operation::mean_of_texts, 0);
     }
     for (const double factor : {0.5, 2.0, -1.0}) {
         if (hides) break;
         const std::string label = "× " + shortest(factor);
-        ui::next_control(ui::text_size(label).x + 20);
+        ui::next_button(label);
         if (ui::button(("change/times/" + shortest(factor)).c_str(), label.c_str()))
             again ? to(same->operation, factor * same->value) : to(Operation::scale, factor);
     }
     change->operation = Operation::patch;
     if (fits(*change, *run()->run, run_beside().get())) {
-        ui::next_control(ui::need::button);
+        ui::next_button("As in the other text");
         if (ui::button("change/patch", "As in the other text")) to(Operation::patch, 0);
     }
     if (same != all.end()) {
-        ui::next_control(ui::need::button);
+        ui::next_button("Take it back");
         if (ui::button("change/drop", "Take it back"))
             asked = DropChange{static_cast<std::size_t>(same - all.begin())};
     }

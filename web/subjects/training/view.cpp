@@ -117,7 +117,7 @@ void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
 }
 
 void TrainingSubject::draw_comparison(const Drawing&) {
-    ui::next_control(ui::need::long_button);
+    ui::next_button("End comparison");
     if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{});
 }
 
