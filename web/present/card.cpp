@@ -68,6 +68,18 @@ float Card::width_within(float width) {
     return width - 2 * (ui::narrow_window() ? narrow_padding : wide_padding);
 }
 
+bool Card::has_one_menu(float inner_width) {
+    const float three = action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;
+    return ui::narrow_window() || inner_width - three < least_title;
+}
+
+std::string Card::way_to_table(float width) {
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({6, 3}));
+    const bool one = has_one_menu(width_within(width));
+    ImGui::PopStyleVar();
+    return one ? "Save › Table" : "Table";
+}
+
 std::string Card::file() const {
     std::string name = text_.key;
     std::ranges::replace(name, '/', '-');
@@ -86,7 +98,7 @@ void Card::draw_head() {
     if (text_.table && !is_saved_as_picture()) {
         const float three =
             action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;
-        const bool one = ui::narrow_window() || width() - three < least_title;
+        const bool one = has_one_menu(width());
         beside = one ? action_width("Save") : three;
         ImGui::PushStyleColor(ImGuiCol_Button, ImVec4());
         ImGui::PushStyleColor(ImGuiCol_Text, t.dim);

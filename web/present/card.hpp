@@ -50,11 +50,14 @@ class Card {
     Card& operator=(const Card&) = delete;
     float width() const { return width_within(width_); }  // inner width
     static float width_within(float width);
+    // Names the buttons that show the table of a card of this width.
+    static std::string way_to_table(float width);
 
   private:
     void draw_head();
     void draw_actions(ImVec2 at, bool in_one_menu);
     void act(int item);
+    static bool has_one_menu(float inner_width);
     bool is_saved_as_picture() const;
     std::string file() const;
 

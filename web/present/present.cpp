@@ -96,12 +96,14 @@ std::span<const std::string> grid_labels(std::span<const std::string> labels) {
 }
 
 // Returns the line below the title: whose numbers these are, what they mean, and how many there are.
-std::string notation_of(const app::Sheet& sheet, const View& view) {
+std::string notation_of(const app::Sheet& sheet, const View& view, float width) {
     std::string notation;
     for (const std::string* part : {&sheet.about, &sheet.notation})
         if (!part->empty()) notation += *part + " · ";
     return notation + std::to_string(sheet.rows.size()) + " × " + std::to_string(sheet.columns.size()) +
-           (view.columns.are_all() ? "" : ", " + std::to_string(view.columns.size()) + " of them shown");
+           (view.columns.are_all() ? ""
+                                   : ", " + std::to_string(view.columns.size()) + " columns shown; " +
+                                         Card::way_to_table(width) + " has all");
 }
 
 // Makes a table of the points of a plane: a row for each point, a column for each axis.
@@ -210,7 +212,7 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     const Card card(drawing,
                     {.key = sheet.key,
                      .title = sheet.title,
-                     .notation = notation_of(sheet, view),
+                     .notation = notation_of(sheet, view, width),
                      .table = [&sheet] { return app::table_of(sheet); },
                      .is_listed = false},
                     width);
