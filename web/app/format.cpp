@@ -56,6 +56,38 @@ std::string rounded(double value, int decimals) {
                : text;
 }
 
+namespace {
+
+// Counts the decimals that show this many digits of a number.
+int decimals_showing(int digits, double size) {
+    return std::max(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0);
+}
+
+}  // namespace
+
+Digits digits_for(double largest, int usual_decimals) {
+    constexpr double smallest_fixed = 1e-4;
+    constexpr int wanted = 3, enough = 2;
+    if (usual_decimals == 0 || !std::isfinite(largest) || largest == 0) return {usual_decimals};
+    if (largest < smallest_fixed) return {wanted - 1, true};
+    if (decimals_showing(enough, largest) <= usual_decimals) return {usual_decimals};
+    return {decimals_showing(wanted, largest)};
+}
+
+Digits fewest_digits(double largest, Digits digits) {
+    if (digits.scientific) return {0, true};
+    if (!std::isfinite(largest) || largest == 0) return {std::min(digits.decimals, 1)};
+    return {std::min(digits.decimals, std::max(decimals_showing(1, largest), 1))};
+}
+
+std::string with_digits(double value, Digits digits) {
+    if (!digits.scientific || !std::isfinite(value)) return rounded(value, digits.decimals);
+    if (value == 0) return "0";
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*e", digits.decimals, value);
+    return text;
+}
+
 std::string curly_quoted(std::string_view text) { return "“" + std::string(text) + "”"; }
 
 std::string on_one_line(std::string_view text) {

@@ -17,6 +17,19 @@ std::string rounded(double value, int decimals);  // "0.43"; for one number amon
 // "0.433", "−∞", "NaN"; scientific if fixed notation would show only zeros.
 std::string fixed(double value, int decimals);
 
+// Says how the numbers of one picture are written, so that all of them are written alike.
+struct Digits {
+    int decimals = 2;
+    bool scientific = false;
+    bool operator==(const Digits&) const = default;
+};
+// Returns the digits for numbers up to `largest`: the usual decimals if they show two digits of it, and
+// otherwise three digits of it. Counts, which usually have no decimals, never have any.
+Digits digits_for(double largest, int usual_decimals);
+// Returns fewer digits, at least one of the largest number, where there is little room.
+Digits fewest_digits(double largest, Digits digits);
+std::string with_digits(double value, Digits digits);  // "0.0103", "1.53e-06", "−∞", "NaN"
+
 std::string significant(double value, int digits);  // "0.43300000", "−∞", "NaN"
 
 std::string curly_quoted(std::string_view text);  // “big”

@@ -30,22 +30,25 @@ struct View {
         const auto at = static_cast<std::size_t>(row * values.cols + column);
         return std::isnan(values.values[at]) && (texts.empty() || texts[at].empty());
     }
-    void scale_rows(int decimals) {
+    void scale_rows(int usual_decimals) {
         for (Index r = 0; r < values.rows; ++r) {
             double most = 0;
             for (Index c = 0; c < values.cols; ++c)
                 if (std::isfinite(values.at(r, c))) most = std::max(most, std::abs(values.at(r, c)));
+            const app::Digits digits = app::digits_for(most, usual_decimals);
             for (Index c = 0; c < values.cols; ++c) {
                 double& value = values.at(r, c);
-                texts.push_back(std::isnan(value) ? "" : app::rounded(value, decimals));
+                texts.push_back(std::isnan(value) ? "" : app::with_digits(value, digits));
                 if (most > 0) value /= most;
             }
         }
     }
 };
 
-View view_of(const app::Sheet& sheet, float width, Index most = most_columns) {
-    const float number = least_cell + a_decimal * static_cast<float>(std::max(sheet.decimals - 2, 0));
+View view_of(const app::Sheet& sheet, float width, app::Digits digits, Index most = most_columns) {
+    constexpr int an_exponent = 4;  // characters of "e-06"
+    const int more = digits.scientific ? an_exponent : std::max(digits.decimals - 2, 0);
+    const float number = least_cell + a_decimal * static_cast<float>(more);
     const auto [cell, fewest] = sheet.is_coloured ? std::pair(least_text_cell, fewest_text_columns)
                                                   : std::pair(number, fewest_columns);
     const auto fitting = static_cast<Index>((width - names_width) / cell);
@@ -66,7 +69,10 @@ View view_of(const app::Sheet& sheet, float width, Index most = most_columns) {
         for (Index c = 0; c < view.values.cols; ++c) {
             view.values.at(r, c) = sheet.value(r, view.columns[c]);
             if (sheet.before) view.before.at(r, c) = sheet.before(r, view.columns[c]);
-            if (sheet.text) view.texts.push_back(sheet.text(r, view.columns[c]));
+            if (sheet.text)
+                view.texts.push_back(sheet.text(r, view.columns[c]));
+            else if (sheet.in_words)
+                view.texts.push_back(sheet.in_words(view.values.at(r, c)));
         }
     if (sheet.is_scaled_by_row) view.scale_rows(sheet.decimals);
     return view;
@@ -74,7 +80,16 @@ View view_of(const app::Sheet& sheet, float width, Index most = most_columns) {
 
 // Cells of text without colours need room for the text, so fewer columns are shown.
 View readable_view(const app::Sheet& sheet, float width) {
-    View view = view_of(sheet, width);
+    View view = view_of(sheet, width, {sheet.decimals});
+    // Small numbers have more digits, which need more room.
+    if (view.texts.empty()) {
+        ui::MatrixGrid grid;
+        grid.values = &view.values;
+        grid.decimals = sheet.decimals;
+        grid.most = sheet.most;
+        if (const app::Digits digits = ui::digits_of(grid); digits != app::Digits{sheet.decimals})
+            view = view_of(sheet, width, digits);
+    }
     const auto has_room = [&] {
         ui::MatrixGrid grid;
         grid.values = &view.values;
@@ -84,7 +99,8 @@ View readable_view(const app::Sheet& sheet, float width) {
         return ui::grid_metrics(grid, width).numbers;
     };
     if (sheet.text && !sheet.is_coloured && !sheet.is_whole)
-        while (view.columns.size() > 1 && !has_room()) view = view_of(sheet, width, view.columns.size() - 1);
+        while (view.columns.size() > 1 && !has_room())
+            view = view_of(sheet, width, {sheet.decimals}, view.columns.size() - 1);
     return view;
 }
 
@@ -229,6 +245,7 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     grid.row_axis = sheet.rows.name;
     grid.column_axis = sheet.columns.name;
     grid.decimals = sheet.decimals;
+    grid.in_words = sheet.in_words;
     grid.editable = edit != nullptr;
     grid.is_signed = sheet.is_signed;
     grid.coloured_texts = sheet.is_coloured || sheet.is_scaled_by_row;
@@ -257,8 +274,9 @@ std::optional<Place> sheet(const app::Drawing& drawing, const app::Sheet& sheet,
     const float room = card.width() - beside.width;
     ui::GridMetrics metrics = ui::grid_metrics(grid, room);
     if (!metrics.numbers) {
-        grid.decimals = std::min(sheet.decimals, 1);
+        grid.is_tight = true;
         metrics = ui::grid_metrics(grid, room);
+        grid.is_tight = metrics.numbers;
     }
     const ImVec2 at = ImGui::GetCursorScreenPos(), size = ui::grid_size(grid, metrics);
     const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);

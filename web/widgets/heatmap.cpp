@@ -83,9 +83,15 @@ void use_scale(render::Heatmap& heatmap, const ColourScale& scale) {
     heatmap.nan = not_a_number;
 }
 
+app::Digits digits_of(const ColourScale& scale, int usual_decimals) {
+    const auto size = [&](float share) { return std::abs(static_cast<double>(scale.value_at(share))); };
+    return app::digits_for(std::max(size(0), size(1)), usual_decimals);
+}
+
 void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title, int decimals,
                 std::optional<float> marked) {
-    const auto written = [&](float value) { return app::rounded(static_cast<double>(value), decimals); };
+    const app::Digits digits = digits_of(scale, decimals);
+    const auto written = [&](float value) { return app::with_digits(static_cast<double>(value), digits); };
     ImDrawList* list = ImGui::GetWindowDrawList();
     constexpr int steps = 64;
     constexpr float thick = 10, top = 5;

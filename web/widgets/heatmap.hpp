@@ -26,6 +26,8 @@ void draw_heatmaps(ImDrawList* list, std::span<const render::Heatmap> heatmaps);
 
 inline constexpr float colour_bar_height = 34;
 // Draws the bar with its title between the two ends, and marks the value under the cursor.
+// Returns how the numbers of a scale are written: `usual_decimals`, or more if the numbers are small.
+app::Digits digits_of(const ColourScale& scale, int usual_decimals);
 void colour_bar(ImVec2 at, float width, const ColourScale& scale, std::string_view title, int decimals,
                 std::optional<float> marked);
 

@@ -35,7 +35,10 @@ std::shared_ptr<CellGrid> told_cells(const MapPicture& picture, MapTiles& tiles,
                                     : *value == masked_cell ? -std::numeric_limits<double>::infinity()
                                                             : static_cast<double>(*value));
         }
-    cells->decimals = picture.decimals;
+    double largest = static_cast<double>(picture.high);
+    for (const double value : cells->values)
+        if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    cells->digits = app::digits_for(largest, picture.decimals);
     if (picture.pinned) cells->chosen = std::pair(picture.pinned->query, picture.pinned->key);
     return cells;
 }

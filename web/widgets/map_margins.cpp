@@ -69,7 +69,7 @@ std::shared_ptr<const CellGrid> heard_cells(const Strip& of, Index one, std::opt
             .push_back(i < std::ssize(of.names) ? of.names[static_cast<std::size_t>(i)] : std::to_string(i));
     }
     (of.of_rows ? cells->column_names : cells->row_names).push_back(what);
-    cells->decimals = 3;
+    cells->digits = {3};
     const float at = of.axis.begin + (static_cast<float>(shown.begin) - of.axis.first) * of.axis.cell;
     cells->at = of.of_rows ? ImVec2{of.min.x, at} : ImVec2{at, of.min.y};
     cells->cell =

@@ -124,14 +124,17 @@ void MapView::draw_cells(const Plot& plot, const MapPicture& picture, Index leve
 void MapView::draw_numbers(const Plot& plot, const MapPicture& picture) {
     if (std::min(plot.cell.x, plot.cell.y * 2) < number_cell) return;
     Type mono(Face::mono, size_small);
+    const app::Digits digits = digits_of(scale_, picture.decimals);
     const ImVec2 digit = text_size("0");
     ImDrawList* list = ImGui::GetWindowDrawList();
     for (Index q = plot.queries().begin; q < plot.queries().end; ++q)
         for (Index k = plot.keys().begin; k < plot.keys().end; ++k) {
             const auto value = tiles_.cell(q, k);
             if (!value || *value == masked_cell) continue;
-            for (int decimals = picture.decimals; decimals >= 0; --decimals) {
-                const std::string text = app::fixed(static_cast<double>(*value), decimals);
+            for (int decimals = digits.decimals; decimals >= 0; --decimals) {
+                const auto number = static_cast<double>(*value);
+                const std::string text = digits.scientific ? app::with_digits(number, {decimals, true})
+                                                           : app::fixed(number, decimals);
                 const ImVec2 size = std::isfinite(*value)
                                         ? ImVec2{digit.x * static_cast<float>(text.size()), digit.y}
                                         : text_size(text);

@@ -52,11 +52,6 @@ std::string label_of(std::span<const std::string> labels, Index i) {
     return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
 }
 
-std::string text_of(const MatrixGrid& grid, Index row, Index col) {
-    if (grid.texts.empty()) return app::rounded(grid.values->at(row, col), grid.decimals);
-    return grid.texts[static_cast<std::size_t>(row * grid.values->cols + col)];
-}
-
 float top_of_cells(const GridMetrics& metrics) { return metrics.head + metrics.header * metrics.scale; }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -69,8 +64,17 @@ struct Painter {
     const MatrixGrid& grid;
     const GridMetrics& metrics;
     ImVec2 at;
+    app::Digits digits = digits_of(grid);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const Theme& t = theme();
+
+    std::string text_of(Index row, Index col) const {
+        if (grid.texts.empty()) return app::with_digits(grid.values->at(row, col), digits);
+        return grid.texts[static_cast<std::size_t>(row * grid.values->cols + col)];
+    }
+    std::string bar_end(double value) const {
+        return grid.in_words ? grid.in_words(value) : app::with_digits(value, digits);
+    }
 
     std::pair<ImVec2, ImVec2> rect(Index r, Index c) const { return cell_rect(grid, metrics, at, {r, c}); }
 
@@ -135,9 +139,8 @@ struct Painter {
         // The colour bar is drawn if there is room between the titles.
         const float bar_left = first.x, bar_right = last.x - column_width - 10;
         Type mono(Face::mono, size_axis * std::min(metrics.scale, 1.0f));
-        const std::string most = app::rounded(static_cast<double>(scale.most), grid.decimals);
-        const std::string least =
-            app::rounded(scale.diverging ? -static_cast<double>(scale.most) : 0, grid.decimals);
+        const std::string most = bar_end(static_cast<double>(scale.most));
+        const std::string least = bar_end(scale.diverging ? -static_cast<double>(scale.most) : 0);
         const float from = bar_left + text_size(least).x + 4, to = bar_right - text_size(most).x - 4;
         if (to - from < 24) return;
         draw_text(list, {bar_left, y}, t.dim, least);
@@ -166,7 +169,7 @@ struct Painter {
             list->AddLine({min.x + 4, max.y - 4}, {max.x - 4, min.y + 4}, with_alpha(t.dim, 0.45f), 1);
         if (has_number) {
             Type mono(Face::mono, size_small * metrics.scale);
-            const std::string text = text_of(grid, r, c);
+            const std::string text = text_of(r, c);
             const ImVec2 size = text_size(text);
             const float room = max.x - min.x - 2;
             const ImVec2 where{min.x + std::max((max.x - min.x - size.x) / 2, 1.0f),
@@ -226,10 +229,11 @@ std::pair<Range, Range> cells_in_view(const MatrixGrid& grid, const GridMetrics&
 // same notation the least and the greatest have the most digits, and only these need to be printed.
 float widest_number(const MatrixGrid& grid) {
     constexpr double written_alike = 1e6;  // larger numbers have an exponent (app/format.hpp)
+    const app::Digits digits = digits_of(grid);
     double least = 0, greatest = 0;
     float widest = 0;
     const auto measure = [&](double value) {
-        widest = std::max(widest, text_size(app::rounded(value, grid.decimals)).x);
+        widest = std::max(widest, text_size(app::with_digits(value, digits)).x);
     };
     for (const double value : grid.values->values) {
         if (!(std::abs(value) < written_alike)) {
@@ -278,7 +282,7 @@ std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetri
             cells->values.push_back(hidden ? -std::numeric_limits<double>::infinity() : m.at(r, c));
         }
     }
-    cells->decimals = grid.decimals;
+    cells->digits = digits_of(grid);
     cells->at = cell_rect(grid, metrics, at, {rows.begin, columns.begin}).first;
     cells->cell = {metrics.cell_width, metrics.cell_height};
     if (grid.pinned)
@@ -305,6 +309,14 @@ void answer_asked(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
 }
 
 }  // namespace
+
+app::Digits digits_of(const MatrixGrid& grid) {
+    double largest = static_cast<double>(grid.most);
+    for (const double value : grid.values->values)
+        if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    const app::Digits digits = app::digits_for(largest, grid.decimals);
+    return grid.is_tight ? app::fewest_digits(largest, digits) : digits;
+}
 
 GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     GridMetrics metrics;

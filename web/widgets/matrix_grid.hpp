@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/format.hpp"
 #include "app/matrix.hpp"
 #include "widgets/theme.hpp"
 
@@ -32,7 +33,10 @@ struct MatrixGrid {
     std::span<const std::string> column_labels;  // if fewer than the columns: indices
     std::string row_axis;                        // "query", "key", "token", "component"
     std::string column_axis;
-    int decimals = 2;
+    int decimals = 2;       // the usual ones; numbers that these do not show get more
+    bool is_tight = false;  // writes as few digits as it can
+    // Writes the ends of the colour bar where cells have texts; null: as numbers.
+    std::function<std::string(double)> in_words{};
     bool editable = false;
     float most = 0;          // end of the colour scale, to share between matrices; 0: the largest value
     bool is_signed = false;  // colours are centred on zero, even while no cell is negative
@@ -66,6 +70,8 @@ struct GridMetrics {
     bool numbers = true;   // cells are large enough for numbers
 };
 
+// Returns how the numbers are written in the cells and on the colour bar.
+app::Digits digits_of(const MatrixGrid& grid);
 // Returns the largest cells, up to the usual size, with which the matrix is at most `width` wide.
 GridMetrics grid_metrics(const MatrixGrid& grid, float width);
 ImVec2 grid_size(const MatrixGrid& grid, const GridMetrics& metrics);

@@ -69,7 +69,7 @@ bool CellGrid::operator==(const CellGrid& o) const {
     const auto same = [](ImVec2 a, ImVec2 b) { return a.x == b.x && a.y == b.y; };
     return rows == o.rows && cols == o.cols && first_row == o.first_row && first_col == o.first_col &&
            row_names == o.row_names && column_names == o.column_names && words == o.words &&
-           decimals == o.decimals && same(at, o.at) && same(cell, o.cell) && chosen == o.chosen &&
+           digits == o.digits && same(at, o.at) && same(cell, o.cell) && chosen == o.chosen &&
            editable == o.editable && std::ranges::equal(values, o.values, [](double a, double b) {
                return a == b || (std::isnan(a) && std::isnan(b));
            });
@@ -235,7 +235,7 @@ namespace {
 std::string written(const CellGrid& grid, std::size_t i) {
     if (!grid.words.empty()) return grid.words[i];
     const double value = grid.values[i];
-    return std::isinf(value) && value < 0 ? "hidden" : app::rounded(value, grid.decimals);
+    return std::isinf(value) && value < 0 ? "hidden" : app::with_digits(value, grid.digits);
 }
 
 nlohmann::json json_of(const CellGrid& grid) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/format.hpp"
 #include "tensor/tensor.hpp"
 
 namespace attn::ui {
@@ -49,7 +50,7 @@ struct CellGrid {
     std::vector<std::string> row_names, column_names{};  // names of the listed rows and columns
     std::vector<double> values{};                        // row by row; −inf is hidden
     std::vector<std::string> words{};                    // instead of values
-    int decimals = 2;                                    // decimals of values
+    app::Digits digits{};                                // digits of values
     ImVec2 at, cell;                                     // corner of the first cell, size of each
     std::optional<std::pair<Index, Index>> chosen{};     // row and column in the whole grid
     bool editable = false;

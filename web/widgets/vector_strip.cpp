@@ -53,7 +53,7 @@ std::optional<Index> vector_strip(const std::string& name, const std::string& ti
     for (Index column = 0; column < layout.columns; ++column)
         cells->column_names.push_back(std::to_string(column));
     cells->values.assign(values.begin(), values.end());
-    cells->decimals = 4;
+    cells->digits = {4};
     cells->at = at;
     cells->cell = layout.cell;
     semantic_place(Role::grid, name, title, at,

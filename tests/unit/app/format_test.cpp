@@ -51,6 +51,28 @@ TEST_CASE("fixed keeps a number readable") {
     CHECK(fixed(not_a_number, 3) == "NaN");
 }
 
+TEST_CASE("the largest of some numbers says with how many digits they are written") {
+    const auto written = [](double value, double largest, int usual) {
+        return with_digits(value, digits_for(largest, usual));
+    };
+    CHECK(written(0.98, 0.98, 2) == "0.98");
+    CHECK(written(12.5, 12.5, 2) == "12.50");
+    CHECK(written(-0.021, 0.021, 3) == "-0.021");
+    CHECK(written(-0.021, 0.021, 2) == "-0.0210");
+    CHECK(written(0.00012, 0.0021, 3) == "0.00012");
+    CHECK(written(1.53e-6, 1.53e-6, 3) == "1.53e-06");
+    CHECK(written(0, 1.53e-6, 3) == "0");
+    CHECK(written(-infinity, 1.53e-6, 3) == "−∞");
+    CHECK(written(0, 0, 3) == "0.000");
+    CHECK(written(1, infinity, 3) == "1.000");
+    // Counts stay counts.
+    CHECK(written(3, 3, 0) == "3");
+    CHECK(fewest_digits(0.98, digits_for(0.98, 2)) == Digits{1});
+    CHECK(fewest_digits(0.021, digits_for(0.021, 3)) == Digits{2});
+    CHECK(fewest_digits(1.5e-6, digits_for(1.5e-6, 3)) == Digits{0, true});
+    CHECK(fewest_digits(3, digits_for(3, 0)) == Digits{0});
+}
+
 TEST_CASE("read_number takes decimal numbers and infinities, nothing else") {
     CHECK(read_number("0.5") == 0.5);
     CHECK(read_number("-1e3") == -1000);

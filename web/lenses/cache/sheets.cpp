@@ -44,7 +44,7 @@ Sheet CacheLens::variants_sheet(Subject& subject) const {
     sheet.value = [bytes = std::move(bytes)](Index r, Index c) {
         return bytes[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)];
     };
-    sheet.text = [value = sheet.value](Index r, Index c) { return cache_words::bytes(value(r, c)); };
+    sheet.in_words = cache_words::bytes;
     sheet.cell = [](Index r, Index c) { return cache_cells::variant(r, c); };
     return sheet;
 }
