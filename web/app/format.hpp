@@ -26,7 +26,7 @@ struct Digits {
 // Returns the digits for numbers up to `largest`: the usual decimals if they show two digits of it, and
 // otherwise three digits of it. Counts, which usually have no decimals, never have any.
 Digits digits_for(double largest, int usual_decimals);
-// Returns fewer digits, at least one of the largest number, where there is little room.
+// Returns fewer digits, at least one for the largest number, for places with little room.
 Digits fewest_digits(double largest, Digits digits);
 std::string with_digits(double value, Digits digits);  // "0.0103", "1.53e-06", "−∞", "NaN"
 

@@ -41,7 +41,7 @@ struct Sheet {
     std::function<std::string(Index row, Index column)> tip = {};  // shown under the cursor
     bool is_coloured = false;  // draws its texts over the colours of the values, cut off where they are long
     std::function<bool(Index row, Index column)> allowed = {};  // false: masked
-    int decimals = 2;  // the usual ones; numbers that these do not show get more
+    int decimals = 2;  // usual decimals; numbers too small for these get more
     bool is_signed = false;
     float most = 0;                 // the end of the colour scale; 0: the largest value
     bool is_scaled_by_row = false;  // scales the colours of each row to its own largest value instead

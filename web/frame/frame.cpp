@@ -350,7 +350,7 @@ void Frame::draw_sentence(Subject& subject) {
                          spoken_.empty() ? ui::Role::heading : ui::Role::status);
         if (!spoken_.empty()) ui::landmark_item("spoken");
     }
-    // On a phone the guide has it.
+    // On a phone, the guide shows it.
     if (!detail_.empty() && !previews && !narrow) ui::paragraph(detail_, ui::theme().dim, FLT_MAX);
     spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectMax().y - begin);
     ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);

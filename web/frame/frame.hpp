@@ -108,7 +108,7 @@ class Frame {
     Folded folded_;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
-    std::string spoken_, detail_;                  // detail_: what stands below the headline
+    std::string spoken_, detail_;                  // detail_: the text below the headline
     float spoken_width_ = 0,
           // Height of its lines; room once taken stays, so that the content below does not move.
         spoken_height_ = 0;

@@ -81,9 +81,9 @@ class Lens : public Resident {
         return tables_of(*subject.attention(), state(), subject.chosen_head());
     }
     virtual std::string status(Subject& subject) { return subject.status(); }
-    // Returns the headline, computed from the numbers on screen: what they mean, in at most 90 characters where
-    // names are short, and after a line break what the headline leaves out. Empty if the subject's heading
-    // already says it.
+    // Returns the headline, computed from the numbers on screen: their meaning, in at most 90 characters if
+    // names are short, and after a line break whatever the headline leaves out. Empty if the subject's
+    // heading already says it.
     virtual std::string spoken(Subject&) { return ""; }
     // The same for the query under the cursor; empty if the sentence is not about a single query.
     virtual std::string preview(Subject&, Index) { return ""; }

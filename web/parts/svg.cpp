@@ -95,10 +95,10 @@ namespace {
 
 // Where the words of a flow are.
 struct Placed {
-    std::vector<float> queries, keys;  // along their line or column
+    std::vector<float> queries, keys;  // positions along their line or column
     FlowPoint origin;
-    float width = 0, height = 0;  // of the picture
-    float length = 0;             // of the line or column
+    float width = 0, height = 0;  // size of the picture
+    float length = 0;             // length of the line or column
 };
 
 Placed placed(const SvgFlow& flow, float top) {
@@ -119,7 +119,7 @@ Placed placed(const SvgFlow& flow, float top) {
         at.height = at.origin.y + at.length + pad;
         return at;
     }
-    float left = 0, x = 0;  // `left` is that of the first word shown
+    float left = 0, x = 0;  // `left` is the x of the first word shown
     for (std::size_t i = 0; i < flow.queries.size(); ++i) {
         const float wide = std::max(width_of(flow.queries[i], font), 14.0f) + 10;
         if (static_cast<Index>(i) == flow.shown_queries.begin) left = x;

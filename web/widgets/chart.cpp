@@ -46,7 +46,7 @@ std::string tick_text(double value, int decimals) {
     return app::fixed(value, decimals);
 }
 
-// Counts the numbers 1, 2 and 5 times a power of ten from 1 on: number 0 is 1, 1 is 2, -1 is 0.5.
+// Numbers the values 1, 2 and 5 times a power of ten, starting at 1: number 0 is 1, 1 is 2, -1 is 0.5.
 double round_number(int at) {
     const int count = static_cast<int>(round_numbers.size()), times = (at % count + count) % count;
     return round_numbers[static_cast<std::size_t>(times)] * std::pow(10.0, (at - times) / count);
@@ -349,7 +349,7 @@ ImU32 series_colour(std::size_t i) {
 namespace {
 
 constexpr std::size_t fewest_ticks = 2;
-constexpr double finest_range = 1e-12;  // as a share of the numbers; doubles have no ticks in less
+constexpr double finest_range = 1e-12;  // relative to the numbers; doubles have no ticks in a smaller range
 
 bool is_on(const ChartAxis& axis, double tick) {
     const double share = along(axis, tick);
@@ -394,7 +394,7 @@ std::vector<double> axis_ticks(const ChartAxis& axis, int wanted) {
     while (round_number(at) < least * (1 - 1e-9)) ++at;
     if (axis.whole) at = std::max(at, 0);
     std::vector<double> ticks = multiples(axis, round_number(at));
-    // Where the axis begins decides how many multiples it holds.
+    // The number of multiples depends on where the axis begins.
     while (ticks.size() < fewest_ticks && (!axis.whole || at > 0))
         ticks = multiples(axis, round_number(--at));
     return ticks;

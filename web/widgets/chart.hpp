@@ -59,8 +59,8 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
 ImU32 series_colour(std::size_t i);
 
 // Returns about `wanted` round numbers on an axis, ascending, and at least two: only an axis of whole numbers
-// that holds a single one has fewer. On a logarithmic axis these are powers of ten and, if there are few, also
-// 2 and 5 times those.
+// that holds a single one has fewer. On a logarithmic axis these are powers of ten and, if there are few,
+// also 2 and 5 times those.
 std::vector<double> axis_ticks(const ChartAxis& axis, int wanted);
 // Writes the ticks, all in the same way and with the digits that tell them apart.
 std::vector<std::string> tick_labels(const ChartAxis& axis, std::span<const double> ticks);

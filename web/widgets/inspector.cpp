@@ -95,8 +95,8 @@ class Column {
     float width_ = 0;
 };
 
-// The columns of the operands: names, factors with the sign between them, bars and products. Where all of
-// them have no room, the bars shrink, then the names, and then the numbers lose decimals.
+// Columns of the operands: names, factors with the sign between them, bars and products. If there is too
+// little room, the bars shrink, then the names, and then the numbers lose decimals.
 struct Columns {
     Column left, right, product;
     float start, sign, bar_left, bar_right, width;

@@ -33,7 +33,7 @@ struct MatrixGrid {
     std::span<const std::string> column_labels;  // if fewer than the columns: indices
     std::string row_axis;                        // "query", "key", "token", "component"
     std::string column_axis;
-    int decimals = 2;       // the usual ones; numbers that these do not show get more
+    int decimals = 2;       // usual decimals; numbers too small for these get more
     bool is_tight = false;  // writes as few digits as it can
     // Writes the ends of the colour bar where cells have texts; null: as numbers.
     std::function<std::string(double)> in_words{};

@@ -1,5 +1,5 @@
-// Checks that rows, columns and the marked part of a map explain their sums, as do its cells without the first
-// key and the scores of a head.
+// Checks that rows, columns and the marked part of a map explain their sums, as do its cells without the
+// first key and the scores of a head.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Opens Cache, and checks what it says of a number.
+// Opens Cache, and checks what it says about a number.
 #pragma once
 
 #include "lenses/cache/cache.hpp"

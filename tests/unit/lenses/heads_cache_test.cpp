@@ -1,4 +1,4 @@
-// Tests how Heads lets a model share its keys and values, or keep a latent in their place.
+// Tests how Heads lets a model share its keys and values, or keep a latent instead.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 

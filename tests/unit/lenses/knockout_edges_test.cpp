@@ -1,4 +1,4 @@
-// Tests what Knock-out says of edges.
+// Tests what Knock-out says about edges.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Tests what Masks says of queries without a key.
+// Tests what Masks says about queries without a key.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
