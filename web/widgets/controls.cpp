@@ -136,6 +136,15 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
     return chosen;
 }
 
+std::optional<int> labelled_choice(const char* label, const char* name, std::span<const char* const> labels,
+                                   int taken) {
+    ImGui::BeginGroup();
+    ui::label(label);
+    const auto chosen = choice(name, labels, taken);
+    ImGui::EndGroup();
+    return chosen;
+}
+
 namespace {
 
 // Gives the options of a list the height that fingers need.

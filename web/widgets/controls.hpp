@@ -46,6 +46,9 @@ bool toggle(const char* name, const char* label, bool on);
 // Continues the line if a button with this label has room there; otherwise it begins a new one.
 void next_button(const std::string& label);
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
+// The same with a label before it, as one item.
+std::optional<int> labelled_choice(const char* label, const char* name, std::span<const char* const> labels,
+                                   int taken);
 
 // Draws a button that opens a list. Returns the index of the chosen item. Landmarks are the name, and
 // name/item.

@@ -144,11 +144,8 @@ void CacheLens::draw_eviction_controls(Subject& subject, CacheState& next) {
 void CacheLens::draw_controls(const Drawing& drawing, Subject& subject) {
     CacheState next = now();
     static constexpr std::array<const char*, cache_part_count> names{"cost", "bits", "eviction"};
-    ImGui::BeginGroup();
-    ui::label("show");
-    if (const auto chosen = ui::choice("cache/part", names, static_cast<int>(now().part)))
+    if (const auto chosen = ui::labelled_choice("show", "cache/part", names, static_cast<int>(now().part)))
         next.part = static_cast<CachePart>(*chosen);
-    ImGui::EndGroup();
     switch (now().part) {
         case CachePart::cost: draw_cost_controls(subject, next); break;
         case CachePart::bits:

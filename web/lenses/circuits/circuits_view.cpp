@@ -112,13 +112,11 @@ void CircuitsLens::draw_controls(const Drawing&, Subject& subject) {
     CircuitsState next = now();
     static constexpr std::array<const char*, circuits_part_count> names{"QK", "OV", "positions", "wiring",
                                                                         "plane"};
-    ImGui::BeginGroup();
-    ui::label("look at");
-    if (const auto chosen = ui::choice("circuits/part", names, static_cast<int>(now().part))) {
+    if (const auto chosen =
+            ui::labelled_choice("look at", "circuits/part", names, static_cast<int>(now().part))) {
         next.part = static_cast<CircuitsPart>(*chosen);
         search_ = {};
     }
-    ImGui::EndGroup();
     if (now().part <= CircuitsPart::ov) draw_token_controls(next);
     const bool plane = now().part == CircuitsPart::plane;
     set(next, ui::gesture());

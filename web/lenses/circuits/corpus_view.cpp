@@ -36,18 +36,13 @@ void CircuitsLens::draw_plane_controls(Subject& subject) {
     static constexpr std::array<const char*, 2> sources{"this text", "many texts"},
         colours{"query or key", "position"};
     ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    ui::label("of");
-    if (const auto chosen = ui::choice("circuits/source", sources, next.corpus ? 1 : 0))
+    if (const auto chosen = ui::labelled_choice("of", "circuits/source", sources, next.corpus ? 1 : 0))
         next.corpus = *chosen == 1;
-    ImGui::EndGroup();
     if (next.corpus) {
         ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        ui::label("colour by");
-        if (const auto chosen = ui::choice("circuits/colour", colours, next.by_position ? 1 : 0))
+        if (const auto chosen =
+                ui::labelled_choice("colour by", "circuits/colour", colours, next.by_position ? 1 : 0))
             next.by_position = *chosen == 1;
-        ImGui::EndGroup();
     }
     if (next != now())
         set(next);

@@ -116,10 +116,7 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
     const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels,
                             bool& on) {
         ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        ui::label(label);
-        if (const auto chosen = ui::choice(name, labels, on ? 1 : 0)) on = *chosen == 1;
-        ImGui::EndGroup();
+        if (const auto chosen = ui::labelled_choice(label, name, labels, on ? 1 : 0)) on = *chosen == 1;
     };
     // An arrow key moves a slider by less than one setting.
     const auto slide = [](const char* name, const char* label, Index value, Index most, const char* format) {
@@ -181,11 +178,8 @@ void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, heads_part_count> names{
         "shapes", "what each writes", "how alike", "sharing K and V", "latent"};
     HeadsState next = now();
-    ImGui::BeginGroup();
-    ui::label("look at");
-    if (const auto chosen = ui::choice("heads/part", names, static_cast<int>(now().part)))
+    if (const auto chosen = ui::labelled_choice("look at", "heads/part", names, static_cast<int>(now().part)))
         next.part = static_cast<HeadsPart>(*chosen);
-    ImGui::EndGroup();
     draw_part_controls(drawing, subject, next);
     if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
     draw_presets();

@@ -100,11 +100,9 @@ void InverseLens::draw_controls(const Drawing& drawing, Subject& subject, const 
     const Index offered = inputs(subject) ? change_count : change_count - 2;
     for (Index i = 0; i < offered; ++i) labels.push_back(info(static_cast<ChangeOf>(i)).label);
     ui::next_control(ui::need::named_choices + ui::need::choices);
-    ImGui::BeginGroup();
-    ui::label("change");
-    if (const auto chosen = ui::choice("inverse/of", labels, static_cast<int>(change.of())))
+    if (const auto chosen =
+            ui::labelled_choice("change", "inverse/of", labels, static_cast<int>(change.of())))
         next.of = static_cast<ChangeOf>(*chosen);
-    ImGui::EndGroup();
     if (const auto trace = subject.attention()->trace();
         trace && normalised(*trace, subject.chosen().layer)) {
         ui::caption("Norms stand between W_Q, W_K and the scores here, so q and k are changed themselves.");

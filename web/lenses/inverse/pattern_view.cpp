@@ -26,14 +26,12 @@ void InverseLens::draw_pattern_controls() {
         "previous token", "itself", "first token", "blocks", "random permutation", "painted"};
     InverseState next = state().of<InverseState>();
     Pattern& pattern = next.pattern;
-    ImGui::BeginGroup();
-    ui::label("pattern");
-    if (const auto chosen = ui::choice("inverse/pattern", kinds, static_cast<int>(pattern.kind))) {
+    if (const auto chosen =
+            ui::labelled_choice("pattern", "inverse/pattern", kinds, static_cast<int>(pattern.kind))) {
         const auto kind = static_cast<PatternKind>(*chosen);
         pattern.painted = kind == PatternKind::painted ? cells_of(pattern) : std::vector<std::uint8_t>{};
         pattern.kind = kind;
     }
-    ImGui::EndGroup();
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
     if (const auto tokens =

@@ -102,28 +102,20 @@ void KnockoutLens::draw_part_controls(Subject& subject, KnockoutState& next) {
         static constexpr std::array<const char*, removal_count> removals{"zero", "mean", "many texts",
                                                                          "twin"};
         ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        ui::label("in its place");
-        if (const auto chosen = ui::choice("knockout/removal", removals, static_cast<int>(now().removal)))
+        if (const auto chosen = ui::labelled_choice("in its place", "knockout/removal", removals,
+                                                    static_cast<int>(now().removal)))
             next.removal = static_cast<Removal>(*chosen);
-        ImGui::EndGroup();
     }
     if (now().part == KnockoutPart::patching) {
         static constexpr std::array<const char*, patch_sites.size()> sites{"residual", "attention", "MLP"};
         const auto taken = std::ranges::find(patch_sites, now().site) - patch_sites.begin();
         ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        ui::label("patch");
-        if (const auto chosen = ui::choice("knockout/site", sites, static_cast<int>(taken)))
+        if (const auto chosen = ui::labelled_choice("patch", "knockout/site", sites, static_cast<int>(taken)))
             next.site = patch_sites[static_cast<std::size_t>(*chosen)];
-        ImGui::EndGroup();
         static constexpr std::array<const char*, 2> directions{"second into first", "first into second"};
         ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        ui::label("from");
-        if (const auto chosen = ui::choice("knockout/into", directions, now().back ? 1 : 0))
+        if (const auto chosen = ui::labelled_choice("from", "knockout/into", directions, now().back ? 1 : 0))
             next.back = *chosen == 1;
-        ImGui::EndGroup();
     }
     // A training run's second is another network, so it has no counterfactual text.
     const bool needs_twin = now().part == KnockoutPart::patching ||
@@ -153,11 +145,9 @@ void KnockoutLens::draw_controls(const Drawing& drawing, Subject& subject) {
     const KnockoutState before = now();
     KnockoutState next = before;
     static constexpr std::array<const char*, knockout_part_count> names{"heads", "edges", "patching"};
-    ImGui::BeginGroup();
-    ui::label("knock out");
-    if (const auto chosen = ui::choice("knockout/part", names, static_cast<int>(now().part)))
+    if (const auto chosen =
+            ui::labelled_choice("knock out", "knockout/part", names, static_cast<int>(now().part)))
         next.part = static_cast<KnockoutPart>(*chosen);
-    ImGui::EndGroup();
     // Drawn before the items that appear and disappear while the model runs on.
     if (const auto offer = subject.offer_without(subject.chosen_head());
         offer && now().part == KnockoutPart::heads) {

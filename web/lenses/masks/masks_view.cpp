@@ -76,11 +76,9 @@ void MasksLens::draw_text() {
 void MasksLens::draw_settings(Subject& subject) {
     MasksState tried = now();
     const bool own = tried.size > 0;
-    ImGui::BeginGroup();
-    ui::label("size");
-    if (const auto chosen = ui::choice("masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
+    if (const auto chosen =
+            ui::labelled_choice("size", "masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
         tried.size = *chosen == 0 ? 0 : std::clamp<Index>(looked_->queries, usual_any_n, mask_size_limit);
-    ImGui::EndGroup();
     if (own)
         group(ui::need::slider, [&] {
             if (const auto n = ui::slider("masks/n", "n", static_cast<double>(tried.size), 1,

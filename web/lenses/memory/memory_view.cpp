@@ -91,13 +91,11 @@ void MemoryLens::draw_controls(const Drawing& drawing, Subject& subject) {
     if (!modern) return;
     wanted = now();
     ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    ui::label("plane");
-    if (const auto chosen = ui::choice("memory/plane-of", planes, static_cast<int>(wanted.plane))) {
+    if (const auto chosen =
+            ui::labelled_choice("plane", "memory/plane-of", planes, static_cast<int>(wanted.plane))) {
         wanted.plane = static_cast<MemoryPlane>(*chosen);
         wanted.start.reset();  // in another plane, the same coordinates would be another start
     }
-    ImGui::EndGroup();
     ui::next_control(ui::need::long_button);
     const Status possible = now().start ? ok() : Error{"It starts at the query."};
     if (ui::button("memory/at-query", "Start at q", possible)) wanted.start.reset();

@@ -123,13 +123,11 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
 void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> sources{"seeded", "signs of the keys"};
     MemoryState wanted = now();
-    ImGui::BeginGroup();
-    ui::label("patterns");
-    if (const auto chosen = ui::choice("memory/patterns-of", sources, wanted.of_keys ? 1 : 0)) {
+    if (const auto chosen =
+            ui::labelled_choice("patterns", "memory/patterns-of", sources, wanted.of_keys ? 1 : 0)) {
         wanted.of_keys = *chosen == 1;
         wanted.stored = 0;
     }
-    ImGui::EndGroup();
     const auto step = [&](const char* name, const char* label, Index& value, Index least, Index most) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();

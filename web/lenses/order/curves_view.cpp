@@ -136,15 +136,13 @@ void OrderLens::draw_pair_controls(const Drawing& drawing) {
     }
     ImGui::EndGroup();
     ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    ui::label("pairs");
     static constexpr std::array pairings{"(a, a + d/2)", "(2a, 2a + 1)"};
-    if (const auto chosen = ui::choice("order/pairs", pairings, now().interleaved ? 1 : 0)) {
+    if (const auto chosen =
+            ui::labelled_choice("pairs", "order/pairs", pairings, now().interleaved ? 1 : 0)) {
         OrderState next = now();
         next.interleaved = *chosen == 1;
         set(next);
     }
-    ImGui::EndGroup();
 }
 
 void OrderLens::draw_dials(const Drawing& drawing) {
@@ -208,14 +206,12 @@ void OrderLens::draw_distances(const Drawing& drawing, float width) {
         next.mean = *chosen == 1;
     ImGui::EndGroup();
     ui::next_control(ui::need::choices);
-    ImGui::BeginGroup();
     static constexpr std::array<Index, 3> reaches{32, 128, order_reach_limit};
     static constexpr std::array names{"32", "128", "512"};
-    ui::label("up to");
-    if (const auto chosen = ui::choice(
-            "order/reach", names, static_cast<int>(std::ranges::find(reaches, next.reach) - reaches.begin())))
+    if (const auto chosen =
+            ui::labelled_choice("up to", "order/reach", names,
+                                static_cast<int>(std::ranges::find(reaches, next.reach) - reaches.begin())))
         next.reach = reaches[static_cast<std::size_t>(*chosen)];
-    ImGui::EndGroup();
     set(next);
     const DistanceCurves& curves = distances();
     std::vector<ui::ChartCurve> drawn;

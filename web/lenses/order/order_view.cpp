@@ -103,19 +103,14 @@ void OrderLens::draw_controls(Subject& subject) {
     OrderState next = now();
     std::vector<const char*> schemes;
     for (const PositionScheme scheme : offered()) schemes.push_back(scheme_name(scheme).data());
-    ImGui::BeginGroup();
-    ui::label("positions");
-    if (const auto chosen = ui::choice("order/scheme", schemes, static_cast<int>(next.scheme)))
+    if (const auto chosen =
+            ui::labelled_choice("positions", "order/scheme", schemes, static_cast<int>(next.scheme)))
         next.scheme = static_cast<PositionScheme>(*chosen);
-    ImGui::EndGroup();
     if (content_->has_mask()) {
         ui::next_control(ui::need::choices);
-        ImGui::BeginGroup();
-        ui::label("mask");
         static constexpr std::array masks{"left out", "the head’s own"};
-        if (const auto chosen = ui::choice("order/mask", masks, next.masked ? 1 : 0))
+        if (const auto chosen = ui::labelled_choice("mask", "order/mask", masks, next.masked ? 1 : 0))
             next.masked = *chosen == 1;
-        ImGui::EndGroup();
     }
     const auto scroll = [](const char* key, const char* label, Range in_view, Index tokens,
                            std::optional<Index>& first, std::vector<Index>& order) {
