@@ -14,7 +14,7 @@ namespace attn::app {
 
 namespace {
 
-// A number without a calculation is one by itself.
+// A number without a calculation becomes a calculation of its own.
 Calculation calculation_of(const Explained& why) {
     Calculation calculation = why.calculation;
     if (calculation.empty()) calculation.line("value", why.f64);
@@ -136,7 +136,7 @@ std::string latex_number(double value) {
     if (std::isnan(value)) return "\\mathrm{NaN}";
     if (std::isinf(value)) return value < 0 ? "-\\infty" : "\\infty";
     std::string text = shortest(value);
-    // What was computed has more digits than anybody reads; what was given is short.
+    // A computed number has more digits than anybody reads; a given one is short.
     if (text.size() > 14) {
         char rounded[32];
         std::snprintf(rounded, sizeof rounded, "%.12g", value);
@@ -148,7 +148,7 @@ std::string latex_number(double value) {
     }
     return text;
 }
-// A number inside of an expression.
+// Writes a number inside an expression.
 std::string latex_factor(double value) {
     const std::string text = latex_number(value);
     return text.find_first_of("- ") != std::string::npos ? "(" + text + ")" : text;
@@ -160,7 +160,7 @@ std::string latex_name(std::string_view name) {
     return "\\mathrm{" + text + "}";
 }
 
-// Joins the terms of a sum, a few on each line where it may have several.
+// Joins the terms of a sum, several per line if lines are allowed.
 std::string latex_sum(std::span<const std::string> terms, bool has_lines) {
     constexpr std::size_t a_line = 6;
     std::string text;
@@ -169,7 +169,7 @@ std::string latex_sum(std::span<const std::string> terms, bool has_lines) {
     return text.empty() ? "0" : text;
 }
 
-// Writes names, or all numbers in their places.
+// Writes names, or numbers in their places.
 struct Latex {
     bool in_digits;
 
@@ -215,7 +215,8 @@ std::string latex_text(const Explained& why, const Calculation& calculation) {
     std::string text = "% " + heading(why) + "\n\\begin{align*}\n";
     for (const auto& [name, expression] : calculation.lines()) {
         const std::string names = in_notation(expression, Latex{false}),
-                          digits = in_notation(expression, Latex{true}), value = latex_number(expression.value());
+                          digits = in_notation(expression, Latex{true}),
+                          value = latex_number(expression.value());
         text += latex_name(name) + " &= " + names;
         if (digits != names) text += " \\\\\n&= " + digits;
         if (value != digits) text += " \\\\\n&= " + value;

@@ -1,4 +1,4 @@
-// Writes an explanation as a calculation with its numbers, to be copied.
+// Writes an explanation as a calculation with its numbers, for copying.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ Column Explained::right() const {
     return column;
 }
 
-// Inside a member, its own name hides that of a Column's friend.
+// Inside a member function, its own name hides the friend function of Column.
 namespace {
 Expression product(Column a, Column b) { return dot(std::move(a), std::move(b)); }
 Expression total(Column a) { return sum(std::move(a)); }

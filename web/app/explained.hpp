@@ -19,8 +19,8 @@ struct CellPlace {
     bool operator==(const CellPlace&) const = default;
 };
 
-// Numbers of a run that can be changed together: of a head, of a token or query, and of a component or key;
-// none: of all.
+// Numbers of a run that can be changed together: those of a head, of a token or query, and of a component or
+// key; none: all.
 struct RunPart {
     Site site = Site::head_output;
     Index attention = 0;
@@ -33,18 +33,18 @@ struct Explained {
     bool masked = false;     // the mask hides the cell
     double f32 = 0;
     double f64 = 0;
-    std::string unit = {};   // "bytes", "nats"; empty if it has none
-    bool recomputed = true;  // false: only the run had what f64 would be computed from
-    // Where f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It
-    // carries no more digits than these.
+    std::string unit = {};   // "bytes", "nats"; empty: no unit
+    bool recomputed = true;  // false: only the run had the inputs that f64 would need
+    // Set if f64 is one step of a run whose operands are f32: "this step, from the run's f32 numbers". It has
+    // no more digits than these.
     std::string f64_is = {};
-    // The same number of the run once more in double, from the weights on; until that is done, how far it is.
+    // The same number of the run, recomputed in double from the weights; until that is done, its progress.
     std::optional<double> in_double = {};
     std::optional<float> in_double_progress = {};
 
     std::string formula;  // "Σ_a Q[cat, a] · K[sat, a]"
-    // The operands of a sum, one per row, and where each of them stands. A product is what left and right
-    // make: their product or, with another sign, a function of their difference.
+    // The operands of a sum, one per row, and their places. left and right are multiplied or, with another
+    // sign, combined by a function of their difference.
     struct Operand {
         std::string name;
         double left = 0;
@@ -66,7 +66,7 @@ struct Explained {
     };
     std::vector<Step> steps;
 
-    // What the number says something about, where that is another part of a run than the number itself.
+    // The part of a run that the number is about, if that is not the number itself.
     std::optional<RunPart> part;
 
     std::string note;  // what a tutorial prints, or why a cell is empty

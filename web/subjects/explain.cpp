@@ -36,7 +36,7 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text,
                std::optional<Expression> score, const std::string& mask_rule) {
-    bool reached = false;  // the current stage, with which the lines end
+    bool reached = false;  // the current stage, where the lines end
     Expression last = c.raw;
     const auto line = [&](const char* name, const Expression& expression) {
         last = reached ? Expression(name, expression.value()) : out.line(name, expression);
@@ -127,7 +127,7 @@ void explain_softmax(Explained& out, const Record& record, const RowChain& row, 
         return;
     }
     std::vector<CellExplanation> cells;
-    std::vector<Index> keys;  // those that the mask allows
+    std::vector<Index> keys;  // keys that the mask allows
     for (Index key = 0; key < record.keys(); ++key) {
         cells.push_back(row.at(key));
         if (cells.back().allowed) keys.push_back(key);
@@ -240,7 +240,7 @@ bool explain_cell(Explained& out, const Record& record, const Places& places, co
         out.f64 = why.f64;
         const std::string scale_text = " × " + fixed(why.scale, 6);
         if (chain == stage) {
-            // A weight is easier to read together with the dot product that it comes from.
+            // A weight is easier to understand together with the dot product behind it.
             out.operands_title = operands_title_of(Stage::raw, names, cell.col);
             add_terms(out, dot_terms(record, head, cell.row, cell.col), each_of(Stage::q, cell.row),
                       each_of(Stage::k, cell.col), {"q", "k"});

@@ -15,15 +15,15 @@
 
 namespace attn::app {
 
-// How the query and the key of a cell are written, and any other key.
+// The names of a cell's query and key, and of any other key.
 struct CellNames {
     std::string query;
     std::string key;
     std::function<std::string(Index)> key_at = [](Index other) { return std::to_string(other); };
-    std::string mask_rule = {};  // by which the mask allows the cell or not, as far as it is known
+    std::string mask_rule = {};  // the rule by which the mask allows or hides the cell, as far as it is known
 };
 
-// Says where the numbers around a cell stand: those of its head, in its text.
+// Returns the places of numbers around a cell: in its head, in its text.
 struct Places {
     HeadIndex head;
     bool second = false;
@@ -36,27 +36,27 @@ struct Places {
 };
 using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
 
-// "at byte 1,234 of model.safetensors", or in which block.
+// Returns "at byte 1,234 of model.safetensors", or the block that holds it.
 std::string place_in_file(const StoredAt& place);
-// Writes a number as steps and notes show it.
+// Writes a number with four decimals, for steps and notes.
 std::string four(double value);
-// `names` are those of the two columns in copies.
+// `names` are the names of the two columns in copies.
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);
 // Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage.
-// `score` is the expression of the raw score, or empty where it is given; `mask_rule` is that of CellNames.
+// `score` is the expression of the raw score, or empty if the score is given; `mask_rule` is as in CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text,
                std::optional<Expression> score, const std::string& mask_rule = {});
-// The stage that the softmax takes.
+// Returns the stage that feeds the softmax.
 Stage before_softmax(const AttentionSpec& spec);
-// Explains a stage of the softmax: of `row` in double, and as the record has it.
+// Explains a stage of the softmax: `row` has it in double, the record in f32.
 void explain_softmax(Explained& out, const Record& record, const RowChain& row, const AttentionSpec& spec,
                      const Places& places, const CellRef& cell, const CellNames& names);
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given = false);
 std::string operands_title_of(Stage stage, const CellNames& names, Index col);
 
-// What a key adds to the residual, v_j W_O of one head.
+// A key's contribution to the residual stream, v_j W_O of one head.
 struct ProjectedValue {
     std::vector<double> components;
     double f32_norm = 0;
@@ -68,7 +68,7 @@ struct ProjectedValue {
 bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
                   const CellNames& names,
                   const std::function<ProjectedValue(Index key)>& projected = nullptr);
-// The value, the operands and the chain of a contribution, of which `weight` has the weight's chain.
+// Adds the value, the operands and the chain of a contribution; `weight` has the weight's chain.
 void add_contribution(Explained& out, double weight, std::span<const double> value, const PlaceOf& at,
                       bool projected);
 
@@ -76,7 +76,7 @@ void add_contribution(Explained& out, double weight, std::span<const double> val
 struct WordPair {
     Range query, key;                                       // token ranges
     std::string query_name, key_name;                       // in quotation marks
-    std::span<const std::string> query_pieces, key_pieces;  // of all tokens
+    std::span<const std::string> query_pieces, key_pieces;  // names of all tokens
 };
 struct TokenWeight {
     bool allowed = false;
@@ -86,19 +86,19 @@ using TokenWeights = std::function<TokenWeight(Index query, Index key)>;
 void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight);
 TokenWeights token_weights(const Record& record, Index head);
 
-// Changes the explanation of a cell to that of a map without the first key, of which the row's weight is
-// `first` and stands there.
+// Changes the explanation of a cell to that of a map without the first key, whose weight in the row is
+// `first`, at its place.
 void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first, const CellPlace& at);
-// The same between words; `first` is the first key's pair with the cell's query.
+// The same between words; `first` is the pair of the first key and the cell's query.
 void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first, const Places& places,
                           const TokenWeights& weight);
 
 // Explains a number that a model computes around its heads, or one of its weights.
 std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const CellRef& cell);
-// Explains a component of q, k or v by the normalised residual and the model's weights.
+// Explains a component of q, k or v from the normalised residual and the model's weights.
 void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell);
 
-// Adds what interventions made of a number that has been explained.
+// Adds the result of interventions to a number that has been explained.
 void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell);
 
 // Adds the same number of the run in double, as far as that is known.

@@ -1,4 +1,4 @@
-// Ends the explanation of a number with what interventions made of it.
+// Ends the explanation of a number with the result of interventions.
 #include <algorithm>
 
 #include "subjects/explain.hpp"
@@ -12,8 +12,8 @@ struct ChangedSite {
     Site site;
 };
 
-// The sites that a stage of an attention is, in their order. Scores, masks and weights are told by their
-// chain.
+// Returns the sites that a stage of an attention corresponds to, in order. The chain explains scores, masks
+// and weights.
 std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage) {
     const AttentionPlace place = run.attention(attention).place;
     const Index blocks = std::ssize(run.attention(attention).queries.layers());
@@ -33,7 +33,7 @@ std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage
     }
 }
 
-// Says what was done to a cell of a head, or to the row that it is of.
+// Describes what was changed in a cell of a head, or in its row.
 void note_cell_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell) {
     std::string told;
     for (const Intervention& each : run.interventions()) {

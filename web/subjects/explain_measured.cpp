@@ -8,12 +8,12 @@ namespace attn::app {
 
 namespace {
 
-// More multiplications than this would hold up the page.
+// With more multiplications, the page would stall.
 constexpr double most_multiplications = 2e8;
 
 using Tokens = std::span<const std::int32_t>;
 
-// How much of a weight counts; nothing for a score that is not a sum over weights.
+// Returns how much of a weight counts; nothing for a score that is not a sum over weights.
 std::optional<double> share(HeadScore score, Tokens ids, Index query, Index key) {
     const auto id = [&](Index i) { return ids[static_cast<std::size_t>(i)]; };
     if (score == HeadScore::first_token) return key == 0;
@@ -35,7 +35,7 @@ bool may_sum(HeadScore score, Tokens ids) {
 struct Row {
     double counted = 0, sum = 0;
     Index most = 0;     // the key that counts most
-    Index allowed = 0;  // keys
+    Index allowed = 0;  // number of allowed keys
 };
 
 Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Tokens ids) {

@@ -1,4 +1,4 @@
-// Explains what is measured: scores of heads, probabilities, cosines.
+// Explains measured numbers: scores of heads, probabilities, cosines.
 #pragma once
 
 #include "analysis/heads/head_score.hpp"
@@ -8,15 +8,15 @@
 
 namespace attn::app {
 
-// The cell of a head's score: its row is the head's number among all heads, its column the score.
+// Returns the cell of a head's score: its row is the head's index among all heads, its column the score.
 CellRef head_score_cell(const HeadOverview& heads, HeadIndex head, HeadScore score);
 
-// Explains scores of heads row by row, from weights in double; what it computed last is kept.
+// Explains scores of heads row by row, from weights in double, and keeps the last result.
 class ScoreExplainer {
   public:
     // Returns nothing if the heads have no such score.
     std::optional<Explained> of(Attention& attention, HeadIndex head, HeadScore score, double f32);
-    // Of a head_score_cell; nothing until the heads are measured.
+    // Explains a head_score_cell; nothing until the heads are measured.
     std::optional<Explained> of(Attention& attention, const CellRef& cell);
 
   private:
@@ -30,7 +30,7 @@ class ScoreExplainer {
     std::optional<Kept> kept_;
 };
 
-// a · b / (‖a‖ ‖b‖) of two vectors.
+// Explains a · b / (‖a‖ ‖b‖) of two vectors.
 void explain_cosine(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right);
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
-// Explains what a model computes around its heads: each number by those before it, back to the embeddings,
-// and each weight by its place in a file.
+// Explains what a model computes around its heads: each number from its inputs, back to the embeddings, and
+// each weight by its place in a file.
 #include <array>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace attn::app {
 
 namespace {
 
-// The view of a stage's weight matrix, and where in it the head's part begins. Rows are what goes in, except
-// in tables of embeddings.
+// The view of a stage's weight matrix, and where the head's part begins in it. Rows are inputs, except in
+// embedding tables.
 struct View {
     const WeightView* weight = nullptr;
     Index first_in = 0, first_out = 0, rows = 0, cols = 0;
@@ -50,13 +50,13 @@ View view_of(const Around& a) {
     }
 }
 
-// The vector of a stage, and where in it the head's part begins.
+// The vector of a stage, and where the head's part begins in it.
 struct VectorView {
-    std::string name;  // in the files
+    std::string name;  // name in the files
     const Tensor* values = nullptr;
     Index first = 0, size = 0;
-    Index first_stored = 0;  // of the file's numbers
-    bool adds_one = false;   // to the file's numbers
+    Index first_stored = 0;  // index of the first stored number
+    bool adds_one = false;   // adds 1 to the file's numbers
 };
 VectorView vector_of(const Around& a) {
     const auto bias = [](const Linear& linear, Index first, Index size) {
@@ -106,7 +106,7 @@ std::string place_told(const StoredAt& place) {
            ".";
 }
 
-// What a number in a block is made of: an integer of its own, and scales that it shares with others.
+// Explains a number in a block: its own integer, and the scales that it shares with others.
 void add_block_steps(Explained& out, const StoredAt& place) {
     const WeightBlock block = place.block();
     const auto i = static_cast<std::size_t>(place.place_in_block()), part = i / block.part;
@@ -139,7 +139,7 @@ void stored(const Around& a, double value, const StoredAt& place) {
     a.out.note = place_told(place);
 }
 
-// A row of a table of embeddings, which a run takes as it is.
+// Explains a row of an embedding table, which a run uses unchanged.
 void explain_row(const Around& a, const WeightView& table, Stage stage, Index row) {
     a.out.f64 = element(table, a.cell.col, row);
     const std::string name(symbol(stage));
@@ -148,7 +148,7 @@ void explain_row(const Around& a, const WeightView& table, Stage stage, Index ro
     a.out.note = place_told(stored_at(a.model(), table, a.cell.col, row));
 }
 
-// The numbers of all tokens that the run kept; null for other stages.
+// Returns the run's kept numbers for all tokens; null for other stages.
 const Tensor* kept(const Around& a) {
     const LayerTrace& layer = a.at_layer();
     const AttentionTrace& half = a.half_trace();
@@ -175,8 +175,8 @@ const Tensor* kept(const Around& a) {
     }
 }
 
-// What the blocks before this attention left, or the last one of its stack: by the number that its first half
-// has.
+// Explains the residual before this attention, or after the last block of its stack, by the index of the
+// block's first attention.
 void residual(const Around& a, Index layer, bool first_of_all) {
     if (!first_of_all) {
         const Places before{{layer - 1, a.places.head.head}, a.places.second};
@@ -264,7 +264,7 @@ void explain_kept(const Around& a) {
     }
 }
 
-// Explains what a run computes and does not keep. Returns false if there is no such number.
+// Explains a number that a run computes but does not keep. Returns false if there is no such number.
 bool explain_unkept(const Around& a) {
     const auto within = [&](Index cols) {
         return a.cell.row >= 0 && a.cell.row < a.run.tokens() && a.cell.col >= 0 && a.cell.col < cols;
@@ -376,7 +376,7 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     const VectorComponent why = explain_component(*run.run, cell.stage, a.layer(), own, cell.row, cell.col);
     if (why.partner_component < 0 && why.own_norm) return explain_normalised(a, why, w);
     if (why.partner_component < 0 && a.of_cross() && a.of_keys()) {
-        // Keys and values are made of what the encoder's last norm gives.
+        // Keys and values are computed from the output of the encoder's last norm.
         const PlaceOf encoded = [places, row = cell.row](Index i) {
             return places.of_layer(0, Stage::final_norm, row, i);
         };
@@ -384,7 +384,8 @@ void explain_projection(Explained& out, const TextRun& run, const Places& places
     }
     if (why.partner_component < 0)
         return explain_linear(a, why.own, a.row(Stage::attention_input), w, "Norm");
-    // Su et al. 2021, arXiv 2104.09864: a pair of components turns by an angle that grows with the position.
+    // Su et al. 2021, arXiv 2104.09864: a pair of components is rotated by an angle that grows with the
+    // position.
     const Stage unturned = cell.stage == Stage::q ? Stage::q_pre_rope : Stage::k_pre_rope;
     const std::string name = std::string(symbol(unturned)) + "[" + a.token() + ", ",
                       partner = std::to_string(why.partner_component);

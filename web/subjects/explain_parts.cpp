@@ -1,5 +1,5 @@
-// Explains what only some families compute: norms after a half, sums of embeddings, experts, caps and heads
-// of their own.
+// Explains what only some families compute: norms after a sublayer, sums of embeddings, experts, caps and
+// separate unembeddings.
 #include <cmath>
 
 #include "model/block.hpp"
@@ -199,7 +199,8 @@ void explain_head_input(const Around& a) {
         return;
     }
     if (!network.head_transform) {
-        // T5 v1.0 scales what its head reads, which is its embedding (Raffel et al. 2020, arXiv 1910.10683).
+        // T5 v1.0 scales the input of its unembedding, which is tied to its embedding (Raffel et al. 2020,
+        // arXiv 1910.10683).
         const auto value = static_cast<double>(x[static_cast<std::size_t>(a.cell.col)]);
         a.out.f64 = value * network.head_scale;
         a.out.formula = "Final norm[" + a.token() + ", " + a.column() + "] · d_model^−½";

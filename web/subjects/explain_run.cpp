@@ -30,7 +30,8 @@ void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& c
                (stored.weight ? ", " + place_in_file(stored) : "") + ".";
 }
 
-// The rules of a model's own mask. One that a person has put in its place, or changed, has others.
+// Says whether the model's own mask applies. A mask that the user has put in its place, or changed, has other
+// rules.
 bool has_own_mask(const TextRun& run, Index attention) {
     const Mask& mask = run.record_at(attention).spec().mask;
     return !mask.is_everything() && mask == mask_of(run.run->attention(attention).half);
@@ -114,7 +115,7 @@ std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const Ce
         out.note = encoded ? "A value vector: what the encoder made of this token times W_V."
                            : "A value vector: the normalised residual of this token times W_V.";
     if (cell.stage == Stage::q || cell.stage == Stage::k) {
-        // Where only some components turn, the others are the same at every position.
+        // If only some components are rotated, the others are the same at every position.
         const Rotary* rotary = run.run->model()->network().rotary_of(layer);
         const bool turns = pair_of(rotary, cell.col).partner >= 0;
         out.note = "Component " + std::to_string(cell.col) + " of the " + (of_keys ? "key" : "query") +
@@ -128,7 +129,7 @@ std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const Ce
     return out;
 }
 
-// A weight between words is the mean over the query's tokens of what all of the key's tokens get.
+// A weight between words is the mean over the query's tokens of the sum over the key's tokens.
 std::optional<double> exact_of(const DoubleRun& whole, const TextRun& run, HeadIndex at,
                                const CellRef& cell) {
     if (!cell.words) return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);

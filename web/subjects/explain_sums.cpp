@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-// More would hold up the page: each cell is explained by all products of its row.
+// More would stall the page, because each cell is explained by all products of its row.
 constexpr Index most_cells = 1024;
 constexpr double most_products = 1e7;
 
@@ -17,7 +17,7 @@ std::string ends_of(Range range) {
     return std::to_string(range.begin) + " to " + std::to_string(range.end - 1);
 }
 
-// What a BlockJob found in the whole window.
+// The result of a BlockJob over the whole window.
 struct Shown {
     double cells = 0, sum = 0, entropy = 0;
     float strongest = masked_cell;
@@ -75,13 +75,13 @@ std::optional<Explained> MapSumExplainer::of(Visit& visit, Attention& attention,
         job_.emplace(part_->map, part_->window, tile_side, tile_side);
     }
     if (kept_) return kept_;
-    constexpr int slices = 4;  // of a frame
+    constexpr int slices = 4;  // per frame
     for (int i = 0; i < slices && job_->step(); ++i) continue;
     Explained out = explained(attention, cell_at);
     if (job_->done()) {
         kept_ = out;
         job_.reset();
-        part_->map.reset();  // a closed subject would keep its numbers in memory
+        part_->map.reset();  // because a closed subject would keep its numbers in memory
     } else {
         visit.continue_with([this] { return job_ && job_->step(); });
     }

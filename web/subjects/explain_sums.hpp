@@ -1,4 +1,4 @@
-// Explains what is summed up over a part of a map: a row, a column, or the part that is marked.
+// Explains sums over parts of a map: a row, a column, or the marked part.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace attn::app {
 class MapSumExplainer {
   public:
     using CellExplainer = std::function<std::optional<Explained>(const CellPlace&)>;
-    // `cell_at` explains the cells that are summed. A large part is added up in slices.
+    // `cell_at` explains the cells of the sum. A large part is added up in slices.
     std::optional<Explained> of(Visit& visit, Attention& attention, const CellPlace& place,
                                 const CellExplainer& cell_at);
 
   private:
     struct Part {
-        std::uint64_t version = 0;  // of the attention
+        std::uint64_t version = 0;  // version of the attention
         CellPlace place;
         std::optional<Window> marked;
-        MapChoice choice;  // of the map that is summed
+        MapChoice choice;  // choice of the summed map
         MapPointer map;
         MapWindow window;
     };
@@ -33,7 +33,7 @@ class MapSumExplainer {
     Explained explained(Attention& attention, const CellExplainer& cell_at) const;
 
     std::optional<Part> part_;
-    std::optional<BlockJob> job_;  // adds up what the map shows
+    std::optional<BlockJob> job_;  // sums the cells of the shown map
     std::optional<Explained> kept_;
 };
 

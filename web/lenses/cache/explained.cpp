@@ -1,4 +1,4 @@
-// Explains the numbers of what is decoded: bits and eviction.
+// Explains the numbers of decoding: bits and eviction.
 #include <algorithm>
 #include <cmath>
 

@@ -89,7 +89,7 @@ HeadCircuit* CircuitsLens::circuit_with(const LensCell& cell) {
     const auto of = static_cast<Circuit>(cell.at[0]);
     HeadCircuit* shown = circuit();
     if (!shown || !shown->done() || shown->job().circuit() != of) return nullptr;
-    // Where positions turn, they have no map of their own.
+    // If positions rotate, they have no map of their own.
     if (now().part == CircuitsPart::positions && of != Circuit::positions) return nullptr;
     return cell.at[1] < shown->map(distance())->queries() ? shown : nullptr;
 }

@@ -1,4 +1,4 @@
-// Explains how alike two runs are: cosines between their vectors and rows, and differences of weights.
+// Explains how similar two runs are: cosines between their vectors and rows, and differences of weights.
 #include "app/format.hpp"
 #include "lenses/compare/compare.hpp"
 #include "subjects/explain_measured.hpp"
@@ -15,7 +15,7 @@ std::vector<Term> products(const Tensor& first, Index first_row, const Tensor& s
     return terms;
 }
 
-// A row's weights in double.
+// Returns a row's weights in double.
 std::vector<double> weights_of(const Record& record, Index head, Index query) {
     const RowChain row = row_chain(record, head, query);
     std::vector<double> weights;
@@ -96,7 +96,7 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
     const auto a = alike ? first->record(head.layer) : nullptr,
                b = alike ? second->record(head.layer) : nullptr;
     if (!a || !b || head.head >= a->heads() || head.head >= b->heads()) return std::nullopt;
-    // Paired keys are one component; every other key is one that is 0 in the other row.
+    // Paired keys are one component; every other key is a component that is 0 in the other row.
     const std::vector<double> row = weights_of(*a, head.head, query),
                               other = weights_of(*b, head.head, second_query);
     const Alignment& alignment = pairings_of(*first, *second).keys.alignment();

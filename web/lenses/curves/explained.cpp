@@ -95,7 +95,7 @@ std::optional<Explained> CurvesLens::explain_curve(Subject& subject, const Train
                          : score == CurveScore::previous_token ? measured.previous_token
                                                                : measured.entropy;
     Explained out;
-    // Its operands are there while this step's network is shown.
+    // Its operands are available while this step's network is shown.
     const TrainingView* view = subject.runs()->shown_view(*subject.course());
     if (view && view->step == cell.row && score == CurveScore::induction)
         out = explain_induction(run, *view, head).value_or(Explained());
@@ -127,7 +127,7 @@ std::optional<Explained> CurvesLens::explain_curve(Subject& subject, const Train
     return out;
 }
 
-// The mean weight that the second copy of the repeated tokens gives to the token after the first copy's.
+// The mean weight that the second copy of the repeated tokens gives to the token after its first occurrence.
 std::optional<Explained> CurvesLens::explain_induction(const TrainingRun& run, const TrainingView& view,
                                                        HeadIndex head) {
     if (repeated_of_ != view.model) {

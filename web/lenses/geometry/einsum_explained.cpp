@@ -1,4 +1,4 @@
-// Explains an element of an einsum: the products that it is the sum of.
+// Explains an element of an einsum as a sum of products.
 #include <cmath>
 
 #include "app/format.hpp"
@@ -9,7 +9,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr Index most_products = 4096;  // of which an explanation lists all
+constexpr Index most_products = 4096;  // an explanation lists all products up to this number
 
 std::string index_text(const EinsumLoops& loops, Index element) {
     std::string text;
@@ -58,7 +58,7 @@ std::optional<Explained> GeometryLens::explain_einsum(Subject& subject, const Le
             operand.name += (operand.name.empty() ? "" : ", ") + std::to_string(at);
         operand.left = factor(0);
         operand.left_at = all.operand(0).place(one.factors[0]);
-        // What comes after the first is one factor; only if it is a single number does it stand somewhere.
+        // The factors after the first are combined into one, which has a place only if it is a single number.
         operand.right = 1;
         for (std::size_t o = 1; o < one.factors.size(); ++o) operand.right *= factor(o);
         if (one.factors.size() == 2) operand.right_at = all.operand(1).place(one.factors[1]);

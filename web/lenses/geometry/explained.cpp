@@ -15,7 +15,7 @@ struct Factor {
     std::optional<CellPlace> at;
 };
 
-// Σ left · right: the operands and the value, in f32 from factors in f32.
+// Explains Σ left · right: the operands and the value, in f32 from factors in f32.
 void explain_sum(Explained& out, Index count, auto left, auto right,
                  std::pair<const char*, const char*> names) {
     float sum = 0;
@@ -31,7 +31,7 @@ void explain_sum(Explained& out, Index count, auto left, auto right,
     out.line("value", out.dot());
 }
 
-// The value is the sum divided by a number of its own.
+// Divides the sum by a number that has a place of its own.
 void divide(Explained& out, const char* name, double by, const CellPlace& at) {
     out.steps.push_back({"sum", "", four(out.f64), false, {}});
     out.steps.push_back({name, "", four(by), false, at});
@@ -47,7 +47,7 @@ std::string brackets(const std::string& name, const std::string& row, const std:
 
 double at(std::span<const double> numbers, Index i) { return numbers[static_cast<std::size_t>(i)]; }
 
-// What the numbers of the form are made of.
+// The factors of the form's numbers.
 struct FormTerms {
     const HeadForm& form;
     const Attention& attention;
@@ -125,7 +125,7 @@ const std::array<LensNumber<GeometryLens>, 23> GeometryLens::declared{{
 
 CellKinds geometry_numbers() { return kinds_of(GeometryLens::declared); }
 
-// In older links, the kind stands in the column; they are counted in the order of the table.
+// In older links, the kind is in the column; kinds are counted in the order of the table.
 std::optional<CellRef> packed_geometry_cell(Index row, Index col) {
     if (col < 0) return std::nullopt;
     const CellRef cell = (*geometry_numbers()[static_cast<std::size_t>(col % 23)])(row, col / 23);
@@ -203,7 +203,7 @@ std::optional<Explained> GeometryLens::explain_singular_vector(Subject& subject,
     if (sigma > 1e-12 * at(all.values, 0)) {
         divide(out, "σ", sigma, f.here(geometry_cells::singular_value(r)));
     } else {
-        // A direction that the form does not have is any that is at right angles to the others.
+        // A direction that the form lacks is any direction at right angles to the others.
         out.operands.clear();
         out.calculation.clear();
         out.formula = "at right angles to the other directions";

@@ -1,4 +1,4 @@
-// Explains the numbers of the backward pass: by what comes before them on the way back, and by a central
+// Explains the numbers of the backward pass: from the preceding step of that pass, and by a central
 // difference.
 #include <cmath>
 
@@ -30,8 +30,8 @@ struct Around {
     }
 };
 
-// A logit depends on the output by what W_O writes of it into the residual stream, and by all that reads
-// that.
+// A logit depends on the output through W_O's contribution to the residual stream, and everything that reads
+// it.
 void explain_way_back(const Around& a) {
     const Trace& trace = a.logit.gradient()->trace();
     const WeightView& w_o = trace.attention(a.head.layer).half.attention_out.weight;
@@ -57,7 +57,7 @@ void explain_way_back(const Around& a) {
                   four(difference) + ": off by " + fixed(std::abs(difference - a.out.f64), 3) + ".";
 }
 
-// The loss itself is what the output is asked for.
+// The loss itself is the objective for the output.
 void explain_output(const Around& a) {
     const auto& [target, component, along, edits] = a.slopes.loss();
     if (!along.empty()) return explain_way_back(a);
@@ -140,7 +140,7 @@ void explain_jacobian(const Around& a) {
 
 void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
     a.out.left_name = "left", a.out.right_name = "right";
-    // What an encoder gives is not of this attention.
+    // The encoder's output does not belong to this attention.
     const auto place = [&](const std::optional<CellRef>& cell) -> std::optional<CellPlace> {
         if (!cell) return std::nullopt;
         return CellPlace{cell->stage == Stage::final_norm ? HeadIndex{0, a.head.head} : a.head, *cell};

@@ -78,12 +78,12 @@ HeadsPart HeadsLens::part_with(const LensCell& cell) {
     return cell.at[0] == 0 ? HeadsPart::sharing : HeadsPart::latent;
 }
 
-// How many weights make a shape, and what a smaller cache takes, is no part of the run.
+// The number of weights of a shape, and the size of a smaller cache, are not part of the run.
 std::optional<RunPart> HeadsLens::stands_for(Index attention, const LensCell& cell) const {
     namespace of = heads_cells;
     const auto [first, second, third] = cell.at;
     if (cell.kind == &of::shape) {
-        // What attention reads is the residual, normalised.
+        // Attention reads the normalised residual.
         const auto step = static_cast<ShapeStep>(first);
         if (now().tutorial || second != 0 || step == ShapeStep::input) return std::nullopt;
         return RunPart{.site = site_of(step), .attention = attention};
@@ -193,7 +193,7 @@ std::optional<Explained> HeadsLens::explain_shape(Subject& subject, const LensCe
     return out;
 }
 
-// ---- What each writes -------------------------------------------------------------------------------------
+// ---- Outputs of heads ---------------------------------------------------------------------------------
 
 std::string HeadsLens::part_name(Subject& subject, Index part) const {
     if (part < writes_->heads)
@@ -303,7 +303,7 @@ std::optional<Explained> HeadsLens::explain_error(Subject& subject, const LensCe
     return out;
 }
 
-// ---- How alike --------------------------------------------------------------------------------------------
+// ---- Similarity ---------------------------------------------------------------------------------------
 
 std::optional<Explained> HeadsLens::explain_similarity(Subject& subject, const LensCell& cell) {
     const bool outputs = cell.at[0] == 1;
@@ -315,7 +315,7 @@ std::optional<Explained> HeadsLens::explain_similarity(Subject& subject, const L
     const HeadIndex first = alike_->head(a), second = alike_->head(b);
     Explained out = begin(subject, "How alike " + head_text(first, numbering) + " and " +
                                        head_text(second, numbering) + (outputs ? " write" : " look"));
-    // Query by query, as the comparison goes.
+    // Query by query, in the order of the comparison.
     std::vector<double> rows;
     for (const Index query : alike_->taken()) {
         double each = 0;

@@ -1,5 +1,5 @@
-// Explains the numbers of a change: weights with it by the new q and k, these by the old and what is added,
-// that by the wishes.
+// Explains the numbers of a change: weights from the new q and k, these from the old ones and the change, and
+// the change from the targets.
 #include <cmath>
 
 #include "app/format.hpp"
@@ -51,7 +51,7 @@ struct InverseLens::Around {
               bool current = false) {
         out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, place});
     }
-    // A number and what is added to it.
+    // A number and the change added to it.
     void moved(const char* formula, double now, double after, CellPlace now_at,
                std::optional<CellRef> by_at) {
         out.f64 = after;
@@ -186,7 +186,8 @@ std::optional<Explained> InverseLens::explain_projection(Subject& subject, const
     return a->out;
 }
 
-// By what each row with wishes adds: its q from the keys, its keys from q, or a projection from both.
+// The change as the sum over rows with targets: of q from the keys, of keys from q, or of a projection from
+// both.
 std::optional<Explained> InverseLens::explain_change(Subject& subject, const LensCell& cell) {
     auto made = begin_change(subject);
     const Index row = cell.at[0], col = cell.at[1];

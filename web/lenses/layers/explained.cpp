@@ -1,5 +1,4 @@
-// Explains the numbers of lens Layers: what the head makes of the stream at a place, and what adds up to a
-// logit.
+// Explains the numbers of lens Layers: the stream decoded at a place, and the parts of a logit.
 #include <algorithm>
 #include <cmath>
 
@@ -88,7 +87,7 @@ CellPlace LayersLens::stream_cell(Subject& subject, const StreamPlace& place, In
                                                           : at(number, Stage::final_residual);
 }
 
-// ---- What the head reads at a place -----------------------------------------------------------------------
+// ---- The stream decoded at a place --------------------------------------------------------------------
 
 std::optional<Explained> LayersLens::explain_likeliest(Subject& subject, const LensCell& cell) {
     const auto [place, position, unused] = cell.at;
@@ -122,7 +121,7 @@ Explained LayersLens::probability_of(Subject& subject, Index place, Index positi
     const double exact = logit_of(
         trace_->network(),
         head_reads(*trace_->model(), {state.row(position), static_cast<std::size_t>(state.cols)}), id);
-    // ln Σ exp(logit) over the vocabulary, of the run's logits.
+    // ln Σ exp(logit) over the vocabulary, for the run's logits.
     const double log_sum = logit - std::log(probability);
     out.f32 = single(probability);
     out.f64 = std::exp(exact - log_sum);
@@ -248,7 +247,7 @@ std::optional<Explained> LayersLens::explain_state(Subject& subject, const LensC
     return out;
 }
 
-// ---- What adds up to a logit ------------------------------------------------------------------------------
+// ---- The parts of a logit -----------------------------------------------------------------------------
 
 std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const LensCell& cell) {
     const auto part = static_cast<std::size_t>(cell.at[0]);

@@ -1,4 +1,4 @@
-// Explains the numbers of the lens: cells of the mask, what it leaves, and what becomes of rows.
+// Explains the numbers of the lens: cells of the mask, its counts, and the resulting rows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -54,7 +54,7 @@ std::optional<CellRef> packed_masks_cell(Index row, Index col) {
     const Index convention = (col - 900'100) / 16, place = (col - 900'100) % 16;
     if (col < 900'100 || convention >= empty_row_count) return std::nullopt;
     if (place == 15) return sink(convention, row);
-    return empty_row(convention, row, place);  // of a text of at most eight tokens, all of which were shown
+    return empty_row(convention, row, place);  // for a text of at most eight tokens, all of which were shown
 }
 
 std::optional<Explained> MasksLens::explain_mask(Subject&, const LensCell& cell) {

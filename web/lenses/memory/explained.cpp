@@ -11,8 +11,8 @@ namespace attn::app {
 
 namespace {
 
-// A query is followed again for its explanation if that takes no longer than a few milliseconds.
-constexpr Index most_followed = Index{1} << 16;  // numbers of all its keys
+// A query is followed again for its explanation if that takes at most a few milliseconds.
+constexpr Index most_followed = Index{1} << 16;  // over all its keys
 
 double single(double value) { return static_cast<double>(static_cast<float>(value)); }
 
@@ -29,7 +29,7 @@ HopfieldLook<double> in_double(const HopfieldPatterns& patterns, double beta, st
     return look;
 }
 
-// √Σ (a − b)² by component.
+// √Σ (a − b)² over components.
 void explain_distance(Explained& out, std::span<const double> to, std::span<const double> from,
                       const PlaceOf& to_at, const PlaceOf& from_at) {
     std::vector<Term> terms;

@@ -1,4 +1,4 @@
-// Explains the numbers of the classical network: its energy, the field of a bit, and what is recovered at a
+// Explains the numbers of the classical network: its energy, the field of a bit, and the recovered share at a
 // load.
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"

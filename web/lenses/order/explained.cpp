@@ -27,7 +27,7 @@ void add_difference(Explained& out) {
 
 }  // namespace
 
-// Where a component of the content stands in the subject.
+// Returns where a component of the content is in the subject.
 std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Index component) const {
     using From = OrderContent::From;
     if (content_->from() == From::embedding) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<CellPlace> OrderLens::content_place(Stage stage, Index token, Inde
     return Places{content_->head()}(stage, in_view.begin + token, component);
 }
 
-// Where a component of q, k or v at a position stands: nowhere, unless it is there in the subject, too.
+// Returns where a component of q, k or v at a position is, if the subject has it at that position, too.
 std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage stage, Index token,
                                                  Index component, Index position) const {
     if (stage == Stage::v && !is_own_table(*content_, rule)) return content_place(stage, token, component);
@@ -60,8 +60,8 @@ std::optional<CellPlace> OrderLens::placed_place(const PositionRule& rule, Stage
                                            : std::nullopt;
 }
 
-// Says whether a token's weights before the move are those of the head itself, which may see more keys than
-// are in view.
+// Says whether a token's weights before the move are those of the head itself, which may see keys out of
+// view.
 bool OrderLens::has_own_weights(Index token) const {
     using From = OrderContent::From;
     const Record& record = *content_->record();
@@ -102,7 +102,7 @@ const std::array<LensNumber<OrderLens>, 10> OrderLens::declared{{
 
 CellKinds order_numbers() { return kinds_of(OrderLens::declared); }
 
-// Rows 0, 1, 7 and 11 counted in numbers of components, keys and pairs that the link does not say.
+// Rows 0, 1, 7 and 11 were indices over components, keys and pairs, whose numbers the link does not contain.
 std::optional<CellRef> packed_order_cell(Index row, Index col) {
     using namespace order_cells;
     const auto within = [](const CellRef& cell) {
@@ -180,7 +180,7 @@ std::optional<Explained> OrderLens::explain_change(PositionScheme scheme, Index 
     const Runs* shown = runs(scheme);
     const Index d_v = content_->d_v(), row = place_of(token);
     if (!shown || d_v == 0) return std::nullopt;
-    // The component that is off by most.
+    // The component with the largest difference.
     Index most = 0;
     const auto off = [&](Index b) {
         return std::abs(f32_output(shown->after, row, b) - f32_output(shown->before, token, b));
@@ -344,7 +344,7 @@ std::optional<Explained> OrderLens::explain_pair(Subject&, const LensCell& cell)
     const std::vector<double> turned_q = placed(rule, q, p), turned_k = placed(rule, k, r);
     const PairPlace components = pair_place(rule, pair);
     const double frequency = rule.frequencies[at(pair)];
-    // As the kernels turn them.
+    // Rotates like the kernels.
     const auto in_f32 = [&](const std::vector<double>& row, Index position) {
         Tensor one({1, std::ssize(row)});
         for (Index a = 0; a < std::ssize(row); ++a) one.matrix()(0, a) = static_cast<float>(row[at(a)]);

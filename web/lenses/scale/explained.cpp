@@ -10,7 +10,7 @@ namespace attn::app {
 
 namespace {
 
-// The numbers of several seeds, of which the mean is shown.
+// Adds the numbers of several seeds, whose mean is shown.
 void add_mean(Explained& out, std::span<const double> values, std::uint32_t first_seed) {
     const double share = 1 / static_cast<double>(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -118,7 +118,7 @@ std::optional<Explained> ScaleLens::explain_weight(Subject& subject, const LensC
     }
     add_chain(out, why, ruled.record.spec(), places, {Stage::weight, shown.row.query, key}, Stage::weight,
               " × " + fixed(why.scale, 6), printed ? std::nullopt : std::optional(out.dot()));
-    // Of these steps only the score stands anywhere else: the head itself has another scale.
+    // Only the score among these steps has a place elsewhere: the head itself has another scale.
     for (Explained::Step& step : out.steps)
         if (!of_head || step.name != "score") step.at.reset();
     if (printed && rule == 0) {

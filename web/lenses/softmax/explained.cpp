@@ -1,4 +1,4 @@
-// Explains the numbers of lens Softmax: those of the Gibbs distribution, and those of the maps beside it.
+// Explains the numbers of lens Softmax: the Gibbs distribution's, and those of the other maps.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,11 +11,11 @@ namespace attn::app {
 
 namespace {
 
-// The subject explains so many scores; of longer rows the record's are taken again in double.
+// The subject explains this many scores; for longer rows the record's scores are recomputed in double.
 constexpr Index keys_explained = 64;
-constexpr double most_multiplications = 4e6;  // of the rows behind one head
+constexpr double most_multiplications = 4e6;  // for the rows of one head
 
-// The scores that softmax takes are those of the last stage before it.
+// Softmax takes the scores of the last stage before it.
 Stage score_stage(const Attention& attention) {
     Stage last = Stage::masked;
     for (const Stage stage : attention.stages())
@@ -277,7 +277,7 @@ std::optional<Explained> SoftmaxLens::explain_weight(Subject& subject, const Len
     switch (map) {
         case ScoreMap::softmax:
         case ScoreMap::softmax_one: {
-            // A softmax + 1 whose scores are all below 0 is shifted by the key of score 0.
+            // If all scores of softmax + 1 are below 0, it is shifted by the key with score 0.
             const bool by_zero = map == ScoreMap::softmax_one && levels.highest < 0;
             const double exponential = std::exp(by_zero ? s / t : below);
             out.line("weight", out.line("exponential", exp(by_zero ? scaled : shifted)) / common);

@@ -1,4 +1,4 @@
-// Explains the running numbers of a tile by those before it, its scores and its values.
+// Explains the running numbers of a tile from the previous ones, its scores and its values.
 #include <cmath>
 
 #include "app/format.hpp"
@@ -40,10 +40,10 @@ double value_of(const OnlineRow<Real>& row, const NaiveRow<Real>& naive, Index t
                                                                    : output());
 }
 
-// A weight of 0 takes nothing from a value, not even from an infinite one.
+// A weight of 0 ignores its value, even an infinite one.
 double present(double weight, double value) { return weight == 0 && !std::isfinite(value) ? 0 : value; }
 
-// One number of a tile, with all that it is made of in double.
+// One number of a tile, with everything that it is computed from in double.
 struct Number {
     Explained& out;
     const TilesLens::Shown& shown;
@@ -51,7 +51,7 @@ struct Number {
     const NaiveRow<double>& naive;
     const Places& places;
     Index query, index;
-    std::string name;  // of the query
+    std::string name;  // the query's name
     std::span<const std::string> key_names;
 
     CellRef of(RunningNumber number) const { return tiles_cells::running(number, query); }
@@ -76,7 +76,7 @@ struct Number {
                  std::optional<CellPlace> right_at = {}) const {
         out.operands.push_back({std::move(what), left, right, left * right, left_at, right_at});
     }
-    // The key of the largest of these scores; NaN is not compared.
+    // The key with the largest of these scores; NaN is not compared.
     Index largest(Index begin, Index end) const {
         const std::vector<double> scores = row.scores();
         Index found = begin;

@@ -1,4 +1,4 @@
-// Explains the probability of a next token, or of one in the place of another.
+// Explains the probability of a next token, or of a token in place of another.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Explains a number of a user's own tensors: where it lies in which file, or how it follows from Q and K.
+// Explains a number of a user's own tensors: its place in a file, or its computation from Q and K.
 #include <array>
 
 #include "app/format.hpp"
