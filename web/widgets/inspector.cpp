@@ -45,9 +45,12 @@ void link(const std::string& name, const std::string& text, ImVec2 min, ImVec2 m
 }
 
 // A count has no decimals.
+bool counts(double value, const std::string& unit) {
+    return !unit.empty() && value >= 0 && value < 1e15 && value == std::floor(value);
+}
 std::string written(double value, int decimals, const std::string& unit) {
-    const bool counts = !unit.empty() && value >= 0 && value < 1e15 && value == std::floor(value);
-    return (counts ? app::with_commas(static_cast<std::int64_t>(value)) : app::fixed(value, decimals)) +
+    return (counts(value, unit) ? app::with_commas(static_cast<std::int64_t>(value))
+                                : app::fixed(value, decimals)) +
            (unit.empty() ? "" : " " + unit);
 }
 
@@ -68,9 +71,10 @@ void value(const app::Explained& why) {
     }
     if (!why.recomputed) return;
     constexpr int digits_of_f32 = 8;
-    told("f64  " + (why.f64_is.empty() ? written(why.f64, 12, why.unit)
-                                       : app::significant(why.f64, digits_of_f32) +
-                                             (why.unit.empty() ? "" : " " + why.unit) + ", " + why.f64_is));
+    const std::string f64 = counts(why.f64, why.unit) ? written(why.f64, 0, why.unit)
+                                                      : app::significant(why.f64, digits_of_f32) +
+                                                            (why.unit.empty() ? "" : " " + why.unit);
+    told("f64  " + (why.f64_is.empty() ? written(why.f64, 12, why.unit) : f64 + ", " + why.f64_is));
     landmark_item("inspector/f64");
     if (!why.in_double) off_by(why.f64, why.f64_is.empty() ? "" : " in this step");
 }

@@ -135,7 +135,13 @@ TEST_CASE("operands have the room that their numbers need, and whole ones no dec
                 CHECK(rect(row + "/numbers").right <= rect(row + "/result").left);
             }
         }
-    const std::vector<std::string> counted = lines_of(all[0], 320);
+    Explained counts = all[0];
+    counts.f32 = 13120;
+    counts.f64 = 13120;
+    counts.unit = "bytes";
+    counts.f64_is = "this step";
+    const std::vector<std::string> counted = lines_of(counts, 320);
+    CHECK(holds(counted, "f64  13,120 bytes, this step"));
     CHECK(holds(counted, "layer 0 2 × 3280 = 6560"));
     CHECK(holds(counted, "sum 13120"));
     CHECK(holds(lines_of(product_of({{"a", 0.5, 2, 1}, {"b", 0.25, 3, 0.75}}), 320), "b 0.250 × 3 = 0.7500"));
