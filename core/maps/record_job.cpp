@@ -12,6 +12,8 @@ constexpr Index least_rows = 8, most_rows = 256;
 // would take an eighth of the work.
 constexpr Index sample_sides[] = {64, tile_side};
 constexpr Index least_step = 8;
+// The output doubles the work; a record that would take more multiplications for it goes without.
+constexpr double most_for_output = 1 << 26;
 
 }  // namespace
 
@@ -21,6 +23,10 @@ RecordJob::RecordJob(Record prepared) : record_(std::make_shared<Record>(std::mo
             some.step >= least_step)
             passes_.push_back(some);
     passes_.push_back({{0, record_->queries()}, {0, record_->keys()}});
+    const auto size = [](Index n) { return static_cast<double>(n); };
+    with_output_ = record_->d_v() > 0 && size(record_->heads()) * size(record_->queries()) *
+                                                 size(record_->keys()) * size(record_->d_v()) <=
+                                             most_for_output;
     if (record_->queries() == 0) pass_ = passes_.size();
 }
 
@@ -47,13 +53,19 @@ Index RecordJob::slice() const {
 bool RecordJob::step() {
     if (done()) return false;
     const MapWindow& window = passes_[pass_];
-    const Index rows = slice(), end = next_row_ + rows, group = record_->heads() / record_->kv_heads();
+    const bool with_output = with_output_ && pass_ + 1 == passes_.size();
+    const Index rows = with_output ? std::max<Index>(slice() / record_->heads(), 1) : slice();
+    const Index end = next_row_ + rows, group = record_->heads() / record_->kv_heads();
     const Index kv_heads = std::max<Index>(cells_a_step / std::max<Index>(group * cells(rows), 1), 1);
     const Index last = std::min(next_kv_head_ + kv_heads, record_->kv_heads());
-    record_->measure({window.query(next_row_), window.query(end - 1) + 1}, window.step,
-                     {next_kv_head_, last});
-    next_kv_head_ = last;
-    if (last < record_->kv_heads()) return true;
+    const Range queries{window.query(next_row_), window.query(end - 1) + 1};
+    if (with_output) {
+        record_->compute(queries, window.step);
+    } else {
+        record_->measure(queries, window.step, {next_kv_head_, last});
+        next_kv_head_ = last;
+        if (last < record_->kv_heads()) return true;
+    }
     next_kv_head_ = 0;
     next_row_ = end;
     if (end == window.rows()) {

@@ -15,7 +15,8 @@ class RecordJob {
     explicit RecordJob(Record prepared);
 
     // Processes about 2^18 cells that the mask does not rule out, and at least eight rows of one head of K
-    // and V; true while there is more to do.
+    // and V; true while there is more to do. The output is computed, too, where it takes at most 2^26
+    // multiplications.
     bool step();
     // True once the rows of sample_window(side) are measured: a job that samples these may run, such as a
     // Pyramid until its sample() is there. The weights of other rows are meaningless until the record is
@@ -36,6 +37,7 @@ class RecordJob {
     std::size_t pass_ = 0;
     Index next_row_ = 0;      // in this pass
     Index next_kv_head_ = 0;  // for these rows
+    bool with_output_ = false;
 };
 
 }  // namespace attn

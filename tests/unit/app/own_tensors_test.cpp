@@ -197,6 +197,11 @@ TEST_CASE("V gives contributions, and a mask says what its numbers mean", "[tens
     v.visit.perform(SetMap{{.stage = Stage::contribution}, tensors_subject});
     const auto row = to_tensor(*parse_npy(values));
     CHECK(v.cell(0, 0, 2, 1) == Catch::Approx(weight * row_norms(row->matrix())[1]));
+    // The ladder goes on to V and the output.
+    const auto rungs = subject_in(v.visit).ladder()->rungs({0, 3}, {0, 3});
+    REQUIRE(rungs.size() == 2);
+    CHECK(rungs.back().back().stage == Stage::output);
+    CHECK(rungs.back().back().values.at(0, 3) == Catch::Approx(row->matrix()(0, 3)));  // it sees itself alone
 
     // With the other answer, exactly the hidden cells are shown.
     v.own().ask_again();

@@ -23,6 +23,15 @@ TEST_CASE("A record measured in slices has the row numbers of one computed at on
     CHECK(job.progress() == 1);
     CHECK(job.record()->row_max() == expected->row_max());
     CHECK(job.record()->row_log_sum() == expected->row_log_sum());
+    CHECK(job.record()->output() == expected->output());
+}
+
+TEST_CASE("The output of a large record is left out", "[unit][maps]") {
+    auto record = Record::prepare(random_tensor({1, 4096, 2}, 1), random_tensor({1, 4096, 2}, 2),
+                                  random_tensor({1, 4096, 8}, 3), masked_by(Mask::causal(0)));
+    REQUIRE(record);
+    const RecordJob job = finished(RecordJob(*std::move(record)));
+    CHECK(job.record()->output().dim(2) == 0);
 }
 
 TEST_CASE("Of many heads, some are measured at a time", "[unit][maps]") {
