@@ -237,9 +237,35 @@ std::string MasksLens::spoken(Subject& subject) {
                        with_commas(counts.cells()) + " cells (" +
                        percent(static_cast<double>(counts.kept_cells) / cells) + ")";
     const Index without = counts.rows_without_key();
-    if (without == 0) return text + ", and every query has a key.";
-    return text + ", and " + with_commas(without) +
-           (without == 1 ? " query has no key." : " queries have no key.");
+    text += without == 0   ? ", and every query has a key."
+            : without == 1 ? ", and 1 query has no key."
+                           : ", and " + with_commas(without) + " queries have no key.";
+    const std::string predicted = prediction_spoken(subject);
+    return predicted.empty() ? text : predicted + "\n" + text;
+}
+
+// Says what the model predicts under this mask, once it has run.
+std::string MasksLens::prediction_spoken(Subject& subject) const {
+    const MaskedRun& run = masked_run_;
+    const auto trace = subject.attention()->trace();
+    if (!now().runs || !trace || !run.done() || run.tokens().empty()) return "";
+    const auto best = [&](const std::vector<double>& chances) {
+        return static_cast<std::int32_t>(std::ranges::max_element(chances) - chances.begin());
+    };
+    const std::int32_t before = best(run.chances_before()), after = best(run.chances_after());
+    const std::array ids{before, after};
+    const std::vector<std::string> names = subject.token_texts(ids);
+    if (names.size() < 2) return "";
+    const auto share = [](const std::vector<double>& chances, std::int32_t id) {
+        return percent(chances[static_cast<std::size_t>(id)]);
+    };
+    const std::string there = trace->model()->network().causal ? "next" : "there";
+    if (before == after)
+        return "Under this mask, " + curly_quoted(names[1]) + " still comes " + there + ": " +
+               share(run.chances_after(), after) + ", before " + share(run.chances_before(), before) + ".";
+    return "Under this mask, " + curly_quoted(names[1]) + " comes " + there + " (" +
+           share(run.chances_after(), after) + "), not " + curly_quoted(names[0]) + " (" +
+           share(run.chances_before(), before) + " before).";
 }
 
 Guide MasksLens::guide(Subject&) const {

@@ -126,6 +126,7 @@ class MasksLens final : public Lens {
     bool of_subject() const { return looked_->version != 0; }
 
   private:
+    std::string prediction_spoken(Subject& subject) const;
     const MasksState& now() const { return state().of<MasksState>(); }
     void set(const MasksState& tried, std::uint64_t gesture = 0) { visit().perform(TryMask{tried}, gesture); }
     std::string query_name(Index query) const;
