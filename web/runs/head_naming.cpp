@@ -58,16 +58,16 @@ std::string NamedHeads::told(HeadIndex head) const {
     std::string text;
     if (!table.has(head)) return text;
     for (const HeadRole role : roles_of(table.of(head)))
-        text.append(info(role).name)
+        text.append(capitalised(info(role).name))
             .append(" ")
             .append(written_score(table.of(head)[role]))
             .append(" ")
             .append(measured_on(role))
-            .append(" (from ")
-            .append(fixed(info(role).least, 1))
-            .append(" on): ")
+            .append(": ")
             .append(info(role).meaning)
-            .append("\n");
+            .append(". From ")
+            .append(fixed(info(role).least, 1))
+            .append(" on, a head is called so.\n");
     if (!text.empty()) text.append(source);
     return text;
 }

@@ -29,16 +29,16 @@ struct HeadRoleInfo {
 // In the order of HeadRole.
 inline constexpr std::array<HeadRoleInfo, 5> head_roles{{
     {"previous token", "looks at the previous token", 0.5,
-     "share of all its weight that lies on the token just before", "previous_token"},
+     "the share of all its weight that lies on the token just before", "previous_token"},
     {"first token (sink)", "attends to the first token", 0.5,
-     "share of all its weight that lies on the first token, where heads rest that find nothing else",
+     "the share of all its weight that lies on the first token, where heads rest that find nothing else",
      "first_token"},
     {"duplicate token", "looks at the earlier copy of a token", 0.5,
-     "mean weight, when tokens come again, on the earlier copy", "duplicate_stripe"},
+     "the mean weight on the earlier copy, when tokens come again", "duplicate_stripe"},
     {"induction", "repeats what came after (induction)", 0.5,
-     "mean weight, when tokens come again, on what followed the earlier copy", "induction_stripe"},
+     "the mean weight on what followed the earlier copy, when tokens come again", "induction_stripe"},
     {"pronoun", "resolves pronouns", 0.9,
-     "share of texts in which the pronoun puts more weight on the noun it means than on the other",
+     "the share of texts in which the pronoun puts more weight on the noun it means than on the other",
      "pronoun_right"},
 }};
 constexpr const HeadRoleInfo& info(HeadRole role) { return head_roles[static_cast<std::size_t>(role)]; }

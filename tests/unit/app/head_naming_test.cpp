@@ -99,9 +99,9 @@ TEST_CASE("the bundled model's heads have their names from scores.json, at once 
     CHECK(s.named()->name({2, 6}).empty());
     CHECK(s.named()->name({5, 0}).empty());  // there is no such head
     CHECK_THAT(s.named()->told({3, 0}),
-               StartsWith("pronoun 0.999 in test texts (from 0.9 on): share of texts"));
+               StartsWith("Pronoun 0.999 in test texts: the share of texts in which "));
     CHECK_THAT(s.named()->told({3, 0}),
-               ContainsSubstring("\ninduction 0.70 on random repeats (from 0.5 on): "));
+               ContainsSubstring("\nInduction 0.70 on random repeats: the mean weight on what followed "));
     CHECK_THAT(s.named()->told({3, 0}), ContainsSubstring("From the model's scores.json"));
     s.read();
     s.rest();
