@@ -39,7 +39,7 @@ TEST_CASE("Scale works for every subject, describes what it shows, and is in the
     screen.settle();
     // The example has 4 components, and 9 pairs.
     CHECK(scale_in(screen).products(subject_in(screen.visit)).values().size() == 9);
-    CHECK(scale_in(screen).spoken(subject_in(screen.visit)).starts_with("Over 4 components"));
+    CHECK(scale_in(screen).spoken(subject_in(screen.visit)).starts_with("Divided by √4, "));
     CHECK(screen.shows("chart/components"));
     CHECK_FALSE(screen.shows("chart/entropy"));
     CHECK(to_fragment(screen.visit.state()) == "v=1&lens=scale&scale.d=64,head");

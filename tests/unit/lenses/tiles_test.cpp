@@ -86,7 +86,7 @@ TEST_CASE("Forward goes through the example's tiles, and the final output equals
     CHECK(screen.shows("tiles/map/1/1"));
     CHECK(tiles_in(screen)
               .spoken(subject_in(screen.visit))
-              .starts_with("Tile 1 of 4: the first keys that “cat” sees"));
+              .starts_with("Tile 1 of 4: the largest score of “cat” so far is "));
     for (const Index tile : {1, 2, 3}) {
         screen.click("tiles/forward");
         CHECK(screen.visit.state().of<TilesState>().tile == tile);

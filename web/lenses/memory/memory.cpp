@@ -350,7 +350,7 @@ std::string MemoryLens::modern_sentence(Subject& subject) const {
             return from + " falls" + steps + " to one memory: " + mostly(subject, path_->weights()) + ".";
         case MemoryKind::few:
             return from + " falls" + steps + " to a mean of " + fixed(effective, 1) + " of the " +
-                   many(seen, "key") + ": " + mostly(subject, path_->weights()) + ".";
+                   many(seen, "key") + ".\nIt is made of " + mostly(subject, path_->weights()) + ".";
         case MemoryKind::all: break;
     }
     return from + " falls" + steps + " to the mean of all " + many(seen, "key") + ".";

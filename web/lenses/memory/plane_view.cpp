@@ -176,15 +176,18 @@ void MemoryLens::draw_legend(Subject& subject, float width) const {
         const MemoryKind kind = memory_kind(end.effective, patterns_->count());
         const std::string share = percent(static_cast<double>(end.places) / places);
         const bool single = kind == MemoryKind::one || patterns_->count() == 1;
-        const std::string name = single                    ? key_name(subject, end.strongest)
-                                 : kind == MemoryKind::all ? "mean of all"
-                                                           : "mean of " + fixed(end.effective, 1) +
-                                                                 ", most " + key_name(subject, end.strongest);
+        const std::string name =
+            single ? key_name(subject, end.strongest)
+            : kind == MemoryKind::all
+                ? "mean of all"
+                : "mean of " + fixed(end.effective, 1) + " keys, mostly " + key_name(subject, end.strongest);
         entry(basin_colour(i), name + ": " + share, "memory/basin/" + std::to_string(i));
     }
     if (picture_.others) entry(basin_colour(colours), "other memories", "memory/basin/others");
     if (picture_.moving) entry(ui::theme().masked, "still moving", "memory/basin/moving");
     lines.finish();
+    if (picture_.ends.size() == 1 && !picture_.others && !picture_.moving)
+        ui::caption("At this β, every place in the plane leads to the same memory. Raise β to see several.");
 }
 
 // Keys and mouse move the start.

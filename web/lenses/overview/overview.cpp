@@ -40,6 +40,17 @@ std::string Overview::spoken(Subject& subject) {
     return sentence_of(reader_.read(*subject.attention(), s.layer, s.head, s.query));
 }
 
+Guide Overview::guide(Subject&) const {
+    return {"Who attends to whom",
+            "Choose a word: arcs lead to the words it attends to, thicker for more weight. The map shows the "
+            "same head for all words at once. A row is a word that asks, the query; a column is a word that "
+            "is read, the key; each row sums to 1.\n\n"
+            "The small maps are all heads of the model. Choose one to see it large. Below, one score is "
+            "computed in full.\n\n"
+            "Hover over a cell to see where its value comes from. Click to keep it here while you change "
+            "other numbers."};
+}
+
 std::string Overview::preview(Subject& subject, Index query) {
     const Selection s = subject.chosen();
     return sentence_of(previewed_.read(*subject.attention(), s.layer, s.head, query));

@@ -19,6 +19,7 @@ class Overview final : public Lens {
 
     std::optional<Missing> missing(Subject&) const override { return std::nullopt; }
     bool suits(Subject&) const override { return true; }
+    Guide guide(Subject& subject) const override;
     void draw(const Drawing& drawing, Subject& subject) override;
     void follow(const State& before, Change how) override;
     std::string spoken(Subject& subject) override;

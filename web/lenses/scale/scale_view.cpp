@@ -117,9 +117,9 @@ void ScaleLens::draw_histogram(const Drawing& drawing, Subject& subject, float w
 
     const Moments moments = moments_of(std::span(counted.values()));
     const auto d = static_cast<double>(counted.components());
-    std::string told = "Variance " + fixed(moments.variance, 2) +
-                       " beside d_k = " + std::to_string(counted.components()) + ", mean " +
-                       fixed(moments.mean, 3) + ".";
+    std::string told = "Their variance is " + fixed(moments.variance, 2) + ", and d_k is " +
+                       std::to_string(counted.components()) + "; their mean is " + fixed(moments.mean, 3) +
+                       ".";
     if (of_head)
         told += " That is " + fixed(moments.variance / d, 2) + " a component; standard normal ones have 1.";
     if (counted.odd() > 0)
