@@ -135,11 +135,18 @@ const std::optional<Explained>& Frame::explanation(const CellRef& cell, const Ho
 void Frame::draw_explanation() {
     const auto& pin = visit_.state().pin;
     if (pin != trail_end_) trail_.clear();
+    if (pin != carried_pin_) carried_pin_.reset();
+    drawn_pin_ = pin;
     // Moving from a cell into its explanation keeps that explanation.
     if (now_.cell || !ui::focus_is_in("inspector/")) read_ = now_;
     const auto cell = read_.cell ? read_.cell : pin;
     Subject& subject = subject_in(visit_);
     if (!cell) why_.reset();
+    // A pin from the lens before does not hide what the new one is about.
+    if (carried_pin_ && !read_.cell && !ui::narrow_window()) {
+        draw_guide();
+        ImGui::Dummy({0, 12});
+    }
     if (cell && explanation(*cell, read_.cell ? read_ : Hover{})) {
         const auto draw_change = [&] {
             if (cell == pin) subject.draw_change({subject.chosen_head(), *cell}, *why_);

@@ -222,7 +222,7 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     if (on)
         ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
                                                   {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);
-    if (pressed && !on) visit_.perform(opening_of(visit_, lens.key));
+    if (pressed && !on) open_lens(visit_, lens.key);
     return pressed;
 }
 
@@ -304,6 +304,7 @@ void Frame::draw_lens() {
         ImGui::SetScrollY(0);
         spoken_width_ = 0;
         steady_ = {};
+        if (!drawn_lens_.empty() && visit_.state().pin == drawn_pin_) carried_pin_ = drawn_pin_;
     }
     drawn_subject_ = visit_.state().subject;
     drawn_lens_ = visit_.state().lens;
@@ -418,7 +419,9 @@ void Frame::pasted(const std::string& text) {
     const Subject& subject = subject_in(visit_);
     const auto cells = parse_numbers(text);
     if (!subject.paste(Matrix(1, 1)))
-        return visit_.report_error({"To paste numbers, first click the cell where they should begin."});
+        return visit_.report_error({subject.takes_numbers()
+                                        ? "To paste numbers, first click the cell where they should begin."
+                                        : "There is no cell to paste numbers into. Edit a copy in Example."});
     if (!cells) return visit_.report_error(cells.error());
     visit_.perform(*subject.paste(*cells));
 }

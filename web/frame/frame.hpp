@@ -145,6 +145,8 @@ class Frame {
     };
     std::vector<Stop> trail_;
     std::optional<CellRef> trail_end_;
+    std::optional<CellRef> drawn_pin_;    // in the last frame
+    std::optional<CellRef> carried_pin_;  // pinned in the lens before this one, and not looked at since
 };
 
 }  // namespace attn::app

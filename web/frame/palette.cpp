@@ -114,7 +114,7 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
     std::vector<PaletteEntry> all;
     for (const LensEntry& lens : lens_list())
         all.push_back({std::string(lens.name) + "   " + lens.meaning, "lens",
-                       [&lens](Visit& v) { v.perform(opening_of(v, lens.key)); }});
+                       [&lens](Visit& v) { open_lens(v, lens.key); }});
     for (const SubjectEntry& subject : subject_list())
         add(all, subject.name, "subject", OpenSubject{subject.key});
     for (const SubjectEntry& subject : subject_list())

@@ -137,14 +137,15 @@ class GuardedLens {
 inline GuardedLens lens_in(const Visit& visit, std::string_view key) {
     return GuardedLens(static_cast<Lens&>(visit.lens(key)));
 }
-// Returns the command that opens a lens over the open subject, preceded by the step that provides what it
-// needs, if there is a single one.
-inline Command opening_of(const Visit& visit, std::string_view key) {
+// Opens a lens over the open subject, after the step that provides what it needs, if there is a single one.
+inline void open_lens(Visit& visit, std::string_view key) {
     Subject& subject = subject_in(visit);
     const GuardedLens lens = lens_in(visit, key);
     const auto missing = subject.attention() && lens.suits(subject) ? lens.missing(subject) : std::nullopt;
-    if (!missing || !missing->offer || !missing->offer->at_once) return OpenLens{key};
-    return Together{{missing->offer->command, OpenLens{key}}};
+    if (!missing || !missing->offer || !missing->offer->at_once) return visit.perform(OpenLens{key});
+    visit.perform(Together{{missing->offer->command, OpenLens{key}}});
+    if (missing->offer->replaces)
+        visit.notice("This lens needs another model, which is open now. Undo brings back yours.");
 }
 inline GuardedLens lens_in(const Visit& visit) { return lens_in(visit, visit.state().lens); }
 

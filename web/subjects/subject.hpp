@@ -40,6 +40,7 @@ struct Offer {
     Command command;
     // Asking for anything that needs this step implies the step, so it is taken without being offered.
     bool at_once = false;
+    bool replaces = false;  // the model that is open gives way
 };
 
 // Labels of the steps that ablate a head and restore it.
@@ -161,6 +162,7 @@ class Subject : public Resident {
     virtual std::vector<Offer> offers() const { return {}; }
     virtual std::vector<Request> requests() { return {}; }
     // Returns the command for Ctrl+V, which pastes at the pinned cell.
+    virtual bool takes_numbers() const { return false; }  // its cells can be pasted into
     virtual std::optional<Command> paste(const Matrix&) const { return std::nullopt; }
 
     // ---- What it draws ------------------------------------------------------------------------------------

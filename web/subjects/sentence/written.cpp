@@ -77,7 +77,7 @@ std::optional<Offer> SentenceSubject::offer_translation() const {
     return Offer{"Open the translator",
                  text_is_own() ? OpenBundled{"translator", now().text, ""}
                                : OpenBundled{"translator", first.english, first.french},
-                 true};
+                 true, true};
 }
 
 // Returns "14 tokens" or "8 tokens read, 7 written".
