@@ -149,7 +149,8 @@ void Frame::draw_explanation() {
     }
     if (cell && explanation(*cell, read_.cell ? read_ : Hover{})) {
         const auto draw_change = [&] {
-            if (cell == pin) subject.draw_change({subject.chosen_head(), *cell}, *why_);
+            if (cell == pin && !lens_in(visit_).changes(subject, *cell))
+                subject.draw_change({subject.chosen_head(), *cell}, *why_);
         };
         const ui::InspectorReply reply = ui::inspector(
             *why_, operands_, cell == pin, !trail_.empty(),

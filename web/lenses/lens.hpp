@@ -76,6 +76,8 @@ class Lens : public Resident {
     // Says whether the lens shows the cell, and which commands bring it into view there.
     virtual bool shows(Subject&, const CellRef&) const { return false; }
     virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
+    // Says whether a person changes the cell by the lens itself, so that the inspector offers no other change.
+    virtual bool changes(const CellRef&) const { return false; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
     virtual std::vector<Table> tables(Subject& subject) {
         return tables_of(*subject.attention(), state(), subject.chosen_head());
@@ -118,6 +120,9 @@ class GuardedLens {
     }
     std::vector<Command> reveal(Subject& subject, const CellRef& cell) const {
         return missing(subject) ? std::vector<Command>{} : lens_.reveal(subject, cell);
+    }
+    bool changes(Subject& subject, const CellRef& cell) const {
+        return !missing(subject) && lens_.changes(cell);
     }
     std::vector<Table> tables(Subject& subject) const {
         return missing(subject) ? std::vector<Table>{} : lens_.tables(subject);

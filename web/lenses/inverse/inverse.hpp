@@ -52,6 +52,7 @@ class InverseLens final : public Lens {
     void draw(const Drawing& drawing, Subject& subject) override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject& subject, const CellRef& cell) const override;
+    bool changes(const CellRef& cell) const override { return cell.stage == Stage::weight; }
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
     Guide guide(Subject& subject) const override;
