@@ -117,13 +117,9 @@ TEST_CASE("comments begin with a sentence and fit the width, and no text contain
         for (auto it = fs::recursive_directory_iterator(root / house);
              it != fs::recursive_directory_iterator(); ++it) {
             const std::string file = fs::relative(it->path(), root).generic_string();
-            if (it->path().filename() == "node_modules" || std::ranges::count(still_to_do, file) > 0)
-                it.disable_recursion_pending();
+            if (it->path().filename() == "node_modules") it.disable_recursion_pending();
             const fs::path extension = it->path().extension();
-            if (extension != ".cpp" && extension != ".hpp") continue;
-            if (std::ranges::any_of(still_to_do,
-                                    [&](const std::string& f) { return file.starts_with(f + "/"); }))
-                continue;
+            if ((extension != ".cpp" && extension != ".hpp") || file == shows_faults) continue;
             ++files;
             const auto bytes = attn::test::read_file(it->path());
             std::ranges::move(faults_of(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
@@ -131,7 +127,7 @@ TEST_CASE("comments begin with a sentence and fit the width, and no text contain
         }
     for (const std::string& text : found) UNSCOPED_INFO(text);
     CHECK(found.empty());
-    CHECK(files > 400);
+    CHECK(files > 1000);
 }
 
 TEST_CASE("half a sentence at the beginning of a comment is found") {

@@ -82,7 +82,7 @@ Status Select::apply(State& state) const {
         (selection.query && !within(*selection.query)) || (selection.key && !within(*selection.key)) ||
         (selection.counterpart && !within(*selection.counterpart)) ||
         !subject_of(state).may_select(state, selection))
-        return Error{"There is no such row or column to choose."};
+        return Error{"Choose a row and a column of the matrix."};
     state.selection = selection;
     return ok();
 }
@@ -113,7 +113,8 @@ bool may_pin(const State& state, const CellRef& cell) {
 }
 
 Status Pin::apply(State& state) const {
-    if (cell && !may_pin(state, *cell)) return Error{"There is no such cell to pin."};
+    if (cell && !may_pin(state, *cell))
+        return Error{"Choose a cell on screen to pin; this one does not exist."};
     state.pin = cell;
     return ok();
 }

@@ -92,7 +92,7 @@ Status ShowWindow::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
         looks.view = view ? std::optional(rounded(*view)) : std::nullopt;
         if (view && (!lies_within_limits(looks.view->queries) || !lies_within_limits(looks.view->keys)))
-            return Error{"There is no such part of a map to show."};
+            return Error{"Choose a part of the map to show; this one is outside."};
         return ok();
     });
 }
@@ -101,7 +101,7 @@ std::string ShowWindow::describe(const State&) const { return "part of the map";
 Status MarkPart::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
         if (part && (!lies_within_limits(part->queries) || !lies_within_limits(part->keys)))
-            return Error{"There is no such part of a map to mark."};
+            return Error{"Choose a part of the map to mark; this one is outside."};
         looks.marked = part;
         return ok();
     });
@@ -130,7 +130,7 @@ Status SetFlow::apply(State& state) const {
             return Error{"The flow shows at most " + std::to_string(flow_heads_limit) + " heads at once."};
         for (auto head = heads.begin(); head != heads.end(); ++head)
             if (!is_head(head->layer, head->head) || std::find(heads.begin(), head, *head) != head)
-                return Error{"There is no such head to show."};
+                return Error{"Choose a head of the model; this one does not exist."};
         looks.flow = flow;
         return ok();
     });
@@ -146,7 +146,7 @@ Status AddBookmark::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
         if (!lies_within_limits(place.queries) || !lies_within_limits(place.keys) ||
             !is_head(place.layer, place.head))
-            return Error{"There is no such part of a map to mark."};
+            return Error{"Choose a part of the map to mark; this one is outside."};
         if (std::ranges::find(looks.bookmarks, place) != looks.bookmarks.end()) return ok();
         if (looks.bookmarks.size() >= bookmark_limit)
             return Error{"There is room for " + std::to_string(bookmark_limit) +
@@ -159,7 +159,8 @@ std::string AddBookmark::describe(const State&) const { return "bookmark"; }
 
 Status RemoveBookmark::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
-        if (index >= looks.bookmarks.size()) return Error{"There is no such bookmark."};
+        if (index >= looks.bookmarks.size())
+            return Error{"Choose one of the bookmarks; this one does not exist."};
         looks.bookmarks.erase(looks.bookmarks.begin() + static_cast<std::ptrdiff_t>(index));
         return ok();
     });

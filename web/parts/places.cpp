@@ -65,8 +65,7 @@ void draw_places(const app::Drawing& drawing, const app::Attention& attention, u
             choose_head(drawing, {place.layer, place.head});
             map.show(of.query_axis(choice).shown(place.queries), of.key_axis(choice).shown(place.keys));
         }
-        ui::tooltip(there ? told(place, of).c_str()
-                          : "There is no such head here, or there are no such tokens");
+        ui::tooltip(there ? told(place, of).c_str() : "The head or the tokens do not exist here");
         ImGui::SameLine(0, 2);
         const bool removed = ui::button((name + "/remove").c_str(), "×");
         ui::rename_node("Forget " + text);

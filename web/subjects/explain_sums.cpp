@@ -114,7 +114,7 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
     if (!job_->done()) {
         out.f32 = out.f64 = std::nan("");
         out.recomputed = false;
-        out.note = "It is being added up: " + percent(job_->progress()) + ".";
+        out.note = "Adding it up: " + percent(job_->progress()) + ".";
         return out;
     }
     const Shown shown = shown_by(*job_, part_->map->is_signed());

@@ -61,7 +61,8 @@ TEST_CASE("pasting replaces cells, and grows whatever must match") {
     CHECK(refusal(b, PasteCells{{weight, 0, 0}, {1, 1, {1}}}) ==
           "Weights is computed here; paste into one of the inputs.");
     CHECK(refusal(b, PasteCells{{q, 0, 0}, {}}) == "The pasted text holds no numbers.");
-    CHECK(refusal(b, PasteCells{{q, 3, 0}, {1, 1, {1}}}) == "There is no such cell to paste at.");
+    CHECK(refusal(b, PasteCells{{q, 3, 0}, {1, 1, {1}}}) ==
+          "Paste at a cell of the matrix; this one is outside.");
     CHECK(refusal(b, PasteCells{{q, 1, 0}, Matrix(64, 1)}) ==
           "A matrix here has 1 to 64 rows and columns, not 65.");
     CHECK(refusal(b, PasteCells{{q, 0, 0}, {1, 1, {infinity}}}) ==
@@ -248,7 +249,7 @@ TEST_CASE("a token of X is both a query and a key; otherwise these have labels o
     const WorkedState keyed = worked_of(after(c, SetLabel{true, 0, "Bye"}));
     CHECK(keyed.key_labels[0] == "Bye");
     CHECK(keyed.query_labels[0] == "Hello");
-    CHECK(refusal(c, SetLabel{false, 1, "World"}) == "There is no such token.");
+    CHECK(refusal(c, SetLabel{false, 1, "World"}) == "Choose one of the tokens; this one does not exist.");
     CHECK(refusal(c, SetLabel{false, 0, std::string(65, 'x')}) ==
           "A token's name is UTF-8 of at most 64 bytes.");
     CHECK(refusal(c, SetLabel{false, 0, "\xff"}) == "A token's name is UTF-8 of at most 64 bytes.");
@@ -290,8 +291,10 @@ TEST_CASE("the sentence and its selection") {
     CHECK(looks_of(after(s, SetFlow{flow}), sentence_subject).flow == flow);
     CHECK(looks_of(after(after(s, SetFlow{flow}), SetModel{"another"}), sentence_subject).flow.heads.empty());
     CHECK(refusal(s, SetFlow{{.mass = 1.5f}}) == "The share of a row lies between 0 and 1.");
-    CHECK(refusal(s, SetFlow{{.heads = {{0, 1}, {2, 3}, {0, 1}}}}) == "There is no such head to show.");
-    CHECK(refusal(s, SetFlow{{.heads = {{0, -1}}}}) == "There is no such head to show.");
+    CHECK(refusal(s, SetFlow{{.heads = {{0, 1}, {2, 3}, {0, 1}}}}) ==
+          "Choose a head of the model; this one does not exist.");
+    CHECK(refusal(s, SetFlow{{.heads = {{0, -1}}}}) ==
+          "Choose a head of the model; this one does not exist.");
     std::vector<HeadIndex> many(flow_heads_limit);
     for (Index i = 0; i < std::ssize(many); ++i) many[static_cast<std::size_t>(i)].head = i;
     CHECK(refusal(s, SetFlow{{.heads = many}}) == "The flow shows at most 8 heads at once.");
@@ -303,14 +306,15 @@ TEST_CASE("the sentence and its selection") {
         CHECK(
             refusal(s, SetSampling{bad}) ==
             "Sampling takes a temperature from 0 to 100, a top-k of 0 or more and a top-p above 0 up to 1.");
-    CHECK(refusal(s, Select{{-1, 0, {}, {}}}) == "There is no such row or column to choose.");
-    CHECK(refusal(s, Select{{0, 0, position_limit, {}}}) == "There is no such row or column to choose.");
-    CHECK(refusal(default_state(), Select{{0, 0, 3, {}}}) == "There is no such row or column to choose.");
+    CHECK(refusal(s, Select{{-1, 0, {}, {}}}) == "Choose a row and a column of the matrix.");
+    CHECK(refusal(s, Select{{0, 0, position_limit, {}}}) == "Choose a row and a column of the matrix.");
+    CHECK(refusal(default_state(), Select{{0, 0, 3, {}}}) == "Choose a row and a column of the matrix.");
     CHECK(after(s, Pin{CellRef{weight, 500, 400}}).pin == CellRef{weight, 500, 400});
-    CHECK(refusal(s, Pin{CellRef{x, 0, 0}}) == "There is no such cell to pin.");
-    CHECK(refusal(default_state(), Pin{CellRef{weight, 3, 0}}) == "There is no such cell to pin.");
+    CHECK(refusal(s, Pin{CellRef{x, 0, 0}}) == "Choose a cell on screen to pin; this one does not exist.");
+    CHECK(refusal(default_state(), Pin{CellRef{weight, 3, 0}}) ==
+          "Choose a cell on screen to pin; this one does not exist.");
     CHECK(refusal(opened(PresetId::causal_row), Pin{CellRef{output, 0, 0}}) ==
-          "There is no such cell to pin.");
+          "Choose a cell on screen to pin; this one does not exist.");
 }
 
 TEST_CASE("a lens's own number is pinned while that lens is open") {
@@ -322,10 +326,11 @@ TEST_CASE("a lens's own number is pinned while that lens is open") {
     CHECK(after(pinned, OpenLens{pinned.lens}).pin == number);
     for (const LensEntry& other : lens_list())
         if (other.key != pinned.lens) CHECK_FALSE(after(pinned, OpenLens{other.key}).pin);
-    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, -1, 0}}) == "There is no such cell to pin.");
+    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, -1, 0}}) ==
+          "Choose a cell on screen to pin; this one does not exist.");
     CHECK(after(pinned, Pin{CellRef{Stage::lens, 40 * position_limit, 3}}).pin->row == 40 * position_limit);
     CHECK(refusal(pinned, Pin{CellRef{.stage = Stage::lens, .words = true}}) ==
-          "There is no such cell to pin.");
+          "Choose a cell on screen to pin; this one does not exist.");
 }
 
 TEST_CASE("the status line says what was done") {

@@ -213,7 +213,7 @@ class RandomCommands {
         const app::LinkRow* row;
         std::string text;
         Status apply(app::State& state) const {
-            return row->read(state, text) ? ok() : Status(Error{"There is no such value."});
+            return row->read(state, text) ? ok() : Status(Error{"The value is not one of the words."});
         }
         std::string describe(const app::State&) const { return std::string(row->key) + "=" + text; }
     };

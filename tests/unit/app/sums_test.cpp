@@ -54,8 +54,10 @@ void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
         REQUIRE(there);
         CHECK(there->f64 == operand.left);
     }
-    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, -1, cell.col}}) == "There is no such cell to pin.");
-    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, 0, 7}}) == "There is no such cell to pin.");
+    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, -1, cell.col}}) ==
+          "Choose a cell on screen to pin; this one does not exist.");
+    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, 0, 7}}) ==
+          "Choose a cell on screen to pin; this one does not exist.");
     const State pinned = after(visit.state(), Pin{cell});
     CHECK(parse_fragment(to_fragment(pinned)).state.pin == cell);
 }
@@ -80,7 +82,7 @@ TEST_CASE("rows and columns of a model's maps explain their sums, also without t
             }
     CHECK_FALSE(explained(visit, sum_cell(Stage::row_total, 5, Stage::weight)));
     CHECK(refusal(visit.state(), Pin{sum_cell(Stage::row_total, 0, Stage::raw, Sink::hidden)}) ==
-          "There is no such cell to pin.");
+          "Choose a cell on screen to pin; this one does not exist.");
 }
 
 TEST_CASE("the marked part of a map explains its sum, mean and strongest cell") {
@@ -105,7 +107,7 @@ TEST_CASE("the marked part of a map explains its sum, mean and strongest cell") 
     visit.perform(MarkPart{Window{{3, 9}, {0, 2}}});
     CHECK_FALSE(explained(visit, cell));  // the text is shorter
     CHECK(refusal(visit.state(), MarkPart{Window{{-1, 2}, {0, 2}}}) ==
-          "There is no such part of a map to mark.");
+          "Choose a part of the map to mark; this one is outside.");
 }
 
 TEST_CASE("sums of the worked example and of a user's tensors, with fully masked rows") {
@@ -157,7 +159,7 @@ TEST_CASE("a sum of too many cells says so, and is added up in slices") {
     const CellRef all = sum_cell(Stage::marked_total, 0, Stage::weight);
     const auto begun = explained(own.visit, all);
     REQUIRE(begun);
-    CHECK(begun->note.starts_with("It is being added up: "));
+    CHECK(begun->note.starts_with("Adding it up: "));
     CHECK(added_up(all).f32 == Catch::Approx(1500).epsilon(1e-5));
 }
 
@@ -190,7 +192,7 @@ TEST_CASE("cells of a map without the first key explain the map's numbers") {
     const State pinned =
         after(visit.state(), Pin{CellRef{Stage::weight, 4, 1, false, false, Sink::renormalised}});
     CHECK(refusal(visit.state(), Pin{CellRef{Stage::raw, 4, 1, false, false, Sink::hidden}}) ==
-          "There is no such cell to pin.");
+          "Choose a cell on screen to pin; this one does not exist.");
     CHECK(pinned.pin->sink == Sink::renormalised);
 }
 

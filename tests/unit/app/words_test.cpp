@@ -141,9 +141,10 @@ TEST_CASE("words are in the link, for the map and for a pinned cell") {
     CHECK(parsed.note.empty());
     CHECK(parsed.state == s);
     // Words are defined only for weights, and only within one text.
-    CHECK(refusal(s, Pin{CellRef{Stage::raw, 0, 0, false, true}}) == "There is no such cell to pin.");
+    CHECK(refusal(s, Pin{CellRef{Stage::raw, 0, 0, false, true}}) ==
+          "Choose a cell on screen to pin; this one does not exist.");
     CHECK(refusal(default_state(), Pin{CellRef{Stage::weight, 0, 0, false, true}}) ==
-          "There is no such cell to pin.");
+          "Choose a cell on screen to pin; this one does not exist.");
     CHECK_FALSE(takes_words({.stage = Stage::scaled, .unit = Unit::words}));
 }
 

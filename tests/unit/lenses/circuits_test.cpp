@@ -63,7 +63,7 @@ TEST_CASE("Circuits works for a sentence and for a network in training, in all i
             INFO(part);
             CHECK(screen.shows(part));
         }
-        CHECK_THAT(spoken(screen.visit), ContainsSubstring("this head looks with "));
+        CHECK_THAT(spoken(screen.visit), ContainsSubstring("From its weights alone, "));
         show_circuits(screen, {.part = CircuitsPart::ov});
         for (const char* part :
              {"circuits/map", "circuits/row/0", "circuits/copying/1/0", "chart/circuits-eigenvalues"}) {

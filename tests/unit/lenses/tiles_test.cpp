@@ -64,8 +64,8 @@ TEST_CASE("tile sizes and tiles are refused with one sentence, and are in the li
     const State s = after(default_state(), OpenLens{"tiles"});
     CHECK(refusal(s, SetTileSize{{0, 2}}) == "A tile here has 1 to 128 queries and as many keys.");
     CHECK(refusal(s, SetTileSize{{2, 129}}) == "A tile here has 1 to 128 queries and as many keys.");
-    CHECK(refusal(s, SetTile{-1}) == "There is no such tile.");
-    CHECK(refusal(s, SetTile{tiles_limit}) == "There is no such tile.");
+    CHECK(refusal(s, SetTile{-1}) == "Choose a tile of the grid; this one does not exist.");
+    CHECK(refusal(s, SetTile{tiles_limit}) == "Choose a tile of the grid; this one does not exist.");
     const State at = after(after(s, SetTileSize{{3, 1}}), SetTile{2});
     CHECK(to_fragment(at) == "v=1&lens=tiles&tiles.size=3,1&tiles.tile=2");
     CHECK(parse_fragment(to_fragment(at)).state == at);

@@ -141,7 +141,7 @@ void CacheLens::draw_variants(const Drawing& drawing, Subject& subject, float wi
 
 void CacheLens::draw_race(const Drawing& drawing, float width) {
     const bool racing = race_ && !race_->done();
-    const Status possible = racing ? Status(Error{"It is being measured."})
+    const Status possible = racing ? Status(Error{"Measuring; wait until it is done."})
                             : trace_->tokens() < 2
                                 ? Status(Error{"There is only one token, so nothing is decoded."})
                                 : ok();

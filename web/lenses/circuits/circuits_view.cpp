@@ -135,7 +135,7 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject& subject, float widt
         const double share = shown.done()
                                  ? 1 - static_cast<double>(named) / static_cast<double>(vocabulary_size())
                                  : shown.job().progress();
-        ui::caption(("The vocabulary is being read, " + percent(share) + ".").c_str());
+        ui::caption(("Reading the vocabulary, " + percent(share) + ".").c_str());
         return ui::landmark_item("circuits/progress");
     }
     const auto which = static_cast<std::size_t>(circuit);
@@ -206,7 +206,7 @@ void CircuitsLens::draw_list(const Drawing& drawing, Subject& subject, bool of_r
     const bool of_ov = now().part == CircuitsPart::ov;
     const std::int32_t token = list_token(of_row);
     const TokenDirections* found = shown.list(of_row, token, distance());
-    if (!found || !found->done()) return ui::caption("The vocabulary is being searched.");
+    if (!found || !found->done()) return ui::caption("Searching the vocabulary.");
     std::vector<std::int32_t> ids;
     for (const TokenAlong& each : found->highest()) ids.push_back(each.id);
     const auto lowest = found->lowest().first(std::min(found->lowest().size(), lowest_shown));
@@ -274,7 +274,7 @@ void CircuitsLens::draw_eigenvalues(const Drawing& drawing, const Copying& copyi
 void CircuitsLens::draw_copying(const Drawing& drawing, Subject& subject) {
     ui::section("Does it copy?");
     if (!copying()) {
-        ui::caption(("The map of the whole vocabulary is being taken apart, " +
+        ui::caption(("Decomposing the map of the whole vocabulary, " +
                      percent(copying_ ? copying_->progress() : 0) + ".")
                         .c_str());
         return;

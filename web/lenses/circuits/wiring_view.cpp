@@ -235,7 +235,7 @@ void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
             .c_str());
     if (!virtual_ || !(virtual_->of == *of)) {
         const double share = copying_ ? copying_->products().progress() : 0;
-        return ui::caption(("What the two do together is being computed, " + percent(share) + ".").c_str());
+        return ui::caption(("Computing what the two do together, " + percent(share) + ".").c_str());
     }
     ui::caption(("Where the later head attends to a token at which the earlier one attended to another, the "
                  "two act as "
@@ -276,8 +276,7 @@ void CircuitsLens::draw_carried(const Drawing& drawing, Subject& subject, float 
 
 void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
     if (!composition_->done()) {
-        ui::caption(
-            ("Every pair of heads is being multiplied, " + percent(composition_->progress()) + ".").c_str());
+        ui::caption(("Multiplying every pair of heads, " + percent(composition_->progress()) + ".").c_str());
         return ui::landmark_item("circuits/progress");
     }
     CircuitsState next = now();

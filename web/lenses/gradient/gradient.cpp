@@ -62,9 +62,9 @@ std::string aim_in_words(const GradientState& of) {
 Status check_aim(const GradientState& gradient) {
     const auto within = [](Index i) { return i >= 0 && i < position_limit; };
     if (!within(gradient.component) || !within(gradient.key))
-        return Error{"There is no such component or key to aim at."};
+        return Error{"Choose a component or a key of this head to aim at."};
     if (gradient.raise.value_or(0) < 0 || gradient.over.value_or(0) < 0)
-        return Error{"There is no such token to aim at."};
+        return Error{"Choose a token of the vocabulary to aim at."};
     if (gradient.over && (!gradient.raise || *gradient.raise == *gradient.over))
         return Error{"Choose two different tokens for a logit difference."};
     return ok();

@@ -231,8 +231,7 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
 
 // Until the backward pass has reached this head and passed its row, there is nothing else to show.
 void GradientLens::draw_way_back(Subject& subject) {
-    if (aim(subject) != GradientAim::logit)
-        return ui::caption("The way back through this row is being computed.");
+    if (aim(subject) != GradientAim::logit) return ui::caption("Computing the way back through this row.");
     const auto loss = logit_loss();
     if (!loss) return ui::caption("The model's logits are not finite, so there is no token to aim at.");
     if (const Status asked = logit_.ask(*loss); !asked)

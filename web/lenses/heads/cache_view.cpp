@@ -109,8 +109,8 @@ void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject) {
     if (!factored || !runs()->at(wanted)) {
         const std::string what =
             !factored ? "Keys and values are being factored, " + percent(factors_->progress())
-                      : "The text is being read with " + (wanted == 0 ? "all heads" : setting_name(wanted)) +
-                            ", " + percent(runs()->progress());
+                      : "Reading the text with " + (wanted == 0 ? "all heads" : setting_name(wanted)) + ", " +
+                            percent(runs()->progress());
         ui::caption((what + ".").c_str());
         ui::landmark_item("heads/progress");
     }

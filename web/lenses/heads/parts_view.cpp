@@ -126,7 +126,7 @@ void HeadsLens::draw_roles(const Drawing& drawing, Subject& subject, float width
                                      width);
     if (reply.clicked) parts::choose_head(drawing, alike_->head(in_order(*reply.clicked)));
     if (copying_ && !copying_->done())
-        ui::caption(("Copying is being measured, " + percent(copying_->progress()) + ".").c_str());
+        ui::caption(("Measuring how far each head copies, " + percent(copying_->progress()) + ".").c_str());
 }
 
 void HeadsLens::draw_alike(const Drawing& drawing, Subject& subject) {

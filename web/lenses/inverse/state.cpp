@@ -81,7 +81,7 @@ Status check_inverse(const InverseState& inverse) {
         const bool ordered = i == 0 || std::pair(inverse.wishes[i - 1].query, inverse.wishes[i - 1].key) <
                                            std::pair(query, key);
         if (query < 0 || query >= position_limit || key < 0 || key >= position_limit || !ordered)
-            return Error{"There is no such cell to set a target for."};
+            return Error{"Choose a weight of this head; this cell does not exist."};
         if (!(weight > 0 && weight < 1))
             return Error{"A target must be above 0 and below 1: otherwise scores would have to be infinite."};
     }

@@ -43,7 +43,7 @@ void LayersLens::draw_controls(const Drawing& drawing) {
     const auto likely = [&](std::size_t i) {
         return i < likeliest.size() ? std::optional(likeliest[i].id) : std::nullopt;
     };
-    const char* unknown = read ? "The logits here are not finite." : "The stream is being read.";
+    const char* unknown = read ? "The logits here are not finite." : "Reading the residual stream.";
     offer("layers/preset/likeliest", "The likeliest token", likely(0), unknown);
     // This token is followed by default.
     if (next.token != now.token) next.token.reset();
@@ -207,7 +207,7 @@ void LayersLens::draw(const Drawing& drawing, Subject& subject) {
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     if (!reading()) {
-        ui::caption(("The stream is being read, " + percent(read_.stream->progress()) + ".").c_str());
+        ui::caption(("Reading the residual stream, " + percent(read_.stream->progress()) + ".").c_str());
     } else {
         const auto draw_left = [&](float w) {
             draw_places(drawing, subject, w);

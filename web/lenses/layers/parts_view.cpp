@@ -137,7 +137,7 @@ void LayersLens::draw_tokens(const Drawing& drawing, Subject& subject, float wid
             ui::landmark_item("layers/agreement");
         }
     } else {
-        ui::caption(("The last row is being computed, the most important tokens first" +
+        ui::caption(("Computing the last row, the most important tokens first" +
                      (falls_so_far() ? ": " + with_commas(std::ssize(taken_out_->effects())) + " of " +
                                            many(std::ssize(taken_order_), "token") + " so far."
                                      : std::string(".")))

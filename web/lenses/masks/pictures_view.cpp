@@ -154,7 +154,7 @@ void MasksLens::draw_counts(const Drawing& drawing, float width) {
                   width);
     ui::landmark_item("masks/counted");
     const bool racing = race_ && !race_->done();
-    const Status possible = racing ? Status(Error{"It is being measured."})
+    const Status possible = racing ? Status(Error{"Measuring; wait until it is done."})
                             : looked_->mask.is_everything()
                                 ? Error{"This compares a mask with none, and there is no mask here."}
                                 : ok();

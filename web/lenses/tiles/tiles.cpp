@@ -52,7 +52,7 @@ std::string SetTileSize::describe(const State&) const {
 }
 
 Status SetTile::apply(State& state) const {
-    if (tile < 0 || tile >= tiles_limit) return Error{"There is no such tile."};
+    if (tile < 0 || tile >= tiles_limit) return Error{"Choose a tile of the grid; this one does not exist."};
     TilesState& tiles = state.edit<TilesState>();
     tiles.tile = tile;
     if (tile > 0 && !tiles.size) tiles.size = size;

@@ -42,8 +42,8 @@ Status check(const RunChange& change) {
         return !at || (*at >= 0 && *at < position_limit);
     };
     if (!within(change.layer) || !within(change.head) || !within(change.row) || !within(change.column))
-        return Error{"There is no such number in a run."};
-    if (!entry_of(change.operation)) return Error{"There is no such change of a run."};
+        return Error{"Choose a number of the run; this one does not exist."};
+    if (!entry_of(change.operation)) return Error{"Choose one of the ways to change a run."};
     if (!is_of_heads(change.site) && change.head)
         return Error{"The " + std::string(info(change.site).name) + " is of all heads together."};
     if (change.site == Site::mask && change.operation != Operation::zero &&
@@ -122,7 +122,8 @@ std::string ChangeRun::describe(const State&) const { return told(change, {posit
 
 Status SwitchChange::apply(State& state) const {
     SentenceState& sentence = state.edit<SentenceState>();
-    if (index >= sentence.changes.all.size()) return Error{"There is no such change of the run."};
+    if (index >= sentence.changes.all.size())
+        return Error{"Choose one of the changes listed; this one does not exist."};
     bool& on = sentence.changes.all[index].on;
     on = !on;
     settle(sentence);
@@ -136,7 +137,8 @@ std::string SwitchChange::describe(const State& before) const {
 Status DropChange::apply(State& state) const {
     SentenceState& sentence = state.edit<SentenceState>();
     std::vector<RunChange>& all = sentence.changes.all;
-    if (index && *index >= all.size()) return Error{"There is no such change of the run."};
+    if (index && *index >= all.size())
+        return Error{"Choose one of the changes listed; this one does not exist."};
     if (index)
         all.erase(all.begin() + static_cast<std::ptrdiff_t>(*index));
     else

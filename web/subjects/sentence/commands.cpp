@@ -151,7 +151,7 @@ Status OpenTrained::apply(State& state) const {
     forget_heads(state);
     return Select{{head.layer, head.head, {}, {}}}.apply(state)
                ? ok()
-               : Status(Error{"There is no such head to choose."});
+               : Status(Error{"Choose a head of the model; this one does not exist."});
 }
 std::string OpenTrained::describe(const State&) const {
     return "opened the network of step " + std::to_string(network.step);

@@ -79,7 +79,7 @@ Status PasteCells::apply(State& state) const {
     const Index top = at.row, left = at.col;
     Matrix* m = w.input(id);
     if (!m) return Error{std::string(symbol(id)) + " is computed here; paste into one of the inputs."};
-    if (!m->holds(top, left)) return Error{"There is no such cell to paste at."};
+    if (!m->holds(top, left)) return Error{"Paste at a cell of the matrix; this one is outside."};
     if (cells.empty()) return Error{"The pasted text holds no numbers."};
     const auto [row_axis, col_axis] = axes_of(id);
     for (const auto& [axis, size] :
@@ -252,7 +252,8 @@ Status SetLabel::apply(State& state) const {
     if (!is_label(text)) return Error{"A token's name is UTF-8 of at most 64 bytes."};
     for (auto* labels : {&w.query_labels, &w.key_labels}) {
         if (!shared && (labels == &w.key_labels) != key) continue;
-        if (index < 0 || index >= std::ssize(*labels)) return Error{"There is no such token."};
+        if (index < 0 || index >= std::ssize(*labels))
+            return Error{"Choose one of the tokens; this one does not exist."};
         (*labels)[static_cast<std::size_t>(index)] = text;
     }
     return ok();
