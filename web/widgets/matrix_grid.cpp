@@ -1,15 +1,12 @@
-#include "widgets/matrix_grid.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <tuple>
 
 #include "app/format.hpp"
 #include "widgets/axis_labels.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/matrix_told.hpp"
 #include "widgets/scroll.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/wording.hpp"
@@ -47,10 +44,6 @@ ImU32 fill_of(const Scale& scale, double value) {
 }
 
 bool has_colours(const MatrixGrid& grid) { return grid.texts.empty() || grid.coloured_texts; }
-
-std::string label_of(std::span<const std::string> labels, Index i) {
-    return i < std::ssize(labels) ? labels[static_cast<std::size_t>(i)] : std::to_string(i);
-}
 
 float top_of_cells(const GridMetrics& metrics) { return metrics.head + metrics.header * metrics.scale; }
 
@@ -248,50 +241,6 @@ float widest_number(const MatrixGrid& grid) {
     return widest;
 }
 
-// Returns the part of many rows or columns, around the place, that screen readers get: elements for all of
-// them would slow the page down.
-Range heard_part(Index size, Index place) {
-    constexpr Index most = 16;
-    const Index first = std::clamp(place, Index{0}, std::max<Index>(size - 1, 0)) / most * most;
-    return {first, std::min(first + most, size)};
-}
-
-// Returns the matrix for screen readers, as a part of the whole grid.
-std::shared_ptr<const CellGrid> cells_of(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at,
-                                         std::optional<CellAt> focus) {
-    auto cells = std::make_shared<CellGrid>();
-    const app::Matrix& m = *grid.values;
-    const auto [row, column] = focus ? *focus : grid.pinned.value_or(CellAt{0, 0});
-    const Range rows = heard_part(m.rows, row), columns = heard_part(m.cols, column);
-    cells->first_row = grid.first.first + rows.begin;
-    cells->first_col = grid.first.second + columns.begin;
-    cells->rows = grid.first.first + m.rows;
-    cells->cols = grid.first.second + m.cols;
-    // A mere index also needs the name of its axis.
-    const auto heard = [](std::span<const std::string> labels, const std::string& axis, Index i) {
-        return i < std::ssize(labels) ? label_of(labels, i) : axis + " " + std::to_string(i);
-    };
-    for (Index c = columns.begin; c < columns.end; ++c)
-        cells->column_names.push_back(heard(grid.column_labels, grid.column_axis, c));
-    for (Index r = rows.begin; r < rows.end; ++r) {
-        cells->row_names.push_back(heard(grid.row_labels, grid.row_axis, r));
-        for (Index c = columns.begin; c < columns.end; ++c) {
-            if (!grid.texts.empty())
-                cells->words.push_back(grid.texts[static_cast<std::size_t>(r * m.cols + c)]);
-            const bool hidden = grid.allowed && !grid.allowed(r, c);
-            cells->values.push_back(hidden ? -std::numeric_limits<double>::infinity() : m.at(r, c));
-        }
-    }
-    cells->digits = digits_of(grid);
-    cells->at = cell_rect(grid, metrics, at, {rows.begin, columns.begin}).first;
-    cells->cell = {metrics.cell_width, metrics.cell_height};
-    if (grid.pinned)
-        cells->chosen =
-            std::pair(grid.pinned->first + grid.first.first, grid.pinned->second + grid.first.second);
-    cells->editable = grid.editable;
-    return cells;
-}
-
 // Notes the cell that has the focus, unless the mouse is over another.
 void answer_asked(const MatrixGrid& grid, const GridMetrics& metrics, ImVec2 at, GridReply& reply) {
     const auto asked = asked_cell(grid.name);
@@ -435,7 +384,7 @@ GridReply draw_matrix_grid(const MatrixGrid& grid, const GridMetrics& metrics, I
 
     answer_asked(grid, metrics, at, reply);
     semantic_place(Role::grid, grid.name, grid.title, at, {at.x + size.x, at.y + size.y}).grid =
-        cells_of(grid, metrics, at, reply.heard);
+        told_cells(grid, metrics, at, reply.heard);
 
     const Painter paint{grid, metrics, at};
     const Scale scale = scale_of(grid);
