@@ -80,6 +80,7 @@ void SentenceSubject::begin_typing() {
 // Text written for the user is an undo step of its own. The page answers by calling tokens().
 void SentenceSubject::write(Range tokens, const std::vector<std::int32_t>& ids) {
     typed_at_ms_ = -typing_pause_ms;
+    choice_stays_ = true;
     visit().page().write_tokens(tokens, ids);
 }
 

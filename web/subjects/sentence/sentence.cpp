@@ -18,6 +18,15 @@ const char* how_to_open(std::string_view model) {
     return is_hub_model(model) ? "open it from the hub" : "drop its folder onto the page";
 }
 
+// Returns the tokens up to the chosen one.
+std::vector<std::string> until(std::span<const std::string> tokens, std::optional<Index> chosen) {
+    const auto count = chosen ? std::min(*chosen + 1, std::ssize(tokens)) : 0;
+    return {tokens.begin(), tokens.begin() + count};
+}
+bool begins_with(std::span<const std::string> tokens, std::span<const std::string> first) {
+    return std::ranges::equal(tokens.first(std::min(tokens.size(), first.size())), first);
+}
+
 }  // namespace
 
 bool sentence_may_select(const State&, const Selection&) { return true; }
@@ -90,11 +99,16 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
 void SentenceSubject::follow(const State& before, Change how) {
     if (how != Change::command) {
         wanted_ = state().selection;
+        read_until_.reset();
+        second_until_.reset();
         play(false);
     } else if (before.subject == state().subject && before.selection != state().selection && !selecting_) {
         wanted_.reset();
         last_wanted_ = false;
+        read_until_.reset();
+        second_until_.reset();
     }
+    if (how == Change::command && before.selection == state().selection) note_chosen(sentence_of(before));
     const bool of_text = now().compared && now().compared->of_text();
     const bool left_alone = run_beside() && !of_text;
     const auto model_beside = [](const SentenceState& of) {
@@ -156,6 +170,16 @@ void SentenceSubject::fit_selection() {
     if (selection != state().selection) select(selection);
 }
 
+void SentenceSubject::drop_stale_counterpart() {
+    const auto until = std::exchange(second_until_, std::nullopt);
+    Selection selection = state().selection;
+    if (!until || !is_open() || !selection.counterpart || !compared_run()) return;
+    TextRun& second = compared_run()->of(std::min(selection.layer, compared_run()->layers() - 1));
+    if (begins_with(second.query_names(), *until)) return;
+    selection.counterpart.reset();
+    select(selection);
+}
+
 // ---- Runs -------------------------------------------------------------------------------------------------
 
 void SentenceSubject::start(TextJob& job, TokenizedText text, SplitText written) {
@@ -197,6 +221,7 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
             visit().report_error(complete.error());
         else if (*complete && &job != &changed_)
             begin_changed();
+        if (complete && *complete && &job == &compared_) drop_stale_counterpart();
         if (complete && *complete && &job != &sentence_ && is_open()) fit_selection();
         if (complete && *complete && &job == &compared_) refresh_next();
         // If a run is under interventions, the changed run is the one to wait for.
@@ -215,12 +240,40 @@ void SentenceSubject::forward_finished() {
         visit().announce(tokens_told() + ", " + layers_told() + " of " + many(run()->heads(), "head") + ".");
 }
 
+void SentenceSubject::note_chosen(const SentenceState& before) {
+    const Selection& s = state().selection;
+    const TextRun* read = chosen_run();
+    const bool other = before.text != now().text || before.written != now().written;
+    const bool stays = other && std::exchange(choice_stays_, false);
+    if (read && !read_until_ && other && !stays)
+        read_until_ = {until(read->query_names(), s.query), until(read->key_names(), s.key)};
+    const auto second = [](const SentenceState& of) {
+        return of.compared ? std::pair(of.compared->text, of.compared->written)
+                           : std::pair<std::string, std::string>();
+    };
+    if (TextRun* run = compared_run(); run && !second_until_ && second(before) != second(now()))
+        second_until_ = until(run->of(std::min(s.layer, run->layers() - 1)).query_names(), s.counterpart);
+}
+
+void SentenceSubject::drop_stale(const ReadUntil& read) {
+    const TextRun& run = *chosen_run();
+    Selection selection = state().selection;
+    // A text that is opened has its last token chosen.
+    if (selection.query && !begins_with(run.query_names(), read.query))
+        selection.query =
+            run.kind == AttentionKind::encoder ? std::nullopt : std::optional(run.queries() - 1);
+    if (selection.key && !begins_with(run.key_names(), read.key)) selection.key.reset();
+    if (selection != state().selection) select(selection);
+}
+
 void SentenceSubject::choose_wanted() {
+    const auto read = std::exchange(read_until_, std::nullopt);
     const auto wanted = std::exchange(wanted_, std::nullopt);
     const bool best = std::exchange(best_wanted_, false);
     const bool last = std::exchange(last_wanted_, false);
     const std::string word = std::exchange(wanted_word_, "");
     if (!is_open()) return;
+    if (read && !wanted && !best && !last && word.empty()) drop_stale(*read);
     if (!word.empty()) {
         const auto& pieces = chosen_run()->pieces;
         const auto found = std::find_if(pieces.rbegin(), pieces.rend(),

@@ -146,6 +146,10 @@ class SentenceSubject final : public Subject, private Translating {
     std::string probe_logits() const override;
 
   private:
+    // The tokens up to the chosen query and key.
+    struct ReadUntil {
+        std::vector<std::string> query, key;
+    };
     // Takes model files from the page.
     struct Files final : FileIntake {
         SentenceSubject& subject;
@@ -231,6 +235,11 @@ class SentenceSubject final : public Subject, private Translating {
     bool survey_heads(double until_ms, bool (HeadOverview::*step)());
     void forward_finished();
     void choose_wanted();
+    // Notes what was read up to the chosen tokens, before another text is computed.
+    void note_chosen(const SentenceState& before);
+    // Drops choices whose tokens, or those before, are others now.
+    void drop_stale(const ReadUntil& read);
+    void drop_stale_counterpart();
     std::string tokens_told() const;
     // The text has more tokens than the model reads.
     bool is_cut() const { return !writes_another() && total_tokens_ > model_->config().context; }
@@ -287,7 +296,10 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Selection> wanted_;
     bool last_wanted_ = false;
     std::string wanted_word_;
-    bool selecting_ = false;  // the subject itself is changing the selection
+    std::optional<ReadUntil> read_until_;  // none: the texts are still those in which the tokens were chosen
+    std::optional<std::vector<std::string>> second_until_;  // and up to the counterpart, in the second text
+    bool choice_stays_ = false;  // the next text puts other tokens in the place of some, for the user
+    bool selecting_ = false;     // the subject itself is changing the selection
 
     SpecialTokens special_;  // belong to model_; known with the first tokens
     // Texts in the boxes of an encoder–decoder, split into tokens.
