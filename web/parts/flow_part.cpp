@@ -276,6 +276,15 @@ const std::vector<std::string>& FlowPart::small_print(const app::Attention& atte
     return small_print_;
 }
 
+std::optional<ui::Look> FlowPart::look(const Frame& frame) {
+    const app::Selection s = selection_of(frame.drawing);
+    if (!s.query) return std::nullopt;
+    const auto& reading = reader_.read(frame.attention, s.layer, s.head, s.query);
+    const auto* strongest = reading ? reading->strongest() : nullptr;
+    if (!strongest) return std::nullopt;
+    return ui::Look{frame.keys.shown(strongest->keys), strongest->at, app::percent(strongest->share)};
+}
+
 void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
     // The flow always shows weights, whatever stage the map shows, but it uses words if the map does.
     const app::MapChoice looks = app::looks_of(drawing.state()).map;
@@ -336,7 +345,8 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
                             .query = query,
                             .key = key,
                             .chosen_query = query,
-                            .chosen_key = query ? std::nullopt : key};
+                            .chosen_key = query ? std::nullopt : key,
+                            .look = look(frame)};
     if (!pointed_edge_ && (drawing.pointed.query || drawing.pointed.key)) {
         picture.query = frame.queries.shown(drawing.pointed.query);
         picture.key = frame.keys.shown(drawing.pointed.key);

@@ -8,6 +8,7 @@
 
 #include "maps/flows.hpp"
 #include "parts/part.hpp"
+#include "subjects/reading.hpp"
 #include "widgets/flow_view.hpp"
 
 namespace attn::parts {
@@ -25,6 +26,8 @@ class FlowPart {
     void draw_heads(const Frame& frame);
     Result<std::string> svg(const Frame& frame);
     void act(const Frame& frame, const ui::FlowTouch& touch, std::span<const HeadIndex> heads);
+    // Returns what the sentence above the picture says that the chosen query looks at.
+    std::optional<ui::Look> look(const Frame& frame);
     const std::vector<std::string>& small_print(const app::Attention& attention, const app::MapChoice& map,
                                                 std::uint64_t source);
 
@@ -37,6 +40,7 @@ class FlowPart {
     bool picture_wanted_ = false;
     std::uint64_t small_print_of_ = 0;
     std::vector<std::string> small_print_;
+    app::RowReader reader_;
 };
 
 }  // namespace attn::parts

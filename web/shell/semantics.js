@@ -216,7 +216,9 @@ export class Semantics {
         while (this.#past.length) {
             const part = this.#parts.get(this.#past.pop() ?? '');
             if (part) {
-                (part.cells?.stop ?? part.element).focus({ preventScroll: true });
+                // Another tab may be open by now.
+                const open = part.node.role === 'tab' ? this.#stopIn(part.element.parentElement) : null;
+                (part.cells?.stop ?? open ?? part.element).focus({ preventScroll: true });
                 return;
             }
         }
@@ -341,7 +343,9 @@ export class Semantics {
         }
         if ((way || key in ends) && items.has(node.role)) {
             const siblings = [...(target.parentElement?.children ?? [])].filter((each) => each.getAttribute('role') === node.role);
-            const next = way ? siblings.at((siblings.indexOf(target) + way[0] + way[1]) % siblings.length) : siblings.at(key === 'Home' ? 0 : -1);
+            const to = way ? siblings.indexOf(target) + way[0] + way[1] : key === 'Home' ? 0 : -1;
+            // A list ends where its words do; tabs and choices go round.
+            const next = way && node.role === 'option' ? siblings[to] : siblings.at(way ? to % siblings.length : to);
             if (next instanceof HTMLElement) {
                 next.focus({ preventScroll: true });
                 if (node.role === 'radio') {

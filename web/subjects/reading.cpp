@@ -72,10 +72,14 @@ std::optional<Reading> read_row(const Attention& attention, Index layer, Index h
         const double share = shares[static_cast<std::size_t>(order[i])];
         if (share <= 0) break;
         const bool itself = attention.one_line() && order[i] == asking;
-        const Index tokens = keys.tokens.empty() ? 1 : keys.words.of(order[i]).size();
-        reading.looks.push_back({itself ? "itself" : keys.name(order[i]), share, tokens});
+        const Range tokens = keys.tokens.empty() ? Range{order[i], order[i] + 1} : keys.words.of(order[i]);
+        reading.looks.push_back({itself ? "itself" : keys.name(order[i]), share, tokens.size(), tokens});
     }
     return reading;
+}
+
+const Reading::Look* Reading::strongest() const {
+    return looks.empty() || looks[0].share < notable ? nullptr : &looks[0];
 }
 
 std::string looks_at(const Reading& reading) {
@@ -86,7 +90,7 @@ std::string looks_at(const Reading& reading) {
         return look.at + " (" + together + percent(look.share) + ")";
     };
     if (looks[0].share >= dominant || looks.size() == 1) return "looks at " + with_share(looks[0]);
-    if (looks[0].share < notable)
+    if (!reading.strongest())
         return "spreads its attention: nothing gets more than " + percent(looks[0].share);
     std::string text = "looks most at " + with_share(looks[0]);
     for (std::size_t i = 1; i < looks.size(); ++i)

@@ -15,10 +15,14 @@ struct Reading {
         std::string at;    // "“animal”", "itself", "key 3"
         double share;      // share of the row
         Index tokens = 1;  // tokens of the word, whose shares are added
+        Range keys{};      // those tokens, or the key
     };
     Index query = 0;
     std::string asks;         // "Reading “It”", "At query 5"
     std::vector<Look> looks;  // at most three, the strongest first; none if the query sees no key
+
+    // Returns the strongest look if it is worth naming, otherwise null.
+    const Look* strongest() const;
 };
 
 // Reads the row of `query`, or of the predicted token. Returns nothing while the weights are computed, and if

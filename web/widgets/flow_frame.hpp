@@ -1,6 +1,10 @@
 // Says where the words and edges of a flow are on the screen in one frame.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+#include <string>
+
 #include "widgets/flow_view.hpp"
 
 namespace attn::ui {
@@ -11,10 +15,12 @@ struct FlowView::Frame {
     FlowShape shape;
     ImVec2 query_origin, key_origin;  // screen position of place 0
     float zoom = 1;
-    float chips_top = 0;  // used by arcs
-    ImVec2 min, max;      // the visible part
-    Range queries, keys;  // in view
+    float chips_top = 0;           // used by arcs
+    ImVec2 min, max;               // the visible part
+    Range queries, keys;           // in view
+    std::optional<Beyond> beyond;  // the look, if it is out of view
 
+    float scale() const { return std::max(zoom, readable_scale); }  // of the words
     bool columns() const { return shape.form == FlowForm::columns; }
     ImVec2 point(float query, float key, float t) const {
         const FlowPoint p = shape.at(query * zoom, key * zoom, t);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "app/format.hpp"
 #include "widgets/controls.hpp"
@@ -18,6 +19,7 @@ namespace {
 constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
 constexpr std::size_t long_text = 64;  // with this many words or more, arcs rise higher
+constexpr float sparse_zoom = 0.4f;    // here about every second word of readable size has room
 std::uint64_t serials = 0;
 
 struct Word {
@@ -43,9 +45,12 @@ std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place pl
     if (shown.size() <= 0) return words;
     float needed = 0;
     for (Index i = shown.begin; i < shown.end; ++i) needed += size(i);
-    const float room = place(shown.end - 1) - place(shown.begin) + size(shown.end - 1);
+    const float room =
+        place(shown.end - 1) - place(shown.begin) + (size(shown.begin) + size(shown.end - 1)) / 2;
     const auto every = std::max(static_cast<Index>(std::ceil(needed / room - 0.05f)), Index{1});
     for (Index i = (shown.begin + every - 1) / every * every; i < shown.end; i += every) put(i);
+    if (every == 2)
+        for (Index i = shown.begin; i < shown.end; ++i) put(i);
     return words;
 }
 
@@ -54,12 +59,20 @@ float inside(float middle, float size, float length) {
     return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
 }
 
-std::vector<Index> marked(std::optional<Index> first, std::optional<Index> second) {
+std::vector<Index> marked(std::optional<Index> first, std::optional<Index> second, Range others) {
     std::vector<Index> all;
     for (const auto& each : {first, second})
         if (each) all.push_back(*each);
+    for (Index i = others.begin; i < others.end; ++i) all.push_back(i);
     return all;
 }
+
+// Returns the keys of the look, which belongs to the chosen query alone.
+Range looked_at(const FlowPicture& picture) {
+    return picture.look && picture.chosen_query && picture.query == picture.chosen_query ? picture.look->keys
+                                                                                         : Range{};
+}
+bool has(Range range, Index i) { return i >= range.begin && i < range.end; }
 
 // Holds the weight that strong edges give to the word at their other end, and their colour.
 struct Lit {
@@ -89,8 +102,9 @@ void FlowView::measure(const FlowPicture& picture) {
     const Index grown = std::ssize(picture.queries) - std::ssize(queries_.places);
     if (form_ != picture.form || grown < 0 || grown > 1) {
         zoom_ = 1;
+        zoomed_ = false;
         scroll_ = 0;
-        followed_.reset();
+        followed_ = {};
     }
     version_ = picture.version;
     form_ = picture.form;
@@ -124,6 +138,74 @@ void FlowView::zoom_about(float factor, float at) {
     zoom_ = std::clamp(zoom_ * factor, fit_, 1.0f);
     scroll_ =
         std::clamp((scrolled_ + at) * zoom_ / before - at, 0.0f, std::max(total_ * zoom_ - room_, 0.0f));
+}
+
+Stretch FlowView::stretch(const Words& words, Range range) const {
+    if (form_ == FlowForm::arcs) return line_.stretch(range);
+    const auto at = [&](Index i) {
+        return words.places[static_cast<std::size_t>(std::clamp(i, Index{0}, std::ssize(words.places) - 1))];
+    };
+    return {at(range.begin) - word_pitch / 2, at(range.end - 1) + word_pitch / 2};
+}
+
+// Words keep a readable size, so they take more of the line where it is zoomed farther out.
+Stretch FlowView::zoomed(Stretch words) const {
+    const float middle = (words.from + words.to) / 2 * zoom_,
+                half = words.length() / 2 * std::max(zoom_, readable_scale),
+                at = inside(middle, 2 * half, total_ * zoom_);
+    return {at - half, at + half};
+}
+
+float FlowView::fitting_zoom(Stretch first, Stretch second) const {
+    const float both = first.and_also(second).length(), sizes = (first.length() + second.length()) / 2;
+    if (both * readable_scale <= room_) return fitting_scale(both, room_);
+    const float zoom = (0.999f * room_ - sizes * readable_scale) / std::max(both - sizes, 1.0f);
+    return zoom < sparse_zoom ? 1 : std::min(zoom, readable_scale);
+}
+
+// Brings what is chosen into view, when something else is chosen or the words have other places.
+void FlowView::follow(const FlowPicture& picture) {
+    const auto there = [](std::optional<Index> i, const Words& words) {
+        return i && *i < std::ssize(words.places) ? i : std::nullopt;
+    };
+    const auto query = there(picture.chosen_query, queries_), key = there(picture.chosen_key, keys_);
+    const Range look = query && picture.look ? picture.look->keys : Range{};
+    const Followed now{query, key, look, total_, room_};
+    if (std::exchange(followed_, now) == now || (!query && !key)) return;
+    const Stretch first = query ? stretch(queries_, {*query, *query + 1}) : stretch(keys_, {*key, *key + 1});
+    const auto second = look.size() > 0 ? std::optional(stretch(keys_, look)) : std::nullopt;
+    float scrolled = scroll_.value_or(scrolled_);
+    if (!zoomed_) {
+        const float before = zoom_;
+        zoom_ = std::max(fitting_zoom(first, second.value_or(first)), fit_);
+        scrolled *= zoom_ / before;
+    }
+    scroll_ = scroll_to_both(zoomed(first), second ? std::optional(zoomed(*second)) : std::nullopt, scrolled,
+                             room_, total_ * zoom_);
+}
+
+std::optional<Beyond> FlowView::beyond(const FlowPicture& picture, const Frame& frame) const {
+    const Range look = looked_at(picture);
+    if (look.size() <= 0 || look.end > std::ssize(keys_.places)) return std::nullopt;
+    const Stretch at = zoomed(stretch(keys_, look));
+    if (!frame.columns()) {
+        const float zero = frame.key_origin.x;
+        return beyond_view(*picture.look, {zero + at.from, zero + at.to}, {frame.min.x, frame.max.x},
+                           frame.chips_top);
+    }
+    const float middle = frame.key_origin.y + (at.from + at.to) / 2;
+    if (middle >= frame.min.y && middle <= frame.max.y) return std::nullopt;
+    const bool above = middle < frame.min.y;
+    Type face(Face::regular, size_body);
+    const float height = ImGui::GetFontSize() + 3, left = frame.key_origin.x + name_pad - chip_pad,
+                top = above ? frame.min.y : frame.max.y - height;
+    const std::string arrow = above ? "↑ " : "↓ ";
+    Beyond beyond{
+        .chip = {},
+        .name = arrow + shortened(picture.look->name, frame.max.x - left - text_size(arrow).x - 2 * chip_pad),
+        .share = ""};
+    beyond.chip = {{left, top}, {left + text_size(beyond.name).x + 2 * chip_pad, top + height}};
+    return beyond;
 }
 
 std::pair<float, float> FlowView::columns(float width) const {
@@ -167,7 +249,7 @@ FlowView::Frame FlowView::frame(const FlowPicture& picture, float width, float h
 
 // ---- Mouse ------------------------------------------------------------------------------------------------
 
-void FlowView::act(const Frame& frame, FlowTouch& touch) {
+void FlowView::act(const FlowPicture& picture, const Frame& frame, FlowTouch& touch) {
     const ImGuiIO& io = ImGui::GetIO();
     const bool columns = frame.columns();
     if (ImGui::IsItemActive() && dragged()) {
@@ -179,22 +261,38 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
     if (zooms()) {
         const ImVec2 corner = ImGui::GetWindowPos();
         const float at = columns ? io.MousePos.y - corner.y : io.MousePos.x - corner.x;
-        if (const float notches = wheel_.notches(); notches != 0) zoom_about(std::exp(notches * 0.2f), at);
-        if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom_about(1 / zoom_, at);
+        const auto zoom = [&](float factor) {
+            zoomed_ = true;
+            zoom_about(factor, at);
+        };
+        if (const float notches = wheel_.notches(); notches != 0) zoom(std::exp(notches * 0.2f));
+        if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0)) zoom(1 / zoom_);
     }
-    const auto heard = [&](const char* prefix, std::span<const float> places, std::optional<Index>& word) {
+    const auto heard = [&](const char* prefix, const Words& words, std::optional<Index>& word) {
         const auto asked = asked_place(prefix);
-        if (!asked || asked->col >= std::ssize(places)) return;
+        if (!asked || asked->col >= std::ssize(words.places)) return;
         word = asked->col;
         touch.clicked = asked->pressed;
-        const float place = places[static_cast<std::size_t>(asked->col)] * zoom_;
-        if (asked->arrived && (place < scrolled_ || place > scrolled_ + room_))
-            scroll_ = std::max(place - room_ / 2, 0.0f);
+        if (!asked->arrived) return;
+        const Stretch at = zoomed(stretch(words, {*word, *word + 1}));
+        if (columns)
+            scroll_to({frame.min.x, frame.key_origin.y + at.from - word_pitch},
+                      {frame.min.x + 1, frame.key_origin.y + at.to + word_pitch});
+        else
+            scroll_to_chip({{frame.query_origin.x + at.from, frame.chips_top},
+                            {frame.query_origin.x + at.to, frame.chips_top + chip_height}});
     };
-    heard("token/", queries_.places, touch.query);
-    if (columns) heard("flow/key/", keys_.places, touch.key);
+    heard("token/", queries_, touch.query);
+    if (columns) heard("flow/key/", keys_, touch.key);
     if (touch.query || touch.key || !ImGui::IsItemHovered()) return;
     touch.clicked = ImGui::IsItemDeactivated() && !dragged();
+    if (frame.beyond && ImGui::IsMouseHoveringRect(frame.beyond->chip.min, frame.beyond->chip.max)) {
+        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+        if (std::exchange(touch.clicked, false))
+            scroll_ = scroll_to_both(zoomed(stretch(keys_, picture.look->keys)), std::nullopt, scrolled_,
+                                     room_, total_ * zoom_);
+        return;
+    }
     const auto nearest = [&](const Words& words, float from) -> std::optional<Index> {
         const float place = from / zoom_;
         const auto after = std::ranges::lower_bound(words.places, place) - words.places.begin();
@@ -207,7 +305,7 @@ void FlowView::act(const Frame& frame, FlowTouch& touch) {
     if (!columns) {
         if (io.MousePos.y < frame.chips_top) return;
         const float x = io.MousePos.x - frame.query_origin.x;
-        touch.query = zoom_ < 1 ? nearest(queries_, x) : line_.under(x);
+        touch.query = zoom_ < readable_scale ? nearest(queries_, x) : line_.under(x / zoom_);
     } else if (io.MousePos.x < frame.query_origin.x + edge_reach) {
         touch.query = nearest(queries_, io.MousePos.y - frame.query_origin.y);
     } else if (io.MousePos.x > frame.key_origin.x - edge_reach) {
@@ -221,38 +319,50 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const auto lit = lit_words(picture);
-    const auto width = [&](Index i) { return line_.width[static_cast<std::size_t>(i)]; };
-    const auto size = [&](Index i) { return width(i) + 4; };
+    const float scale = frame.scale();
+    const Range look = looked_at(picture);
+    const auto width = [&](Index i) { return line_.width[static_cast<std::size_t>(i)] * scale; };
+    const auto size = [&](Index i) { return width(i) + 4 * scale; };
     const auto place = [&](Index i) {
         const float middle = queries_.places[static_cast<std::size_t>(i)] * frame.zoom;
         return frame.query_origin.x + inside(middle, width(i), total_ * frame.zoom);
     };
-    const SemanticGroup group(Role::listbox, "flow/words", "Words");
-    for (const Word& word : placed(frame.queries, marked(picture.query, picture.chosen_query), place, size)) {
+    const auto chip_of = [&](Index i) {
+        const float left = place(i) - width(i) / 2;
+        return Chip{{left, frame.chips_top}, {left + width(i), frame.chips_top + chip_height}};
+    };
+    std::vector<Index> drawn;
+    for (const Word& word :
+         placed(frame.queries, marked(picture.query, picture.chosen_query, look), place, size)) {
+        drawn.push_back(word.index);
         const auto i = static_cast<std::size_t>(word.index);
-        const float left = word.place - line_.width[i] / 2;
-        const Chip chip{{left, frame.chips_top}, {left + line_.width[i], frame.chips_top + chip_height}};
+        const Chip chip = chip_of(word.index);
         list->AddRectFilled(chip.min, chip.max, word.index == picture.query ? t.accent_soft : t.raised, 5);
         const auto found = lit.find(word.index);
         if (found != lit.end())
             list->AddRectFilled(
                 chip.min, chip.max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
+        if (has(look, word.index)) list->AddRect(chip.min, chip.max, picture.series[0].colour, 5, 0, 1.5f);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
-        draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end());
-        const std::string key = "token/" + std::to_string(word.index);
-        landmark(key, chip.min, chip.max);
-        semantic_place(Role::option, key, picture.queries[i] + " " + picture.small_print[i], chip.min,
-                       chip.max)
-            .on = word.index == picture.chosen_query;
+        draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end(), scale);
+        landmark("token/" + std::to_string(word.index), chip.min, chip.max);
+    }
+    const SemanticGroup group(Role::listbox, "flow/words", "Words");
+    for (const Index i : told_words(std::ssize(queries_.places), std::move(drawn), picture.query)) {
+        const auto at = static_cast<std::size_t>(i);
+        tell_word("token/" + std::to_string(i), picture.queries[at] + " " + picture.small_print[at],
+                  chip_of(i), frame.min, frame.max)
+            .on = i == picture.chosen_query;
     }
 }
 
 void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool of_keys) const {
     const Theme& t = theme();
     ImDrawList* list = ImGui::GetWindowDrawList();
-    Type face(Face::regular, size_body);
+    Type face(Face::regular, size_body * frame.scale());
     const float height = ImGui::GetFontSize() + 3;
+    const Range look = of_keys ? looked_at(picture) : Range{};
     const auto names = of_keys ? picture.keys : picture.queries;
     const ImVec2 origin = of_keys ? frame.key_origin : frame.query_origin;
     const float room =
@@ -266,26 +376,38 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
         return origin.y + inside(middle, height, total_ * frame.zoom);
     };
     const Range shown = of_keys ? frame.keys : frame.queries;
-    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words",
-                              of_keys ? "Keys" : "Queries");
-    for (const Word& word : placed(shown, marked(strong, chosen), place, [&](Index) { return height; })) {
+    const std::string prefix = of_keys ? "flow/key/" : "token/";
+    const auto chip_of = [&](Index i) {
+        const float width = std::min(text_size(names[static_cast<std::size_t>(i)]).x, room);
+        const float left = of_keys ? origin.x + name_pad : origin.x - name_pad - width, middle = place(i);
+        return Chip{{left - 5, middle - height / 2}, {left + width + 5, middle + height / 2}};
+    };
+    std::vector<Index> drawn;
+    for (const Word& word :
+         placed(shown, marked(strong, chosen, look), place, [&](Index) { return height; })) {
+        drawn.push_back(word.index);
         const std::string& name = names[static_cast<std::size_t>(word.index)];
-        const float width = std::min(text_size(name).x, room);
-        const float left = of_keys ? origin.x + name_pad : origin.x - name_pad - width;
-        const ImVec2 min{left - 5, word.place - height / 2}, max{left + width + 5, word.place + height / 2};
+        const auto [min, max] = chip_of(word.index);
         if (word.index == strong) list->AddRectFilled(min, max, t.accent_soft, 4);
         if (const auto found = lit.find(word.index); found != lit.end())
             list->AddRectFilled(
                 min, max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 4);
+        if (has(look, word.index)) list->AddRect(min, max, picture.series[0].colour, 4, 0, 1.5f);
         if (word.index == chosen) list->AddRect(min, max, t.accent, 4, 0, 1.5f);
-        draw_text_within(list, {left, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
-        const std::string key = (of_keys ? "flow/key/" : "token/") + std::to_string(word.index);
-        landmark(key, min, max);
-        const auto found = lit.find(word.index);
+        draw_text_within(list, {min.x + 5, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
+        landmark(prefix + std::to_string(word.index), min, max);
+    }
+    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words",
+                              of_keys ? "Keys" : "Queries");
+    for (const Index i :
+         told_words(std::ssize(names), std::move(drawn), of_keys ? picture.key : picture.query)) {
+        const auto found = lit.find(i);
         const std::string weight =
             found != lit.end() ? " " + app::fixed(static_cast<double>(found->second.weight), 2) : "";
-        semantic_place(Role::option, key, name + weight, min, max).on = word.index == chosen;
+        tell_word(prefix + std::to_string(i), names[static_cast<std::size_t>(i)] + weight, chip_of(i),
+                  frame.min, frame.max)
+            .on = i == chosen;
     }
 }
 
@@ -296,6 +418,7 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     room_ = columns ? std::min(total_, room_below) : width;
     fit_ = std::min(1.0f, room_ / std::max(total_, 1.0f));
     zoom_ = std::max(zoom_, fit_);
+    follow(picture);
     const bool overflows = total_ * zoom_ > room_ + 0.5f;
     const float rise = picture.queries.size() > long_text ? high_rise : low_rise;
     const float height = columns ? room_ : rise + 6 + chip_height;
@@ -317,21 +440,15 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
     ImGui::BeginChild(ImGui::GetID(this), {width, height + bar}, 0,
                       columns ? 0 : ImGuiWindowFlags_HorizontalScrollbar);
     scrolled_ = columns ? ImGui::GetScrollY() : ImGui::GetScrollX();
-    const Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
+    Frame frame = this->frame(picture, ImGui::GetContentRegionAvail().x, height);
+    frame.beyond = beyond(picture, frame);
     ImGui::InvisibleButton("tokens", columns ? ImVec2(width, along) : ImVec2(along, height));
     landmark("flow", frame.min, frame.max);
     queries_in_view_ = frame.queries;
     keys_in_view_ = columns ? frame.keys : frame.queries;
     width_ = columns ? width : std::min(along, width);
     FlowTouch touch;
-    act(frame, touch);
-    if (picture.chosen_query != followed_) {
-        followed_ = picture.chosen_query;
-        if (followed_ && *followed_ < std::ssize(queries_.places)) {
-            const float place = queries_.places[static_cast<std::size_t>(*followed_)] * zoom_ - scrolled_;
-            if (place < 0 || place > room_) scroll_ = std::max(place + scrolled_ - room_ / 2, 0.0f);
-        }
-    }
+    act(picture, frame, touch);
     const auto told = told_edges(picture, frame.queries);
     hear_edges(told, touch);
     const std::size_t crowd = count_edges(picture, frame, touch);
@@ -342,6 +459,10 @@ FlowTouch FlowView::draw(const FlowPicture& picture, float width, float most_hei
         draw_column(picture, frame, true);
     } else {
         draw_line(picture, frame);
+    }
+    if (frame.beyond) {
+        draw_beyond(*frame.beyond, picture.series[0].colour);
+        landmark("flow/beyond", frame.beyond->chip.min, frame.beyond->chip.max);
     }
     if (!told.empty()) tell_edges(picture, frame, told);
     if (touch.query || touch.key || touch.edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);

@@ -86,14 +86,23 @@ class CompareLens final : public Lens {
     static constexpr Index most_tokens = 1024;  // with more tokens, whole maps are not kept
     struct Frame;
 
+    // What was last brought into view, and in which view.
+    struct Followed {
+        std::optional<Index> query;
+        Range look{};
+        float total = 0, room = 0;
+        bool operator==(const Followed&) const = default;
+    };
     // A line of words, coloured by the weights of the chosen row.
     struct Line {
         std::uint64_t version = 0;
         Index layer = -1, head = -1, query = -1;
         std::vector<float> weights;
         std::vector<std::string> numbers;
-        ui::TokenLine line;
-        std::optional<Index> shown;  // the chosen token last scrolled to
+        ui::TokenLine whole, line;  // at its full size, and as it is drawn
+        ui::Look look;              // what the query attends to most; no keys: nothing
+        Followed followed;
+        float scrolled = 0;
     };
     struct Alike {
         std::uint64_t first_version = 0, second_version = 0;
@@ -132,6 +141,8 @@ class CompareLens final : public Lens {
     struct LineNames {
         const char *key, *label, *told;  // for landmarks, before the line, and for screen readers
     };
+    // Returns where to scroll the line if the chosen query or what it attends to most has changed.
+    static std::optional<float> follow(Line& line, std::optional<Index> query, float room);
     Touched draw_line(const LineNames& names, Line& line, std::span<const std::string> words,
                       std::optional<Index> query, std::optional<Index> key, bool chosen, float width);
     void draw_read(const Frame& frame, bool of_second, float width);

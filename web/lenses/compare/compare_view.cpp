@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "app/format.hpp"
 #include "lenses/compare/view.hpp"
@@ -8,6 +9,7 @@
 #include "present/present.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/scroll.hpp"
 #include "widgets/semantics.hpp"
 
 namespace attn::app {
@@ -38,8 +40,11 @@ void CompareLens::update(Line& line, const Attention& run, const Selection& sele
     const Index wanted = query.value_or(-1);
     if (line.version == run.version() && line.layer == layer && line.head == head && line.query == wanted)
         return;
-    const auto shown = line.version == run.version() ? line.shown : std::nullopt;
-    line = {run.version(), layer, head, wanted, {}, {}, {}, shown};
+    line.version = run.version();
+    line.layer = layer;
+    line.head = head;
+    line.query = wanted;
+    line.look = {};
     const Index n = run.keys();
     const auto record = run.record(layer);
     line.weights.assign(static_cast<std::size_t>(n), 0);
@@ -51,19 +56,36 @@ void CompareLens::update(Line& line, const Attention& run, const Selection& sele
                 line.numbers[static_cast<std::size_t>(k)] =
                     rounded(static_cast<double>(line.weights[static_cast<std::size_t>(k)]), 2);
     }
+    if (const auto reading = query ? read_row(run, layer, head, query) : std::nullopt)
+        if (const auto* strongest = reading->strongest())
+            line.look = {strongest->keys, strongest->at, percent(strongest->share)};
     // The line is as wide as the widest numbers need, so that nothing moves under the cursor.
-    line.line =
+    line.whole =
         ui::token_line(run.key_names(), std::vector<std::string>(static_cast<std::size_t>(n), "0.00"));
+    line.line = line.whole.scaled(line.line.scale);
 }
 
 void CompareLens::update_asking(Line& line, const Attention& run) {
     if (line.version == run.version()) return;
     const auto n = static_cast<std::size_t>(run.queries());
-    line = {.version = run.version(),
-            .weights = std::vector<float>(n),
-            .numbers = std::vector<std::string>(n),
-            .line = ui::token_line(run.query_names(), std::vector<std::string>(n)),
-            .shown = std::nullopt};
+    line = {};
+    line.version = run.version();
+    line.weights.resize(n);
+    line.numbers.resize(n);
+    line.line = line.whole = ui::token_line(run.query_names(), std::vector<std::string>(n));
+}
+
+std::optional<float> CompareLens::follow(Line& line, std::optional<Index> query, float room) {
+    const Range look = line.look.keys;
+    const Followed now{query, look, line.whole.total, room};
+    if (std::exchange(line.followed, now) == now || (!query && look.size() == 0)) return std::nullopt;
+    const auto looked = look.size() > 0 ? std::optional(line.whole.stretch(look)) : std::nullopt;
+    const ui::Stretch first = query ? line.whole.stretch({*query, *query + 1}) : *looked,
+                      both = first.and_also(looked.value_or(first));
+    const float before = line.line.scale, scale = ui::fitting_scale(both.length(), room);
+    line.line = line.whole.scaled(scale);
+    return ui::scroll_to_both(first * scale, looked ? std::optional(*looked * scale) : std::nullopt,
+                              line.scrolled * scale / before, room, line.line.total);
 }
 
 CompareLens::Touched CompareLens::draw_line(const LineNames& names, Line& line,
@@ -77,6 +99,9 @@ CompareLens::Touched CompareLens::draw_line(const LineNames& names, Line& line,
     }
     ImGui::SetCursorScreenPos({start.x + tag_width, start.y});
     const float room = width - tag_width;
+    if (chosen)
+        if (const auto to = follow(line, query, room)) ImGui::SetNextWindowScroll({*to, -1});
+    ImGui::SetNextWindowContentSize({std::max(line.line.total, 1.0f), 0});
     const float bar = line.line.total > room ? ImGui::GetStyle().ScrollbarSize + 2 : 0;
     ImGui::BeginChild(names.key, {room, ui::chip_height + bar}, 0, ImGuiWindowFlags_HorizontalScrollbar);
     const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -93,28 +118,46 @@ CompareLens::Touched CompareLens::draw_line(const LineNames& names, Line& line,
     if (const auto asked = ui::asked_place(words + "/"); asked && asked->col < std::ssize(line.line.left)) {
         touched.over = asked->col;
         touched.clicked = asked->pressed;
-        if (asked->arrived) ui::bring_into_view(line.line, asked->col, room);
-    }
-    if (chosen && query != line.shown) {
-        line.shown = query;
-        ui::bring_into_view(line.line, *query, room);
+        if (asked->arrived) ui::scroll_to_chip(ui::chip_at(line.line, asked->col, corner));
     }
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const Range shown =
-        line.line.within(list->GetClipRectMin().x - corner.x, list->GetClipRectMax().x - corner.x);
-    const ui::SemanticGroup group(ui::Role::listbox, words, names.told);
+    const ImVec2 view_min = list->GetClipRectMin(), view_max = list->GetClipRectMax();
+    line.scrolled = ImGui::GetScrollX();
+    ui::landmark(words, view_min, view_max);
+    const bool marks = chosen && line.look.keys.size() > 0;
+    const auto looked = line.line.stretch(line.look.keys) + corner.x;
+    const auto beyond =
+        marks ? ui::beyond_view(line.look, looked, {view_min.x, view_max.x}, corner.y) : std::nullopt;
+    if (beyond && ImGui::IsItemHovered() && ImGui::IsMouseHoveringRect(beyond->chip.min, beyond->chip.max)) {
+        touched.over.reset();
+        if (std::exchange(touched.clicked, false))
+            ui::scroll_to({looked.from, corner.y}, {looked.to, corner.y + 1});
+    }
+    const Range shown = line.line.within(view_min.x - corner.x, view_max.x - corner.x);
+    std::vector<Index> drawn;
     for (Index i = shown.begin; i < shown.end; ++i) {
         const auto at = static_cast<std::size_t>(i);
         const ui::Chip chip = ui::chip_at(line.line, i, corner);
         list->AddRectFilled(chip.min, chip.max, t.raised, 5);
         if (const float w = line.weights[at]; w > 0.005f)
             list->AddRectFilled(chip.min, chip.max, ui::with_alpha(t.accent, 0.08f + 0.5f * w), 5);
+        if (marks && i >= line.look.keys.begin && i < line.look.keys.end)
+            list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.0f);
         if (i == query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, chosen ? 2.0f : 1.5f);
         if (i == key) list->AddRect(chip.min, chip.max, t.dim, 5, 0, 1.5f);
-        ui::draw_chip_text(chip, pieces[at], line.numbers[at], line.weights[at] > 0.005f);
-        const std::string item = words + "/" + std::to_string(i);
-        ui::landmark(item, chip.min, chip.max);
-        ui::semantic_place(ui::Role::option, item, pieces[at] + " " + line.numbers[at], chip.min, chip.max)
+        ui::draw_chip_text(chip, pieces[at], line.numbers[at], line.weights[at] > 0.005f, line.line.scale);
+        ui::landmark(words + "/" + std::to_string(i), chip.min, chip.max);
+        drawn.push_back(i);
+    }
+    if (beyond) {
+        ui::draw_beyond(*beyond, t.accent);
+        ui::landmark(words + "/beyond", beyond->chip.min, beyond->chip.max);
+    }
+    const ui::SemanticGroup group(ui::Role::listbox, words, names.told);
+    for (const Index i : ui::told_words(std::ssize(line.line.left), std::move(drawn), query)) {
+        const auto at = static_cast<std::size_t>(i);
+        ui::tell_word(words + "/" + std::to_string(i), pieces[at] + " " + line.numbers[at],
+                      ui::chip_at(line.line, i, corner), view_min, view_max)
             .on = i == query;
     }
     ImGui::EndChild();
@@ -180,7 +223,8 @@ void CompareLens::draw_read(const Frame& frame, bool of_second, float width) {
         draw_line(of_second ? LineNames{"second-reads", "reads", "Words that the second reads"}
                             : LineNames{"first-reads", "reads", "Words that the first reads"},
                   of_second ? second_read_ : first_read_, frame.run(of_second).key_names(), std::nullopt,
-                  of_second ? pointed.second_key : pointed.key, false, width);
+                  of_second ? pointed.second_key : pointed.key,
+                  query && !(pointed.query || pointed.second_query), width);
     if (!touched.over || !query) return;
     frame.point_in(of_second, query, touched.over);
     frame.drawing.now.cell = CellRef{Stage::weight, *query, *touched.over, of_second};
