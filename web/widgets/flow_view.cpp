@@ -158,8 +158,8 @@ Stretch FlowView::zoomed(Stretch words) const {
 
 float FlowView::fitting_zoom(Stretch first, Stretch second) const {
     const float both = first.and_also(second).length(), sizes = (first.length() + second.length()) / 2;
-    if (both * readable_scale <= room_) return fitting_scale(both, room_);
-    const float zoom = (0.999f * room_ - sizes * readable_scale) / std::max(both - sizes, 1.0f);
+    if (both * readable_scale <= room_ - 2 * outline_room) return fitting_scale(both, room_);
+    const float zoom = (room_ - 2 * outline_room - sizes * readable_scale) / std::max(both - sizes, 1.0f);
     return zoom < sparse_zoom ? 1 : std::min(zoom, readable_scale);
 }
 

@@ -63,7 +63,7 @@ TokenLine token_line(std::span<const std::string> pieces, std::span<const std::s
 }
 
 float fitting_scale(float length, float room) {
-    const float fitting = 0.999f * room / std::max(length, 1.0f);
+    const float fitting = (room - 2 * outline_room) / std::max(length, 1.0f);
     return fitting < readable_scale ? 1 : std::min(fitting, 1.0f);
 }
 

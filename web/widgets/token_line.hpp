@@ -43,6 +43,7 @@ struct TokenLine {
 TokenLine token_line(std::span<const std::string> pieces, std::span<const std::string> small_print);
 
 inline constexpr float readable_scale = 0.7f;  // smallest scale of words
+inline constexpr float outline_room = 2;       // left free beside words that just fit
 // Returns the largest scale, at most 1, at which so long a stretch fits; 1 if it would not be readable.
 float fitting_scale(float length, float room);
 // Returns where to scroll a line of this length so that both stretches are in a view as long as `room`. If
