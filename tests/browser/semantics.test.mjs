@@ -36,6 +36,7 @@ async function check(explorer, where) {
     assert.deepEqual(await violations(explorer), [], where);
 }
 
+const last = tiny.ids.length - 1;
 const trained = 'v=1&subject=training&train=induction,layers:1,heads:2,d:16,context:16,batch:2,steps:400&step=8';
 
 const open = async (explorer, subject, lens) => {
@@ -232,6 +233,49 @@ test('a list opens with the focus in it, and gives the focus back', async (explo
     await page.keyboard.press('Enter');
     await explorer.until('the example', () => explorer.linked('ex'));
     await explorer.until('the focus to return', () => page.getByRole('button', { name: /^Example: B/ }).evaluate((element) => element === document.activeElement));
+});
+
+test('arrow keys walk over the words of a sentence in their order', async (explorer) => {
+    const { page } = explorer;
+    await explorer.openModel(tiny.folder, tiny.text);
+    await pressOn(page.getByRole('tab', { name: 'Overview' }));
+    const words = page.getByRole('listbox', { name: 'Words' }).getByRole('option');
+    const keys = () => words.evaluateAll((all) => all.map((word) => word.getAttribute('data-key')));
+    const inOrder = tiny.ids.map((_, i) => `token/${i}`);
+    await explorer.until('the words in their order', async () => (await keys()).join(), (now) => now === inOrder.join());
+    const at = async (expected) => {
+        await explorer.until(expected, () => page.evaluate(() => document.activeElement?.getAttribute('data-key')), (key) => key === expected);
+        await told(explorer);
+        assert.deepEqual(await keys(), inOrder, 'whichever has the focus');
+    };
+    await pressOn(words.nth(3));
+    await explorer.untilState('the word', ({ query }) => query === 3);
+    for (const [key, expected] of /** @type {const} */ ([['ArrowLeft', 2], ['ArrowLeft', 1], ['ArrowLeft', 0], ['ArrowLeft', 0], ['ArrowRight', 1], ['End', last], ['ArrowRight', last], ['ArrowLeft', last - 1], ['Home', 0]])) {
+        await page.keyboard.press(key);
+        await at(`token/${expected}`);
+    }
+});
+
+test('when what had the focus is gone, the focus is on the tab that is open', async (explorer) => {
+    const { page } = explorer;
+    await page.getByRole('tab', { name: 'Sentence' }).focus();
+    await page.getByRole('slider', { name: 'temperature' }).focus();
+    await told(explorer);
+    await explorer.visit('v=1&subject=tensors');
+    await explorer.until('the focus on the open tab', () => page.evaluate(() => document.activeElement?.getAttribute('data-key')), (key) => key === 'subject/tensors');
+    await page.getByRole('tab', { name: 'Your tensors', selected: true }).waitFor();
+});
+
+test('files chosen by keyboard in the menu leave the focus at its button', async (explorer) => {
+    const { page } = explorer;
+    const focused = () => page.evaluate(() => document.activeElement?.id);
+    await pressOn(page.locator('#model'));
+    const choosing = page.waitForEvent('filechooser');
+    await pressOn(page.locator('#open-tensors'));
+    await (await choosing).setFiles(written({ 'attention.npy': npy([2, 2], [1, 0, 0.5, 0.5]) }));
+    await explorer.until('the tensors', () => explorer.tensors(), ({ open: given, phase }) => given && phase === null);
+    await told(explorer);
+    assert.equal(await focused(), 'model');
 });
 
 test('notices are heard, and Tab goes through the page and leaves it', async (explorer) => {

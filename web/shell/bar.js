@@ -30,9 +30,9 @@ export class Bar {
             this.#button.focus();  // it gets the focus back when the dialog is closed
             onHub();
         });
-        element('open-folder').addEventListener('click', () => this.#choose('folder-input'));
-        element('open-files').addEventListener('click', () => this.#choose('files-input'));
-        element('open-tensors').addEventListener('click', () => this.#choose('tensors-input'));
+        element('open-folder').addEventListener('click', ({ detail }) => this.#choose('folder-input', detail === 0));
+        element('open-files').addEventListener('click', ({ detail }) => this.#choose('files-input', detail === 0));
+        element('open-tensors').addEventListener('click', ({ detail }) => this.#choose('tensors-input', detail === 0));
     }
 
     /** Called when the program runs. Undo and redo wait for something to undo. */
@@ -91,9 +91,15 @@ export class Bar {
         this.#button.setAttribute('aria-expanded', String(open));
     }
 
-    /** @param {'folder-input' | 'files-input' | 'tensors-input'} input */
-    #choose(input) {
+    /**
+     * @param {'folder-input' | 'files-input' | 'tensors-input'} input
+     * @param {boolean} byKeyboard
+     */
+    #choose(input, byKeyboard) {
         this.#show(false);
+        if (byKeyboard) {
+            this.#button.focus();  // the menu cannot keep the focus, and without one it begins anew
+        }
         element(input).click();
     }
 }
