@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 constexpr std::ptrdiff_t columns = 110;
 
-// Folders whose comments still have to be rewritten; remove one when it is done.
-const std::vector<std::string> still_to_do{"web", "tests"};
+// This file itself shows what is found.
+constexpr std::string_view shows_faults = "tests/architecture/plain_english_test.cpp";
 
 // Words that begin half a sentence: a label in the genitive, a phrase without its noun, a relative clause.
 constexpr std::array<std::string_view, 6> bad_beginnings{"of", "by", "from", "those", "as", "that"};
