@@ -99,7 +99,7 @@ test('Cache: policies lose what golden weights say, step by step; Play walks thr
     near((await told(explorer, own.lost, n - 1)).f64, 0, 0, 'the weight lost');
     near((await told(explorer, own.divergence, n - 1)).f64, 0, 1e-6, 'the divergence');
     await set(explorer, { budget: 3 });
-    assert.match((await explorer.state()).spoken, /^With at most 3 keys, heavy hitters and the newest, layer \d · head \d loses [\d.]+ % of its weight; /);
+    assert.match((await explorer.state()).spoken, /^With at most 3 keys, heavy hitters and the newest, layer \d · head \d loses [\d.]+ % of its weight\. /);
     // After eviction, a row is a softmax over its remaining keys.
     const { layer, head } = await explorer.state(), query = n - 1;
     const row = await Promise.all(tiny.ids.map((_, key) => told(explorer, own.weight + query, key)));

@@ -73,8 +73,8 @@ test('Knock-out: the presets in the model that comes with the page', { fragment:
     }
     await explorer.untilState('the storyteller', ({ model, tokens }) => model === 'storyteller' && tokens > 0);
     const findings = [
-        ['pronoun', 'Without layer 2 · head 1, “animal” over “street” falls by ', ': at “tired”, from layer 3 on at “The”.'],
-        ['induction', 'Without layer 0 · head 1, “stone” over “king” falls by ', ': at “stone” in every layer.'],
+        ['pronoun', 'Layer 2 · head 1 matters most: without it, “animal” over “street” falls from ', ': at “tired”, from layer 3 on at “The”.'],
+        ['induction', 'Layer 0 · head 1 matters most: without it, “stone” over “king” falls from ', ': at “stone” in every layer.'],
     ];
     for (const [preset, said, path] of findings) {
         await explorer.settled();

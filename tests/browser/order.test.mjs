@@ -188,7 +188,7 @@ test('Order puts queries and keys of different numbers in order apart: outputs k
     await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => open && phase === null);
     await explorer.click('lens/order');
     await explorer.untilState('the lens', ({ subject, lens }) => subject === 'tensors' && lens === 'order');
-    assert.match((await explorer.state()).spoken, /3 queries and 5 keys in their own order/);
+    assert.match((await explorer.state()).spoken, /3 queries and 5 keys stand in their own order/);
     await drag(explorer, 0, 4, 'key-token');
     await explorer.until('the keys', () => explorer.linked('order.keys'), (now) => now === '1,2,3,4,0');
     assert.match((await explorer.state()).spoken, /^Without positions, every output stayed, and the keys took their weights along/);
