@@ -41,7 +41,7 @@ function alike(one, other) {
 test('Heads: from x down to what the attention writes, and how alike heads look', async (explorer) => {
     await open(explorer, tiny);
     const n = tiny.ids.length, [heads] = [tiny.attention[0].length];
-    assert.match((await explorer.state()).spoken, new RegExp(`^${n} tokens of \\d+ numbers go through ${heads} heads of \\d+: `));
+    assert.match((await explorer.state()).spoken, new RegExp(`^${n} tokens of \\d+ numbers go through ${heads} heads of \\d+, each with a map of its own\\. `));
     near((await told(explorer, own.shape + 7, 0)).f64, heads * n * n, 0, 'the numbers of all maps');
     await press(explorer, 'heads/shape/7');
     await explorer.untilState('the pin', ({ pin }) => pin?.[0] === 'heads.shape.weights.elements');
