@@ -80,7 +80,7 @@ test('Knock-out: the presets in the model that comes with the page', { fragment:
         await explorer.settled();
         await press(explorer, `knockout/preset/${preset}`);
         const { spoken } = await explorer.untilState('the finding', ({ lens, spoken: now }) => lens === 'knockout' && now.startsWith(said));
-        assert.match(spoken, /^Layer \d · head \d matters most: without it, .+ falls from [\d.]+ to [−\d.]+\. .+\.$/);
+        assert.match(spoken, /^Layer \d · head \d matters most: without it, .+ falls from [\d.]+ to [-\d.]+\. .+\.$/);
         await press(explorer, 'knockout/part/patching');
         await explorer.untilState('what is patched', ({ spoken: now }) => now.startsWith('With the residual of the second text') && now.endsWith(path));
         await press(explorer, 'knockout/part/heads');

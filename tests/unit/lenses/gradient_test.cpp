@@ -197,7 +197,7 @@ TEST_CASE("the gradient says where the head should attend, and its link restores
     GradientScreen screen;
     const std::string sentence = screen.lens().spoken(screen.subject());
     CHECK(sentence.starts_with("To raise component 0 of the output of "));
-    CHECK(sentence.find("more at") != std::string::npos);
+    CHECK(sentence.find(", attend more to ") != std::string::npos);
     screen.click("gradient/preset/first");
     screen.settle();
     CHECK(screen.visit.state().of<GradientState>().aim == GradientAim::value);

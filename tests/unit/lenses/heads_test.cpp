@@ -188,7 +188,7 @@ TEST_CASE(
     Screen screen;
     open_family(screen, "bert");
     show_heads(screen, {.part = HeadsPart::sharing});
-    CHECK_THAT(spoken(screen.visit), ContainsSubstring("the loss of this text goes from"));
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("The loss of this text goes from"));
     // With one key-value head, there is nothing left to share.
     Screen shared;
     open_family(shared, "llama");

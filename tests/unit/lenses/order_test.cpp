@@ -36,7 +36,7 @@ TEST_CASE("Order works for every subject that has q and k of its tokens, and nam
                                  "order/scheme-numbers/5/3", "order/score/0/0", "order/dial/0",
                                  "chart/order-distance", "chart/order-length", "chart/order-wavelength"})
             CHECK(screen.shows(part));
-        CHECK(spoken(screen.visit).starts_with("Without "));
+        CHECK(spoken(screen.visit).starts_with("Drag a word to see what the order changes without "));
     }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenPreset{*preset_by_key("hello-scores")});
@@ -180,7 +180,8 @@ TEST_CASE("if q and k already contain positions, Order leads to the layer that c
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
     open_order(screen);
     REQUIRE(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::inside);
-    CHECK(spoken(screen.visit).starts_with("Without adding positions, "));
+    CHECK(spoken(screen.visit)
+              .starts_with("Drag a word to see what the order changes without adding positions."));
     screen.click("order/first-layer");
     screen.settle();
     CHECK(screen.visit.state().selection.layer == 0);
