@@ -23,7 +23,8 @@ TEST_CASE("A record measured in slices has the row numbers of one computed at on
     CHECK(job.progress() == 1);
     CHECK(job.record()->row_max() == expected->row_max());
     CHECK(job.record()->row_log_sum() == expected->row_log_sum());
-    CHECK(job.record()->output() == expected->output());
+    // Without queries there is nothing to do, and nothing is allocated.
+    if (n_q > 0) CHECK(job.record()->output() == expected->output());
 }
 
 TEST_CASE("The output of a large record is left out", "[unit][maps]") {
