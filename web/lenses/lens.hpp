@@ -76,7 +76,7 @@ class Lens : public Resident {
     // Says whether the lens shows the cell, and which commands bring it into view there.
     virtual bool shows(Subject&, const CellRef&) const { return false; }
     virtual std::vector<Command> reveal(Subject&, const CellRef&) const { return {}; }
-    // Says whether a person changes the cell by the lens itself, so that the inspector offers no other change.
+    // Says whether a person changes the cell by the lens itself; the inspector then offers no other change.
     virtual bool changes(const CellRef&) const { return false; }
     // Returns the matrices on screen, the one in focus first; none until there are numbers.
     virtual std::vector<Table> tables(Subject& subject) {

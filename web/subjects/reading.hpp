@@ -15,7 +15,7 @@ struct Reading {
         std::string at;    // "“animal”", "itself", "key 3"
         double share;      // share of the row
         Index tokens = 1;  // tokens of the word, whose shares are added
-        Range keys{};      // those tokens, or the key
+        Range keys{};      // the word's tokens, or the key
     };
     Index query = 0;
     std::string asks;         // "Reading “It”", "At query 5"

@@ -20,7 +20,7 @@ struct FlowView::Frame {
     Range queries, keys;           // in view
     std::optional<Beyond> beyond;  // the look, if it is out of view
 
-    float scale() const { return std::max(zoom, readable_scale); }  // of the words
+    float scale() const { return std::max(zoom, readable_scale); }  // words are drawn at it
     bool columns() const { return shape.form == FlowForm::columns; }
     ImVec2 point(float query, float key, float t) const {
         const FlowPoint p = shape.at(query * zoom, key * zoom, t);

@@ -116,7 +116,7 @@ class FlowView {
     Range queries_in_view_{}, keys_in_view_{};
     float width_ = 0;
     WheelTaker wheel_;
-    bool zoomed_ = false;          // by the user
+    bool zoomed_ = false;          // the user has zoomed
     std::optional<float> scroll_;  // target for the next frame
     Followed followed_;
 };

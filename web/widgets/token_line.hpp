@@ -27,7 +27,7 @@ struct Stretch {
 struct TokenLine {
     std::vector<float> left, width;  // positions of the chips, from the start of the line
     float total = 0;
-    float scale = 1;  // of the chips and their text
+    float scale = 1;  // relative to the usual size of chips and their text
 
     float centre(Index i) const {
         return left[static_cast<std::size_t>(i)] + width[static_cast<std::size_t>(i)] / 2;
