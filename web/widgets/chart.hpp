@@ -58,6 +58,10 @@ ChartReply chart(const Chart& chart, float width, float height, std::span<const 
 // 2008).
 ImU32 series_colour(std::size_t i);
 
+// Returns which share of the axis lies below a value.
+double along(const ChartAxis& axis, double value);
+// Writes a value of an axis: a count without decimals, an amount with its unit in four digits.
+std::string number_text(const ChartAxis& axis, double value);
 // Returns about `wanted` round numbers on an axis, ascending, and at least two: only an axis of whole numbers
 // that holds a single one has fewer. On a logarithmic axis these are powers of ten and, if there are few,
 // also 2 and 5 times those.
