@@ -83,7 +83,8 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
         if (training_.wanted_plan()) complete_text(wanted.trained->plan, *training_.wanted_plan());
     }
     const State* home = visit().home();
-    if (state.subject == sentence_subject && wanted.model.empty() && !model_ && home) {
+    if (state.subject == sentence_subject && wanted.model.empty() && home &&
+        (!model_ || model_name_ == sentence_of(*home).model)) {
         wanted.model = sentence_of(*home).model;
         if (wanted.text.empty()) {
             wanted.text = sentence_of(*home).text;
