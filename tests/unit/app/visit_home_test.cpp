@@ -185,4 +185,5 @@ TEST_CASE("a link to the subject alone opens the bundled model") {
     load_tiny_model(other.visit);
     other.visit.open_fragment("v=1&subject=sentence");
     CHECK(other.page.opened.size() == 1);
+    CHECK(sentence_of(other.visit.state()).text == first_twin());
 }
