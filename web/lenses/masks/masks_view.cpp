@@ -118,9 +118,9 @@ void MasksLens::draw(const Drawing& drawing, Subject& subject) {
     look(subject);
     const ui::TightLabels tight;
     ui::hint(
-        "Choose “window of 16” and then “any n”: the larger n, the more tiles the kernel skips. Point at a "
-        "cell to "
-        "see which term hides it.");
+        "A mask tried out here changes no other lens. Choose “window of 16” and then “any n”: the larger n, "
+        "the "
+        "more tiles the kernel skips. Point at a cell to see which term hides it.");
     if (ui::settings()) {
         draw_presets();
         draw_settings(subject);  // above the terms, whose number differs between presets
