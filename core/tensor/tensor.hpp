@@ -26,6 +26,7 @@ struct Range {
     Index begin = 0;
     Index end = 0;
     Index size() const { return end - begin; }
+    bool holds(Index i) const { return i >= begin && i < end; }
     bool operator==(const Range&) const = default;
 };
 

@@ -22,8 +22,6 @@ namespace {
 constexpr std::array<const char*, 2> form_names{"arcs", "columns"};
 constexpr Index most_words = 4096;
 
-bool in(Range layers, Index layer) { return layer >= layers.begin && layer < layers.end; }
-
 }  // namespace
 
 // Holds what one frame draws.
@@ -38,7 +36,7 @@ struct FlowPart::Frame {
 
     void take_heads() {
         for (const HeadIndex& head : choice.heads)
-            if (in(attention.alike(), head.layer) && head.head < attention.heads()) heads.push_back(head);
+            if (attention.alike().holds(head.layer) && head.head < attention.heads()) heads.push_back(head);
         if (std::ranges::find(heads, chosen()) == heads.end()) heads.push_back(chosen());
         for (std::size_t i = 0; i < heads.size(); ++i)
             colours.push_back(heads.size() == 1 ? ui::theme().accent : ui::series_colour(i));

@@ -48,9 +48,7 @@ std::string path_of(const FlowShape& shape, float query, float key, FlowPoint or
     return curve({query, 0}, {query, handle}, {key, handle}, {key, 0});
 }
 
-bool is_shown(Range shown, std::size_t i) {
-    return static_cast<Index>(i) >= shown.begin && static_cast<Index>(i) < shown.end;
-}
+bool is_shown(Range shown, std::size_t i) { return shown.holds(static_cast<Index>(i)); }
 
 }  // namespace
 

@@ -52,7 +52,7 @@ TextRun::TextRun(TextRun& whole, AttentionKind of, std::shared_ptr<const ReadTex
 
 TextRun& TextRun::of(Index layer) {
     for (TextRun* each : {whole_->encoder_.get(), whole_->cross_.get()})
-        if (each && layer >= each->alike_.begin && layer < each->alike_.end) return *each;
+        if (each && each->alike_.holds(layer)) return *each;
     return *whole_;
 }
 

@@ -47,8 +47,7 @@ std::vector<Index> placed(const AxisLabels& labels, float pitch) {
         });
     };
     for (const std::optional<Index> marked : {labels.strong, labels.lit})
-        if (marked && *marked >= labels.shown.begin && *marked < labels.shown.end && free(*marked))
-            chosen.push_back(*marked);
+        if (marked && labels.shown.holds(*marked) && free(*marked)) chosen.push_back(*marked);
     const auto marked_count = chosen.size();
     const Index every = names_apart(labels, pitch);
     for (Index i = first_shown(labels, every); i < labels.shown.end; i += every) {

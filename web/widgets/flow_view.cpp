@@ -41,7 +41,7 @@ std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place pl
         words.push_back({i, place(i)});
     };
     for (const Index i : marked)
-        if (i >= shown.begin && i < shown.end) put(i);
+        if (shown.holds(i)) put(i);
     if (shown.size() <= 0) return words;
     float needed = 0;
     for (Index i = shown.begin; i < shown.end; ++i) needed += size(i);
@@ -72,7 +72,6 @@ Range looked_at(const FlowPicture& picture) {
     return picture.look && picture.chosen_query && picture.query == picture.chosen_query ? picture.look->keys
                                                                                          : Range{};
 }
-bool has(Range range, Index i) { return i >= range.begin && i < range.end; }
 
 // Holds the weight that strong edges give to the word at their other end, and their colour.
 struct Lit {
@@ -343,7 +342,7 @@ void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
             list->AddRectFilled(
                 chip.min, chip.max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
-        if (has(look, word.index)) list->AddRect(chip.min, chip.max, picture.series[0].colour, 5, 0, 1.5f);
+        if (look.holds(word.index)) list->AddRect(chip.min, chip.max, picture.series[0].colour, 5, 0, 1.5f);
         if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
         draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end(), scale);
         landmark("token/" + std::to_string(word.index), chip.min, chip.max);
@@ -393,7 +392,7 @@ void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool 
             list->AddRectFilled(
                 min, max,
                 with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 4);
-        if (has(look, word.index)) list->AddRect(min, max, picture.series[0].colour, 4, 0, 1.5f);
+        if (look.holds(word.index)) list->AddRect(min, max, picture.series[0].colour, 4, 0, 1.5f);
         if (word.index == chosen) list->AddRect(min, max, t.accent, 4, 0, 1.5f);
         draw_text_within(list, {min.x + 5, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
         landmark(prefix + std::to_string(word.index), min, max);

@@ -93,9 +93,8 @@ void HeadScoring::add(Range rows, Range keys) {
         row.parts.distance += away;
 
         const auto on = [&](Index key) {
-            return key >= keys.begin && key < keys.end
-                       ? static_cast<double>(weights[static_cast<std::size_t>(key - keys.begin)])
-                       : 0;
+            return keys.holds(key) ? static_cast<double>(weights[static_cast<std::size_t>(key - keys.begin)])
+                                   : 0;
         };
         row.parts.previous_token += on(q - 1);
         row.parts.current_token += on(q);

@@ -32,7 +32,6 @@ constexpr float eigenvalue_height = 250;
 Range around(Index one, Index all) {
     return {std::max<Index>(one - cells_around, 0), std::min(one + cells_around + 1, all)};
 }
-bool range_holds(Range range, Index one) { return one >= range.begin && one < range.end; }
 
 }  // namespace
 
@@ -158,8 +157,8 @@ void CircuitsLens::draw_map(const Drawing& drawing, Subject& subject, float widt
         const bool moved = before.row != *picture.query || before.col != *picture.key;
         const bool first_time = before.row < 0;
         before = {map.get(), *picture.query, *picture.key};
-        const bool in_view = range_holds(view.in_view().queries, *picture.query) &&
-                             range_holds(view.in_view().keys, *picture.key);
+        const bool in_view =
+            view.in_view().queries.holds(*picture.query) && view.in_view().keys.holds(*picture.key);
         if (first_time || (moved && !in_view))
             view.show(around(*picture.query, map->queries()), around(*picture.key, map->keys()));
     }

@@ -132,8 +132,7 @@ Index CircuitsLens::draw_points(const Drawing& drawing, Subject& subject, Index 
     ui::landmark_item("circuits/plane");
     std::optional<PlaneEnd> over;
     if (ImGui::IsItemHovered()) over = scatter.under_cursor(plane_reach);
-    if (const auto asked = ui::asked_place(point_prefix);
-        asked && asked->col >= tokens.begin && asked->col < tokens.end) {
+    if (const auto asked = ui::asked_place(point_prefix); asked && tokens.holds(asked->col)) {
         over = PlaneEnd{false, asked->col - tokens.begin};
         if (asked->pressed) parts::choose_tokens(drawing, asked->col, std::nullopt);
     }

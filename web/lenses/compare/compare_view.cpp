@@ -141,8 +141,7 @@ CompareLens::Touched CompareLens::draw_line(const LineNames& names, Line& line,
         list->AddRectFilled(chip.min, chip.max, t.raised, 5);
         if (const float w = line.weights[at]; w > 0.005f)
             list->AddRectFilled(chip.min, chip.max, ui::with_alpha(t.accent, 0.08f + 0.5f * w), 5);
-        if (marks && i >= line.look.keys.begin && i < line.look.keys.end)
-            list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.0f);
+        if (marks && line.look.keys.holds(i)) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.0f);
         if (i == query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, chosen ? 2.0f : 1.5f);
         if (i == key) list->AddRect(chip.min, chip.max, t.dim, 5, 0, 1.5f);
         ui::draw_chip_text(chip, pieces[at], line.numbers[at], line.weights[at] > 0.005f, line.line.scale);

@@ -92,7 +92,7 @@ std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace&
         return out;
     }
     const HeadIndex head{cell.row, cell.col};
-    const bool alike = head.layer >= alike_.layers.begin && head.layer < alike_.layers.end;
+    const bool alike = alike_.layers.holds(head.layer);
     const auto a = alike ? first->record(head.layer) : nullptr,
                b = alike ? second->record(head.layer) : nullptr;
     if (!a || !b || head.head >= a->heads() || head.head >= b->heads()) return std::nullopt;

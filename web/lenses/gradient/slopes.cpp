@@ -86,8 +86,7 @@ Range Slopes::columns(Slope slope) const {
 
 bool Slopes::holds(Slope slope, Index row, Index col) const {
     if (!has(slope)) return false;
-    const auto within = [](Range range, Index i) { return i >= range.begin && i < range.end; };
-    return within(rows(slope), row) && within(columns(slope), col);
+    return rows(slope).holds(row) && columns(slope).holds(col);
 }
 
 double Slopes::x(Index token, Index component) const {

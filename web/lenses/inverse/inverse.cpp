@@ -357,9 +357,7 @@ bool InverseLens::shows(Subject& subject, const CellRef& cell) const {
     const Attention* attention = subject.attention();
     const auto record = attention ? attention->record(subject.chosen().layer) : nullptr;
     if (!record || cell.stage != Stage::weight) return false;
-    const Range queries = queries_shown(*record);
-    return cell.row >= queries.begin && cell.row < queries.end &&
-           (!change_ || keys_shown(*change_).holds(cell.col));
+    return queries_shown(*record).holds(cell.row) && (!change_ || keys_shown(*change_).holds(cell.col));
 }
 
 }  // namespace attn::app

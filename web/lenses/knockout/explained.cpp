@@ -202,8 +202,7 @@ std::optional<Explained> KnockoutLens::explain_patch(Subject& subject, const Len
     if (now().part != KnockoutPart::patching) return std::nullopt;
     const Index attention = cell.at[0], token = cell.at[1];
     const Patches& all = *patches();
-    const auto within = [](Index i, Range range) { return i >= range.begin && i < range.end; };
-    if (!within(attention, all.attentions()) || !within(token, all.tokens())) return std::nullopt;
+    if (!all.attentions().holds(attention) || !all.tokens().holds(token)) return std::nullopt;
     const auto moved = all.moved(attention, token);
     if (!moved) return std::nullopt;
     const bool back = now().back;

@@ -83,7 +83,7 @@ std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) c
     const Index key = pairs ? cell.col : of_key ? cell.row : -1;
     const Range queries = ladder_window(now, ladder.queries(), query),
                 keys = ladder_window(now, ladder.keys(), query);
-    const auto holds = [](Range range, Index i) { return i < 0 || (i >= range.begin && i < range.end); };
+    const auto holds = [](Range range, Index i) { return i < 0 || range.holds(i); };
     if (holds(queries, of_key ? -1 : cell.row) && holds(keys, key)) return {};
     return {SetLadderTokens{{std::max(key, Index{0}), now.tokens}}};
 }

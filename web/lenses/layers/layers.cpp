@@ -203,7 +203,7 @@ bool LayersLens::measure() {
     const Range shown = positions();
     for (Index away = 1; away < trace_->tokens(); ++away)
         for (const Index position : {row() - away, row() + away})
-            if (position >= shown.begin && position < shown.end && !states_at(position)) {
+            if (shown.holds(position) && !states_at(position)) {
                 other_.emplace(trace_, position, slice_operations);
                 return true;
             }

@@ -89,8 +89,8 @@ struct Picture {
     Fate fate(Index row, Index col) const {
         const Index now_row = grid().row(tile), now_col = grid().col(tile);
         const Range rows = tile_rows(row), cols = tile_cols(col);
-        const bool in_row = now_row >= rows.begin && now_row < rows.end;
-        if (in_row && now_col >= cols.begin && now_col < cols.end) return Fate::now;
+        const bool in_row = rows.holds(now_row);
+        if (in_row && cols.holds(now_col)) return Fate::now;
         if (skipped(row, col)) return Fate::skipped;
         return rows.end <= now_row || (in_row && cols.end <= now_col) ? Fate::done : Fate::ahead;
     }

@@ -50,7 +50,7 @@ void TilesLens::draw_numbers(const View& view, float width) {
         view.drawing.pointed.query ? view.drawing.pointed.query : selection_of(view.drawing).query;
     const auto draw = [&](Sheet& sheet) {
         return [&](float wide) {
-            if (lit && *lit >= now.rows.begin && *lit < now.rows.end) sheet.lit_row = *lit - now.rows.begin;
+            if (lit && now.rows.holds(*lit)) sheet.lit_row = *lit - now.rows.begin;
             present::sheet(view.drawing, sheet, wide, {}, {}, [&](Index row) {
                 parts::choose_tokens(view.drawing, now.rows.begin + row, std::nullopt);
             });

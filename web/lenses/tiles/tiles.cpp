@@ -103,7 +103,7 @@ std::optional<TilesLens::Shown> TilesLens::shown(Subject& subject) const {
     now.tile = std::min(tiles.tile, now.grid.count() - 1);
     now.queries = now.rows = now.grid.queries_of(now.grid.row(now.tile));
     now.keys = now.grid.keys_of(now.col());
-    if (s.query && *s.query >= now.queries.begin && *s.query < now.queries.end)
+    if (s.query && now.queries.holds(*s.query))
         now.rows.begin += (*s.query - now.queries.begin) / tile_rows_shown * tile_rows_shown;
     now.rows.end = std::min(now.rows.begin + tile_rows_shown, now.queries.end);
     return now;
@@ -164,7 +164,7 @@ void TilesLens::forget() {
 // The chosen query, or the one that the tile changes most.
 Index TilesLens::told_query(const Shown& now, const OnlineWalk& walked) const {
     const auto chosen = state().selection.query;
-    if (chosen && *chosen >= now.rows.begin && *chosen < now.rows.end) return *chosen;
+    if (chosen && now.rows.holds(*chosen)) return *chosen;
     Index told = now.rows.begin;
     float least = 1;
     for (Index query = now.rows.begin; query < now.rows.end; ++query) {
