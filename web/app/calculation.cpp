@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/format.hpp"
-
 namespace attn::app {
 
 Expression::Expression(double number)
@@ -68,56 +66,6 @@ std::vector<const Column*> Calculation::columns() const {
     };
     for (const Line& line : lines_) visit(visit, line.expression);
     return found;
-}
-
-int precedence(Expression::Kind kind) {
-    switch (kind) {
-        case Expression::Kind::add:
-        case Expression::Kind::subtract:
-        case Expression::Kind::dot:
-        case Expression::Kind::sum:
-        case Expression::Kind::spread: return 1;
-        case Expression::Kind::multiply:
-        case Expression::Kind::divide: return 2;
-        default: return 3;
-    }
-}
-
-namespace {
-
-struct Numbers {
-    static std::string number(double value, bool) {
-        // Whole numbers are counts.
-        return value == std::round(value) && std::abs(value) < 1e6 ? fixed(value, 0) : fixed(value, 4);
-    }
-    static std::string line(const Expression& e) { return fixed(e.value(), 4); }
-    static const char* sign(Expression::Kind kind) {
-        switch (kind) {
-            case Expression::Kind::add: return " + ";
-            case Expression::Kind::subtract: return " − ";
-            case Expression::Kind::multiply: return " × ";
-            default: return " / ";
-        }
-    }
-    static std::string call(const Expression& e, const std::string& arguments) {
-        switch (e.kind()) {
-            case Expression::Kind::exp: return "exp(" + arguments + ")";
-            case Expression::Kind::log: return "ln(" + arguments + ")";
-            case Expression::Kind::tanh: return "tanh(" + arguments + ")";
-            case Expression::Kind::sqrt: return "√(" + arguments + ")";
-            case Expression::Kind::erfc: return "erfc(" + arguments + ")";
-            default: return "max(" + arguments + ")";
-        }
-    }
-    static std::string over_columns(const Expression& e, bool) { return fixed(e.value(), 4); }
-};
-
-}  // namespace
-
-std::string in_numbers(const Expression& expression) {
-    const bool is_plain = expression.kind() == Expression::Kind::number ||
-                          expression.kind() == Expression::Kind::line || !expression.columns().empty();
-    return is_plain ? "" : in_notation(expression, Numbers());
 }
 
 }  // namespace attn::app

@@ -1,5 +1,5 @@
-// Represents a calculation: lines of expressions over numbers and columns, evaluated in double. The
-// arithmetic of steps, LaTeX, NumPy and C++ (app/copied.hpp) are generated from its trees.
+// Represents a calculation: lines of expressions over numbers and columns, evaluated in double. LaTeX, NumPy
+// and C++ are generated from its trees (app/copied.hpp).
 #pragma once
 
 #include <memory>
@@ -104,41 +104,5 @@ class Calculation {
   private:
     std::vector<Line> lines_;
 };
-
-// Returns how tightly the operator of a kind binds: 1 for sums, 2 for products, 3 for everything that needs
-// no brackets.
-int precedence(Expression::Kind kind);
-// Writes an expression with a Notation's numbers, names, signs and calls, and no more brackets than needed.
-//
-// number(value, alone), line(expression), sign(kind) like " + ", call(expression, arguments),
-// over_columns(expression, alone); alone: no operator is beside it.
-std::string in_notation(const Expression& e, const auto& notation, int least = 0, bool first = true) {
-    using Kind = Expression::Kind;
-    const int own = precedence(e.kind());
-    const auto enclosed = [&](std::string text) { return own < least ? "(" + text + ")" : text; };
-    switch (e.kind()) {
-        case Kind::number: return notation.number(e.value(), first && least == 0);
-        case Kind::line: return notation.line(e);
-        case Kind::add:
-        case Kind::subtract:
-        case Kind::multiply:
-        case Kind::divide: {
-            const bool is_left_bound = e.kind() == Kind::subtract || e.kind() == Kind::divide;
-            return enclosed(in_notation(e.operands()[0], notation, own, first) + notation.sign(e.kind()) +
-                            in_notation(e.operands()[1], notation, own + is_left_bound, false));
-        }
-        case Kind::dot:
-        case Kind::sum:
-        case Kind::spread: return enclosed(notation.over_columns(e, first && least == 0));
-        default: break;
-    }
-    std::string arguments;
-    for (const Expression& each : e.operands())
-        arguments += (arguments.empty() ? "" : ", ") + in_notation(each, notation, 0, true);
-    return notation.call(e, arguments);
-}
-
-// Writes the arithmetic of a step, "1.2700 × 0.5000", if the expression is more than a number.
-std::string in_numbers(const Expression& expression);
 
 }  // namespace attn::app
