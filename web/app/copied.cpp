@@ -33,7 +33,7 @@ int precedence(Expression::Kind kind) {
 // Writes an expression with a Notation's numbers, names, signs and calls, and no more brackets than needed.
 //
 // number(value, alone), line(expression), sign(kind) like " + ", call(expression, arguments),
-// over_columns(expression, alone); alone: no operator is beside it.
+// over_columns(expression); alone: no operator is beside it.
 std::string in_notation(const Expression& e, const auto& notation, int least = 0, bool first = true) {
     using Kind = Expression::Kind;
     const int own = precedence(e.kind());
@@ -51,7 +51,7 @@ std::string in_notation(const Expression& e, const auto& notation, int least = 0
         }
         case Kind::dot:
         case Kind::sum:
-        case Kind::spread: return enclosed(notation.over_columns(e, first && least == 0));
+        case Kind::spread: return enclosed(notation.over_columns(e));
         default: break;
     }
     std::string arguments;
@@ -121,7 +121,7 @@ struct Program {
         const char* library = !is_numpy ? "std::" : e.kind() == Expression::Kind::max ? "" : "math.";
         return library + function_name(e.kind()) + "(" + arguments + ")";
     }
-    std::string over_columns(const Expression& e, bool) const {
+    std::string over_columns(const Expression& e) const {
         const std::string& a = e.columns()[0].name;
         if (e.kind() == Expression::Kind::spread)
             return "spread(" + a + ", " + in_notation(e.operands()[0], *this) + ")";
@@ -218,6 +218,7 @@ std::string latex_sum(std::span<const std::string> terms, bool has_lines) {
 // Writes names, or numbers in their places.
 struct Latex {
     bool in_digits;
+    const Expression& whole;  // its sum may take several lines, one inside a root may not
 
     static std::string number(double value, bool is_alone) {
         return is_alone ? latex_number(value) : latex_factor(value);
@@ -236,7 +237,7 @@ struct Latex {
             default: return "\\" + function_name(e.kind()) + "(" + arguments + ")";
         }
     }
-    std::string over_columns(const Expression& e, bool is_alone) const {
+    std::string over_columns(const Expression& e) const {
         const Column& a = e.columns()[0];
         const auto term = [&](const std::string& left, const std::string& right) {
             if (e.kind() == Expression::Kind::sum) return left;
@@ -253,7 +254,7 @@ struct Latex {
             terms.push_back(term(
                 e.kind() == Expression::Kind::spread ? latex_number(a.values[i]) : latex_factor(a.values[i]),
                 e.kind() == Expression::Kind::dot ? latex_factor(e.columns()[1].values[i]) : mean));
-        return latex_sum(terms, is_alone);
+        return latex_sum(terms, &e == &whole);
     }
 };
 
@@ -261,8 +262,8 @@ std::string latex_text(const Explained& why, const Calculation& calculation) {
     std::string text = "% " + heading(why) + "\n\\begin{align*}\n";
     for (const auto& line : calculation.lines()) {
         const auto& [name, expression] = line;
-        const std::string names = in_notation(expression, Latex{false}),
-                          digits = in_notation(expression, Latex{true}),
+        const std::string names = in_notation(expression, Latex{false, expression}),
+                          digits = in_notation(expression, Latex{true, expression}),
                           value = latex_number(expression.value());
         text += latex_name(name) + " &= " + names;
         if (digits != names) text += " \\\\\n&= " + digits;

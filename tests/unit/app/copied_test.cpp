@@ -133,6 +133,19 @@ TEST_CASE("every copied explanation ends at its own number") {
     }
 }
 
+TEST_CASE("a long sum takes several lines in LaTeX, except inside a root") {
+    Explained why;
+    for (int i = 0; i < 8; ++i) why.operands.push_back({std::to_string(i), 1.0 + i, 2, 2.0 * (1 + i)});
+    const std::string line_break = "\\\\\n&\\quad";
+    why.line("product", why.dot());
+    CHECK(copied(why, Dialect::latex).find(line_break) != std::string::npos);
+    why.calculation.clear();
+    why.line("length", norm(why.left()));
+    const std::string root = copied(why, Dialect::latex);
+    CHECK(root.find("\\sqrt{1 \\cdot 1 + ") != std::string::npos);
+    CHECK(root.find(line_break) == std::string::npos);
+}
+
 #ifndef __EMSCRIPTEN__
 
 TEST_CASE("the copied C++ text compiles and computes the number") {
