@@ -249,23 +249,25 @@ std::string MasksLens::prediction_spoken(Subject& subject) const {
     const MaskedRun& run = masked_run_;
     const auto trace = subject.attention()->trace();
     if (!now().runs || !trace || !run.done() || run.tokens().empty()) return "";
-    const auto best = [&](const std::vector<double>& chances) {
-        return static_cast<std::int32_t>(std::ranges::max_element(chances) - chances.begin());
+    const auto share_before = [&](std::int32_t id) {
+        return run.chances_before()[static_cast<std::size_t>(id)];
     };
-    const std::int32_t before = best(run.chances_before()), after = best(run.chances_after());
-    const std::array ids{before, after};
+    const auto share_after = [&](std::int32_t id) {
+        return run.chances_after()[static_cast<std::size_t>(id)];
+    };
+    // The likeliest tokens of both runs are among these.
+    const std::array ids{*std::ranges::max_element(run.tokens(), {}, share_before),
+                         *std::ranges::max_element(run.tokens(), {}, share_after)};
+    const auto [before, after] = ids;
     const std::vector<std::string> names = subject.token_texts(ids);
     if (names.size() < 2) return "";
-    const auto share = [](const std::vector<double>& chances, std::int32_t id) {
-        return percent(chances[static_cast<std::size_t>(id)]);
-    };
     const std::string there = trace->model()->network().causal ? "next" : "there";
     if (before == after)
         return "Under this mask, " + curly_quoted(names[1]) + " still comes " + there + ": " +
-               share(run.chances_after(), after) + ", before " + share(run.chances_before(), before) + ".";
+               percent(share_after(after)) + ", before " + percent(share_before(before)) + ".";
     return "Under this mask, " + curly_quoted(names[1]) + " comes " + there + " (" +
-           share(run.chances_after(), after) + "), not " + curly_quoted(names[0]) + " (" +
-           share(run.chances_before(), before) + " before).";
+           percent(share_after(after)) + "), not " + curly_quoted(names[0]) + " (" +
+           percent(share_before(before)) + " before).";
 }
 
 Guide MasksLens::guide(Subject&) const {
