@@ -9,7 +9,18 @@
 
 namespace attn::ui {
 
-inline constexpr float edge_reach = 5;  // hover distance from an edge, in points
+inline constexpr float edge_reach = 5;              // hover distance from an edge, in points
+inline constexpr float name_pad = 8, chip_pad = 6;  // beside and within the names of columns
+
+// Returns the centre of a word such that neither end of the word is cut off by an end of the line.
+inline float inside(float middle, float size, float length) {
+    return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
+}
+// Returns the keys of the look, which belongs to the chosen query alone.
+inline Range looked_at(const FlowPicture& picture) {
+    return picture.look && picture.chosen_query && picture.query == picture.chosen_query ? picture.look->keys
+                                                                                         : Range{};
+}
 
 struct FlowView::Frame {
     FlowShape shape;

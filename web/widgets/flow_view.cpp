@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
-#include "app/format.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/flow_frame.hpp"
 #include "widgets/flow_told.hpp"
@@ -16,79 +14,11 @@ namespace attn::ui {
 
 namespace {
 
-constexpr float word_pitch = 22, name_pad = 8, chip_pad = 6, heading_height = 20;
+constexpr float word_pitch = 22, heading_height = 20;
 constexpr float low_rise = 68, high_rise = 132, widest_columns = 560;
 constexpr std::size_t long_text = 64;  // with this many words or more, arcs rise higher
 constexpr float sparse_zoom = 0.4f;    // here about every second word of readable size has room
 std::uint64_t serials = 0;
-
-struct Word {
-    Index index;
-    float place;  // centre on the screen
-};
-
-// Returns the words in view that have room: marked ones first, then the others at even intervals.
-template <class Place, class Size>
-std::vector<Word> placed(Range shown, const std::vector<Index>& marked, Place place, Size size) {
-    std::vector<Word> words;
-    std::map<float, float> taken;  // occupied intervals: from, to
-    const auto put = [&](Index i) {
-        const float low = place(i) - size(i) / 2, high = low + size(i);
-        const auto after = taken.lower_bound(low);
-        if (after != taken.end() && after->first < high - 0.01f) return;
-        if (after != taken.begin() && std::prev(after)->second > low + 0.01f) return;
-        taken[low] = high;
-        words.push_back({i, place(i)});
-    };
-    for (const Index i : marked)
-        if (shown.holds(i)) put(i);
-    if (shown.size() <= 0) return words;
-    float needed = 0;
-    for (Index i = shown.begin; i < shown.end; ++i) needed += size(i);
-    const float room =
-        place(shown.end - 1) - place(shown.begin) + (size(shown.begin) + size(shown.end - 1)) / 2;
-    const auto every = std::max(static_cast<Index>(std::ceil(needed / room - 0.05f)), Index{1});
-    for (Index i = (shown.begin + every - 1) / every * every; i < shown.end; i += every) put(i);
-    if (every == 2)
-        for (Index i = shown.begin; i < shown.end; ++i) put(i);
-    return words;
-}
-
-// Returns the centre of a word such that neither end of the word is cut off by an end of the line.
-float inside(float middle, float size, float length) {
-    return std::clamp(middle, size / 2, std::max(length - size / 2, size / 2));
-}
-
-std::vector<Index> marked(std::optional<Index> first, std::optional<Index> second, Range others) {
-    std::vector<Index> all;
-    for (const auto& each : {first, second})
-        if (each) all.push_back(*each);
-    for (Index i = others.begin; i < others.end; ++i) all.push_back(i);
-    return all;
-}
-
-// Returns the keys of the look, which belongs to the chosen query alone.
-Range looked_at(const FlowPicture& picture) {
-    return picture.look && picture.chosen_query && picture.query == picture.chosen_query ? picture.look->keys
-                                                                                         : Range{};
-}
-
-// Holds the weight that strong edges give to the word at their other end, and their colour.
-struct Lit {
-    float weight = 0;
-    ImU32 colour = 0;
-};
-std::map<Index, Lit> lit_words(const FlowPicture& picture) {
-    std::map<Index, Lit> lit;
-    for (const FlowSeries& series : picture.series)
-        if (const EdgeList* own = own_edges(picture, series))
-            for (const FlowEdge& edge : own->edges)
-                if (edge.before < before_limit(picture.mass))
-                    if (Lit& word = lit[static_cast<Index>(picture.query ? edge.key : edge.query)];
-                        edge.weight > word.weight)
-                        word = {edge.weight, series.colour};
-    return lit;
-}
 
 }  // namespace
 
@@ -309,104 +239,6 @@ void FlowView::act(const FlowPicture& picture, const Frame& frame, FlowTouch& to
         touch.query = nearest(queries_, io.MousePos.y - frame.query_origin.y);
     } else if (io.MousePos.x > frame.key_origin.x - edge_reach) {
         touch.key = nearest(keys_, io.MousePos.y - frame.key_origin.y);
-    }
-}
-
-// ---- Words ------------------------------------------------------------------------------------------------
-
-void FlowView::draw_line(const FlowPicture& picture, const Frame& frame) const {
-    const Theme& t = theme();
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const auto lit = lit_words(picture);
-    const float scale = frame.scale();
-    const Range look = looked_at(picture);
-    const auto width = [&](Index i) { return line_.width[static_cast<std::size_t>(i)] * scale; };
-    const auto size = [&](Index i) { return width(i) + 4 * scale; };
-    const auto place = [&](Index i) {
-        const float middle = queries_.places[static_cast<std::size_t>(i)] * frame.zoom;
-        return frame.query_origin.x + inside(middle, width(i), total_ * frame.zoom);
-    };
-    const auto chip_of = [&](Index i) {
-        const float left = place(i) - width(i) / 2;
-        return Chip{{left, frame.chips_top}, {left + width(i), frame.chips_top + chip_height}};
-    };
-    std::vector<Index> drawn;
-    for (const Word& word :
-         placed(frame.queries, marked(picture.query, picture.chosen_query, look), place, size)) {
-        drawn.push_back(word.index);
-        const auto i = static_cast<std::size_t>(word.index);
-        const Chip chip = chip_of(word.index);
-        list->AddRectFilled(chip.min, chip.max, word.index == picture.query ? t.accent_soft : t.raised, 5);
-        const auto found = lit.find(word.index);
-        if (found != lit.end())
-            list->AddRectFilled(
-                chip.min, chip.max,
-                with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 5);
-        if (look.holds(word.index)) list->AddRect(chip.min, chip.max, picture.series[0].colour, 5, 0, 1.5f);
-        if (word.index == picture.chosen_query) list->AddRect(chip.min, chip.max, t.accent, 5, 0, 1.5f);
-        draw_chip_text(chip, picture.queries[i], picture.small_print[i], found != lit.end(), scale);
-        landmark("token/" + std::to_string(word.index), chip.min, chip.max);
-    }
-    const SemanticGroup group(Role::listbox, "flow/words", "Words");
-    for (const Index i : told_words(std::ssize(queries_.places), std::move(drawn), picture.query)) {
-        const auto at = static_cast<std::size_t>(i);
-        tell_word("token/" + std::to_string(i), picture.queries[at] + " " + picture.small_print[at],
-                  chip_of(i), frame.min, frame.max)
-            .on = i == picture.chosen_query;
-    }
-}
-
-void FlowView::draw_column(const FlowPicture& picture, const Frame& frame, bool of_keys) const {
-    const Theme& t = theme();
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    Type face(Face::regular, size_body * frame.scale());
-    const float height = ImGui::GetFontSize() + 3;
-    const Range look = of_keys ? looked_at(picture) : Range{};
-    const auto names = of_keys ? picture.keys : picture.queries;
-    const ImVec2 origin = of_keys ? frame.key_origin : frame.query_origin;
-    const float room =
-        std::min(name_width_, frame.query_origin.x - ImGui::GetWindowPos().x - name_pad - chip_pad);
-    const auto strong = of_keys ? (picture.query ? std::nullopt : picture.key) : picture.query;
-    const auto chosen = of_keys ? picture.chosen_key : picture.chosen_query;
-    // Words at the other end of the strong edges.
-    const auto lit = of_keys == picture.query.has_value() ? lit_words(picture) : std::map<Index, Lit>{};
-    const auto place = [&](Index i) {
-        const float middle = (of_keys ? keys_ : queries_).places[static_cast<std::size_t>(i)] * frame.zoom;
-        return origin.y + inside(middle, height, total_ * frame.zoom);
-    };
-    const Range shown = of_keys ? frame.keys : frame.queries;
-    const std::string prefix = of_keys ? "flow/key/" : "token/";
-    const auto chip_of = [&](Index i) {
-        const float width = std::min(text_size(names[static_cast<std::size_t>(i)]).x, room);
-        const float left = of_keys ? origin.x + name_pad : origin.x - name_pad - width, middle = place(i);
-        return Chip{{left - 5, middle - height / 2}, {left + width + 5, middle + height / 2}};
-    };
-    std::vector<Index> drawn;
-    for (const Word& word :
-         placed(shown, marked(strong, chosen, look), place, [&](Index) { return height; })) {
-        drawn.push_back(word.index);
-        const std::string& name = names[static_cast<std::size_t>(word.index)];
-        const auto [min, max] = chip_of(word.index);
-        if (word.index == strong) list->AddRectFilled(min, max, t.accent_soft, 4);
-        if (const auto found = lit.find(word.index); found != lit.end())
-            list->AddRectFilled(
-                min, max,
-                with_alpha(found->second.colour, 0.08f + 0.4f * std::min(found->second.weight, 1.0f)), 4);
-        if (look.holds(word.index)) list->AddRect(min, max, picture.series[0].colour, 4, 0, 1.5f);
-        if (word.index == chosen) list->AddRect(min, max, t.accent, 4, 0, 1.5f);
-        draw_text_within(list, {min.x + 5, word.place - ImGui::GetFontSize() / 2}, room + 1, t.text, name);
-        landmark(prefix + std::to_string(word.index), min, max);
-    }
-    const SemanticGroup group(Role::listbox, of_keys ? "flow/keys" : "flow/words",
-                              of_keys ? "Keys" : "Queries");
-    for (const Index i :
-         told_words(std::ssize(names), std::move(drawn), of_keys ? picture.key : picture.query)) {
-        const auto found = lit.find(i);
-        const std::string weight =
-            found != lit.end() ? " " + app::fixed(static_cast<double>(found->second.weight), 2) : "";
-        tell_word(prefix + std::to_string(i), names[static_cast<std::size_t>(i)] + weight, chip_of(i),
-                  frame.min, frame.max)
-            .on = i == chosen;
     }
 }
 
