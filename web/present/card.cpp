@@ -30,6 +30,9 @@ constexpr int first_saving = csv;
 float action_width(const char* label) {
     return ui::text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
 }
+float actions_width() {
+    return action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;
+}
 
 }  // namespace
 
@@ -69,8 +72,7 @@ float Card::width_within(float width) {
 }
 
 bool Card::has_one_menu(float inner_width) {
-    const float three = action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;
-    return ui::narrow_window() || inner_width - three < least_title;
+    return ui::narrow_window() || inner_width - actions_width() < least_title;
 }
 
 std::string Card::way_to_table(float width) {
@@ -96,10 +98,8 @@ void Card::draw_head() {
     const float high = ImGui::GetFrameHeight();
     float beside = 0;  // width that the buttons take from the title's line
     if (text_.table && !is_saved_as_picture()) {
-        const float three =
-            action_width("Table") + action_width("Copy") + action_width("Save") + 2 * action_gap;
         const bool one = has_one_menu(width());
-        beside = one ? action_width("Save") : three;
+        beside = one ? action_width("Save") : actions_width();
         ImGui::PushStyleColor(ImGuiCol_Button, ImVec4());
         ImGui::PushStyleColor(ImGuiCol_Text, t.dim);
         draw_actions({at.x + width() - beside, at.y}, one);
