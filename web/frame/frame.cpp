@@ -416,10 +416,11 @@ void Frame::close_explanation() {
 }
 
 void Frame::pasted(const std::string& text) {
-    const Subject& subject = subject_in(visit_);
+    Subject& subject = subject_in(visit_);
     const auto cells = parse_numbers(text);
+    const Ladder* ladder = subject.ladder();
     if (!subject.paste(Matrix(1, 1)))
-        return visit_.report_error({subject.takes_numbers()
+        return visit_.report_error({ladder && ladder->edits()
                                         ? "To paste numbers, first click the cell where they should begin."
                                         : "There is no cell to paste numbers into. Edit a copy in Example."});
     if (!cells) return visit_.report_error(cells.error());

@@ -162,7 +162,6 @@ class Subject : public Resident {
     virtual std::vector<Offer> offers() const { return {}; }
     virtual std::vector<Request> requests() { return {}; }
     // Returns the command for Ctrl+V, which pastes at the pinned cell.
-    virtual bool takes_numbers() const { return false; }  // its cells can be pasted into
     virtual std::optional<Command> paste(const Matrix&) const { return std::nullopt; }
 
     // ---- What it draws ------------------------------------------------------------------------------------

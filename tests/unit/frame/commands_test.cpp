@@ -140,6 +140,18 @@ const std::vector<PageCommand>& page_commands() {
 
 }  // namespace
 
+TEST_CASE("numbers pasted where none can begin are refused with what to do") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.draw(2);
+    screen.frame.pasted("1\t2");
+    REQUIRE_FALSE(screen.page.notices.empty());
+    CHECK(screen.page.notices.back() == "To paste numbers, first click the cell where they should begin.");
+    screen.open_sentence(6);
+    screen.frame.pasted("1\t2");
+    CHECK(screen.page.notices.back() == "There is no cell to paste numbers into. Edit a copy in Example.");
+}
+
 TEST_CASE("every command can be given in every lens, over every subject, with or without something to see") {
     std::size_t number = 0;
     for (const Scene& scene : scenes()) {

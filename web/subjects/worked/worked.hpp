@@ -37,7 +37,6 @@ class WorkedSubject final : public Subject {
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;
-    bool takes_numbers() const override { return true; }
     std::optional<Command> paste(const Matrix& cells) const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
     std::pair<std::string, std::string> comparison_names() override {
