@@ -361,6 +361,13 @@ TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
     CHECK(told->f64 ==
           Catch::Approx(probabilities_of(run.after())[static_cast<std::size_t>(run.tokens()[0])]));
     CHECK(told->f32 == Catch::Approx(told->f64).epsilon(1e-5));
+    // The headline names the likeliest token, in the whole vocabulary, with its share.
+    const std::vector<double> all = probabilities_of(run.after());
+    const auto best = std::ranges::max_element(all);
+    const std::array id{static_cast<std::int32_t>(best - all.begin())};
+    const std::string name = curly_quoted(subject_in(screen.visit).token_texts(id).front());
+    CHECK(spoken(screen.visit).starts_with("Under this mask, " + name));
+    CHECK(spoken(screen.visit).find(percent(*best)) != std::string::npos);
 }
 
 TEST_CASE("the race of the kernel ends, and its time explains itself") {
