@@ -2,7 +2,7 @@
 // and how a change of them is described. The command that sets the part, its link rows and its random tests
 // follow from the table.
 //
-//   template <> const Fields<ScaleState>& fields_of() {
+//   const Fields<ScaleState>& ScaleState::fields() {  // a static member of the part
 //       static const Field<ScaleState> all[]{
 //           {"scale.d", "d_k {}", whole<&ScaleState::components>("number of components", 1, 4096),
 //            named<&ScaleState::vectors>(vector_keys)},
@@ -253,17 +253,13 @@ struct Fields {
     // Maps equivalent States to one of them; null: none are equivalent.
     void (*normalise)(S&) = nullptr;
 };
-// Each owner of a part defines this for its part.
-template <class S>
-const Fields<S>& fields_of();
-
 // Sets the whole part.
 template <class S>
 struct Set {
     S next;
 
     Status apply(State& state) const {
-        const Fields<S>& fields = fields_of<S>();
+        const Fields<S>& fields = S::fields();
         for (const Field<S>& field : fields.all)
             for (const FieldPart<S>& part : field.parts)
                 if (!part.holds(part.value, next)) return Error{refusal(part.value)};
@@ -275,9 +271,9 @@ struct Set {
         return ok();
     }
     std::string describe(const State& before) const {
-        for (const Field<S>& field : fields_of<S>().all)
+        for (const Field<S>& field : S::fields().all)
             if (!field.same(next, before.of<S>())) return field.describe(next, initial<S>());
-        return fields_of<S>().all.front().describe(next, initial<S>());
+        return S::fields().all.front().describe(next, initial<S>());
     }
 };
 
@@ -293,20 +289,20 @@ std::string expectation(const Field<S>& field) {
 
 template <class S, std::size_t i>
 LinkRow row() {
-    static const std::string expected = expectation(fields_of<S>().all[i]);
-    return {fields_of<S>().all[i].key, expected,
+    static const std::string expected = expectation(S::fields().all[i]);
+    return {S::fields().all[i].key, expected,
             [](State& state, const std::string& text) {
                 S next = state.of<S>();
-                return fields_of<S>().all[i].read(next, text) && take(state, Set<S>{std::move(next)});
+                return S::fields().all[i].read(next, text) && take(state, Set<S>{std::move(next)});
             },
             [](const State& state, const State&) -> std::optional<std::string> {
-                const Field<S>& field = fields_of<S>().all[i];
+                const Field<S>& field = S::fields().all[i];
                 if (field.same(state.of<S>(), initial<S>())) return std::nullopt;
                 return field.write(state.of<S>(), initial<S>());
             },
             [] {
                 std::vector<FieldValue> values;
-                for (const FieldPart<S>& part : fields_of<S>().all[i].parts) values.push_back(part.value);
+                for (const FieldPart<S>& part : S::fields().all[i].parts) values.push_back(part.value);
                 return values;
             }};
 }

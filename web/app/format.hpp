@@ -16,6 +16,7 @@ std::string shortest(float value);                // reads back as the same floa
 std::string rounded(double value, int decimals);  // "0.43"; for one number among many
 // "0.433", "−∞", "NaN"; scientific if fixed notation would show only zeros.
 std::string fixed(double value, int decimals);
+inline std::string four(double value) { return fixed(value, 4); }  // for steps and notes
 
 // Says how the numbers of one picture are written, so that all of them are written alike.
 struct Digits {

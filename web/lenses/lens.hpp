@@ -1,9 +1,9 @@
 // A lens presents a subject in one way. It asks one question and answers it for every subject that has the
 // necessary data.
 //
-// Each lens is one folder and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its State, its
-// commands, its link rows and its computations, without Dear ImGui; NAME_view.cpp draws it. Its members hold
-// what it remembers between frames.
+// Each lens is one folder, one namespace and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its State
+// with its fields, and its Model: what it computes from a subject, without Dear ImGui. NAME_view.cpp draws the
+// model.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/derived.hpp"
 #include "subjects/subject.hpp"
 #include "subjects/tables.hpp"
 
@@ -24,6 +25,29 @@ struct Missing {
     std::optional<Offer> offer = {};
     bool comes = false;  // will be there shortly, without a step
 };
+
+// A kind of a model's numbers, and the function that explains them.
+template <class M>
+struct ModelNumber {
+    const CellKind* kind;
+    std::optional<Explained> (*explain)(M& model, Subject& subject, const LensCell& cell);
+};
+template <class M, std::size_t n>
+CellKinds kinds_of(const std::array<ModelNumber<M>, n>& numbers) {
+    static const std::vector<const CellKind*> kinds = [&] {
+        std::vector<const CellKind*> all;
+        for (const ModelNumber<M>& each : numbers) all.push_back(each.kind);
+        return all;
+    }();
+    return kinds;
+}
+template <class M, std::size_t n>
+std::optional<Explained> explain_by(const std::array<ModelNumber<M>, n>& numbers, M& model, Subject& subject,
+                                    const LensCell& cell) {
+    for (const ModelNumber<M>& each : numbers)
+        if (each.kind == cell.kind && cell.is_within()) return each.explain(model, subject, cell);
+    return std::nullopt;
+}
 
 // A kind of a lens's numbers, and the function that explains them.
 template <class L>
@@ -92,6 +116,70 @@ class Lens : public Resident {
 
   private:
     Visit& visit_;
+};
+
+// The lens of a model. Its folder defines, in the model's namespace:
+//
+//     class Model {
+//       public:
+//         static std::optional<Missing> missing(Subject& subject);  // these three as in Lens
+//         static bool suits(Subject& subject);
+//         static Guide guide(Subject& subject);
+//         void update(Visit& visit, Subject& subject);  // called before whatever follows
+//         Key key() const;                              // what its numbers depend on
+//         std::string headline(Subject& subject);       // as Lens::spoken
+//         std::vector<Table> tables(Subject& subject);
+//         std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+//     };
+//     void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+template <class M>
+class ModelLens : public Lens {
+  public:
+    using Lens::Lens;
+
+    M& model() { return model_; }
+
+    // A model keeps its runs in memory, so it is released while another lens is open.
+    void follow(const State&, Change) override {
+        if (&visit().lens() != this) release();
+    }
+    std::optional<Missing> missing(Subject& subject) const override { return M::missing(subject); }
+    bool suits(Subject& subject) const override { return M::suits(subject); }
+    Guide guide(Subject& subject) const override { return M::guide(subject); }
+    void draw(const Drawing& drawing, Subject& subject) override {
+        draw_model(updated(subject), drawing, subject);  // found in the model's namespace
+    }
+    std::string spoken(Subject& subject) override { return updated(subject).headline(subject); }
+    std::vector<Table> tables(Subject& subject) override { return updated(subject).tables(subject); }
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override {
+        if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+        M& now = updated(subject);
+        const auto& why =
+            explained_.of({now.key(), place.cell.own}, [&] { return now.explain(subject, place.cell.own); });
+        if (why) return why;
+        explained_.forget();
+        return std::nullopt;
+    }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
+
+  protected:
+    M& updated(Subject& subject) {
+        model_.update(visit(), subject);
+        return model_;
+    }
+    void release() {
+        model_ = M{};
+        explained_.forget();
+    }
+
+  private:
+    struct Of {
+        decltype(std::declval<const M&>().key()) key;
+        LensCell cell;
+        bool operator==(const Of&) const = default;
+    };
+    M model_;
+    Derived<Of, std::optional<Explained>> explained_;
 };
 
 // The only access to a lens. While its subject has no attention, or lacks what the lens needs, the lens is

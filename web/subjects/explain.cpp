@@ -16,8 +16,6 @@ Expression exponential_of(const Expression& score, const CellExplanation& c) {
 
 }  // namespace
 
-std::string four(double value) { return fixed(value, 4); }
-
 std::string in_quotes(std::string_view text) {
     std::string quoted;
     quoted.reserve(text.size() + 2);

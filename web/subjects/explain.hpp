@@ -38,8 +38,6 @@ using PlaceOf = std::function<std::optional<CellPlace>(Index)>;
 
 // Returns "at byte 1,234 of model.safetensors", or the block that holds it.
 std::string place_in_file(const StoredAt& place);
-// Writes a number with four decimals, for steps and notes.
-std::string four(double value);
 // `names` are the names of the two columns in copies.
 void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left, const PlaceOf& right,
                std::pair<const char*, const char*> names);

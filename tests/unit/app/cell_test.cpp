@@ -38,12 +38,12 @@ TEST_CASE(
 
 TEST_CASE("neither another lens's number nor one beyond its axis can be pinned") {
     State state = default_state();
-    const CellRef cell = softmax_cells::weight(ScoreMap::sparsemax, 3);
+    const CellRef cell = softmax::cells::weight(ScoreMap::sparsemax, 3);
     CHECK_FALSE(app::apply(state, Pin{cell}));
     state.lens = "softmax";
     CHECK(after(state, Pin{cell}).pin == cell);
-    CHECK_FALSE(app::apply(state, Pin{softmax_cells::weight(static_cast<Index>(score_map_count), 0)}));
-    CHECK_FALSE(app::apply(state, Pin{softmax_cells::weight(0, -1)}));
+    CHECK_FALSE(app::apply(state, Pin{softmax::cells::weight(static_cast<Index>(score_map_count), 0)}));
+    CHECK_FALSE(app::apply(state, Pin{softmax::cells::weight(0, -1)}));
 }
 
 namespace {

@@ -21,13 +21,10 @@ struct Zoo {
     bool open = false;
     std::optional<Index> keeper = {};
     bool operator==(const Zoo&) const = default;
+    static const Fields<Zoo>& fields();
 };
 
-}  // namespace
-
-namespace attn::app {
-template <>
-const Fields<Zoo>& fields_of() {
+const Fields<Zoo>& Zoo::fields() {
     static const Field<Zoo> all[]{
         {"zoo.cages", "cages {}", whole<&Zoo::cages>("number of cages", 1, 2000), named<&Zoo::pet>(pets)},
         {"zoo.share", "share {}", real<&Zoo::share>("share", 0, 1)},
@@ -41,9 +38,6 @@ const Fields<Zoo>& fields_of() {
                                     }};
     return fields;
 }
-}  // namespace attn::app
-
-namespace {
 
 std::optional<std::string> written(const Zoo& zoo, std::size_t row) {
     State state = default_state();

@@ -54,13 +54,13 @@ TEST_CASE("a sheet without room for all columns shows the requested ones, and fi
     const auto record = subject_in(screen.visit).attention()->record(0);
     const std::vector<float> row = record->weights(0, 15);
     const Index best = std::ranges::max_element(row) - row.begin();
-    screen.visit.perform(Pin{softmax_cells::weight(ScoreMap::softmax, best)});
+    screen.visit.perform(Pin{softmax::cells::weight(ScoreMap::softmax, best)});
     screen.draw(3);
     int pinned = 0, shown = 0;
     for (Index c = 0; screen.shows("softmax/weight/0/" + std::to_string(c)); ++c) {
         ++shown;
         screen.click("softmax/weight/0/" + std::to_string(c));
-        pinned += screen.visit.state().pin == softmax_cells::weight(ScoreMap::softmax, best);
+        pinned += screen.visit.state().pin == softmax::cells::weight(ScoreMap::softmax, best);
     }
     CHECK(shown < 16);
     CHECK(pinned == 1);
@@ -114,7 +114,7 @@ TEST_CASE("a chart is read as a table, copied and saved as drawn") {
 TEST_CASE("an operand's target is named") {
     Screen screen({1440, 2600});
     open_softmax(screen, 6);
-    screen.visit.perform(Pin{softmax_cells::output(ScoreMap::sparsemax, 0)});
+    screen.visit.perform(Pin{softmax::cells::output(ScoreMap::sparsemax, 0)});
     screen.settle();
     const auto operand = std::ranges::find_if(ui::semantics(), [](const ui::Node& node) {
         return node.name.starts_with("weight, map sparsemax, key ");

@@ -52,7 +52,7 @@ struct InverseScreen : Screen {
 };
 
 // Kernels round q, k and scores to f32: a weight is accurate to some 1e-7 times its scores.
-constexpr double single = 2e-6;
+constexpr double rounding = 2e-6;
 
 }  // namespace
 
@@ -79,10 +79,10 @@ TEST_CASE("applied, the change gives the example its target weight, and undo res
             const HeadChange::Moved elsewhere = change.elsewhere();
             screen.click("inverse/do");
             screen.settle();
-            CHECK(std::abs(screen.weight(2, 0) - 0.6) < single);
-            CHECK(std::abs(screen.weight(2, 1) - 0.15) < single);
+            CHECK(std::abs(screen.weight(2, 0) - 0.6) < rounding);
+            CHECK(std::abs(screen.weight(2, 1) - 0.15) < rounding);
             for (Index j = 0; j < 3; ++j)
-                CHECK(std::abs(screen.weight(2, j) - row0[static_cast<std::size_t>(j)]) < single);
+                CHECK(std::abs(screen.weight(2, j) - row0[static_cast<std::size_t>(j)]) < rounding);
             CHECK(screen.spoken().starts_with("Nothing has to change"));
             // The other movements that it predicted have happened, too.
             const double then = elsewhere.query < 0 ? 0 : screen.weight(elsewhere.query, elsewhere.key);
@@ -91,7 +91,7 @@ TEST_CASE("applied, the change gives the example its target weight, and undo res
             CHECK(screen.visit.state() == before);
             if (elsewhere.query >= 0)
                 CHECK(std::abs(then - screen.weight(elsewhere.query, elsewhere.key) - elsewhere.by) <
-                      2 * single);
+                      2 * rounding);
         }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
     for (Index of = 0; of < change_count; ++of) {
         screen.ask(static_cast<ChangeOf>(of), {{1, 0.7}});
         REQUIRE(screen.change().found());
-        check(inverse_cells::weight, 3, 3, single);
+        check(inverse_cells::weight, 3, 3, rounding);
         check(inverse_cells::query, 3, 4, 1e-6);
         check(inverse_cells::key, 3, 4, 1e-6);
         check(inverse_cells::iteration, 2, std::ssize(screen.change().search()->iterations()), 1e-6);
@@ -231,7 +231,7 @@ TEST_CASE("targets in several rows are reached together, by any kind of change")
             screen.click("inverse/do");
             screen.settle();
             for (const auto& [query, key, weight] : next.wishes)
-                CHECK(std::abs(screen.weight(query, key) - weight) < single);
+                CHECK(std::abs(screen.weight(query, key) - weight) < rounding);
         }
     InverseScreen screen;
     screen.click("inverse/preset/previous");
@@ -298,7 +298,7 @@ TEST_CASE("a head of a model is copied to the example with the change in it") {
         const WorkedState& w = worked_of(screen.visit.state());
         CHECK(w.origin.from.find("layer 1, head 1 of tiny") == 0);
         CHECK(std::abs(static_cast<double>(worked_in(screen.visit).run().value(w, {Stage::weight, 4, 2})) -
-                       0.75) < single);
+                       0.75) < rounding);
         screen.visit.undo();
         screen.settle();
         REQUIRE(screen.visit.state().subject == sentence_subject);

@@ -18,8 +18,9 @@ using namespace attn::test;
 
 namespace {
 
-double number(const Visit& visit, GibbsNumber which, GibbsPlace place = GibbsPlace::dial) {
-    const auto found = why(visit, softmax_cells::gibbs(which, place));
+double number(const Visit& visit, softmax::GibbsNumber which,
+              softmax::GibbsPlace place = softmax::GibbsPlace::dial) {
+    const auto found = why(visit, softmax::cells::gibbs(which, place));
     REQUIRE(found);
     return found->f64;
 }
@@ -63,29 +64,32 @@ TEST_CASE("the numbers of a row follow from its scores, at the dial, at the peak
             entropy -= p * std::log(p);
             squares += p * (s + energy) * (s + energy);
         }
-        CHECK(number(screen.visit, GibbsNumber::energy) == Catch::Approx(energy).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::entropy) == Catch::Approx(entropy).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::keys) == Catch::Approx(std::exp(entropy)).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::free_energy) ==
+        CHECK(number(screen.visit, softmax::GibbsNumber::energy) == Catch::Approx(energy).epsilon(1e-12));
+        CHECK(number(screen.visit, softmax::GibbsNumber::entropy) == Catch::Approx(entropy).epsilon(1e-12));
+        CHECK(number(screen.visit, softmax::GibbsNumber::keys) ==
+              Catch::Approx(std::exp(entropy)).epsilon(1e-12));
+        CHECK(number(screen.visit, softmax::GibbsNumber::free_energy) ==
               Catch::Approx(-t * std::log(z)).epsilon(1e-12));
-        CHECK(number(screen.visit, GibbsNumber::heat_capacity) ==
+        CHECK(number(screen.visit, softmax::GibbsNumber::heat_capacity) ==
               Catch::Approx(squares / (t * t)).epsilon(1e-9));
     };
     expect(1);
-    screen.visit.perform(SetSoftmax{{.temperature = 0.05}});
+    screen.visit.perform(Set<softmax::State>{{.temperature = 0.05}});
     screen.settle();
     expect(0.05);
-    CHECK(number(screen.visit, GibbsNumber::keys, GibbsPlace::zero) == 1);
-    CHECK(number(screen.visit, GibbsNumber::energy, GibbsPlace::zero) == Catch::Approx(-0.54).epsilon(1e-12));
-    CHECK(number(screen.visit, GibbsNumber::keys, GibbsPlace::infinity) == Catch::Approx(3).epsilon(1e-12));
-    const double peak = number(screen.visit, GibbsNumber::heat_capacity, GibbsPlace::peak);
+    CHECK(number(screen.visit, softmax::GibbsNumber::keys, softmax::GibbsPlace::zero) == 1);
+    CHECK(number(screen.visit, softmax::GibbsNumber::energy, softmax::GibbsPlace::zero) ==
+          Catch::Approx(-0.54).epsilon(1e-12));
+    CHECK(number(screen.visit, softmax::GibbsNumber::keys, softmax::GibbsPlace::infinity) ==
+          Catch::Approx(3).epsilon(1e-12));
+    const double peak = number(screen.visit, softmax::GibbsNumber::heat_capacity, softmax::GibbsPlace::peak);
     screen.click("softmax/peak");
     screen.settle();
-    CHECK(number(screen.visit, GibbsNumber::heat_capacity) == Catch::Approx(peak).epsilon(1e-12));
-    const double at = screen.visit.state().of<SoftmaxState>().temperature;
+    CHECK(number(screen.visit, softmax::GibbsNumber::heat_capacity) == Catch::Approx(peak).epsilon(1e-12));
+    const double at = screen.visit.state().of<softmax::State>().temperature;
     for (const double t : {at * 0.9, at * 1.1}) {
-        screen.visit.perform(SetSoftmax{{.temperature = t}});
-        CHECK(number(screen.visit, GibbsNumber::heat_capacity) < peak);
+        screen.visit.perform(Set<softmax::State>{{.temperature = t}});
+        CHECK(number(screen.visit, softmax::GibbsNumber::heat_capacity) < peak);
     }
 }
 
@@ -103,14 +107,14 @@ TEST_CASE("its temperature, what it shows and its pin are in the link and in und
           screen.visit.state());
     CHECK(screen.shows("softmax/output/6/3"));
     screen.click("softmax/output/2/1");
-    CHECK(screen.visit.state().pin == softmax_cells::output(2, 1));
+    CHECK(screen.visit.state().pin == softmax::cells::output(2, 1));
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
     for (int step = 0; step < 3; ++step) screen.visit.undo();  // undoes the cell, the outputs, infinity
-    CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{.temperature = 0});
+    CHECK(screen.visit.state().of<softmax::State>() == softmax::State{.temperature = 0});
     screen.visit.undo();
-    CHECK(screen.visit.state().of<SoftmaxState>() == SoftmaxState{});
-    CHECK_FALSE(apply(default_state(), SetSoftmax{{.temperature = -1}}));
-    CHECK_FALSE(apply(default_state(), SetSoftmax{{.temperature = std::nan("")}}));
+    CHECK(screen.visit.state().of<softmax::State>() == softmax::State{});
+    CHECK_FALSE(apply(default_state(), Set<softmax::State>{{.temperature = -1}}));
+    CHECK_FALSE(apply(default_state(), Set<softmax::State>{{.temperature = std::nan("")}}));
     for (const char* bad :
          {"v=1&softmax.t=-1", "v=1&softmax.t=nan", "v=1&softmax.t=", "v=1&softmax.shown=all"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
@@ -123,25 +127,25 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
         for (const double t : {0.0, 0.3, 1.0, 25.0, HUGE_VAL}) {
             screen.visit.perform(OpenSubject{subject});
             open_softmax(screen);
-            screen.visit.perform(SetSoftmax{{.temperature = t}});
+            screen.visit.perform(Set<softmax::State>{{.temperature = t}});
             screen.settle();
             std::vector<CellRef> cells;
-            for (Index i = 0; i < gibbs_number_count; ++i) {
-                for (Index place = 0; place < gibbs_place_count; ++place)
-                    cells.push_back(softmax_cells::gibbs(i, place));
-                cells.push_back(softmax_cells::curve(i, temperature_origin - 7));
+            for (Index i = 0; i < softmax::gibbs_number_count; ++i) {
+                for (Index place = 0; place < softmax::gibbs_place_count; ++place)
+                    cells.push_back(softmax::cells::gibbs(i, place));
+                cells.push_back(softmax::cells::curve(i, temperature_origin - 7));
             }
             for (Index map = 0; map < static_cast<Index>(score_map_count); ++map) {
                 for (const Index col : {0, 1, 2}) {
-                    cells.push_back(softmax_cells::weight(map, col));
-                    cells.push_back(softmax_cells::output(map, col));
+                    cells.push_back(softmax::cells::weight(map, col));
+                    cells.push_back(softmax::cells::output(map, col));
                 }
-                cells.push_back(softmax_cells::measure(map, MapMeasure::sum));
-                cells.push_back(softmax_cells::measure(map, MapMeasure::support));
-                if (t > 0) cells.push_back(softmax_cells::measure(map, MapMeasure::difference));
+                cells.push_back(softmax::cells::measure(map, softmax::MapMeasure::sum));
+                cells.push_back(softmax::cells::measure(map, softmax::MapMeasure::support));
+                if (t > 0) cells.push_back(softmax::cells::measure(map, softmax::MapMeasure::difference));
             }
-            cells.push_back(softmax_cells::query(1));
-            cells.push_back(softmax_cells::head(0, 0));
+            cells.push_back(softmax::cells::query(1));
+            cells.push_back(softmax::cells::head(0, 0));
             for (const CellRef& cell : cells) {
                 INFO(subject << " at " << t << ", row " << cell.row << ", column " << cell.col);
                 const auto found = why(screen.visit, cell);
@@ -157,9 +161,9 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-15));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());
             }
-            CHECK_FALSE(why(screen.visit, softmax_cells::weight(0, 1000)));
-            CHECK_FALSE(why(screen.visit, softmax_cells::gibbs(7, 0)));
-            CHECK_FALSE(why(screen.visit, softmax_cells::head(9, 0)));
+            CHECK_FALSE(why(screen.visit, softmax::cells::weight(0, 1000)));
+            CHECK_FALSE(why(screen.visit, softmax::cells::gibbs(7, 0)));
+            CHECK_FALSE(why(screen.visit, softmax::cells::head(9, 0)));
         }
 }
 
@@ -172,12 +176,12 @@ TEST_CASE("at T = 1 softmax and its output equal the run’s, for every query") 
         screen.visit.perform(Select{{1, 2, query, {}, {}}});
         screen.settle();
         for (Index key = 0; key <= query; ++key)
-            CHECK(why(screen.visit, softmax_cells::weight(0, key))->f32 ==
+            CHECK(why(screen.visit, softmax::cells::weight(0, key))->f32 ==
                   Catch::Approx(static_cast<double>(record.cell(Stage::weight, 2, query, key))).margin(1e-6));
-        CHECK(why(screen.visit, softmax_cells::output(0, 1))->f32 ==
+        CHECK(why(screen.visit, softmax::cells::output(0, 1))->f32 ==
               Catch::Approx(static_cast<double>(record.output().heads().head(2)(query, 1))).margin(1e-5));
-        CHECK(why(screen.visit, softmax_cells::weight(0, 0))->masked == false);
-        if (query + 1 < record.keys()) CHECK(why(screen.visit, softmax_cells::weight(0, query + 1))->masked);
+        CHECK(why(screen.visit, softmax::cells::weight(0, 0))->masked == false);
+        if (query + 1 < record.keys()) CHECK(why(screen.visit, softmax::cells::weight(0, query + 1))->masked);
     }
 }
 
@@ -189,7 +193,7 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     CHECK(screen.visit.state().selection.query == 4);
     screen.click("chart/softmax-entropy");
     // The middle of an axis from 0.01 to 100 is 1; a pixel is 2 %.
-    CHECK(screen.visit.state().of<SoftmaxState>().temperature == Catch::Approx(1).epsilon(0.03));
+    CHECK(screen.visit.state().of<softmax::State>().temperature == Catch::Approx(1).epsilon(0.03));
     const auto [min, max] = ui::landmarks().at("chart/softmax-entropy");
     ImGui::GetIO().AddMousePosEvent(min.x + (max.x - min.x) / 4, (min.y + max.y) / 2);
     screen.draw(2);
@@ -197,24 +201,24 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     screen.draw(2);
     ImGui::GetIO().AddMouseButtonEvent(0, false);
     screen.draw(2);
-    CHECK(screen.visit.state().of<SoftmaxState>().temperature == Catch::Approx(0.1).epsilon(0.03));
+    CHECK(screen.visit.state().of<softmax::State>().temperature == Catch::Approx(0.1).epsilon(0.03));
     screen.settle();
     reveal(screen, "softmax/head/1/2");
     screen.click("softmax/head/1/2");
     CHECK(screen.visit.state().selection.layer == 1);
     CHECK(screen.visit.state().selection.head == 2);
-    CHECK(screen.visit.state().pin == softmax_cells::head(1, 2));
+    CHECK(screen.visit.state().pin == softmax::cells::head(1, 2));
     // A weight leads to its score, and Back returns to the weight.
     screen.settle();
     screen.click("softmax/weight/0/1");
-    CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
+    CHECK(screen.visit.state().pin == softmax::cells::weight(0, 1));
     screen.click("inspector/step/0");
     REQUIRE(screen.visit.state().pin);
     CHECK(screen.visit.state().pin->stage == Stage::scaled);
     CHECK(screen.visit.state().lens != "softmax");
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "softmax");
-    CHECK(screen.visit.state().pin == softmax_cells::weight(0, 1));
+    CHECK(screen.visit.state().pin == softmax::cells::weight(0, 1));
 }
 
 TEST_CASE("a row without keys, an infinite score and finished weights are reported in one sentence") {
@@ -242,7 +246,7 @@ TEST_CASE("a row without keys, an infinite score and finished weights are report
     // Given scores have no q and k, which linear attention needs.
     CHECK(screen.shows("softmax/weight/5/0"));
     CHECK_FALSE(screen.shows("softmax/weight/6/0"));
-    CHECK_FALSE(why(screen.visit, softmax_cells::weight(6, 0)));
+    CHECK_FALSE(why(screen.visit, softmax::cells::weight(6, 0)));
 
     const auto dropped = [](TensorsVisit& tensors, const Drop& files) {
         tensors.visit.perform(OpenSubject{tensors_subject});
@@ -266,12 +270,12 @@ TEST_CASE("a row without keys, an infinite score and finished weights are report
     infected.visit.perform(Select{{0, 0, 3, {}, {}}});
     CHECK(spoken(infected.visit) ==
           "A score of this row is not a number, so it has no energy. Choose another query.");
-    CHECK_FALSE(why(infected.visit, softmax_cells::gibbs(0, 1)));
+    CHECK_FALSE(why(infected.visit, softmax::cells::gibbs(0, 1)));
     // Without values there are no outputs to compare.
     infected.visit.perform(Select{{0, 0, 2, {}, {}}});
     CHECK(lens_in(infected.visit).tables(subject_in(infected.visit)).size() == 3);
-    CHECK(why(infected.visit, softmax_cells::weight(2, 0)));
-    CHECK_FALSE(why(infected.visit, softmax_cells::output(0, 0)));
+    CHECK(why(infected.visit, softmax::cells::weight(2, 0)));
+    CHECK_FALSE(why(infected.visit, softmax::cells::output(0, 0)));
 }
 
 TEST_CASE("a row of 16,384 keys is processed in slices of a few milliseconds, with the same result") {
@@ -284,7 +288,7 @@ TEST_CASE("a row of 16,384 keys is processed in slices of a few milliseconds, wi
     REQUIRE(levels);
     RowCurves curves(*levels);
     RowMaps maps(record, 0, n - 1, 1, true, true);
-    EffectiveKeys rows(record, 0, 1, HeadKeys::rows_a_head);
+    EffectiveKeys rows(record, 0, 1, softmax::HeadKeys::rows_a_head);
     int slices = 0;
     while (maps.step(*levels)) ++slices;
     while (curves.step()) ++slices;
@@ -292,7 +296,7 @@ TEST_CASE("a row of 16,384 keys is processed in slices of a few milliseconds, wi
     CHECK(slices > 200);
     CHECK(curves.points().size() == 4 * temperatures_a_decade + 1);
     REQUIRE(curves.peak().peak());
-    CHECK(rows.rows().size() == HeadKeys::rows_a_head);
+    CHECK(rows.rows().size() == softmax::HeadKeys::rows_a_head);
     CHECK(rows.rows().back().query == n - 1);
     CHECK(rows.rows().back().effective == Catch::Approx(gibbs(*levels, 1).effective_keys()).epsilon(1e-12));
     for (std::size_t i = 0; i < score_map_count; ++i) {

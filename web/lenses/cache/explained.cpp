@@ -13,8 +13,6 @@ namespace attn::app {
 
 namespace {
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 void add_step(Explained& out, std::string name, std::string arithmetic, double value, bool current = false,
               std::optional<CellPlace> at = {}) {
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});

@@ -17,8 +17,7 @@ constexpr std::array<std::string_view, eviction_policy_count> policy_keys{"windo
 
 }  // namespace
 
-template <>
-const Fields<CacheState>& fields_of() {
+const Fields<CacheState>& CacheState::fields() {
     using S = CacheState;
     static const Field<S> all[]{
         {"cache.part", "cache: {}", named<&S::part>(part_keys)},

@@ -28,12 +28,10 @@ struct CacheState {
     CacheRounding rounding{};
     EvictionRule eviction{};
     bool operator==(const CacheState&) const = default;
+    static const Fields<CacheState>& fields();
 };
 inline constexpr Index cache_most_tokens = 1'000'000, cache_most_group = 128, cache_most_observed = 1000,
                        cache_most_pooling = 63;
-
-template <>
-const Fields<CacheState>& fields_of();
 using SetCache = Set<CacheState>;
 
 LinkRows cache_links();

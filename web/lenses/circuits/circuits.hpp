@@ -51,11 +51,9 @@ struct CircuitsState {
     bool corpus = false;                          // the plane shows many texts
     bool by_position = false;                     // colours the plane by position
     bool operator==(const CircuitsState&) const = default;
+    static const Fields<CircuitsState>& fields();
 };
 inline constexpr Index circuits_distance_limit = 100'000;
-
-template <>
-const Fields<CircuitsState>& fields_of();
 using SetCircuits = Set<CircuitsState>;
 
 LinkRows circuits_links();

@@ -38,8 +38,7 @@ bool is_head(const HeadIndex& head) {
 
 }  // namespace
 
-template <>
-const Fields<CircuitsState>& fields_of() {
+const Fields<CircuitsState>& CircuitsState::fields() {
     using S = CircuitsState;
     static const Field<S> all[]{
         {"circuits.part", "circuits: {}", named<&S::part>(circuits_part_keys)},

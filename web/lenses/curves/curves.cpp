@@ -19,8 +19,7 @@ MapPointer by_weight(const std::shared_ptr<const Record>& record, Index head, co
 
 }  // namespace
 
-template <>
-const Fields<CurvesState>& fields_of() {
+const Fields<CurvesState>& CurvesState::fields() {
     using S = CurvesState;
     static const Field<S> all[]{
         {"maps", {"maps of the gradient", "maps of weights"}, word<&S::maps>("gradient")},

@@ -22,10 +22,8 @@ enum class TrainingMaps { weights, gradient };
 struct CurvesState {
     TrainingMaps maps = TrainingMaps::weights;
     bool operator==(const CurvesState&) const = default;
+    static const Fields<CurvesState>& fields();
 };
-
-template <>
-const Fields<CurvesState>& fields_of();
 using SetTrainingMaps = Set<CurvesState>;
 
 LinkRows curves_links();

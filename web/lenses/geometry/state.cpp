@@ -63,8 +63,7 @@ Status check_geometry(const GeometryState& geometry) {
 
 }  // namespace
 
-template <>
-const Fields<GeometryState>& fields_of() {
+const Fields<GeometryState>& GeometryState::fields() {
     using S = GeometryState;
     static const Field<S> all[]{
         {"geometry.part", "geometry: {}", named<&S::part>(part_keys)},

@@ -39,10 +39,8 @@ struct GeometryState {
     Matrix own;  // for MetricKind::own; otherwise empty
     std::string einsum = "ik,jk->ij with Q, K";
     bool operator==(const GeometryState&) const = default;
+    static const Fields<GeometryState>& fields();
 };
-
-template <>
-const Fields<GeometryState>& fields_of();
 using SetGeometry = Set<GeometryState>;
 
 struct GeometryPreset {

@@ -83,8 +83,7 @@ void keep_the_aim(GradientState& gradient) {
 
 }  // namespace
 
-template <>
-const Fields<GradientState>& fields_of() {
+const Fields<GradientState>& GradientState::fields() {
     using S = GradientState;
     static const Field<S> all[]{
         {"gradient.rate", "rate {}", real<&S::rate>("rate of a step", 1e-9, gradient_rate_limit)},

@@ -35,10 +35,8 @@ struct GradientState {
     Index from = 0;     // the first component of a model's X in view
     double rate = 0.5;  // step size
     bool operator==(const GradientState&) const = default;
+    static const Fields<GradientState>& fields();
 };
-
-template <>
-const Fields<GradientState>& fields_of();
 using SetGradient = Set<GradientState>;
 // One step along the gradient: all inputs at once or, in a model, the query's q.
 struct StepAlong {

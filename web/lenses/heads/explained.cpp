@@ -20,8 +20,6 @@ void note_step(Explained& out, std::string name, std::string arithmetic, double 
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
 }
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 std::string factors_text(const std::vector<Index>& factors, const char* between) {
     std::string text;
     for (const Index each : factors) text += (text.empty() ? "" : between) + std::to_string(each);
@@ -227,7 +225,7 @@ std::optional<Explained> HeadsLens::explain_written(Subject& subject, const Lens
         out.f64 = std::accumulate(values.begin(), values.end(), 0.0);
         out.f32 = single(w.sum[at]);
         out.formula = "Σ over the heads, and the bias";
-        out.line("sum", sum(Column{"parts", std::move(values)}));
+        out.line("total", sum(Column{"parts", std::move(values)}));
         return out;
     }
     const Index d_v = of.record().d_v();

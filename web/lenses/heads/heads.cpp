@@ -22,8 +22,7 @@ constexpr Index most_compared = 64;  // most heads to compare
 
 }  // namespace
 
-template <>
-const Fields<HeadsState>& fields_of() {
+const Fields<HeadsState>& HeadsState::fields() {
     using S = HeadsState;
     static const Field<S> all[]{
         {"heads.part", "heads: {}", named<&S::part>(part_keys)},

@@ -35,10 +35,8 @@ struct HeadsState {
     Index kv_heads = 0;       // key-value heads that remain; 0: half of the model's
     Index rank = 0;           // rank of the latent; 0: half of the largest
     bool operator==(const HeadsState&) const = default;
+    static const Fields<HeadsState>& fields();
 };
-
-template <>
-const Fields<HeadsState>& fields_of();
 using SetHeadsLens = Set<HeadsState>;
 
 LinkRows heads_links();

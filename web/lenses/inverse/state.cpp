@@ -97,8 +97,7 @@ Status check_inverse(const InverseState& inverse) {
 
 }  // namespace
 
-template <>
-const Fields<InverseState>& fields_of() {
+const Fields<InverseState>& InverseState::fields() {
     using S = InverseState;
     static const Field<S> all[]{
         {"inverse.of", [](const S& s) { return std::string("change ") + info(s.of).label; },

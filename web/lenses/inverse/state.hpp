@@ -35,15 +35,13 @@ struct InverseState {
     Pattern pattern;
     Index components = 2;  // d_k of the fit that is shown
     bool operator==(const InverseState&) const = default;
+    static const Fields<InverseState>& fields();
 
     const CellWish* wish_of(Index query, Index key) const;
     // Add or replace a target, or remove it.
     void wish(Index query, Index key, double weight);
     void forget(Index query, Index key);
 };
-
-template <>
-const Fields<InverseState>& fields_of();
 using SetInverse = Set<InverseState>;
 // Sets all numbers of a change at once.
 struct MakeItSo {

@@ -16,8 +16,6 @@ void note_step(Explained& out, std::string name, std::string arithmetic, double 
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
 }
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 CellPlace weight_at(const HeadIndex& head, Index query, Index key) {
     return {head, {.stage = Stage::weight, .row = query, .col = key}};
 }

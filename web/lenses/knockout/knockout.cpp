@@ -37,8 +37,7 @@ constexpr std::array<std::string_view, 2> text_keys{"first", "second"};
 
 }  // namespace
 
-template <>
-const Fields<KnockoutState>& fields_of() {
+const Fields<KnockoutState>& KnockoutState::fields() {
     using S = KnockoutState;
     static const Field<S> all[]{
         {"knockout.part", "knock out: {}", named<&S::part>(part_keys)},

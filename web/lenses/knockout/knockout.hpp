@@ -32,10 +32,8 @@ struct KnockoutState {
     Site site = Site::resid_pre;
     bool back = false;  // patches the second text from the first
     bool operator==(const KnockoutState&) const = default;
+    static const Fields<KnockoutState>& fields();
 };
-
-template <>
-const Fields<KnockoutState>& fields_of();
 using SetKnockout = Set<KnockoutState>;
 
 LinkRows knockout_links();

@@ -8,8 +8,7 @@
 
 namespace attn::app {
 
-template <>
-const Fields<LadderState>& fields_of() {
+const Fields<LadderState>& LadderState::fields() {
     using S = LadderState;
     static const Field<S> all[]{
         {"ladder.tokens", [](const S& s) { return many(s.tokens, "token") + " of the ladder"; },

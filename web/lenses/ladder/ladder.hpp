@@ -18,10 +18,8 @@ struct LadderState {
     std::optional<Index> first;  // none: the range follows the chosen query
     Index tokens = usual_ladder_tokens;
     bool operator==(const LadderState&) const = default;
+    static const Fields<LadderState>& fields();
 };
-
-template <>
-const Fields<LadderState>& fields_of();
 using SetLadderTokens = Set<LadderState>;
 
 LinkRows ladder_links();

@@ -17,8 +17,6 @@ void note_step(Explained& out, std::string name, std::string arithmetic, double 
     out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
 }
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 }  // namespace
 
 std::optional<Explained> LayersLens::explain(Subject& subject, const CellPlace& place) {

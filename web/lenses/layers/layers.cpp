@@ -31,8 +31,7 @@ std::string in_sentence(const StreamPlace& place) {
 
 }  // namespace
 
-template <>
-const Fields<LayersState>& fields_of() {
+const Fields<LayersState>& LayersState::fields() {
     using S = LayersState;
     static const Field<S> all[]{
         {"layers.token",

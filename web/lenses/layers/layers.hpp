@@ -26,10 +26,8 @@ struct LayersState {
     std::optional<std::int32_t> token;  // the token whose logit is followed; none: the most likely at the end
     std::optional<Index> place;         // where the stream is decoded; none: at the end
     bool operator==(const LayersState&) const = default;
+    static const Fields<LayersState>& fields();
 };
-
-template <>
-const Fields<LayersState>& fields_of();
 using SetLayers = Set<LayersState>;
 
 LinkRows layers_links();

@@ -75,8 +75,7 @@ constexpr std::string_view mask_examples[] = {"causal(0) & window(15,0)", "windo
 
 }  // namespace
 
-template <>
-const Fields<MasksState>& fields_of() {
+const Fields<MasksState>& MasksState::fields() {
     using S = MasksState;
     static const Field<S> all[]{
         {"masks.n",

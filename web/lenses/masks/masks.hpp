@@ -32,10 +32,8 @@ struct MasksState {
     Index shift = 0;    // −1, 0 or 1: shifts the diagonal edges by this many keys
     bool runs = false;  // the model runs under the mask, too
     bool operator==(const MasksState&) const = default;
+    static const Fields<MasksState>& fields();
 };
-
-template <>
-const Fields<MasksState>& fields_of();
 using TryMask = Set<MasksState>;
 
 LinkRows masks_links();

@@ -14,8 +14,6 @@ namespace {
 // A query is followed again for its explanation if that takes at most a few milliseconds.
 constexpr Index most_followed = Index{1} << 16;  // over all its keys
 
-double single(double value) { return static_cast<double>(static_cast<float>(value)); }
-
 // In single precision, from the same state.
 HopfieldLook<float> in_single(const HopfieldPatterns& patterns, double beta, std::span<const double> state) {
     const std::vector<float> rounded(state.begin(), state.end());

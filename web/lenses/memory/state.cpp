@@ -44,8 +44,7 @@ constexpr std::string_view start_examples[] = {"0.5,-1", "0,0"};
 
 }  // namespace
 
-template <>
-const Fields<MemoryState>& fields_of() {
+const Fields<MemoryState>& MemoryState::fields() {
     using S = MemoryState;
     static const Field<S> all[]{
         {"memory.network", "{} network", named<&S::network>(network_keys)},

@@ -32,10 +32,8 @@ struct MemoryState {
     Index stored = 0;                 // the pattern that the cue is made from
     Index seed = 1;
     bool operator==(const MemoryState&) const = default;
+    static const Fields<MemoryState>& fields();
 };
-
-template <>
-const Fields<MemoryState>& fields_of();
 using SetMemory = Set<MemoryState>;
 
 LinkRows memory_links();

@@ -32,8 +32,7 @@ constexpr std::string_view order_examples[] = {"2,0,1", "1,0"};
 
 }  // namespace
 
-template <>
-const Fields<OrderState>& fields_of() {
+const Fields<OrderState>& OrderState::fields() {
     using S = OrderState;
     static const Field<S> all[]{
         {"order.positions", [](const S& s) { return std::string(scheme_name(s.scheme)); },

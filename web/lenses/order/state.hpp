@@ -37,10 +37,8 @@ struct OrderState {
     Index pair = 0;            // the pair whose wavelength is shown
     std::uint32_t seed = 1;    // for parameters that a scheme would have learned
     bool operator==(const OrderState&) const = default;
+    static const Fields<OrderState>& fields();
 };
-
-template <>
-const Fields<OrderState>& fields_of();
 using SetOrder = Set<OrderState>;
 
 LinkRows order_links();

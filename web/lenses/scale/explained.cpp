@@ -179,7 +179,7 @@ std::optional<Explained> ScaleLens::explain_measure(Subject& subject, const Lens
             out.operands_title = "a_i² · the rest of row i of ∂A/∂S";
             out.left_name = "squares";
             out.right_name = "rests";
-            out.line("norm", sqrt(out.line("sum", out.dot())));
+            out.line("norm", sqrt(out.line("squares", out.dot())));
             out.note =
                 "∂a_i/∂s_j = a_i (δ_ij − a_j), with respect to the scaled scores. What comes back from the "
                 "loss is "

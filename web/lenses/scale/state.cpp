@@ -41,8 +41,7 @@ ScaleState printed(ScaleState now, ScaleRow row) {
 
 }  // namespace
 
-template <>
-const Fields<ScaleState>& fields_of() {
+const Fields<ScaleState>& ScaleState::fields() {
     using S = ScaleState;
     static const Field<S> all[]{
         {"scale.d",

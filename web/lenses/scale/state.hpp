@@ -24,10 +24,8 @@ struct ScaleState {
     Index keys = 8;     // in a seeded row
     double own = 0.25;  // the scale of the fourth rule
     bool operator==(const ScaleState&) const = default;
+    static const Fields<ScaleState>& fields();
 };
-
-template <>
-const Fields<ScaleState>& fields_of();
 using SetScale = Set<ScaleState>;
 
 LinkRows scale_links();

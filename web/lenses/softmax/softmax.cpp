@@ -4,12 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/reading.hpp"
 
-namespace attn::app {
+namespace attn::app::softmax {
 
 namespace {
 
@@ -21,11 +22,18 @@ bool has_stage(const Attention& attention, Stage stage) {
     return std::ranges::find(stages, stage) != stages.end();
 }
 
+std::vector<Index> keys_by_score(const EnergyLevels& levels) {
+    std::vector<Index> keys(levels.above.size());
+    for (std::size_t key = 0; key < keys.size(); ++key) keys[key] = static_cast<Index>(key);
+    std::ranges::sort(keys, {},
+                      [&](Index key) { return std::pair(levels.above[static_cast<std::size_t>(key)], key); });
+    return keys;
+}
+
 }  // namespace
 
-template <>
-const Fields<SoftmaxState>& fields_of() {
-    using S = SoftmaxState;
+const Fields<State>& State::fields() {
+    using S = State;
     static const Field<S> all[]{
         {"softmax.t", [](const S& s) { return temperature_text(s.temperature); },
          real<&S::temperature>("temperature", 0, HUGE_VAL)},
@@ -34,7 +42,7 @@ const Fields<SoftmaxState>& fields_of() {
     static const Fields<S> fields{.all = all};
     return fields;
 }
-LinkRows softmax_links() { return {rows_of_fields<SoftmaxState, 2>()}; }
+LinkRows links() { return {rows_of_fields<State, 2>()}; }
 
 std::string temperature_text(double temperature) {
     if (temperature == 0) return "T → 0";
@@ -55,103 +63,123 @@ double gibbs_number(const Gibbs& gibbs, GibbsNumber number) {
     return gibbs.heat_capacity;
 }
 
-std::optional<Missing> SoftmaxLens::missing(Subject& subject) const {
+std::optional<CellRef> packed_cell(Index row, Index col) {
+    using namespace cells;
+    const auto within = [&](Index first, const CellKind& kind) -> std::optional<CellRef> {
+        const CellRef cell = kind(row - first, col);
+        return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    };
+    if (row >= 60) return head(row - 60, col);
+    if (row == 50) return query(col);
+    if (row >= 40) return within(40, curve);
+    if (row >= 30) return within(30, output);
+    if (row >= 20) return within(20, measure);
+    return row >= 10 ? within(10, weight) : within(0, gibbs);
+}
+
+// ---- All heads --------------------------------------------------------------------------------------------
+
+HeadKeys::HeadKeys(const Attention& attention, double temperature)
+    : temperature_(temperature),
+      heads_(attention.heads()),
+      all_(static_cast<std::size_t>(attention.layers() * attention.heads())) {}
+
+bool HeadKeys::step(const Attention& attention) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (all_[i] && all_[i]->done()) continue;
+        const HeadIndex head{static_cast<Index>(i) / heads_, static_cast<Index>(i) % heads_};
+        if (auto record = all_[i] ? nullptr : attention.record(head.layer))
+            all_[i].emplace(std::move(record), head.head, temperature_, rows_a_head);
+        if (!all_[i]) continue;
+        all_[i]->step();
+        return true;
+    }
+    return false;
+}
+
+const EffectiveKeys* HeadKeys::of(HeadIndex head) const {
+    const auto at = static_cast<std::size_t>(head.layer * heads_ + head.head);
+    return at < all_.size() && all_[at] && all_[at]->done() ? &*all_[at] : nullptr;
+}
+
+// ---- The chosen row ---------------------------------------------------------------------------------------
+
+std::optional<Missing> Model::missing(Subject& subject) {
     if (!subject.attention()->finished()) return std::nullopt;
     return Missing{"These weights came finished. A temperature needs the scores they were made of."};
 }
 
-// ---- Inputs -----------------------------------------------------------------------------------------------
-
-// A record keeps its whole run in memory, so it is released.
-void SoftmaxLens::follow(const State&, Change) {
-    if (row_.record && &visit().lens() != this) forget();
-}
-
-void SoftmaxLens::forget() {
-    row_ = {};
-    curves_.reset();
-    maps_.reset();
-    queries_.reset();
-    heads_.reset();
-    exact_.reset();
-    kept_.reset();
-}
-
-void SoftmaxLens::update(Subject& subject) {
+void Model::update(Visit& visit, Subject& subject) {
     const Attention& attention = *subject.attention();
-    const ChosenRow row = chosen_row(subject);
-    const bool other_head = row.record != row_.record || row.head != row_.head;
-    if (row != row_ || !row.record) {
-        row_ = row;
-        curves_.reset();
-        maps_.reset();
-        kept_.reset();
-        refused_.clear();
-        with_vectors_ = has_stage(attention, Stage::raw);
-        with_values_ = has_stage(attention, Stage::contribution);
+    const Key before = key();
+    state = visit.state().of<State>();
+    row = chosen_row(subject);
+    const bool other_head = row.record != before.row.record || row.head != before.row.head,
+               other_temperature = state.temperature != before.temperature;
+    if (row != before.row || !row.record) {
+        curves.reset();
+        maps.reset();
+        refused.clear();
+        with_vectors = has_stage(attention, Stage::raw);
+        with_values = has_stage(attention, Stage::contribution);
         if (!row.record) {
-            refused_ = "The scores of this head are being computed.";
+            refused = "The scores of this head are being computed.";
         } else if (row.query < 0 || attention.keys() == 0) {
-            refused_ = "There is no query here, or no key to look at.";
+            refused = "There is no query here, or no key to look at.";
         } else if (auto levels = energy_levels(score_row_of(*row.record, row.head.head, row.query));
                    !levels) {
-            refused_ = levels.error().message + " Choose another query.";
+            refused = levels.error().message + " Choose another query.";
         } else if (levels->keys == 0) {
-            refused_ = "The mask hides every key from " + query_name(subject) +
-                       ", so it has no distribution. Choose another query.";
+            refused = "The mask hides every key from " + query_in_words(attention, row.query) +
+                      ", so it has no distribution. Choose another query.";
         } else {
-            curves_.emplace(*std::move(levels));
-            coldest_ = gibbs(curves_->levels(), 0);
-            hottest_ = gibbs(curves_->levels(), HUGE_VAL);
+            curves.emplace(*std::move(levels));
+            by_score = keys_by_score(curves->levels());
+            coldest = gibbs(curves->levels(), 0);
+            hottest = gibbs(curves->levels(), HUGE_VAL);
         }
     }
-    if (curves_ && (!maps_ || maps_at_ != temperature())) {
-        maps_at_ = temperature();
-        now_ = gibbs(curves_->levels(), maps_at_);
-        maps_.emplace(row_.record, row_.head.head, row_.query, maps_at_, with_vectors_, with_values_);
+    if (curves && (!maps || other_temperature)) {
+        now = gibbs(curves->levels(), state.temperature);
+        maps.emplace(row.record, row.head.head, row.query, state.temperature, with_vectors, with_values);
     }
-    const HeadsOf heads_of{state().subject, attention.version(), temperature()};
-    if (other_head || heads_of != heads_of_) {
-        queries_.reset();
-        if (row_.record) queries_.emplace(row_.record, row_.head.head, temperature(), queries_shown);
+    const HeadsOf wanted{visit.state().subject, attention.version(), state.temperature};
+    if (other_head || wanted != heads_of) {
+        queries.reset();
+        if (row.record) queries.emplace(row.record, row.head.head, state.temperature, queries_shown);
     }
-    if (!heads_ || heads_of != heads_of_) heads_.emplace(attention, temperature());
-    heads_of_ = heads_of;
+    if (!heads || wanted != heads_of) heads.emplace(attention, state.temperature);
+    heads_of = wanted;
 }
 
-bool SoftmaxLens::step(const Attention& attention) {
-    if (maps_ && maps_->step(curves_->levels())) return true;
-    if (curves_ && curves_->step()) return true;
-    if (queries_ && !queries_->done() && queries_->step()) return true;
-    return heads_ && heads_->step(attention);
+bool Model::step(const Attention& attention) {
+    if (maps && maps->step(curves->levels())) return true;
+    if (curves && curves->step()) return true;
+    if (queries && !queries->done() && queries->step()) return true;
+    return heads && heads->step(attention);
 }
 
-std::optional<Gibbs> SoftmaxLens::gibbs_at(GibbsPlace place) const {
-    if (!curves_) return std::nullopt;
+std::optional<Gibbs> Model::gibbs_at(GibbsPlace place) const {
+    if (!curves) return std::nullopt;
     switch (place) {
-        case GibbsPlace::zero: return coldest_;
-        case GibbsPlace::dial: return now_;
-        case GibbsPlace::infinity: return hottest_;
+        case GibbsPlace::zero: return coldest;
+        case GibbsPlace::dial: return now;
+        case GibbsPlace::infinity: return hottest;
         case GibbsPlace::peak: break;
     }
-    return curves_->peak().peak();
-}
-
-std::string SoftmaxLens::query_name(Subject& subject) const {
-    return query_in_words(*subject.attention(), row_.query);
+    return curves->peak().peak();
 }
 
 // ---- Texts ------------------------------------------------------------------------------------------------
 
-std::string SoftmaxLens::spoken(Subject& subject) {
-    update(subject);
-    if (!refused_.empty()) return refused_;
-    const Index seen = curves_->levels().keys;
-    return "At " + temperature_text(temperature()) + ", " + query_name(subject) + " uses " +
-           fixed(now_.effective_keys(), 2) + " of the " + many(seen, "key") + " that it may see.";
+std::string Model::headline(Subject& subject) {
+    if (!refused.empty()) return refused;
+    return "At " + temperature_text(state.temperature) + ", " +
+           query_in_words(*subject.attention(), row.query) + " uses " + fixed(now.effective_keys(), 2) +
+           " of the " + many(curves->levels().keys, "key") + " that it may see.";
 }
 
-Guide SoftmaxLens::guide(Subject&) const {
+Guide Model::guide(Subject&) {
     return {
         "Softmax as physics",
         "Softmax is the Gibbs distribution of statistical mechanics: a key with score s is a state with "
@@ -165,4 +193,4 @@ Guide SoftmaxLens::guide(Subject&) const {
         "softmax’s."};
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::softmax

@@ -15,7 +15,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::softmax {
 
 namespace {
 
@@ -49,33 +49,31 @@ ui::ChartCurve curve_of(const char* name, std::size_t colour, const std::vector<
     return curve;
 }
 
-}  // namespace
-
-void SoftmaxLens::set(SoftmaxState wanted) const {
-    if (wanted != state().of<SoftmaxState>()) visit().perform(SetSoftmax{wanted}, ui::gesture());
+void set(const Drawing& drawing, State wanted) {
+    if (wanted != drawing.visit.state().of<State>()) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
 }
 
-void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
-    SoftmaxState softmax = state().of<SoftmaxState>();
-    const double low = curves_ ? curves_->low() : least_temperature,
-                 high = curves_ ? curves_->high() : most_temperature;
-    const char* format = softmax.temperature == 0 ? "→ 0" : std::isinf(softmax.temperature) ? "→ ∞" : "%.3g";
+void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
+    State next = model.state;
+    const double low = model.curves ? model.curves->low() : least_temperature,
+                 high = model.curves ? model.curves->high() : most_temperature;
+    const char* format = next.temperature == 0 ? "→ 0" : std::isinf(next.temperature) ? "→ ∞" : "%.3g";
     ImGui::BeginGroup();
-    if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(softmax.temperature, low, high),
-                                  low, high, format, true))
-        softmax.temperature = three_digits(*t);
+    if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(next.temperature, low, high), low,
+                                  high, format, true))
+        next.temperature = three_digits(*t);
     ImGui::EndGroup();
     ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
     const auto preset = [&](const char* name, const char* label, std::optional<double> t,
                             const Status& possible) {
-        if (ui::button(name, label, possible) && t) softmax.temperature = *t;
+        if (ui::button(name, label, possible) && t) next.temperature = *t;
     };
     preset("softmax/zero", "T → 0", 0, ok());
     ImGui::SameLine(0, 6);
     preset("softmax/one", "T = 1", 1, ok());
-    const auto peak = gibbs_at(GibbsPlace::peak);
-    const bool searched = curves_ && curves_->peak().done();
+    const auto peak = model.gibbs_at(GibbsPlace::peak);
+    const bool searched = model.curves && model.curves->peak().done();
     ImGui::SameLine(0, 6);
     preset("softmax/peak", "peak of C", peak ? std::optional(peak->temperature) : std::nullopt,
            peak ? ok()
@@ -91,33 +89,33 @@ void SoftmaxLens::draw_controls(const Drawing& drawing, Subject& subject) {
         ImGui::BeginGroup();
         const Index last = attention.queries() - 1;
         if (const auto query =
-                ui::stepper("softmax/query", "query", std::to_string(row_.query),
-                            {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
-                            {row_.query + 1, row_.query < last ? "" : "This is the last query."},
-                            {static_cast<double>(row_.query), 0, static_cast<double>(last)}))
+                ui::stepper("softmax/query", "query", std::to_string(model.row.query),
+                            {model.row.query - 1, model.row.query > 0 ? "" : "This is the first query."},
+                            {model.row.query + 1, model.row.query < last ? "" : "This is the last query."},
+                            {static_cast<double>(model.row.query), 0, static_cast<double>(last)}))
             parts::choose_tokens(drawing, *query, selection_of(drawing).key);
         ImGui::EndGroup();
     }
-    set(softmax);
+    set(drawing, next);
 }
 
-void SoftmaxLens::draw_numbers(const Drawing& drawing, Subject& subject, float width) {
-    present::sheet(drawing, gibbs_sheet(subject), width);
-    const double t = temperature();
+void draw_numbers(const Model& model, const Drawing& drawing, Subject& subject, float width) {
+    present::sheet(drawing, gibbs_sheet(model, subject), width);
+    const double t = model.state.temperature;
     const std::string closing = t == 0 || std::isinf(t)
                                     ? "F = ⟨E⟩ − T·S at every temperature between the two limits."
-                                    : "F = ⟨E⟩ − T·S: " + fixed(now_.energy, 6) + " − " + fixed(t, 6) +
-                                          " × " + fixed(now_.entropy, 6) + " = " +
-                                          fixed(now_.energy - t * now_.entropy, 6) +
-                                          ", and −T ln Z = " + fixed(now_.free_energy, 6) + ".";
+                                    : "F = ⟨E⟩ − T·S: " + fixed(model.now.energy, 6) + " − " + fixed(t, 6) +
+                                          " × " + fixed(model.now.entropy, 6) + " = " +
+                                          fixed(model.now.energy - t * model.now.entropy, 6) +
+                                          ", and −T ln Z = " + fixed(model.now.free_energy, 6) + ".";
     ui::caption(closing.c_str());
     ui::landmark_item("softmax/closing");
 }
 
-void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
-    const double low = curves_->low(), high = curves_->high(), t = temperature();
-    const auto dial = t >= low && t <= high ? std::optional(now_) : std::nullopt;
-    const std::vector<Gibbs>& points = curves_->points();
+void draw_curves(const Model& model, const Drawing& drawing, float width) {
+    const double low = model.curves->low(), high = model.curves->high(), t = model.state.temperature;
+    const auto dial = t >= low && t <= high ? std::optional(model.now) : std::nullopt;
+    const std::vector<Gibbs>& points = model.curves->points();
     const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y,
                            std::vector<ui::ChartCurve> curves, std::initializer_list<GibbsNumber> numbers) {
         const ui::Chart chart{.name = name,
@@ -127,18 +125,18 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
                               .marked = std::clamp(t, low, high)};
         const ui::ChartReply reply = present::chart(drawing, chart, width, curve_height, curves);
         if (reply.held) {
-            SoftmaxState softmax = state().of<SoftmaxState>();
-            softmax.temperature = three_digits(*reply.held);
-            set(softmax);
+            State next = model.state;
+            next.temperature = three_digits(*reply.held);
+            set(drawing, next);
         }
         if (!reply.over || reply.over->curve >= numbers.size()) return;
         // The curve's points are numbered; the dial's are those of the table.
         const GibbsNumber number = numbers.begin()[reply.over->curve];
         const double there = curves[reply.over->curve].x[reply.over->point];
-        CellRef cell = softmax_cells::gibbs(number, GibbsPlace::dial);
+        CellRef cell = cells::gibbs(number, GibbsPlace::dial);
         const auto point = std::ranges::find(points, there, &Gibbs::temperature);
         if (point != points.end())
-            cell = softmax_cells::curve(number, curves_->first() + (point - points.begin()));
+            cell = cells::curve(number, model.curves->first() + (point - points.begin()));
         drawing.now.cell = cell;
         if (reply.clicked) present::pin(drawing, cell);
     };
@@ -155,17 +153,17 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
 
     std::vector<ui::ChartCurve> entropies{of("S", 2, [](const Gibbs& g) { return g.entropy; })};
     ui::ChartCurve most;
-    most.name = "ln " + std::to_string(curves_->levels().keys) + ", all keys alike";
+    most.name = "ln " + std::to_string(model.curves->levels().keys) + ", all keys alike";
     most.colour = ui::theme().dim;
     most.dashed = true;
     most.x = {low, high};
-    most.y.assign(2, std::log(static_cast<double>(curves_->levels().keys)));
+    most.y.assign(2, std::log(static_cast<double>(model.curves->levels().keys)));
     entropies.push_back(std::move(most));
     const ui::ChartAxis entropy = ui::fitted("entropy, nats", entropies, true);
     drawn("softmax-entropy", "Entropy", entropy, entropies, {GibbsNumber::entropy});
 
     std::vector<ui::ChartCurve> capacities{of("C", 3, [](const Gibbs& g) { return g.heat_capacity; })};
-    if (const auto peak = curves_->peak().peak()) {
+    if (const auto peak = model.curves->peak().peak()) {
         ui::ChartCurve top;
         top.name = "peak, " + temperature_text(peak->temperature);
         top.colour = ui::series_colour(5);
@@ -178,13 +176,13 @@ void SoftmaxLens::draw_curves(const Drawing& drawing, float width) {
     drawn("softmax-capacity", "Heat capacity", capacity, capacities, {GibbsNumber::heat_capacity});
 }
 
-void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attention, float width) {
-    if (!queries_ || attention.queries() < 2) return;
+void draw_queries(const Model& model, const Drawing& drawing, const Attention& attention, float width) {
+    if (!model.queries || attention.queries() < 2) return;
     // The query in view may lie between those that were chosen evenly.
-    std::vector<EffectiveKeys::Row> rows = queries_->rows();
-    if (const auto at = std::ranges::lower_bound(rows, row_.query, {}, &EffectiveKeys::Row::query);
-        curves_ && (at == rows.end() || at->query != row_.query))
-        rows.insert(at, {row_.query, curves_->levels().keys, now_.effective_keys()});
+    std::vector<EffectiveKeys::Row> rows = model.queries->rows();
+    if (const auto at = std::ranges::lower_bound(rows, model.row.query, {}, &EffectiveKeys::Row::query);
+        model.curves && (at == rows.end() || at->query != model.row.query))
+        rows.insert(at, {model.row.query, model.curves->levels().keys, model.now.effective_keys()});
     ui::ChartCurve used, seen;
     used.name = "e^S";
     used.colour = ui::series_colour(0);
@@ -208,48 +206,49 @@ void SoftmaxLens::draw_queries(const Drawing& drawing, const Attention& attentio
                           .title = "Effective keys, query by query",
                           .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
                           .y = {"keys", 0, top, false, true},
-                          .marked = static_cast<double>(row_.query)};
+                          .marked = static_cast<double>(model.row.query)};
     const std::array curves{used, seen};
     const ui::ChartReply reply = present::chart(drawing, chart, width, queries_height, curves);
     if (reply.held)
-        if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
+        if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != model.row.query)
             parts::choose_tokens(drawing, query, selection_of(drawing).key);
     if (!reply.over || reply.over->curve != 0) return;
-    const CellRef cell = softmax_cells::query(rows[reply.over->point].query);
+    const CellRef cell = cells::query(rows[reply.over->point].query);
     drawing.now.cell = cell;
     if (reply.clicked) present::pin(drawing, cell);
 }
 
-void SoftmaxLens::draw_maps(const Drawing& drawing, Subject& subject, float width) {
+void draw_maps(const Model& model, const Drawing& drawing, Subject& subject, float width) {
     ui::section("Beside softmax", true);
-    SoftmaxState softmax = state().of<SoftmaxState>();
-    if (with_values_) {
+    State next = model.state;
+    if (model.with_values) {
         static constexpr std::array<const char*, 2> names{"weights", "outputs"};
         ui::next_control(ui::need::choices);
-        if (const auto chosen = ui::choice("softmax/shown", names, static_cast<int>(softmax.shown))) {
-            softmax.shown = static_cast<SoftmaxShown>(*chosen);
-            set(softmax);
+        if (const auto chosen = ui::choice("softmax/shown", names, static_cast<int>(next.shown))) {
+            next.shown = static_cast<Shown>(*chosen);
+            set(drawing, next);
         }
     }
     // The larger sheet comes first, with its sums beside it.
-    const bool outputs = with_values_ && softmax.shown == SoftmaxShown::outputs,
+    const bool outputs = model.with_values && next.shown == Shown::outputs,
                beside = width >= ui::two_unequal_columns;
     ImGui::BeginGroup();
-    present::sheet(drawing, outputs ? outputs_sheet(subject) : weights_sheet(subject),
+    present::sheet(drawing, outputs ? outputs_sheet(model, subject) : weights_sheet(model, subject),
                    beside ? width - measures_width - ui::column_gap : width);
     ImGui::EndGroup();
-    if (drawing.now.cell && drawing.now.cell->is(softmax_cells::weight))
-        drawing.point(row_.query, drawing.now.cell->own.at[1]);
+    if (drawing.now.cell && drawing.now.cell->is(cells::weight))
+        drawing.point(model.row.query, drawing.now.cell->own.at[1]);
     if (beside) ImGui::SameLine(0, ui::column_gap);
     ImGui::BeginGroup();
-    present::sheet(drawing, measures_sheet(subject), beside ? measures_width : width);
+    present::sheet(drawing, measures_sheet(model, subject), beside ? measures_width : width);
     ImGui::EndGroup();
-    if (!with_vectors_) ui::caption("Linear attention is made of q and k, and here the scores were given.");
-    if (temperature() == 0 && curves_->levels().highest > 0)
+    if (!model.with_vectors)
+        ui::caption("Linear attention is made of q and k, and here the scores were given.");
+    if (model.state.temperature == 0 && model.curves->levels().highest > 0)
         ui::caption("Toward T = 0, ReLU² grows without end where a score is positive.");
 }
 
-void SoftmaxLens::draw_heads(const Drawing& drawing, Subject& subject, float width) {
+void draw_heads(const Model& model, const Drawing& drawing, Subject& subject, float width) {
     const Attention& attention = *subject.attention();
     if (attention.layers() * attention.heads() < 2) return;
     ui::section("All heads");
@@ -262,49 +261,51 @@ void SoftmaxLens::draw_heads(const Drawing& drawing, Subject& subject, float wid
          "Click a head to look at it." +
          sampled)
             .c_str());
-    if (const auto clicked = present::sheet(drawing, heads_sheet(subject), width))
+    if (const auto clicked = present::sheet(drawing, heads_sheet(model, subject), width))
         parts::choose_head(drawing, {clicked->first, clicked->second});
 }
 
-void SoftmaxLens::draw(const Drawing& drawing, Subject& subject) {
+}  // namespace
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    update(subject);
     const Attention& attention = *subject.attention();
-    while (!drawing.deadline.passed() && step(attention)) continue;
+    while (!drawing.deadline.passed() && model.step(attention)) continue;
     ui::hint(
         "Drag the temperature: toward 0 only the best key is left, and far up all keys count the same. T = 1 "
         "is the "
         "head as it is.");
-    if (ui::settings()) draw_controls(drawing, subject);
-    update(subject);
+    if (ui::settings()) draw_controls(model, drawing, subject);
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
-    if (curves_) {
-        while (maps_->step(curves_->levels()) && !drawing.deadline.passed()) continue;
+    if (model.curves) {
+        while (model.maps->step(model.curves->levels()) && !drawing.deadline.passed()) continue;
         const float left = beside ? std::floor((width - ui::column_gap) * left_share) : width;
         ui::column("numbers", left, [&](float w) {
-            draw_numbers(drawing, subject, w);
+            draw_numbers(model, drawing, subject, w);
             ImGui::Dummy({0, gap_below});
-            draw_queries(drawing, attention, w);
+            draw_queries(model, drawing, attention, w);
         });
         if (beside) ImGui::SameLine(0, ui::column_gap);
         ui::column("curves", beside ? width - left - ui::column_gap : width,
-                   [&](float w) { draw_curves(drawing, w); });
+                   [&](float w) { draw_curves(model, drawing, w); });
         ImGui::Dummy({0, gap_below});
-        draw_maps(drawing, subject, width);
+        draw_maps(model, drawing, subject, width);
     } else {
-        ui::paragraph(refused_, ui::theme().text);
+        ui::paragraph(model.refused, ui::theme().text);
         ui::landmark_item("softmax/refused");
-        draw_queries(drawing, attention, width);
+        draw_queries(model, drawing, attention, width);
     }
     ImGui::Dummy({0, gap_below});
-    draw_heads(drawing, subject, width);
-    if (step(attention))
-        drawing.visit.continue_with([this, &subject, row = row_, of = heads_of_] {
+    draw_heads(model, drawing, subject, width);
+    if (model.step(attention))
+        drawing.visit.continue_with([&model, &subject, key = model.key(), of = model.heads_of] {
             const Attention* now = subject.attention();
-            return now && now->version() == of.version && row_ == row && heads_of_ == of && step(*now);
+            return now && now->version() == of.version && model.key() == key && model.heads_of == of &&
+                   model.step(*now);
         });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::softmax

@@ -1,9 +1,9 @@
-#include "lenses/softmax/row.hpp"
+#include "analysis/theory/softmax_row.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
@@ -99,29 +99,4 @@ std::optional<double> RowMaps::difference(ScoreMap map) const {
     return std::isfinite(difference) ? std::optional(difference) : std::nullopt;
 }
 
-// ---- All heads --------------------------------------------------------------------------------------------
-
-HeadKeys::HeadKeys(const Attention& attention, double temperature)
-    : temperature_(temperature),
-      heads_(attention.heads()),
-      all_(static_cast<std::size_t>(attention.layers() * attention.heads())) {}
-
-bool HeadKeys::step(const Attention& attention) {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-        if (all_[i] && all_[i]->done()) continue;
-        const HeadIndex head{static_cast<Index>(i) / heads_, static_cast<Index>(i) % heads_};
-        if (auto record = all_[i] ? nullptr : attention.record(head.layer))
-            all_[i].emplace(std::move(record), head.head, temperature_, rows_a_head);
-        if (!all_[i]) continue;
-        all_[i]->step();
-        return true;
-    }
-    return false;
-}
-
-const EffectiveKeys* HeadKeys::of(HeadIndex head) const {
-    const auto at = static_cast<std::size_t>(head.layer * heads_ + head.head);
-    return at < all_.size() && all_[at] && all_[at]->done() ? &*all_[at] : nullptr;
-}
-
-}  // namespace attn::app
+}  // namespace attn

@@ -1,5 +1,5 @@
-// Computes, in slices, the numbers of lens Softmax: one row of a head at all temperatures, the same row
-// through maps that were proposed to replace softmax, and how many keys the heads use.
+// Computes, in slices, one row of scores at all temperatures, and through maps that were proposed to replace
+// softmax.
 #pragma once
 
 #include <array>
@@ -7,12 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/theory/effective_keys.hpp"
 #include "analysis/theory/gibbs.hpp"
 #include "analysis/theory/score_maps.hpp"
-#include "runs/attention.hpp"
+#include "attention/record.hpp"
 
-namespace attn::app {
+namespace attn {
 
 // Point i of a curve is at T = 10^((i − temperature_origin) / temperatures_a_decade).
 inline constexpr Index temperatures_a_decade = 40, temperature_origin = 2000;
@@ -30,9 +29,8 @@ class RowCurves {
     double low() const { return curve_temperature(first_); }
     double high() const { return curve_temperature(last_); }
     Index first() const { return first_; }
-    const std::vector<Gibbs>& points() const {
-        return points_;
-    }  // starts with the first, as far as they are computed
+    // From the first on, as far as they are computed.
+    const std::vector<Gibbs>& points() const { return points_; }
     const HeatCapacityPeak& peak() const { return peak_; }
 
   private:
@@ -78,21 +76,4 @@ class RowMaps {
     std::array<Row, score_map_count> rows_;
 };
 
-// The effective number of keys of every head.
-class HeadKeys {
-  public:
-    static constexpr Index rows_a_head = 32;
-
-    HeadKeys(const Attention& attention, double temperature);
-
-    // True while there is more to do. Heads whose run is not complete yet wait.
-    bool step(const Attention& attention);
-    const EffectiveKeys* of(HeadIndex head) const;  // null until it is measured
-
-  private:
-    double temperature_;
-    Index heads_;
-    std::vector<std::optional<EffectiveKeys>> all_;  // [layers · heads]
-};
-
-}  // namespace attn::app
+}  // namespace attn
