@@ -7,9 +7,9 @@
 namespace attn::app {
 
 std::optional<TextBox> SentenceSubject::text_box() const {
-    const bool enabled = model_ && awaited_.empty();
+    const bool enabled = open_.model && awaited_.empty();
     return TextBox{now().text, enabled, enabled,
-                   enabled ? "Type a sentence for " + shown_name(model_name_)
+                   enabled ? "Type a sentence for " + shown_name(open_.name)
                    : !awaited_.empty()
                        ? "Waiting for " + shown_name(awaited_)
                        : "Drop a model folder onto the page to see a sentence through a real transformer"};
@@ -17,10 +17,10 @@ std::optional<TextBox> SentenceSubject::text_box() const {
 
 // An encoder–decoder's written text is below the text that it reads.
 std::optional<LowerBox> SentenceSubject::lower_box(Box which) const {
-    if (!model_ || !awaited_.empty()) return std::nullopt;
+    if (!open_.model || !awaited_.empty()) return std::nullopt;
     if (writes_another() && which == Box::second)
-        return LowerBox{now().written,
-                        "What " + shown_name(model_name_) + " has written: press Play, or type", true};
+        return LowerBox{now().written, "What " + shown_name(open_.name) + " has written: press Play, or type",
+                        true};
     const LensEntry& lens = lens_of(state());
     if (!now().compared || !now().compared->of_text() || !(lens.compares || lens.reads_second))
         return std::nullopt;
@@ -53,7 +53,7 @@ void SentenceSubject::compare_typed(Box box, const std::string& text) {
 void SentenceSubject::replace_text(const std::string& text) {
     const bool last = last_is_chosen();
     set_text(text);
-    last_wanted_ = last;
+    pending_.want_last_token(last);
 }
 
 bool SentenceSubject::last_is_chosen() const {
@@ -62,37 +62,37 @@ bool SentenceSubject::last_is_chosen() const {
 }
 
 void SentenceSubject::set_text(const std::string& text) {
-    wanted_.reset();
+    pending_.drop_given();
     // If the last token was chosen and the text continues, the new last token is chosen.
-    if (last_is_chosen() && text.starts_with(now().text)) last_wanted_ = true;
+    if (last_is_chosen() && text.starts_with(now().text)) pending_.want_last_token();
     begin_typing();
     visit().perform(SetText{text}, typing_);
 }
 
 void SentenceSubject::begin_typing() {
     const double now = now_ms();
-    const bool goes_on =
-        awaits_tokens_ ? std::exchange(played_, playing_) : now - typed_at_ms_ <= typing_pause_ms;
+    const bool is_generated = generation_.awaits_tokens();
+    const bool goes_on = is_generated ? generation_.joins_undo_step() : now - typed_at_ms_ <= typing_pause_ms;
     if (!goes_on) ++typing_;
-    typed_at_ms_ = awaits_tokens_ ? 0 : now;
+    typed_at_ms_ = is_generated ? 0 : now;
 }
 
 // Text written for the user is an undo step of its own. The page answers by calling tokens().
 void SentenceSubject::write(Range tokens, const std::vector<std::int32_t>& ids) {
     typed_at_ms_ = -typing_pause_ms;
-    choice_stays_ = true;
+    pending_.keep_choice();
     visit().page().write_tokens(tokens, ids);
 }
 
 void SentenceSubject::tokens(TokenizedText text) {
-    if (!model_) return;
+    if (!open_.model) return;
     special_ = visit().page().special_tokens();
     // An empty text has only a start token, which is not part of a sentence.
     if (text.text.empty()) text.ids.clear();
     if (writes_another()) {
         const Box box = text.box;
         text_typed(box, text.text);
-        if (box == Box::second) awaits_tokens_ = false;
+        if (box == Box::second) generation_.tokens_arrived();
         split_[box] = std::move(text);
         if (box == Box::third || box == Box::fourth) return start_both(compared_);
         start_both(sentence_);
@@ -104,20 +104,18 @@ void SentenceSubject::tokens(TokenizedText text) {
         return;
     }
     if (text.text != now().text) set_text(text.text);
-    awaits_tokens_ = false;
+    generation_.tokens_arrived();
     if (compares_models()) start(compared_, text);
     start(sentence_, std::move(text));
     if (sentence_.ids().empty()) {
         next_ = {};
         changed_.clear();
     }
-    playing_ = playing_ && sampler_;
+    generation_.run_began();
 }
 
 void SentenceSubject::compare(const Pair& pair) {
-    wanted_.reset();
-    last_wanted_ = false;
-    wanted_word_ = pair.word;
+    pending_.want_word(pair.word);
     visit().perform(Compare{Comparison{pair.second}, pair.first});
     Selection selection = state().selection;
     selection.forget_tokens();

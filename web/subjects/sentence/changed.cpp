@@ -1,11 +1,10 @@
 // Implements the run under the user's interventions. It starts from the unchanged run, and all lenses show
 // it.
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "app/format.hpp"
 #include "subjects/sentence/sentence.hpp"
-#include "subjects/vocabulary.hpp"
 
 namespace attn::app {
 
@@ -25,19 +24,14 @@ void SentenceSubject::begin_changed() {
     if (!unchanged || sentence_.running()) return;
     auto wanted = interventions_of(now().changes.all, *unchanged->run, run_beside(), corpus_runs());
     if (wanted.empty()) return changed_.clear();
-    const bool there = changed_.run() || changed_.running();
-    if (there && wanted == changed_by_ && changed_of_ == unchanged->version()) return;
-    changed_by_ = std::move(wanted);
-    changed_of_ = unchanged->version();
+    if (changed_.has(wanted, *unchanged)) return;
     if (model_bytes() + 2 * sentence_.bytes() + compared_.bytes() > run_bytes_limit) {
         changed_.clear();
         return visit().report_error(
             {"A changed run beside the first needs more memory than a browser tab has; shorten the text."});
     }
-    if (Status begun = changed_.change(sentence_, changed_by_); !begun) {
-        changed_.clear();
+    if (Status begun = changed_.begin(sentence_, std::move(wanted)); !begun)
         visit().report_error(begun.error());
-    }
 }
 
 void SentenceSubject::run_shown() {
@@ -49,42 +43,14 @@ void SentenceSubject::run_shown() {
 }
 
 void SentenceSubject::measure_change() {
-    change_measured_ = {};
-    if (!shows_changed() || changed_.running()) return;
-    TextRun& before = *sentence_.run();
-    const Index row = run()->predicted();
-    if (row >= before.tokens()) return;
-    before.predict(row);
-    const Sampling plain{.temperature = 1};
-    const auto likeliest = next_token_distribution(before.logits.values(), plain, 1);
-    if (likeliest.empty()) return;
-    const auto all = next_token_distribution(run()->logits.values(), plain, run()->logits.size());
-    const auto same = std::ranges::find(all, likeliest.front().id, &Candidate::id);
-    if (same == all.end()) return;
-    auto pieces = visit().page().ids_to_text(std::array{same->id, all.front().id});
-    pieces.resize(2);
-    change_measured_ = {run()->version(),  pieces[0],
-                        pieces[1],         likeliest.front().probability,
-                        same->probability, all.front().probability};
+    changed_.forget_effect();
+    if (shows_changed() && !changed_.job.running())
+        changed_.measure(*sentence_.run(), *run(), visit().page());
 }
 
-std::string SentenceSubject::change_said() const {
-    const ChangeMeasured& m = change_measured_;
-    if (!run() || m.version != run()->version()) return "";
-    const std::string was = curly_quoted(Vocabulary::bare(m.was));
-    std::string moved = was + " " + chance_change(m.before, m.after);
-    if (m.now == m.was) return moved;
-    return "Now " + curly_quoted(Vocabulary::bare(m.now)) + " " + percent(m.likeliest) + ", before " + was +
-           " " + percent(m.before) + "; " + moved;
-}
-
-// Announces the effect of a change, or that it is undone.
 void SentenceSubject::announce_change() {
-    if (!is_open() || changed_.running()) return;
-    std::string said = change_said();
-    if (said == change_announced_) return;
-    change_announced_ = said;
-    visit().announce((said.empty() ? "The run is as before the change" : std::move(said)) + ".");
+    if (!is_open() || changed_.job.running()) return;
+    if (auto said = changed_.announcement(run())) visit().announce(*std::move(said));
 }
 
 std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const {
@@ -100,7 +66,7 @@ std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const
 Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query,
                                               std::span<const float> by) const {
     const RunChanges& changes = now().changes;
-    if (!run() || changed_.running()) return Error{"The model is still running."};
+    if (!run() || changed_.job.running()) return Error{"The model is still running."};
     if (changes.before) return Error{"This is the run before its changes: press B for the changed one."};
     RunChange step{.site = Site::q,
                    .layer = head.layer,

@@ -81,11 +81,11 @@ void SentenceSubject::draw_changes() {
     }
     ImGui::PopStyleVar();
     if (const std::string said = change_said(); !said.empty()) {
-        const double times = change_measured_.after / change_measured_.before;
+        const double times = changed_.effect().after / changed_.effect().before;
         ui::caption(
             (said + (std::isfinite(times) && times > 0 ? " (× " + fixed(times, 2) + ")." : ".")).c_str());
         ui::landmark_item("changed/measured");
-    } else if (changed_.running()) {
+    } else if (changed_.job.running()) {
         ui::caption("The model goes on from what you changed.");
     }
     const bool typing = ImGui::GetIO().WantTextInput;
@@ -95,7 +95,7 @@ void SentenceSubject::draw_changes() {
 }
 
 void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) {
-    if (why.masked || !run() || !awaited_.empty() || changed_.running()) return;
+    if (why.masked || !run() || !awaited_.empty() || changed_.job.running()) return;
     std::optional<RunChange> change;
     if (const auto& part = why.part)
         change = RunChange{part->site, part->attention, part->head, part->row, part->column};

@@ -27,15 +27,15 @@ std::string SetCorpus::describe(const State& before) const {
 }
 
 CorpusRun* SentenceSubject::corpus() {
-    if (!model_ || !awaited_.empty() || writes_another()) return nullptr;
-    if (corpus_ && corpus_of_ == now().corpus && corpus_->model() == model_) return &*corpus_;
+    if (!open_.model || !awaited_.empty() || writes_another()) return nullptr;
+    if (corpus_ && corpus_of_ == now().corpus && corpus_->model() == open_.model) return &*corpus_;
     std::vector<SplitText> texts;
     Index tokens = 0;
     const auto add = [&](std::string text) {
         SplitText split;
         split.ids = visit().page().text_to_ids(text);
         split.pieces = visit().page().ids_to_text(split.ids);
-        if (model_->config().segments > 1) split.segments = segments_of(split.ids, special_);
+        if (open_.model->config().segments > 1) split.segments = segments_of(split.ids, special_);
         split.text = std::move(text);
         tokens += std::ssize(split.ids);
         texts.push_back(std::move(split));
@@ -51,7 +51,7 @@ CorpusRun* SentenceSubject::corpus() {
         for (const std::string_view line : split(corpus_of_.own, '\n'))
             if (!line.empty() && !full()) add(std::string(line));
     }
-    corpus_.emplace(model_, std::move(texts), corpus_of_.seed);
+    corpus_.emplace(open_.model, std::move(texts), corpus_of_.seed);
     return &*corpus_;
 }
 
@@ -64,7 +64,7 @@ std::vector<std::shared_ptr<const Trace>> SentenceSubject::corpus_runs() {
 }
 
 bool SentenceSubject::run_corpus(double until_ms) {
-    if (!corpus_ || corpus_->done() || corpus_->model() != model_) return false;
+    if (!corpus_ || corpus_->done() || corpus_->model() != open_.model) return false;
     while (corpus_->step())
         if (now_ms() >= until_ms) return true;
     begin_changed();

@@ -30,7 +30,7 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
                      : in_quotes(next_.pieces[static_cast<std::size_t>(shown - next_.candidates.begin())])) +
                 " " + at_temperature;
     out.provenance = (continues_text() ? "the next token" : prediction_in_words(*run())) + " · computed by " +
-                     shown_name(model_name_);
+                     shown_name(open_.name);
     out.f64 = likelihood(logit) / sum;
     out.f32 = static_cast<double>(static_cast<float>(found->probability));
     out.formula = "exp(logit − best) / Σ";

@@ -15,7 +15,7 @@ constexpr Index next_shown = 12;
 
 }  // namespace
 
-bool SentenceSubject::continues_text() const { return model_ && model_->network().causal; }
+bool SentenceSubject::continues_text() const { return open_.model && open_.model->network().causal; }
 
 // The second run predicts the same position as the first or, if it has another text, its own mask.
 void SentenceSubject::ask_beside() {
@@ -57,7 +57,7 @@ void SentenceSubject::refresh_next() {
 }
 
 void SentenceSubject::choose_next(std::int32_t id) {
-    if (awaits_tokens_ || computing()) return;
+    if (generation_.awaits_tokens() || computing()) return;
     if (!continues_text()) return write({run()->predicted(), run()->predicted() + 1}, {id});
     play(false);
     append(id);
@@ -83,60 +83,46 @@ void SentenceSubject::mask_word() {
 bool SentenceSubject::is_shown() const { return visit().frames() > run_frame_ && !visit().frame_computes(); }
 
 void SentenceSubject::play(bool on) {
-    playing_ = on && continues_text();
-    played_ = false;
+    generation_.play(on && continues_text());
     const bool ended = !next_.candidates.empty() &&
-                       std::ranges::count(model_->config().eos_ids, next_.candidates.front().id) > 0;
-    if (!playing_ || !writes_another() || !ended || now().written.empty()) return;
+                       std::ranges::count(open_.model->config().eos_ids, next_.candidates.front().id) > 0;
+    if (!playing() || !writes_another() || !ended || now().written.empty()) return;
     typed_at_ms_ = -typing_pause_ms;
     set_written("");
-    play_wanted_ = awaits_tokens_ = played_ = true;
+    generation_.play_from_start();
 }
 
 Status SentenceSubject::may_generate() const {
-    const Index context = model_->config().context;
+    const Index context = open_.model->config().context;
     if (std::ssize(sentence_.last_ids()) < context) return ok();
     return Error{"The context of " + std::to_string(context) + " tokens is full: shorten the text to go on."};
 }
 
 void SentenceSubject::generate() {
-    if (!run() || awaits_tokens_ || !(step_wanted_ || (playing_ && is_shown()))) return;
-    step_wanted_ = false;
-    if (const Status possible = may_generate(); !possible) {
-        playing_ = false;
-        return visit().notice(possible.error().message);
-    }
-    // The sampler continues while the text is its own output; any edit starts a new one.
-    if (!sampler_ || sampled_ids_ != sentence_.last_ids() || !(next_for_ == sampler_for_)) {
-        auto sampler = Sampler::start(sampling_of(now().sampling));
-        if (!sampler) {
-            playing_ = false;
-            return visit().report_error(sampler.error());
-        }
-        sampler_ = *std::move(sampler);
-        sampler_for_ = next_for_;
-        sampled_ids_ = sentence_.last_ids();
-    }
-    auto id = sampler_->draw(run()->logits.values(), run()->tokens() - 1);
-    if (!id) {
-        playing_ = false;
-        return visit().notice(id.error().message);
-    }
-    const bool ends = std::ranges::count(model_->config().eos_ids, *id) > 0;
+    if (!run() || !generation_.is_due(is_shown())) return;
+    const auto refuse = [&](const Error& error) {
+        generation_.stop();
+        visit().notice(error.message);
+    };
+    if (const Status possible = may_generate(); !possible) return refuse(possible.error());
+    const auto id =
+        generation_.draw(sentence_.last_ids(), now().sampling, run()->logits.values(), run()->tokens() - 1);
+    if (!id) return refuse(id.error());
+    const bool ends = std::ranges::count(open_.model->config().eos_ids, *id) > 0;
     // A decoder's written text keeps no end token, so that it can be continued.
     if (ends && writes_another()) {
-        if (!std::exchange(playing_, false))
-            visit().notice(shown_name(model_name_) + " ends its text here: it drew “" +
+        if (!generation_.stop())
+            visit().notice(shown_name(open_.name) + " ends its text here: it drew “" +
                            token_texts(std::array{*id}).front() + "”.");
         return visit().page().draw_now();
     }
-    sampled_ids_.push_back(*id);
+    generation_.appended(*id);
     append(*id);
-    if (ends) playing_ = false;
+    if (ends) generation_.stop();
 }
 
 void SentenceSubject::append(std::int32_t id) {
-    awaits_tokens_ = true;
+    generation_.token_sent();
     // The page answers by calling tokens().
     visit().page().append_token(writes_another() ? Box::second : Box::first, id);
 }

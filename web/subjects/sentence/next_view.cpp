@@ -153,7 +153,7 @@ void SentenceSubject::draw_fill_hints() {
 
 // Says which tokens belong to which sentence, or how to enter two.
 void SentenceSubject::draw_segments() {
-    if (model_->config().segments < 2 || !special_.separator) return;
+    if (open_.model->config().segments < 2 || !special_.separator) return;
     const std::string separator = token_texts(std::array{*special_.separator}).front();
     if (run()->run->segments().empty())
         ui::caption(("Type " + separator + " between two sentences to make a pair.").c_str());

@@ -19,33 +19,33 @@ bool SentenceSubject::load_model() {
     const bool asked_for = !awaited_.empty() || training_.handover;
     if (is_open() && compares_models() && !asked_for) return open_beside(*std::move(loaded));
     const bool wrote = writes_another();
-    model_ = std::move(loaded->model);
-    model_name_ = intake_.name();
+    open_.model = std::move(loaded->model);
+    open_.name = intake_.name();
     tokenizer_ = std::move(loaded->tokenizer);
-    const bool awaited = std::exchange(awaited_, "") == model_name_;
+    const bool awaited = std::exchange(awaited_, "") == open_.name;
     const auto handover = std::exchange(training_.handover, std::nullopt);
-    const bool trained = handover && name_of(handover->network) == model_name_;
-    model_trained_ = trained ? std::optional(handover->network) : std::nullopt;
-    alphabet_.reset();
+    const bool trained = handover && name_of(handover->network) == open_.name;
+    open_.trained = trained ? std::optional(handover->network) : std::nullopt;
+    open_.alphabet.reset();
     special_ = {};
     corpus_.reset();
-    for (const std::string& note : model_->notes()) visit().notice(shown_name(model_name_) + ": " + note);
+    for (const std::string& note : open_.model->notes()) visit().notice(shown_name(open_.name) + ": " + note);
     begin_naming(loaded->scores);
     split_.clear();
-    sampler_.reset();
+    generation_.forget_sampler();
     sentence_.clear();
     changed_.clear();
     compared_.clear();
     ladder_.reset();
     next_ = {};
     if (!awaited && trained) {
-        wanted_.reset();
+        pending_.drop_given();
         visit().perform(OpenTrained{handover->network, handover->text, handover->head});
-        last_wanted_ = true;
+        pending_.want_last_token();
     } else if (!awaited) {
         model_chosen(!wrote);
     }
-    visit().page().set_title(shown_name(model_name_));
+    visit().page().set_title(shown_name(open_.name));
     visit().show_boxes(true);
     return true;
 }
@@ -57,18 +57,18 @@ bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
     const bool writes = model->config().decoder_layers > 0;
     if (!intake_.reads_alike() || writes != writes_another()) {
         const std::string why = !intake_.reads_alike()
-                                    ? shown_name(name) + " has other tokens than " + shown_name(model_name_) +
+                                    ? shown_name(name) + " has other tokens than " + shown_name(open_.name) +
                                           ", so they cannot be compared word by word"
-                                    : "Only one of " + shown_name(name) + " and " + shown_name(model_name_) +
+                                    : "Only one of " + shown_name(name) + " and " + shown_name(open_.name) +
                                           " reads one text and writes another";
         visit().report_error({why + ". Open a model with the same tokenizer, or end the comparison first."});
         return false;
     }
     for (const std::string& note : model->notes()) visit().notice(shown_name(name) + ": " + note);
     compared_.clear();
-    other_model_ = std::move(loaded.model);
+    beside_.model = std::move(loaded.model);
     tokenizer_ = std::move(loaded.tokenizer);
-    other_name_ = name;
+    beside_.name = name;
     visit().perform(Compare{Comparison{.model = name}});
     visit().show_boxes(true);
     return true;
@@ -77,17 +77,17 @@ bool SentenceSubject::open_beside(ModelIntake::Loaded loaded) {
 // Recognised by the tokens, because a network that was saved and opened again has no other trace of its
 // training.
 const std::string& SentenceSubject::alphabet() {
-    if (alphabet_) return *alphabet_;
-    alphabet_.emplace();
-    const Index vocabulary = model_->config().vocab_size;
-    if (vocabulary > training_vocabulary_limit) return *alphabet_;
+    if (open_.alphabet) return *open_.alphabet;
+    open_.alphabet.emplace();
+    const Index vocabulary = open_.model->config().vocab_size;
+    if (vocabulary > training_vocabulary_limit) return *open_.alphabet;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(vocabulary));
     std::iota(ids.begin(), ids.end(), 0);
     const auto is_symbol = [](std::int32_t id, const std::string& piece) { return symbol_name(id) == piece; };
     if (std::ranges::equal(ids, visit().page().ids_to_text(ids), is_symbol))
-        *alphabet_ = "It reads " + std::to_string(vocabulary) +
-                     " symbols, with a blank between them: " + symbols_told(vocabulary);
-    return *alphabet_;
+        *open_.alphabet = "It reads " + std::to_string(vocabulary) +
+                          " symbols, with a blank between them: " + symbols_told(vocabulary);
+    return *open_.alphabet;
 }
 
 // The user wrote the text; the page did not supply it.
@@ -103,30 +103,29 @@ void SentenceSubject::model_chosen(bool keeps_written) {
     const bool own = text_is_own();
     if (best_aligned() && !own) {
         const TranslationPreset& first = translation_presets.front();
-        wanted_.reset();
-        last_wanted_ = false;
-        best_wanted_ = true;
-        return visit().perform(OpenBundled{model_name_, first.english, first.french});
+        pending_.chosen();
+        pending_.want_best_head();
+        return visit().perform(OpenBundled{open_.name, first.english, first.french});
     }
-    if (const State* home = visit().home(); home && model_name_ == sentence_of(*home).model && !own) {
+    if (const State* home = visit().home(); home && open_.name == sentence_of(*home).model && !own) {
         State next = state();  // the worked example stays unchanged
         show_subject(next, home->subject);
         next.lens = home->lens;
         SentenceState& sentence = next.edit<SentenceState>();
         if (sentence.compared && sentence.compared->model) sentence.compared.reset();
         sentence.text = sentence_of(*home).text;
-        sentence.model = model_name_;
+        sentence.model = open_.name;
         sentence.trained.reset();
         sentence.changes = {};
         next.selection = home->selection;
         next.pin.reset();
-        visit().replace(std::move(next), "model " + model_name_);
-        last_wanted_ = !home->selection.query;
-        wanted_ = home->selection;
+        visit().replace(std::move(next), "model " + open_.name);
+        pending_.want_last_token(!home->selection.query);
+        pending_.want(home->selection);
         return;
     }
-    wanted_.reset();
-    const SetModel chosen{model_name_, keeps_written};
+    pending_.drop_given();
+    const SetModel chosen{open_.name, keeps_written};
     if (is_open())
         visit().perform(chosen);
     else
@@ -144,7 +143,7 @@ void SentenceSubject::model_failed() {
         visit().forget_home();
         if (at_home) {
             next = default_state();
-            if (!model_name_.empty()) next.edit<SentenceState>().model = model_name_;
+            if (!open_.name.empty()) next.edit<SentenceState>().model = open_.name;
         }
     }
     visit().correct(std::move(next));
@@ -154,7 +153,7 @@ void SentenceSubject::model_failed() {
 bool SentenceSubject::await_model(const SentenceState& wanted, const std::string& otherwise) {
     awaited_.clear();
     training_.handover.reset();
-    const bool open = wanted.model == model_name_ && wanted.trained == model_trained_;
+    const bool open = wanted.model == open_.name && wanted.trained == open_.trained;
     if (open || wanted.model.empty()) return true;
     if (wanted.trained || visit().page().open_named(wanted.model)) {
         awaited_ = wanted.model;
@@ -165,8 +164,8 @@ bool SentenceSubject::await_model(const SentenceState& wanted, const std::string
 }
 
 void SentenceSubject::name_open_model(SentenceState& sentence) const {
-    sentence.model = model_name_;
-    sentence.trained = model_trained_;
+    sentence.model = open_.name;
+    sentence.trained = open_.trained;
 }
 
 bool SentenceSubject::awaits_training() const { return !awaited_.empty() && now().trained && is_open(); }

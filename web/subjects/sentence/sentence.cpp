@@ -66,7 +66,7 @@ std::optional<State> SentenceSubject::home(const Opening& opening) const {
 void SentenceSubject::receive(State& state, const State& here, Change how) {
     const SentenceState& before = sentence_of(here);
     if (const auto& beside = sentence_of(state).compared;
-        beside && beside->model && !beside->model->empty() && *beside->model != other_name_)
+        beside && beside->model && !beside->model->empty() && *beside->model != beside_.name)
         visit().notice("Compared with the model '" + shown_name(*beside->model) +
                        "': " + how_to_open(*beside->model) + " to see the same.");
     if (how == Change::restored) {
@@ -79,12 +79,12 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
     }
     SentenceState& wanted = state.edit<SentenceState>();
     if (wanted.trained) {
-        if (model_trained_) complete_text(wanted.trained->plan, model_trained_->plan);
+        if (open_.trained) complete_text(wanted.trained->plan, open_.trained->plan);
         if (training_.wanted_plan()) complete_text(wanted.trained->plan, *training_.wanted_plan());
     }
     const State* home = visit().home();
     if (state.subject == sentence_subject && wanted.model.empty() && home &&
-        (!model_ || model_name_ == sentence_of(*home).model)) {
+        (!open_.model || open_.name == sentence_of(*home).model)) {
         wanted.model = sentence_of(*home).model;
         if (wanted.text.empty()) {
             wanted.text = sentence_of(*home).text;
@@ -93,21 +93,16 @@ void SentenceSubject::receive(State& state, const State& here, Change how) {
     }
     await_model(wanted, "This link was made with the model '" + shown_name(wanted.model) +
                             "'. Drop its folder onto the page to see the same.");
-    if (model_ && awaited_.empty()) name_open_model(wanted);
-    last_wanted_ = home && state == *home && !state.selection.query;
+    if (open_.model && awaited_.empty()) name_open_model(wanted);
+    pending_.want_last_token(home && state == *home && !state.selection.query);
 }
 
 void SentenceSubject::follow(const State& before, Change how) {
     if (how != Change::command) {
-        wanted_ = state().selection;
-        read_until_.reset();
-        second_until_.reset();
+        pending_.replaced(state().selection);
         play(false);
     } else if (before.subject == state().subject && before.selection != state().selection && !selecting_) {
-        wanted_.reset();
-        last_wanted_ = false;
-        read_until_.reset();
-        second_until_.reset();
+        pending_.chosen();
     }
     if (how == Change::command && before.selection == state().selection) note_chosen(sentence_of(before));
     const bool of_text = now().compared && now().compared->of_text();
@@ -115,20 +110,19 @@ void SentenceSubject::follow(const State& before, Change how) {
     const auto model_beside = [](const SentenceState& of) {
         return of.compared ? of.compared->model : std::nullopt;
     };
-    if (model_beside(now()).value_or("") != other_name_) {
-        other_model_.reset();
-        other_name_.clear();
+    if (model_beside(now()).value_or("") != beside_.name) {
+        beside_ = {};
     }
-    if (model_beside(now()) != model_beside(sentence_of(before)) || !(of_text || other_model_))
+    if (model_beside(now()) != model_beside(sentence_of(before)) || !(of_text || beside_.model))
         compared_.clear();
     if (left_alone || !now().changes.same_run(sentence_of(before).changes) ||
         now().corpus != sentence_of(before).corpus)
         begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // The user asked for a bundled model.
-    if (how == Change::command && sentence_of(before).model != now().model && now().model != model_name_) {
+    if (how == Change::command && sentence_of(before).model != now().model && now().model != open_.name) {
         if (await_model(now(), "The model '" + shown_name(now().model) + "' does not come with this page."))
-            best_wanted_ = true;
+            pending_.want_best_head();
         visit().show_boxes();
     }
     refresh_next();
@@ -172,7 +166,7 @@ void SentenceSubject::fit_selection() {
 }
 
 void SentenceSubject::drop_stale_counterpart() {
-    const auto until = std::exchange(second_until_, std::nullopt);
+    const auto until = pending_.take_counterpart_read();
     Selection selection = state().selection;
     if (!until || !is_open() || !selection.counterpart || !compared_run()) return;
     TextRun& second = compared_run()->of(std::min(selection.layer, compared_run()->layers() - 1));
@@ -220,7 +214,7 @@ bool SentenceSubject::run_forward(TextJob& job, double until_ms) {
         const auto complete = job.step();
         if (!complete)
             visit().report_error(complete.error());
-        else if (*complete && &job != &changed_)
+        else if (*complete && &job != &changed_.job)
             begin_changed();
         if (complete && *complete && &job == &compared_) drop_stale_counterpart();
         if (complete && *complete && &job != &sentence_ && is_open()) fit_selection();
@@ -245,18 +239,19 @@ void SentenceSubject::note_chosen(const SentenceState& before) {
     const Selection& s = state().selection;
     const TextRun* read = chosen_run();
     const bool other = before.text != now().text || before.written != now().written;
-    const bool stays = other && std::exchange(choice_stays_, false);
-    if (read && !read_until_ && other && !stays)
-        read_until_ = {until(read->query_names(), s.query), until(read->key_names(), s.key)};
+    const bool stays = other && pending_.take_kept_choice();
+    if (read && other && !stays)
+        pending_.note({until(read->query_names(), s.query), until(read->key_names(), s.key)});
     const auto second = [](const SentenceState& of) {
         return of.compared ? std::pair(of.compared->text, of.compared->written)
                            : std::pair<std::string, std::string>();
     };
-    if (TextRun* run = compared_run(); run && !second_until_ && second(before) != second(now()))
-        second_until_ = until(run->of(std::min(s.layer, run->layers() - 1)).query_names(), s.counterpart);
+    if (TextRun* run = compared_run(); run && second(before) != second(now()))
+        pending_.note_counterpart(
+            until(run->of(std::min(s.layer, run->layers() - 1)).query_names(), s.counterpart));
 }
 
-void SentenceSubject::drop_stale(const ReadUntil& read) {
+void SentenceSubject::drop_stale(const PendingSelection::ReadUntil& read) {
     const TextRun& run = *chosen_run();
     Selection selection = state().selection;
     // A text that is opened has its last token chosen.
@@ -268,25 +263,23 @@ void SentenceSubject::drop_stale(const ReadUntil& read) {
 }
 
 void SentenceSubject::choose_wanted() {
-    const auto read = std::exchange(read_until_, std::nullopt);
-    const auto wanted = std::exchange(wanted_, std::nullopt);
-    const bool best = std::exchange(best_wanted_, false);
-    const bool last = std::exchange(last_wanted_, false);
-    const std::string word = std::exchange(wanted_word_, "");
+    const auto read = pending_.take_read();
+    const PendingSelection::Wanted wanted = pending_.take();
     if (!is_open()) return;
-    if (read && !wanted && !best && !last && word.empty()) drop_stale(*read);
-    if (!word.empty()) {
+    if (read && !wanted.any()) drop_stale(*read);
+    if (!wanted.word.empty()) {
         const auto& pieces = chosen_run()->pieces;
-        const auto found = std::find_if(pieces.rbegin(), pieces.rend(),
-                                        [&](const std::string& piece) { return piece.ends_with(word); });
+        const auto found = std::find_if(pieces.rbegin(), pieces.rend(), [&](const std::string& piece) {
+            return piece.ends_with(wanted.word);
+        });
         Selection selection = state().selection;
         if (found != pieces.rend()) selection.query = pieces.rend() - found - 1;
         select(selection);
     }
-    if (wanted) select(*wanted);
-    if (const auto head = best ? best_aligned() : std::nullopt)
+    if (wanted.given) select(*wanted.given);
+    if (const auto head = wanted.best_head ? best_aligned() : std::nullopt)
         select({.layer = head->layer, .head = head->head, .query = {}, .key = {}});
-    if (!last) return;
+    if (!wanted.last_token) return;
     Selection selection = state().selection;
     selection.query = chosen_run()->tokens() - 1;
     if (visit().at_home()) visit().correct_home(selection);
@@ -304,7 +297,7 @@ bool SentenceSubject::survey_heads(double until_ms, bool (HeadOverview::*step)()
 }
 
 void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
-    const ModelConfig& config = model_->config();
+    const ModelConfig& config = open_.model->config();
     std::optional<RoleTable> given;
     aligned_.clear();
     if (scores && writes_another()) {
@@ -313,28 +306,28 @@ void SentenceSubject::begin_naming(const std::optional<Bytes>& scores) {
         if (read)
             aligned_ = *std::move(read);
         else
-            visit().notice(shown_name(model_name_) + ": " + read.error().message + ".");
+            visit().notice(shown_name(open_.name) + ": " + read.error().message + ".");
     } else if (scores) {
         auto read = read_role_table(*scores, config.layers, config.heads);
         if (read)
             given = *std::move(read);
         else
-            visit().notice(shown_name(model_name_) + ": " + read.error().message +
+            visit().notice(shown_name(open_.name) + ": " + read.error().message +
                            ". Heads are named by what is measured here.");
     }
-    naming_ = HeadNaming(model_, std::move(given));
+    naming_ = HeadNaming(open_.model, std::move(given));
 }
 
 // Naming heads has the lowest priority: it starts once everything about the sentence is computed.
 bool SentenceSubject::name_heads(double until_ms) {
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || !heads->done()) return false;
-    if (model_bytes() + sentence_.bytes() + changed_.bytes() + compared_.bytes() + naming_.bytes() >
+    if (model_bytes() + sentence_.bytes() + changed_.job.bytes() + compared_.bytes() + naming_.bytes() >
         run_bytes_limit)
         return false;
     while (naming_.step())
         if (now_ms() >= until_ms) return true;
-    if (const auto doubt = naming_.take_doubt()) visit().notice(shown_name(model_name_) + ": " + *doubt);
+    if (const auto doubt = naming_.take_doubt()) visit().notice(shown_name(open_.name) + ": " + *doubt);
     return false;
 }
 
@@ -352,7 +345,7 @@ bool SentenceSubject::repeat_in_double(double until_ms) {
 bool SentenceSubject::work(Urgency urgency, double until_ms) {
     switch (urgency) {
         case Urgency::first:
-            return run_forward(sentence_, until_ms) || run_forward(changed_, until_ms) ||
+            return run_forward(sentence_, until_ms) || run_forward(changed_.job, until_ms) ||
                    run_forward(compared_, until_ms);
         case Urgency::usual: {
             training_.rests = awaits_training();
@@ -365,12 +358,12 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         case Urgency::last: break;
     }
     return survey_heads(until_ms, &HeadOverview::step_scores) || name_heads(until_ms) ||
-           repeat_in_double(until_ms) || computing() || compared_.running() || playing_;
+           repeat_in_double(until_ms) || computing() || compared_.running() || playing();
 }
 
 std::optional<Progress> SentenceSubject::progress() const {
     if (sentence_.running()) return Progress{sentence_.progress(), "forward pass"};
-    if (changed_.running()) return Progress{changed_.progress(), "changed run"};
+    if (changed_.job.running()) return Progress{changed_.job.progress(), "changed run"};
     if (compared_.running()) return Progress{compared_.progress(), "forward pass"};
     if (corpus_ && !corpus_->done()) return Progress{corpus_->progress(), "many texts"};
     const HeadOverview* heads = run() ? run()->overview() : nullptr;

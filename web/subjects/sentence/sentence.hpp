@@ -13,9 +13,13 @@
 #include "subjects/explain_measured.hpp"
 #include "subjects/explain_sums.hpp"
 #include "subjects/head_ladder.hpp"
+#include "subjects/sentence/changed_run.hpp"
 #include "subjects/sentence/changes.hpp"
 #include "subjects/sentence/commands.hpp"
+#include "subjects/sentence/generation.hpp"
 #include "subjects/sentence/model_intake.hpp"
+#include "subjects/sentence/model_slot.hpp"
+#include "subjects/sentence/pending_selection.hpp"
 #include "subjects/sentence/special.hpp"
 #include "subjects/sentence/twins.hpp"
 #include "subjects/subject.hpp"
@@ -33,16 +37,14 @@ inline constexpr double typing_pause_ms = 1000;
 // A model and its runs together may take this much of a heap that ends at 2 GB.
 inline constexpr std::int64_t run_bytes_limit = 1'900'000'000;
 
-inline Sampling sampling_of(const SamplingState& s) { return {s.temperature, s.top_k, s.top_p, s.seed}; }
-
 class SentenceSubject final : public Subject, private Translating {
   public:
     explicit SentenceSubject(Visit& visit);
 
-    const std::shared_ptr<const Model>& model() const { return model_; }
-    const std::string& model_name() const { return model_name_; }
+    const std::shared_ptr<const Model>& model() const { return open_.model; }
+    const std::string& model_name() const { return open_.name; }
     // The run under the user's interventions, unless the unchanged one is wanted.
-    TextRun* run() const { return shows_changed() ? changed_.run() : sentence_.run(); }
+    TextRun* run() const { return shows_changed() ? changed_.job.run() : sentence_.run(); }
     TextRun* unchanged_run() const { return sentence_.run(); }
     // The part of the run that has the chosen head, which may belong to the other text.
     TextRun* chosen_run() const;
@@ -70,7 +72,7 @@ class SentenceSubject final : public Subject, private Translating {
     // False for a bidirectional model, which fills in masks.
     bool continues_text() const;
     // Says whether the model reads one text and writes another.
-    bool writes_another() const { return model_ && model_->config().decoder_layers > 0; }
+    bool writes_another() const { return open_.model && open_.model->config().decoder_layers > 0; }
     // Masked tokens of the run.
     std::vector<Index> masked() const { return masked_tokens(run()->ids(), special_); }
     // Returns the word that mask_word() would mask: the chosen one or, if nothing is masked, the predicted
@@ -78,10 +80,12 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Index> maskable_word() const;
     void mask_word();             // writes a mask for each of its tokens
     Status may_generate() const;  // says whether one more token is possible
-    void generate_step() { step_wanted_ = run() != nullptr && continues_text(); }
-    // Text generated until it stops is one undo step. A decoder that has finished starts again.
+    void generate_step() {
+        if (run() && continues_text()) generation_.request_step();
+    }
+    // A decoder that has finished starts again.
     void play(bool on) override;
-    bool playing() const override { return playing_; }
+    bool playing() const override { return generation_.playing(); }
     // Appends a token that the user chose, or replaces the predicted one.
     void choose_next(std::int32_t id);
 
@@ -134,7 +138,7 @@ class SentenceSubject final : public Subject, private Translating {
     void fit_selection() override;
     std::optional<State> home(const Opening& opening) const override;
     bool work(Urgency urgency, double until_ms) override;
-    bool busy() const override { return progress().has_value() || playing_; }
+    bool busy() const override { return progress().has_value() || playing(); }
     std::optional<Progress> progress() const override;
     std::uint64_t milestones() const override;
     std::optional<TextBox> text_box() const override;
@@ -146,10 +150,6 @@ class SentenceSubject final : public Subject, private Translating {
     std::string probe_logits() const override;
 
   private:
-    // The tokens up to the chosen query and key.
-    struct ReadUntil {
-        std::vector<std::string> query, key;
-    };
     // Takes model files from the page.
     struct Files final : FileIntake {
         SentenceSubject& subject;
@@ -175,7 +175,9 @@ class SentenceSubject final : public Subject, private Translating {
         bool arrived() override { return subject.load_model(); }
         void discard() override { subject.intake_.discard(); }
         void failed() override { subject.model_failed(); }
-        Index context() const override { return subject.model_ ? subject.model_->config().context : 0; }
+        Index context() const override {
+            return subject.open_.model ? subject.open_.model->config().context : 0;
+        }
     };
 
     TextRun* translation() const override { return run(); }
@@ -199,18 +201,18 @@ class SentenceSubject final : public Subject, private Translating {
     bool compares_models() const { return now().compared && now().compared->model; }
     // Another model may compute the run beside the sentence's; null while none is open.
     const std::shared_ptr<const Model>& model_of(const TextJob& job) const {
-        return &job == &compared_ && compares_models() ? other_model_ : model_;
+        return &job == &compared_ && compares_models() ? beside_.model : open_.model;
     }
     std::string name_of_model(const TextJob& job) const {
-        return shown_name(&job == &compared_ && compares_models() ? other_name_ : model_name_);
+        return shown_name(&job == &compared_ && compares_models() ? beside_.name : open_.name);
     }
-    std::int64_t model_bytes() const {
-        return model_->memory_bytes() + (other_model_ ? other_model_->memory_bytes() : 0);
-    }
+    std::int64_t model_bytes() const { return open_.bytes() + beside_.bytes(); }
     bool open_beside(ModelIntake::Loaded loaded);
     // Says whether the text's run is in progress.
-    bool computing() const { return sentence_.running() || changed_.running(); }
-    bool shows_changed() const { return changed_.run() && now().changes.any_on() && !now().changes.before; }
+    bool computing() const { return sentence_.running() || changed_.job.running(); }
+    bool shows_changed() const {
+        return changed_.job.run() && now().changes.any_on() && !now().changes.before;
+    }
     void begin_changed();
     // Runs over the sample of texts, if means over them are needed and all are complete.
     std::vector<std::shared_ptr<const Trace>> corpus_runs();
@@ -219,8 +221,7 @@ class SentenceSubject final : public Subject, private Translating {
     std::shared_ptr<const Trace> run_beside() const;
     void run_shown();  // the run shown has changed
     void measure_change();
-    // Returns “Now “che” 24 %, before “crept” 35 %; “crept” from 35 % to 12 %”, or nothing.
-    std::string change_said() const;
+    std::string change_said() const { return changed_.told(run()); }
     void announce_change();
     void draw_next_of_both();
     // Offers interventions in the chosen head and its layer, and at the chosen query and key, in words.
@@ -238,11 +239,11 @@ class SentenceSubject final : public Subject, private Translating {
     // Notes what was read up to the chosen tokens, before another text is computed.
     void note_chosen(const SentenceState& before);
     // Drops choices whose tokens, or those before, are others now.
-    void drop_stale(const ReadUntil& read);
+    void drop_stale(const PendingSelection::ReadUntil& read);
     void drop_stale_counterpart();
     std::string tokens_told() const;
     // The text has more tokens than the model reads.
-    bool is_cut() const { return !writes_another() && total_tokens_ > model_->config().context; }
+    bool is_cut() const { return !writes_another() && total_tokens_ > open_.model->config().context; }
     std::string layers_told() const;
     void select(const Selection& selection);
     void refresh_next();
@@ -277,49 +278,25 @@ class SentenceSubject final : public Subject, private Translating {
     TrainingRuns& training_;
     ModelIntake intake_;
     Files files_{*this};
-    std::shared_ptr<const Model> model_;
-    std::string model_name_;
+    // The second reads the same sentence for comparison, while two models are compared.
+    ModelSlot open_, beside_;
     // For a model in a GGUF file; two compared models share it.
     std::shared_ptr<const GgufTokenizer> tokenizer_;
-    // Reads the same sentence for comparison, while two models are compared.
-    std::shared_ptr<const Model> other_model_;
-    std::string other_name_;
-    // The network that the model is, if it was trained on this page.
-    std::optional<TrainedHere> model_trained_;
-    std::optional<std::string> alphabet_;  // none: not requested since the model was opened
     std::string awaited_;
 
     std::uint64_t typing_ = std::uint64_t{1} << 63;  // the gesture of the letters being typed
     double typed_at_ms_ = 0;
-    // The selection to make once the run has enough tokens: the one from a link or undo, the last token, or a
-    // word.
-    std::optional<Selection> wanted_;
-    bool last_wanted_ = false;
-    std::string wanted_word_;
-    std::optional<ReadUntil> read_until_;  // none: the texts are still those in which the tokens were chosen
-    std::optional<std::vector<std::string>> second_until_;  // and up to the counterpart, in the second text
-    bool choice_stays_ = false;  // the next text puts other tokens in the place of some, for the user
-    bool selecting_ = false;     // the subject itself is changing the selection
+    PendingSelection pending_;
+    bool selecting_ = false;  // the subject itself is changing the selection
 
-    SpecialTokens special_;  // belong to model_; known with the first tokens
+    SpecialTokens special_;  // belong to the open model; known with the first tokens
     // Texts in the boxes of an encoder–decoder, split into tokens.
     std::map<Box, TokenizedText> split_;
     std::vector<double> aligned_;  // [decoder layers · heads], from the model's scores.json
-    bool best_wanted_ = false;     // choose the head that aligns best, once there is a run
-    TextJob sentence_{true}, changed_{true}, compared_{false};
+    TextJob sentence_{true}, compared_{false};
+    ChangedRun changed_;
     std::optional<CorpusRun> corpus_;
     Corpus corpus_of_;
-    std::vector<Intervention> changed_by_;
-    std::uint64_t changed_of_ = 0;  // version of the run without them
-    // Effect of the changes: on the token that was most likely before, and on the one that is now.
-    struct ChangeMeasured {
-        std::uint64_t version = 0;
-        std::string was, now;
-        double before = 0, after = 0;  // probability of the token that was most likely before
-        double likeliest = 0;          // probability of the token that is most likely now
-    };
-    ChangeMeasured change_measured_;
-    std::string change_announced_;
     // The most likely next tokens of a run.
     struct NextTold {
         std::uint64_t version = 0;
@@ -327,7 +304,7 @@ class SentenceSubject final : public Subject, private Translating {
         std::string text;
     };
     std::array<NextTold, 2> next_told_;  // for this run and the one it is compared with
-    HeadNaming naming_;                  // names of model_'s heads
+    HeadNaming naming_;                  // names of the open model's heads
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;
@@ -341,15 +318,9 @@ class SentenceSubject final : public Subject, private Translating {
     Next next_;
     SamplingState next_for_;
     std::uint64_t next_of_ = 0;  // version of the run
-    std::optional<Sampler> sampler_;
-    SamplingState sampler_for_;
-    std::vector<std::int32_t> sampled_ids_;  // the text that it has generated
-    Index total_tokens_ = 0;  // tokens of the whole first text, which may be more than the model reads
-    bool step_wanted_ = false, playing_ = false;
-    bool played_ = false;          // the undo step of the current generation has begun
+    Index total_tokens_ = 0;     // tokens of the whole first text, which may be more than the model reads
+    Generation generation_;
     std::uint64_t run_frame_ = 0;  // the frame before the run was complete
-    bool play_wanted_ = false;     // play once the run begins anew
-    bool awaits_tokens_ = false;   // a generated token is on its way through the sentence box
 };
 
 }  // namespace attn::app

@@ -19,7 +19,7 @@ HeadCount SentenceSubject::head_count() {
 
 std::vector<Offer> SentenceSubject::offers() const {
     std::vector<Offer> all;
-    if (!model_) return all;
+    if (!open_.model) return all;
     if (writes_another()) {
         for (const TranslationPreset& preset : translation_presets)
             all.push_back({"Translate “" + std::string(preset.english) + "”", texts(preset.english, "")});
@@ -78,7 +78,7 @@ std::optional<Offer> SentenceSubject::offer_repetition() const {
     constexpr std::size_t looked_at = 1024;
     constexpr Index least_context = 64;
     constexpr std::string_view words = "apple moon river stone";
-    const Index context = model_ ? model_->config().context : 0;
+    const Index context = open_.model ? open_.model->config().context : 0;
     if (!sentence_.run() || context < least_context) return std::nullopt;
     const auto ids = sentence_.run()->of(0).ids();
     std::set<std::pair<std::int32_t, std::int32_t>> seen;
@@ -98,7 +98,7 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
 std::string SentenceSubject::second_wanted() const {
     if (!compares_models()) return Subject::second_wanted();
     const std::string& name = *now().compared->model;
-    const std::string beside = "it reads the sentence beside " + shown_name(model_name_) + ".";
+    const std::string beside = "it reads the sentence beside " + shown_name(open_.name) + ".";
     if (name.empty())
         return "Drop the folder of another model with the same tokenizer onto the page: " + beside;
     return (is_hub_model(name) ? "Open " + shown_name(name) + " from the hub: "
@@ -110,7 +110,7 @@ std::string SentenceSubject::second_wanted() const {
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
     const State* home = visit().home();
     const bool comes_with_page = home && !sentence_of(*home).model.empty();
-    if (!comes_with_page && (!model_ || writes_another())) return std::nullopt;
+    if (!comes_with_page && (!open_.model || writes_another())) return std::nullopt;
     const Command open = comes_with_page ? Command(OpenBundled{sentence_of(*home).model, text, ""})
                                          : Command(OpenSubject{sentence_subject});
     const auto with = second.empty() ? std::nullopt : std::optional(Comparison{.text = second});
@@ -126,7 +126,7 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
     // An encoder has no logits.
     const bool of_logit =
         cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
-    if (of_logit && writes_another()) s.layer = std::max(s.layer, model_->config().layers);
+    if (of_logit && writes_another()) s.layer = std::max(s.layer, open_.model->config().layers);
     // The other model may have fewer heads, so the nearest one stands beside this one's.
     if (shown && cell.second)
         s = {std::min(s.layer, shown->layers() - 1), std::min(s.head, shown->heads() - 1)};
@@ -144,19 +144,19 @@ std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
                            : compares_models()      ? ""
                                                     : ", second sentence") +
                           " · computed by " +
-                          shown_name(cell.second && compares_models() ? other_name_ : model_name_);
+                          shown_name(cell.second && compares_models() ? beside_.name : open_.name);
     return out;
 }
 
 std::string SentenceSubject::status() {
     const TextRun* shown = run();
-    if (!shown) return model_ ? shown_name(model_name_) : "no model";
+    if (!shown) return open_.model ? shown_name(open_.name) : "no model";
     return tokens_told() + "   " + layers_told() + " × " + many(shown->heads(), "head") + "   forward " +
            (sentence_.forward_ms() < 1 ? "under 1" : fixed(sentence_.forward_ms(), 0)) + " ms";
 }
 
 std::string SentenceSubject::probe() const {
-    nlohmann::json json{{"model", model_name_},
+    nlohmann::json json{{"model", open_.name},
                         {"text", now().text},
                         {"tokens", run() ? run()->tokens() : 0},
                         {"forward_ms", sentence_.forward_ms()}};

@@ -74,7 +74,7 @@ bool SentenceSubject::draw_controls(const Drawing& drawing, bool brief) {
         draw_waiting();
         return false;
     }
-    if (!model_) {
+    if (!open_.model) {
         invitation(visit());
         return false;
     }
@@ -115,7 +115,7 @@ void SentenceSubject::draw_alphabet() {
 }
 
 void SentenceSubject::draw_invitation_to_type() {
-    ui::heading(shown_name(model_name_).c_str());
+    ui::heading(shown_name(open_.name).c_str());
     ImGui::Dummy({0, 4});
     ui::paragraph(alphabet().empty() ? "Type a sentence above." : "Type some of its symbols above.",
                   ui::theme().text);
@@ -126,9 +126,9 @@ void SentenceSubject::draw_invitation_to_type() {
         ui::paragraph("It fills in what is masked: type " + token_texts(std::array{*special_.mask}).front() +
                           " for a word.",
                       ui::theme().text);
-    const ModelConfig& config = model_->config();
+    const ModelConfig& config = open_.model->config();
     ui::paragraph(layers_told() + " × " + many(config.heads, "head") + ", " +
-                      fixed(static_cast<double>(model_->parameter_count()) / 1e6, 2) +
+                      fixed(static_cast<double>(open_.model->parameter_count()) / 1e6, 2) +
                       " million parameters, texts of up to " + std::to_string(config.context) + " tokens.",
                   ui::theme().dim);
     ui::landmark_item("sentence/type");
@@ -253,7 +253,7 @@ void SentenceSubject::draw_comparison(const Drawing&) {
 std::pair<std::string, std::string> SentenceSubject::comparison_names() {
     if (!now().compared) return {now().text, ""};
     if (now().compared->before) return {"changed", "before"};
-    if (compares_models()) return {shown_name(model_name_), shown_name(other_name_)};
+    if (compares_models()) return {shown_name(open_.name), shown_name(beside_.name)};
     // If the queries are the written text, the written texts name the runs.
     return writes_another() && chosen_run() && chosen_run()->kind == AttentionKind::decoder
                ? std::pair(now().written, now().compared->written)

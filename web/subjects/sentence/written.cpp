@@ -11,8 +11,8 @@
 namespace attn::app {
 
 void SentenceSubject::set_written(const std::string& text) {
-    wanted_.reset();
-    if (last_is_chosen() && text.starts_with(now().written)) last_wanted_ = true;
+    pending_.drop_given();
+    if (last_is_chosen() && text.starts_with(now().written)) pending_.want_last_token();
     begin_typing();
     visit().perform(SetWritten{text}, typing_);
 }
@@ -46,12 +46,12 @@ void SentenceSubject::start_both(TextJob& job) {
         next_ = {};
         changed_.clear();
     }
-    playing_ = std::exchange(play_wanted_, false) || (playing_ && sampler_);
+    generation_.run_began();
 }
 
 std::optional<double> SentenceSubject::aligned(HeadIndex head) const {
-    const Index first = model_->config().attentions() - model_->config().decoder_layers;
-    const Index at = (head.layer - first) * model_->config().heads + head.head;
+    const Index first = open_.model->config().attentions() - open_.model->config().decoder_layers;
+    const Index at = (head.layer - first) * open_.model->config().heads + head.head;
     if (head.layer < first || at >= std::ssize(aligned_)) return std::nullopt;
     const double share = aligned_[static_cast<std::size_t>(at)];
     return std::isnan(share) ? std::nullopt : std::optional(share);
@@ -59,7 +59,7 @@ std::optional<double> SentenceSubject::aligned(HeadIndex head) const {
 
 std::optional<HeadIndex> SentenceSubject::best_aligned() const {
     std::optional<HeadIndex> best;
-    const ModelConfig& config = model_->config();
+    const ModelConfig& config = open_.model->config();
     for (Index layer = config.attentions() - config.decoder_layers; layer < config.attentions(); ++layer)
         for (Index head = 0; head < config.heads; ++head)
             if (const auto share = aligned({layer, head}); share && (!best || *share > *aligned(*best)))
@@ -90,7 +90,7 @@ std::string SentenceSubject::tokens_told() const {
 
 // Returns "5 layers", or "2 + 2 layers" for an encoder and a decoder.
 std::string SentenceSubject::layers_told() const {
-    const ModelConfig& config = model_->config();
+    const ModelConfig& config = open_.model->config();
     if (!writes_another()) return many(config.layers, "layer");
     return std::to_string(config.layers) + " + " + many(config.decoder_layers, "layer");
 }
