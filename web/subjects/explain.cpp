@@ -27,13 +27,17 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
     out.left_name = names.first;
     out.right_name = names.second;
     for (const Term& t : terms)
-        out.operands.push_back({std::to_string(t.index), t.left, t.right, t.product(),
-                                left ? left(t.index) : std::nullopt, right ? right(t.index) : std::nullopt});
+        out.term(std::to_string(t.index), t.left, t.right, left ? left(t.index) : std::nullopt,
+                 right ? right(t.index) : std::nullopt);
 }
 
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text,
                std::optional<Expression> score, const std::string& mask_rule) {
+    const bool is_masked = c.score_before || !spec.mask.is_everything() || !spec.bias.empty();
+    // A stage that changes nothing is the one before it.
+    if (current == Stage::masked && !is_masked) current = Stage::capped;
+    if (current == Stage::capped && spec.softcap == 0) current = Stage::scaled;
     bool reached = false;  // the current stage, where the lines end
     Expression last = c.raw;
     const auto line = [&](const char* name, const Expression& expression) {
@@ -59,7 +63,7 @@ void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& sp
         line("unchanged", last + c.bias);
         line("masked", c.masked);
         step(Stage::masked, "masked", "changed from " + four(*c.score_before), c.masked);
-    } else if (!spec.mask.is_everything() || !spec.bias.empty()) {
+    } else if (is_masked) {
         const std::string rule = !mask_rule.empty() ? mask_rule : c.allowed ? "the mask allows it" : "masked";
         const std::string how = !c.allowed          ? rule + ": −∞"
                                 : spec.bias.empty() ? rule
