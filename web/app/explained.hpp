@@ -19,12 +19,14 @@ struct CellPlace {
     bool operator==(const CellPlace&) const = default;
 };
 
-// Numbers of a run that can be changed together: those of a head, of a token or query, and of a component or
-// key; none: all.
+// Numbers of a run that can be changed together.
 struct RunPart {
     Site site = Site::head_output;
-    Index attention = 0;
-    std::optional<Index> head = {}, row = {}, column = {};
+    Index attention = 0;               // its number (Network::attentions)
+    std::optional<Index> head = {};    // for K and V, the key-value head that several query heads share
+    std::optional<Index> row = {};     // a token or query
+    std::optional<Index> column = {};  // a component or key; none of these: all
+    bool operator==(const RunPart&) const = default;
 };
 
 struct Explained {

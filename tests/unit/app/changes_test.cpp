@@ -75,7 +75,7 @@ TEST_CASE("a change of a run shows the core's result under it, and before shows 
         CAPTURE(family);
         ChangedVisit opened(family);
         const std::vector<float> plain = shown_logits(opened);
-        opened.change({.layer = 1, .head = 0});
+        opened.change({.at = {.attention = 1, .head = 0}});
         CHECK(shown_logits(opened) == logits_under(opened, {head_off(1, 0)}, changed_ids));
         CHECK(opened.subject().run()->run->interventions().size() == 1);
         opened.visit.perform(ShowBefore{});
@@ -102,7 +102,7 @@ TEST_CASE("a patch takes its numbers from the second text, as far as both texts 
         CAPTURE(family);
         ChangedVisit opened(family);
         const std::vector<float> plain = shown_logits(opened);
-        const RunChange patch{.layer = 1, .head = 0, .operation = Operation::patch};
+        const RunChange patch{.at = {.attention = 1, .head = 0}, .operation = Operation::patch};
         opened.change(patch);
         CHECK(shown_logits(opened) == plain);  // there is no other text yet
         for (const std::vector<std::int32_t>& ids :
@@ -146,8 +146,8 @@ TEST_CASE("a pinned number of a model is changed in place") {
         CAPTURE(info(each.site).key);
         auto change = change_at(*trace, {{0, 1}, {.stage = each.stage, .row = 2, .col = each.col}});
         REQUIRE(change);
-        CHECK(change->site == each.site);
-        CHECK(change->head == each.head);
+        CHECK(change->at.site == each.site);
+        CHECK(change->at.head == each.head);
         change->operation = Operation::set;
         change->value = 0.75;
         opened.change(*change);
@@ -170,8 +170,9 @@ TEST_CASE("a pinned number of a model is changed in place") {
 
 TEST_CASE("changes stay while the text is typed, and those of missing tokens wait") {
     ChangedVisit opened("gpt2");
-    opened.change(
-        {.site = Site::mlp_output, .layer = 0, .row = 5, .operation = Operation::scale, .value = 2});
+    opened.change({.at = {.site = Site::mlp_output, .attention = 0, .row = 5},
+                   .operation = Operation::scale,
+                   .value = 2});
     CHECK(opened.subject().run()->run->interventions().size() == 1);
     opened.show("fewer words", {1, 7, 5});
     CHECK(opened.subject().run()->run->interventions().empty());
@@ -193,7 +194,7 @@ TEST_CASE("a changed run is compared with the original as long as something is c
     const Command beside = Compare{Comparison{.text = "", .before = true}};
     opened.visit.perform(beside);
     CHECK_FALSE(opened.visit.state().of<SentenceState>().compared);
-    opened.change({.layer = 0, .head = 1});
+    opened.change({.at = {.attention = 0, .head = 1}});
     opened.visit.perform(beside);
     finish(opened.visit);
     REQUIRE(opened.subject().second());
@@ -206,20 +207,15 @@ TEST_CASE("a changed run is compared with the original as long as something is c
 
 TEST_CASE("changes are written into links and read from them, and invalid ones are refused") {
     const std::vector<RunChange> changes{
-        {.site = Site::q,
-         .layer = 3,
-         .head = 2,
-         .row = 13,
-         .column = 5,
+        {.at = {.site = Site::q, .attention = 3, .head = 2, .row = 13, .column = 5},
          .operation = Operation::set,
          .value = 1.25},
-        {.site = Site::head_output, .layer = 3, .head = 1, .on = false},
-        {.site = Site::weight, .layer = 0, .operation = Operation::mean},
-        {.site = Site::resid_post, .layer = 1, .row = 2, .operation = Operation::scale, .value = -1},
-        {.site = Site::q,
-         .layer = 3,
-         .head = 2,
-         .row = 13,
+        {.at = {.site = Site::head_output, .attention = 3, .head = 1}, .on = false},
+        {.at = {.site = Site::weight, .attention = 0}, .operation = Operation::mean},
+        {.at = {.site = Site::resid_post, .attention = 1, .row = 2},
+         .operation = Operation::scale,
+         .value = -1},
+        {.at = {.site = Site::q, .attention = 3, .head = 2, .row = 13},
          .operation = Operation::add,
          .values = {0.1f, -2, 1e-7f}}};
     const std::string text = write_changes(changes);

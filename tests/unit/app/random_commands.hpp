@@ -158,13 +158,10 @@ class RandomCommands {
                  const auto some = [&](Index most) {
                      return r.yes() ? std::optional(r.below(most) - 1) : std::nullopt;
                  };
-                 RunChange change{static_cast<Site>(r.below(site_count)),
-                                  r.below(5) - 1,
-                                  some(6),
-                                  some(9),
-                                  some(9),
-                                  static_cast<Operation>(r.below(7)),
-                                  r.yes() ? 0 : r.number()};
+                 RunChange change{
+                     {static_cast<Site>(r.below(site_count)), r.below(5) - 1, some(6), some(9), some(9)},
+                     static_cast<Operation>(r.below(7)),
+                     r.yes() ? 0 : r.number()};
                  for (Index i = r.yes() ? r.below(4) : 0; i > 0; --i)
                      change.values.push_back(static_cast<float>(r.number()));
                  return ChangeRun{change};

@@ -41,7 +41,7 @@ const std::vector<Scene>& scenes() {
         {"a changed sentence", sentence_subject,
          [](Screen& s) {
              s.open_sentence();
-             s.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 1}});
+             s.visit.perform(ChangeRun{{.at = {.site = Site::head_output, .attention = 0, .head = 1}}});
          }},
         {"a translation", sentence_subject, [](Screen& s) { open_translator(s.visit, s.page); }},
         {"no tensors", tensors_subject, [](Screen&) {}},

@@ -77,7 +77,7 @@ TEST_CASE("a model's number says that its f64 is one step, and gets the whole ru
     screen.visit.perform(Pin{cell});
     screen.settle();
     const auto as_it_was = shown_why(screen, cell);
-    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 0}});
+    screen.visit.perform(ChangeRun{{.at = {.site = Site::head_output, .attention = 0, .head = 0}}});
     screen.settle();
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     screen.settle();

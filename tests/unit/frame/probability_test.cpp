@@ -35,7 +35,7 @@ TEST_CASE("a next token's probability names its setting in every lens") {
     screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
     screen.open_sentence();
     screen.visit.perform(SetSampling{{.temperature = 0.5f, .top_k = 2}});
-    screen.visit.perform(ChangeRun{{.site = Site::head_output, .layer = 0, .head = 0}});
+    screen.visit.perform(ChangeRun{{.at = {.site = Site::head_output, .attention = 0, .head = 0}}});
     screen.settle();
     const Candidate first = sentence_in(screen.visit).next_tokens().candidates.front();
     const std::string shown = fixed(first.probability, 4);

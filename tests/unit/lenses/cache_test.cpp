@@ -216,8 +216,8 @@ TEST_CASE("a changed run is decoded with its changes, but not if its query is sh
     const double p_before = decoded()->at(decoded()->tokens() - 1).choices.front().before;
     for (const Site site : {Site::head_output, Site::weight, Site::k, Site::mlp_output}) {
         CAPTURE(info(site).key);
-        RunChange change{.site = site, .layer = 0};
-        if (is_of_heads(site)) change.head = 1;
+        RunChange change{.at = {.site = site, .attention = 0}};
+        if (is_of_heads(site)) change.at.head = 1;
         screen.visit.perform(ChangeRun{change});
         screen.settle();
         screen.settle();
@@ -241,13 +241,10 @@ TEST_CASE("a changed run is decoded with its changes, but not if its query is sh
         screen.visit.perform(DropChange{});
         screen.settle();
     }
-    screen.visit.perform(ChangeRun{{.site = Site::mask,
-                                    .layer = 0,
-                                    .head = 1,
-                                    .row = 3,
-                                    .column = 4,
-                                    .operation = Operation::set,
-                                    .value = 1}});
+    screen.visit.perform(
+        ChangeRun{{.at = {.site = Site::mask, .attention = 0, .head = 1, .row = 3, .column = 4},
+                   .operation = Operation::set,
+                   .value = 1}});
     screen.settle();
     CHECK(spoken(screen.visit)
               .starts_with("A change of the mask in layer 0 shows a query a key that no cache holds for it"));

@@ -161,8 +161,8 @@ TEST_CASE(
                        (loss_in(*unchanged, lens.target()->loss) - loss_in(*by_hand, lens.target()->loss))) <
               1e-6);
 
-        screen.visit.perform(ChangeRun{
-            {.site = Site::head_output, .layer = 0, .head = 1, .operation = Operation::mean_of_texts}});
+        screen.visit.perform(ChangeRun{{.at = {.site = Site::head_output, .attention = 0, .head = 1},
+                                        .operation = Operation::mean_of_texts}});
         screen.settle();
         const auto changed = sentence_in(screen.visit).run()->run;
         REQUIRE(changed->interventions().size() == 1);
@@ -193,8 +193,8 @@ TEST_CASE(
         CHECK(changes.size() == 1);
         return changes.empty() ? RunChange{} : changes.front();
     };
-    CHECK(changed() ==
-          RunChange{.site = Site::head_output, .layer = 1, .head = 1, .operation = Operation::mean});
+    CHECK(changed() == RunChange{.at = {.site = Site::head_output, .attention = 1, .head = 1},
+                                 .operation = Operation::mean});
     // A head that already outputs its mean loses nothing by outputting it.
     screen.visit.perform(SetKnockout{{.removal = Removal::mean}});
     screen.settle();
@@ -208,8 +208,8 @@ TEST_CASE(
     screen.draw(3);
     screen.click("change/zero");
     screen.settle();
-    CHECK(changed().site == Site::mask);
-    CHECK(changed().column == 2);
+    CHECK(changed().at.site == Site::mask);
+    CHECK(changed().at.column == 2);
     screen.visit.perform(DropChange{});
     screen.visit.perform(OpenLens{"layers"});
     screen.settle();
@@ -219,7 +219,7 @@ TEST_CASE(
     CHECK(screen.shows("change/add"));
     screen.click("change/zero");
     screen.settle();
-    CHECK(changed().site == Site::resid_pre);
-    CHECK(changed().layer == 1);
+    CHECK(changed().at.site == Site::resid_pre);
+    CHECK(changed().at.attention == 1);
     CHECK(screen.visit.state().lens == "layers");
 }

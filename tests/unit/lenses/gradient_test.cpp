@@ -181,8 +181,8 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows as the g
     CHECK(std::abs(difference() - here - rate * next) < 0.05 * rate * next + 2e-6);
 
     // Not if a change made between the two would alter their sum.
-    screen.visit.perform(
-        ChangeRun{{.site = Site::q, .layer = 0, .head = 1, .operation = Operation::scale, .value = 2}});
+    screen.visit.perform(ChangeRun{
+        {.at = {.site = Site::q, .attention = 0, .head = 1}, .operation = Operation::scale, .value = 2}});
     run_on();
     const auto refused = screen.lens().step(screen.subject());
     REQUIRE_FALSE(refused);
@@ -313,10 +313,10 @@ TEST_CASE("in a changed run, gradients pass through the changes, and the model a
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"gradient"});
     screen.visit.perform(Select{{0, 1, 4, {}}});
-    RunChange change{.site = site, .layer = 0, .row = 4, .operation = operation};
-    if (is_of_heads(site)) change.head = 1;
-    if (is_of_cells(site)) change.column = 2;
-    if (site == Site::k || site == Site::v) change.row = 2;
+    RunChange change{.at = {.site = site, .attention = 0, .row = 4}, .operation = operation};
+    if (is_of_heads(site)) change.at.head = 1;
+    if (is_of_cells(site)) change.at.column = 2;
+    if (site == Site::k || site == Site::v) change.at.row = 2;
     if (operation == Operation::scale || operation == Operation::add) change.value = 1.5;
     screen.visit.perform(ChangeRun{change});
     screen.settle();

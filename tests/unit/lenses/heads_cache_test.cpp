@@ -107,7 +107,7 @@ TEST_CASE("sharing and the latent run the model again, and say what they keep an
 TEST_CASE("a changed run is compared with the smaller cache under the same changes") {
     Screen screen;
     open_model(screen, {"llama", four_heads});
-    screen.visit.perform(ChangeRun{{.layer = 0, .head = 1}});
+    screen.visit.perform(ChangeRun{{.at = {.attention = 0, .head = 1}}});
     screen.settle();
     const auto trace = subject_in(screen.visit).attention()->trace();
     REQUIRE(trace->interventions().size() == 1);

@@ -302,8 +302,9 @@ TEST_CASE("a click chooses a head, which can be ablated permanently; a preset op
     CHECK(knockout_in(screen.visit).head_cuts()->off()->worst == 0);
     CHECK_FALSE(screen.shows("knockout/no_estimate"));
     // Weights changed after the softmax no longer add up to 1.
-    screen.visit.perform(
-        ChangeRun{{.site = Site::weight, .layer = 1, .head = 2, .operation = Operation::scale, .value = 2}});
+    screen.visit.perform(ChangeRun{{.at = {.site = Site::weight, .attention = 1, .head = 2},
+                                    .operation = Operation::scale,
+                                    .value = 2}});
     screen.settle();
     screen.settle();
     CHECK(knockout_in(screen.visit).cuts());

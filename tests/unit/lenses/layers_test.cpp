@@ -370,7 +370,7 @@ TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
         open_family(screen, "gpt2");
         open_layers(screen);
         screen.visit.perform(
-            ChangeRun{{.site = site, .layer = 1, .operation = Operation::add, .value = 0.75}});
+            ChangeRun{{.at = {.site = site, .attention = 1}, .operation = Operation::add, .value = 0.75}});
         screen.settle();
         screen.settle();  // the lens starts once the changed run is complete
         const LayersLens& lens = layers_in(screen.visit);

@@ -55,8 +55,8 @@ void SentenceSubject::announce_change() {
 
 std::optional<Offer> SentenceSubject::offer_without(const HeadIndex& head) const {
     if (!run()) return std::nullopt;
-    const RunChange off{
-        .site = Site::head_output, .layer = head.layer, .head = head.head, .operation = Operation::zero};
+    const RunChange off{.at = {.site = Site::head_output, .attention = head.layer, .head = head.head},
+                        .operation = Operation::zero};
     const std::vector<RunChange>& all = now().changes.all;
     if (const auto done = std::ranges::find(all, off); done != all.end())
         return Offer{switch_on, DropChange{static_cast<std::size_t>(done - all.begin())}};
@@ -68,18 +68,15 @@ Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query
     const RunChanges& changes = now().changes;
     if (!run() || changed_.job.running()) return Error{"The model is still running."};
     if (changes.before) return Error{"This is the run before its changes: press B for the changed one."};
-    RunChange step{.site = Site::q,
-                   .layer = head.layer,
-                   .head = head.head,
-                   .row = query,
+    RunChange step{.at = {.site = Site::q, .attention = head.layer, .head = head.head, .row = query},
                    .operation = Operation::add,
                    .values = {by.begin(), by.end()}};
     const auto same =
-        std::ranges::find_if(changes.all, [&](const RunChange& each) { return each.same_place(step); });
+        std::ranges::find_if(changes.all, [&](const RunChange& each) { return each.at == step.at; });
     if (same == changes.all.end()) return Command(ChangeRun{step});
     // Successive steps add up to one, as long as no later change touches their result.
     const bool last = std::none_of(same + 1, changes.all.end(), [&](const RunChange& each) {
-        return each.on && each.site == Site::q && each.layer == head.layer;
+        return each.on && each.at.site == Site::q && each.at.attention == head.layer;
     });
     if (!last || !same->on || same->values.size() != step.values.size())
         return Error{"Its q is changed in another way already: take that back first."};
@@ -96,10 +93,11 @@ std::vector<Offer> SentenceSubject::change_offers() const {
     const Layers& layers = shown.numbering();
     const std::string layer = layers.name(s.layer);
     const auto add = [&](std::string label, Site site, Operation operation, bool of_head) {
-        all.push_back({std::move(label), ChangeRun{{.site = site,
-                                                    .layer = s.layer,
-                                                    .head = of_head ? std::optional(s.head) : std::nullopt,
-                                                    .operation = operation}}});
+        all.push_back(
+            {std::move(label), ChangeRun{{.at = {.site = site,
+                                                 .attention = s.layer,
+                                                 .head = of_head ? std::optional(s.head) : std::nullopt},
+                                          .operation = operation}}});
     };
     if (auto without = offer_without({s.layer, s.head})) all.push_back(*std::move(without));
     add("Let this head give its mean for every token", Site::head_output, Operation::mean, true);
@@ -111,9 +109,7 @@ std::vector<Offer> SentenceSubject::change_offers() const {
         if (s.query && *s.query < shown.queries())
             all.push_back({"Take " + curly_quoted(shown.query_names()[static_cast<std::size_t>(*s.query)]) +
                                " before " + layer + " from the other text",
-                           ChangeRun{{.site = Site::resid_pre,
-                                      .layer = s.layer,
-                                      .row = *s.query,
+                           ChangeRun{{.at = {.site = Site::resid_pre, .attention = s.layer, .row = *s.query},
                                       .operation = Operation::patch}}});
     }
     add("Switch all attention of " + layer + " off", Site::attention_output, Operation::zero, false);
@@ -122,11 +118,11 @@ std::vector<Offer> SentenceSubject::change_offers() const {
         all.push_back({"Hide " + curly_quoted(shown.key_names()[static_cast<std::size_t>(*s.key)]) +
                            " from " + curly_quoted(shown.query_names()[static_cast<std::size_t>(*s.query)]) +
                            " in this head",
-                       ChangeRun{{.site = Site::mask,
-                                  .layer = s.layer,
-                                  .head = s.head,
-                                  .row = *s.query,
-                                  .column = *s.key,
+                       ChangeRun{{.at = {.site = Site::mask,
+                                         .attention = s.layer,
+                                         .head = s.head,
+                                         .row = *s.query,
+                                         .column = *s.key},
                                   .operation = Operation::zero}}});
     if (now().changes.any_on())
         all.push_back({now().changes.before ? "Show the changed run" : "Show the run before its changes",

@@ -41,23 +41,24 @@ Status check(const RunChange& change) {
     const auto within = [](const std::optional<Index>& at) {
         return !at || (*at >= 0 && *at < position_limit);
     };
-    if (!within(change.layer) || !within(change.head) || !within(change.row) || !within(change.column))
+    if (!within(change.at.attention) || !within(change.at.head) || !within(change.at.row) ||
+        !within(change.at.column))
         return Error{"Choose a number of the run; this one does not exist."};
     if (!entry_of(change.operation)) return Error{"Choose one of the ways to change a run."};
-    if (!is_of_heads(change.site) && change.head)
-        return Error{"The " + std::string(info(change.site).name) + " is of all heads together."};
-    if (change.site == Site::mask && change.operation != Operation::zero &&
+    if (!is_of_heads(change.at.site) && change.at.head)
+        return Error{"The " + std::string(info(change.at.site).name) + " is of all heads together."};
+    if (change.at.site == Site::mask && change.operation != Operation::zero &&
         !(change.operation == Operation::set && (change.value == 0 || change.value == 1)))
         return Error{"A mask hides a key or shows it: it can be set to 0 or 1."};
-    if (is_of_cells(change.site) && change.operation == Operation::mean_of_texts)
+    if (is_of_cells(change.at.site) && change.operation == Operation::mean_of_texts)
         return Error{"Scores, masks and weights of texts of different lengths have no mean."};
     if (!has_value(change.operation) && change.value != 0)
         return Error{"Nothing is to be set by this change of a run."};
     const auto sound = [](double value) { return std::abs(value) <= largest_change; };
     if (!sound(change.value) || !std::ranges::all_of(change.values, sound))
         return Error{"A number can be changed to one between −1e9 and 1e9."};
-    if (!change.values.empty() && (change.operation != Operation::add || is_of_cells(change.site) ||
-                                   !change.row || change.column || change.value != 0))
+    if (!change.values.empty() && (change.operation != Operation::add || is_of_cells(change.at.site) ||
+                                   !change.at.row || change.at.column || change.value != 0))
         return Error{"Several numbers are added to one vector."};
     return ok();
 }
@@ -78,7 +79,7 @@ void settle(SentenceState& sentence) {
 std::string operation_told(const RunChange& change) {
     std::string value = shortest(change.value);
     switch (change.operation) {
-        case Operation::zero: return change.site == Site::mask ? "hidden" : "0";
+        case Operation::zero: return change.at.site == Site::mask ? "hidden" : "0";
         case Operation::scale: return "× " + value;
         case Operation::add: {
             if (change.values.empty())
@@ -89,7 +90,7 @@ std::string operation_told(const RunChange& change) {
         }
         case Operation::set: return value;
         case Operation::mean:
-            return is_of_cells(change.site) ? "the same for all keys" : "mean of all tokens";
+            return is_of_cells(change.at.site) ? "the same for all keys" : "mean of all tokens";
         case Operation::patch: return "as in the other text";
         case Operation::mean_of_texts: break;
     }
@@ -104,8 +105,7 @@ Status ChangeRun::apply(State& state) const {
     if (const Status sound = check(change); !sound) return sound;
     SentenceState& sentence = state.edit<SentenceState>();
     std::vector<RunChange>& all = sentence.changes.all;
-    const auto same =
-        std::ranges::find_if(all, [&](const RunChange& each) { return each.same_place(change); });
+    const auto same = std::ranges::find_if(all, [&](const RunChange& each) { return each.at == change.at; });
     if (same != all.end()) {
         *same = change;
     } else {
@@ -161,14 +161,16 @@ std::string ShowBefore::describe(const State&) const {
 }
 
 std::string told(const RunChange& change, const Layers& layers) {
-    std::string text = change.site == Site::head_output ? "output" : std::string(info(change.site).name);
-    if (change.head) text += " of head " + std::to_string(*change.head);
-    text += " in " + layers.name(change.layer);
-    if (change.row)
-        text += std::string(is_of_cells(change.site) ? ", query " : ", token ") + std::to_string(*change.row);
-    if (change.column)
-        text += std::string(is_of_cells(change.site) ? ", key " : ", component ") +
-                std::to_string(*change.column);
+    std::string text =
+        change.at.site == Site::head_output ? "output" : std::string(info(change.at.site).name);
+    if (change.at.head) text += " of head " + std::to_string(*change.at.head);
+    text += " in " + layers.name(change.at.attention);
+    if (change.at.row)
+        text += std::string(is_of_cells(change.at.site) ? ", query " : ", token ") +
+                std::to_string(*change.at.row);
+    if (change.at.column)
+        text += std::string(is_of_cells(change.at.site) ? ", key " : ", component ") +
+                std::to_string(*change.at.column);
     return text + ": " + operation_told(change);
 }
 
@@ -179,8 +181,8 @@ std::string write_changes(const std::vector<RunChange>& changes) {
     const auto number = [](const std::optional<Index>& at) { return at ? std::to_string(*at) : ""; };
     for (const RunChange& each : changes) {
         if (!text.empty()) text += ";";
-        text += std::string(info(each.site).key) + "," + std::to_string(each.layer) + "," +
-                number(each.head) + "," + number(each.row) + "," + number(each.column) + "," +
+        text += std::string(info(each.at.site).key) + "," + std::to_string(each.at.attention) + "," +
+                number(each.at.head) + "," + number(each.at.row) + "," + number(each.at.column) + "," +
                 std::string(entry_of(each.operation)->second);
         if (has_value(each.operation)) text += ",";
         for (const float value : each.values) text += "_" + shortest(value);
@@ -204,10 +206,10 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
         const auto layer = read_integer<Index>(fields[1]);
         const auto* operation = entry_of(fields[5]);
         if (!site || !layer || !operation) return std::nullopt;
-        change.site = *site;
-        change.layer = *layer;
+        change.at.site = *site;
+        change.at.attention = *layer;
         change.operation = operation->first;
-        const std::array places{&change.head, &change.row, &change.column};
+        const std::array places{&change.at.head, &change.at.row, &change.at.column};
         for (std::size_t i = 0; i < places.size(); ++i) {
             if (fields[2 + i].empty()) continue;
             *places[i] = read_integer<Index>(fields[2 + i]);
@@ -227,7 +229,7 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
             }
         }
         const bool twice =
-            std::ranges::any_of(changes, [&](const RunChange& each) { return each.same_place(change); });
+            std::ranges::any_of(changes, [&](const RunChange& each) { return each.at == change.at; });
         if (!check(change) || twice || changes.size() == most_changes) return std::nullopt;
         changes.push_back(change);
     }
@@ -237,18 +239,18 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
 // ---- Runs -------------------------------------------------------------------------------------------------
 
 bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts) {
-    if (change.layer >= run.attentions()) return false;
-    const SiteExtent all = extent_of(run, change.layer, change.site);
-    if ((change.head && *change.head >= all.heads) || (change.row && *change.row >= all.rows) ||
-        (change.column && *change.column >= all.columns) ||
+    if (change.at.attention >= run.attentions()) return false;
+    const SiteExtent all = extent_of(run, change.at.attention, change.at.site);
+    if ((change.at.head && *change.at.head >= all.heads) || (change.at.row && *change.at.row >= all.rows) ||
+        (change.at.column && *change.at.column >= all.columns) ||
         (!change.values.empty() && std::ssize(change.values) != all.columns))
         return false;
     if (change.operation == Operation::mean_of_texts) return has_texts;
     if (change.operation != Operation::patch) return true;
     if (!beside) return false;
-    const SiteExtent other = extent_of(*beside, change.layer, change.site);
-    return !(change.row && *change.row >= other.rows) &&
-           !(is_of_cells(change.site) && (other.rows != all.rows || other.columns != all.columns));
+    const SiteExtent other = extent_of(*beside, change.at.attention, change.at.site);
+    return !(change.at.row && *change.at.row >= other.rows) &&
+           !(is_of_cells(change.at.site) && (other.rows != all.rows || other.columns != all.columns));
 }
 
 std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
@@ -260,11 +262,11 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
     };
     for (const RunChange& each : changes) {
         if (!each.on || !fits(each, run, beside.get(), !texts.empty())) continue;
-        Intervention& made = all.emplace_back(Intervention{each.layer,
-                                                           each.site,
-                                                           {.head = each.head,
-                                                            .rows = list(each.row),
-                                                            .columns = list(each.column),
+        Intervention& made = all.emplace_back(Intervention{each.at.attention,
+                                                           each.at.site,
+                                                           {.head = each.at.head,
+                                                            .rows = list(each.at.row),
+                                                            .columns = list(each.at.column),
                                                             .operation = each.operation}});
         if (!each.values.empty())
             made.edit.values = each.values;
@@ -274,9 +276,9 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
         if (each.operation != Operation::patch) continue;
         made.from = {beside};
         // For texts of different lengths, only the tokens that both have are patched.
-        const Index own = extent_of(run, each.layer, each.site).rows,
-                    others = extent_of(*beside, each.layer, each.site).rows;
-        if (own != others && !each.row)
+        const Index own = extent_of(run, each.at.attention, each.at.site).rows,
+                    others = extent_of(*beside, each.at.attention, each.at.site).rows;
+        if (own != others && !each.at.row)
             for (Index row = 0; row < std::min(own, others); ++row) made.edit.rows.push_back(row);
         if (own != others) made.edit.from_rows = made.edit.rows;
     }
@@ -288,14 +290,14 @@ std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
     if (cell.words || cell.second || place.head.layer >= run.attentions()) return std::nullopt;
     const LayerAttention attention = run.attention(place.head.layer);
     const Record& record = attention.record();
-    RunChange change{.layer = place.head.layer, .row = cell.row, .column = cell.col};
+    RunChange change{.at = {.attention = place.head.layer, .row = cell.row, .column = cell.col}};
     const auto of_head = [&](Site site, Index head) {
-        change.site = site;
-        change.head = head;
+        change.at.site = site;
+        change.at.head = head;
         return change;
     };
     const auto of_block = [&](Site site) {
-        change.site = site;
+        change.at.site = site;
         return change;
     };
     const Index head = place.head.head, kv_head = record.kv_head(head);
@@ -312,7 +314,7 @@ std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
         case Stage::mlp_output: return of_block(Site::mlp_output);
         case Stage::final_residual: {
             const auto blocks = std::ssize(attention.queries.network().blocks);
-            change.layer += blocks - 1 - attention.place.layer;
+            change.at.attention += blocks - 1 - attention.place.layer;
             return of_block(Site::resid_post);
         }
         default: return std::nullopt;

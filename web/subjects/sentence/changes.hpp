@@ -22,21 +22,13 @@ inline constexpr std::size_t most_changes = 64;
 inline constexpr double largest_change = 1e9;  // limits the magnitude of a number
 
 struct RunChange {
-    Site site = Site::head_output;
-    Index layer = 0;              // index of an attention layer
-    std::optional<Index> head{};  // for K and V, the key-value head that several query heads share; none: all
-    std::optional<Index> row{}, column{};  // token or query, and component or key; none: all
+    RunPart at = {};
     Operation operation = Operation::zero;
     double value = 0;  // the factor, summand or new value
     // Replaces `value`: a vector to add to a row, one number per column.
-    std::vector<float> values{};
+    std::vector<float> values = {};
     bool on = true;
     bool operator==(const RunChange&) const = default;
-
-    // Says whether both change the same numbers.
-    bool same_place(const RunChange& o) const {
-        return site == o.site && layer == o.layer && head == o.head && row == o.row && column == o.column;
-    }
 };
 
 struct RunChanges {

@@ -97,14 +97,13 @@ void SentenceSubject::draw_changes() {
 void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) {
     if (why.masked || !run() || !awaited_.empty() || changed_.job.running()) return;
     std::optional<RunChange> change;
-    if (const auto& part = why.part)
-        change = RunChange{part->site, part->attention, part->head, part->row, part->column};
+    if (why.part)
+        change = RunChange{.at = *why.part};
     else
         change = change_at(*run()->run, place);
     if (!change || !fits(*change, *run()->run, nullptr)) return;
     const std::vector<RunChange>& all = now().changes.all;
-    const auto same =
-        std::ranges::find_if(all, [&](const RunChange& each) { return each.same_place(*change); });
+    const auto same = std::ranges::find_if(all, [&](const RunChange& each) { return each.at == change->at; });
     ImGui::Dummy({0, 6});
     {
         ui::Type semibold(ui::Face::semibold, ui::size_body);
@@ -124,7 +123,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         change->value = value;
         asked = ChangeRun{*change};
     };
-    const bool hides = change->site == Site::mask;
+    const bool hides = change->at.site == Site::mask;
     const auto number = [&](const char* name, const char* label, const char* meaning, double shown,
                             Operation operation) {
         ui::label(label);
@@ -141,11 +140,11 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
     if (ui::button("change/zero", hides ? "Hide the key" : "0")) to(Operation::zero, 0);
     if (!hides) ui::rename_node("Set to 0");
     if (!hides) {
-        const char* mean = is_of_cells(change->site) ? "Mean of the row" : "Mean of the tokens";
+        const char* mean = is_of_cells(change->at.site) ? "Mean of the row" : "Mean of the tokens";
         ui::next_button(mean);
         if (ui::button("change/mean", mean)) to(Operation::mean, 0);
     }
-    if (!hides && !is_of_cells(change->site) && !writes_another()) {
+    if (!hides && !is_of_cells(change->at.site) && !writes_another()) {
         ui::next_button("Mean of many texts");
         if (ui::button("change/mean_of_texts", "Mean of many texts")) to(Operation::mean_of_texts, 0);
     }
