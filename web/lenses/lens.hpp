@@ -154,11 +154,11 @@ class ModelLens : public Lens {
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override {
         if (place.cell.stage != Stage::lens) return subject.explain_at(place);
         M& now = updated(subject);
-        const auto& why =
+        auto why =
             explained_.of({now.key(), place.cell.own}, [&] { return now.explain(subject, place.cell.own); });
-        if (why) return why;
-        explained_.forget();
-        return std::nullopt;
+        // An explanation that is not complete yet is made again.
+        if (!why || why->in_double_progress) explained_.forget();
+        return why;
     }
     bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
 
