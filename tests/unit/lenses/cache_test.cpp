@@ -142,7 +142,7 @@ TEST_CASE("every decoded number explains itself, and matches a separate decoding
                 continue;
             }
             REQUIRE(cache_in(screen).kept_head());
-            const KeptHead& kept = *cache_in(screen).kept_head();
+            const KeptWeights& kept = *cache_in(screen).kept_head();
             double sum = 0;
             for (Index key = 0; key <= 7; ++key) {
                 const auto told = why(screen.visit, cache_cells::weight(7, key));

@@ -13,8 +13,8 @@
 #include "analysis/cached_decoding.hpp"
 #include "analysis/theory/cache_cost.hpp"
 #include "app/sheet.hpp"
-#include "lenses/cache/decode_race.hpp"
-#include "lenses/cache/kept_head.hpp"
+#include "runs/decode_race.hpp"
+#include "analysis/heads/kept_weights.hpp"
 #include "lenses/cache/state.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
@@ -83,7 +83,7 @@ class CacheLens final : public Lens {
 
     // Returns a finished decoding, of the present request or the previous one; null until there is one.
     const CachedDecoding* decoding() const { return shown_.get(); }
-    const KeptHead* kept_head() const { return kept_ && kept_->done() ? &*kept_ : nullptr; }
+    const KeptWeights* kept_head() const { return kept_ && kept_->done() ? &*kept_ : nullptr; }
     // Why nothing is decoded; empty if decoding works.
     const std::string& refused() const { return refused_; }
     const std::optional<DecodeRace>& race() const { return race_; }
@@ -188,7 +188,7 @@ class CacheLens final : public Lens {
     std::shared_ptr<const Trace> trace_;
     std::string refused_;
     std::shared_ptr<CachedDecoding> shown_, next_;  // next_: the requested one, until it is done
-    std::optional<KeptHead> kept_;
+    std::optional<KeptWeights> kept_;
     KeptOf kept_of_;
     std::optional<DecodeRace> race_;
     std::optional<Play> play_;

@@ -1,4 +1,4 @@
-#include "lenses/cache/decode_race.hpp"
+#include "runs/decode_race.hpp"
 
 #include "app/clock.hpp"
 

@@ -7,13 +7,13 @@
 #include "analysis/cached_decoding.hpp"
 #include "maps/map.hpp"
 
-namespace attn::app {
+namespace attn {
 
 // Works in slices. Queries and keys are the text's tokens; the prompt's queries see all keys.
-class KeptHead {
+class KeptWeights {
   public:
     // Requires a finished decoding that evicts keys.
-    KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head);
+    KeptWeights(const CachedDecoding& decoding, Index layer, Index kv_head);
 
     bool step();  // some rows; true while there is more to do
     bool done() const { return next_ == record_->queries(); }
@@ -41,4 +41,4 @@ class KeptHead {
     std::vector<std::vector<double>> sums_;  // for each query, over earlier keys and queries; may be empty
 };
 
-}  // namespace attn::app
+}  // namespace attn

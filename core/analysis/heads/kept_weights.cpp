@@ -1,8 +1,8 @@
-#include "lenses/cache/kept_head.hpp"
+#include "analysis/heads/kept_weights.hpp"
 
 #include <algorithm>
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
@@ -10,7 +10,7 @@ constexpr Index cells_a_step = Index{1} << 17;
 
 }  // namespace
 
-KeptHead::KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head)
+KeptWeights::KeptWeights(const CachedDecoding& decoding, Index layer, Index kv_head)
     : gone_(decoding.gone(layer, kv_head).begin(), decoding.gone(layer, kv_head).end()),
       adds_up_(std::get<EvictionRule>(decoding.rule()).policy == EvictionPolicy::heavy_hitters) {
     const Record& before = decoding.trace()->layers()[static_cast<std::size_t>(layer)].attention;
@@ -33,7 +33,8 @@ KeptHead::KeptHead(const CachedDecoding& decoding, Index layer, Index kv_head)
     kv_head_ = kv_head;
 }
 
-bool KeptHead::step() {
+bool KeptWeights::step() {
+    if (done()) return false;
     const Index n = record_->queries();
     const Index end = std::min(n, next_ + std::max<Index>(1, cells_a_step / (n * heads_.size())));
     record_->measure({next_, end}, 1, {kv_head_, kv_head_ + 1});
@@ -42,7 +43,7 @@ bool KeptHead::step() {
     return !done();
 }
 
-void KeptHead::add_row() {
+void KeptWeights::add_row() {
     std::vector<double> sums(static_cast<std::size_t>(next_));
     if (next_ > 0) {
         std::ranges::copy(sums_.back(), sums.begin());
@@ -55,15 +56,15 @@ void KeptHead::add_row() {
     sums_.push_back(std::move(sums));
 }
 
-double KeptHead::sum(Index query, Index key) const {
+double KeptWeights::sum(Index query, Index key) const {
     return sums_[static_cast<std::size_t>(query)][static_cast<std::size_t>(key)];
 }
 
-double KeptHead::given(Index query, Index key) const {
+double KeptWeights::given(Index query, Index key) const {
     double sum = 0;
     for (Index head = heads_.begin; head < heads_.end; ++head)
         sum += static_cast<double>(record_->cell(Stage::weight, head, query, key));
     return sum;
 }
 
-}  // namespace attn::app
+}  // namespace attn
