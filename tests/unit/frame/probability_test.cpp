@@ -89,8 +89,8 @@ TEST_CASE("a next token's probability names its setting in every lens") {
         check("heads, " + std::to_string(static_cast<int>(part)));
     }
     screen.visit.perform(OpenLens{"cache"});
-    for (const CachePart part : {CachePart::eviction, CachePart::bits}) {
-        screen.visit.perform(SetCache{{.part = part, .prompt = 3}});
+    for (const cache::Part part : {cache::Part::eviction, cache::Part::bits}) {
+        screen.visit.perform(Set<cache::State>{{.part = part, .prompt = 3}});
         check("cache, " + std::to_string(static_cast<int>(part)));
     }
     screen.visit.perform(OpenLens{"masks"});

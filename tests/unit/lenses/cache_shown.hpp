@@ -6,21 +6,21 @@
 
 namespace attn::test {
 
-inline app::CacheLens& cache_in(const Screen& screen) {
-    return static_cast<app::CacheLens&>(screen.visit.lens());
+inline app::cache::Model& cache_in(const Screen& screen) {
+    return static_cast<app::ModelLens<app::cache::Model>&>(screen.visit.lens()).model();
 }
-inline const app::CacheState& cache_state(const Screen& screen) {
-    return screen.visit.state().of<app::CacheState>();
+inline const app::cache::State& cache_state(const Screen& screen) {
+    return screen.visit.state().of<app::cache::State>();
 }
 
-inline void show_cache(Screen& screen, const app::CacheState& shown = {}) {
-    show_lens(screen, "cache", app::SetCache{shown});
+inline void show_cache(Screen& screen, const app::cache::State& shown = {}) {
+    show_lens(screen, "cache", app::Set<app::cache::State>{shown});
 }
-constexpr app::CacheState evicting(EvictionPolicy policy, Index budget, Index prompt = 3) {
-    return {.part = app::CachePart::eviction, .prompt = prompt, .eviction = {policy, budget, 1, 2, 3}};
+constexpr app::cache::State evicting(EvictionPolicy policy, Index budget, Index prompt = 3) {
+    return {.part = app::cache::Part::eviction, .prompt = prompt, .eviction = {policy, budget, 1, 2, 3}};
 }
-constexpr app::CacheState in_bits(Index bits, Index prompt = 3) {
-    return {.part = app::CachePart::bits, .prompt = prompt, .rounding = {bits, 2}};
+constexpr app::cache::State in_bits(Index bits, Index prompt = 3) {
+    return {.part = app::cache::Part::bits, .prompt = prompt, .rounding = {bits, 2}};
 }
 
 inline void check_why(const Screen& screen, const app::CellRef& cell, double value,

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "app/link.hpp"
-#include "lenses/cache/words.hpp"
 #include "support/translator.hpp"
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
@@ -71,8 +70,8 @@ TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder'
         Screen screen;
         open_encoder_decoder(screen.visit, family, {5, 9, 13, 7, 1}, {4, 11, 6, 8, 2, 3});
         show_cache(screen);
-        CHECK_THAT(why(screen.visit, cache_cells::bytes(0, 4))->note, ContainsSubstring("Cross-attention"));
-        const CacheState wanted = evicting(EvictionPolicy::sinks, 2);
+        CHECK_THAT(why(screen.visit, cache::cells::bytes(0, 4))->note, ContainsSubstring("Cross-attention"));
+        const cache::State wanted = evicting(EvictionPolicy::sinks, 2);
         show_cache(screen, wanted);
         const auto trace = sentence_in(screen.visit).run()->run;
         // Whichever head is chosen, it is one of the decoder's own.
@@ -80,10 +79,10 @@ TEST_CASE("an encoder keeps no cache, and an encoder–decoder's is the decoder'
             CAPTURE(layer);
             screen.visit.perform(Select{{layer, 1, 4, {}, {}}});
             screen.settle();
-            REQUIRE(cache_in(screen).decoding());
-            const HeadIndex head = cache_in(screen).head(subject_in(screen.visit));
+            REQUIRE(cache_in(screen).shown);
+            const HeadIndex head = cache_in(screen).head;
             CHECK(head == HeadIndex{std::min<Index>(trace->attention(layer).place.layer, 1), 1});
-            check_why(screen, cache_cells::lost_weight(4), cache_in(screen).decoding()->lost(head, 4), 1e-5);
+            check_why(screen, cache::cells::lost_weight(4), cache_in(screen).shown->lost(head, 4), 1e-5);
         }
     }
 }
@@ -94,75 +93,75 @@ TEST_CASE("every decoded number explains itself, and matches a separate decoding
         Screen screen;
         open_family(screen, name, 9);
         screen.visit.perform(Select{{1, 1, 7, {}, {}}});
-        for (const CacheState& state :
+        for (const cache::State& state :
              {evicting(EvictionPolicy::window, 3), evicting(EvictionPolicy::sinks, 3),
               evicting(EvictionPolicy::heavy_hitters, 4), evicting(EvictionPolicy::snapkv, 3, 6), in_bits(16),
               in_bits(8), in_bits(4)}) {
             show_cache(screen, state);
-            const bool evicts = state.part == CachePart::eviction;
+            const bool evicts = state.part == cache::Part::eviction;
             CAPTURE(evicts, static_cast<int>(state.eviction.policy), state.rounding.bits);
-            const CachedDecoding* shown = cache_in(screen).decoding();
+            const CachedDecoding* shown = cache_in(screen).shown.get();
             REQUIRE(shown);
             const CacheRule rule = evicts ? CacheRule(state.eviction) : CacheRule(state.rounding);
             auto own = *CachedDecoding::start(shown->trace(), state.prompt, rule);
             while (own.step()) continue;
             for (Index query = state.prompt; query < 9; ++query) {
                 CAPTURE(query);
-                check_why(screen, cache_cells::divergence(query), own.at(query).divergence);
-                check_why(screen, cache_cells::output_error(query), own.moved({1, 1}, query));
+                check_why(screen, cache::cells::divergence(query), own.at(query).divergence);
+                check_why(screen, cache::cells::output_error(query), own.moved({1, 1}, query));
                 if (query < 8)
-                    check_why(screen, cache_cells::loss(query),
+                    check_why(screen, cache::cells::loss(query),
                               own.at(query).loss - own.at(query).loss_before);
                 // Recomputed in double from the weights.
-                if (evicts) check_why(screen, cache_cells::lost_weight(query), own.lost({1, 1}, query), 1e-5);
+                if (evicts)
+                    check_why(screen, cache::cells::lost_weight(query), own.lost({1, 1}, query), 1e-5);
             }
-            CHECK_FALSE(why(screen.visit, cache_cells::loss(8)));
-            CHECK_FALSE(why(screen.visit, cache_cells::divergence(state.prompt - 1)));
-            check_why(screen, cache_cells::probability(0), own.at(7).choices.front().after);
-            check_why(screen, cache_cells::head(0, 1),
+            CHECK_FALSE(why(screen.visit, cache::cells::loss(8)));
+            CHECK_FALSE(why(screen.visit, cache::cells::divergence(state.prompt - 1)));
+            check_why(screen, cache::cells::probability(0), own.at(7).choices.front().after);
+            check_why(screen, cache::cells::head(0, 1),
                       evicts ? own.mean_lost({0, 1}) : own.mean_moved({0, 1}));
-            CHECK_FALSE(why(screen.visit, cache_cells::head(9, 0)));
+            CHECK_FALSE(why(screen.visit, cache::cells::head(9, 0)));
             if (!evicts) {
-                const HeadIndex head{1, 1};
-                const Index kv = cache_in(screen).kv_head(head);
+                const Index kv = cache_in(screen).kv_head;
                 Tensor k = own.k(1), v = own.v(1);
                 const Index group = state.rounding.bits == 16 ? 1 : 2;
                 for (Index begin = 0; begin + group <= 9; begin += group) {
                     round_keys(state.rounding, rows(k.heads().head(kv), {begin, begin + group}));
                     round_values(state.rounding, rows(v.heads().head(kv), {begin, begin + group}));
                 }
-                check_why(screen, cache_cells::key(3, 2), static_cast<double>(k.heads().head(kv)(3, 2)),
+                check_why(screen, cache::cells::key(3, 2), static_cast<double>(k.heads().head(kv)(3, 2)),
                           1e-6);
-                check_why(screen, cache_cells::value(3, 2), static_cast<double>(v.heads().head(kv)(3, 2)),
+                check_why(screen, cache::cells::value(3, 2), static_cast<double>(v.heads().head(kv)(3, 2)),
                           1e-6);
                 // The ninth token waits for its group.
-                CHECK(static_cast<bool>(why(screen.visit, cache_cells::key(8, 0))) ==
+                CHECK(static_cast<bool>(why(screen.visit, cache::cells::key(8, 0))) ==
                       (state.rounding.bits == 16));
-                CHECK_FALSE(why(screen.visit, cache_cells::weight(7, 0)));
+                CHECK_FALSE(why(screen.visit, cache::cells::weight(7, 0)));
                 continue;
             }
-            REQUIRE(cache_in(screen).kept_head());
-            const KeptWeights& kept = *cache_in(screen).kept_head();
+            REQUIRE(cache_in(screen).kept_weights());
+            const KeptWeights& kept = *cache_in(screen).kept_weights();
             double sum = 0;
             for (Index key = 0; key <= 7; ++key) {
-                const auto told = why(screen.visit, cache_cells::weight(7, key));
+                const auto told = why(screen.visit, cache::cells::weight(7, key));
                 REQUIRE(told);
                 CHECK(told->masked == !kept.sees(7, key));
                 CHECK(told->f32 == Catch::Approx(told->f64).margin(1e-6));
                 sum += told->f64;
             }
             CHECK(sum == Catch::Approx(1));
-            CHECK_FALSE(why(screen.visit, cache_cells::weight(9, 0)));
-            CHECK_FALSE(why(screen.visit, cache_cells::key(0, 0)));
+            CHECK_FALSE(why(screen.visit, cache::cells::weight(9, 0)));
+            CHECK_FALSE(why(screen.visit, cache::cells::key(0, 0)));
             const bool scored = state.eviction.policy >= EvictionPolicy::heavy_hitters;
-            CHECK(static_cast<bool>(why(screen.visit, cache_cells::score(0))) == scored);
+            CHECK(static_cast<bool>(why(screen.visit, cache::cells::score(0))) == scored);
             if (state.eviction.policy != EvictionPolicy::heavy_hitters) continue;
             // A key that is still there has the sum that the policy uses.
             for (Index key = 0; key < 7; ++key) {
                 double given = 0;
                 for (Index query = key; query < 7; ++query)
                     if (kept.sees(query, key)) given += kept.given(query, key);
-                check_why(screen, cache_cells::score(key), given, 1e-6);
+                check_why(screen, cache::cells::score(key), given, 1e-6);
             }
         }
     }
@@ -179,14 +178,14 @@ TEST_CASE("Cache's settings are in the link and in undo, and impossible ones are
     CHECK(cache_state(screen).eviction.policy == EvictionPolicy::sinks);
     screen.visit.undo();
     CHECK(cache_state(screen).eviction.policy == EvictionPolicy::heavy_hitters);
-    const CacheState wanted{.part = CachePart::bits,
-                            .prompt = 2,
-                            .written = 7,
-                            .kv_heads = 1,
-                            .window = 5,
-                            .bits = 16,
-                            .rounding = {8, 4},
-                            .eviction = {EvictionPolicy::snapkv, 3, 2, 5, 7}};
+    const cache::State wanted{.part = cache::Part::bits,
+                              .prompt = 2,
+                              .written = 7,
+                              .kv_heads = 1,
+                              .window = 5,
+                              .bits = 16,
+                              .rounding = {8, 4},
+                              .eviction = {EvictionPolicy::snapkv, 3, 2, 5, 7}};
     show_cache(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
     CHECK_THAT(link,
@@ -194,13 +193,13 @@ TEST_CASE("Cache's settings are in the link and in undo, and impossible ones are
                                  "cache.policy=snapkv&cache.budget=3&cache.sinks=2&cache.observed=5&"
                                  "cache.pooling=7&cache.kv_heads=1&cache.window=5&cache.against=16"));
     CHECK(parse_fragment(link).state == screen.visit.state());
-    for (const CacheState& bad :
-         {CacheState{.prompt = -1}, CacheState{.written = -1}, CacheState{.window = 2'000'000},
-          CacheState{.kv_heads = -1}, CacheState{.bits = 5}, CacheState{.rounding = {32, 8}},
-          CacheState{.rounding = {4, 1}}, CacheState{.eviction = {.budget = 0}},
-          CacheState{.eviction = {.sinks = -1}}, CacheState{.eviction = {.observed = 0}},
-          CacheState{.eviction = {.pooling = 4}}})
-        CHECK_FALSE(apply(default_state(), SetCache{bad}));
+    for (const cache::State& bad :
+         {cache::State{.prompt = -1}, cache::State{.written = -1}, cache::State{.window = 2'000'000},
+          cache::State{.kv_heads = -1}, cache::State{.bits = 5}, cache::State{.rounding = {32, 8}},
+          cache::State{.rounding = {4, 1}}, cache::State{.eviction = {.budget = 0}},
+          cache::State{.eviction = {.sinks = -1}}, cache::State{.eviction = {.observed = 0}},
+          cache::State{.eviction = {.pooling = 4}}})
+        CHECK_FALSE(apply(default_state(), Set<cache::State>{bad}));
     for (const char* bad :
          {"v=1&cache.part=all", "v=1&cache.policy=", "v=1&cache.bits=32", "v=1&cache.bits=x",
           "v=1&cache.budget=0", "v=1&cache.pooling=2", "v=1&cache.group=1", "v=1&cache.prompt=-1"})
@@ -210,7 +209,7 @@ TEST_CASE("Cache's settings are in the link and in undo, and impossible ones are
 TEST_CASE("a changed run is decoded with its changes, but not if its query is shown a later key") {
     Screen screen;
     screen.open_sentence();
-    const auto decoded = [&] { return cache_in(screen).decoding(); };
+    const auto decoded = [&] { return cache_in(screen).shown.get(); };
     show_cache(screen, evicting(EvictionPolicy::heavy_hitters, 40));
     REQUIRE(decoded());
     const double p_before = decoded()->at(decoded()->tokens() - 1).choices.front().before;
@@ -232,7 +231,7 @@ TEST_CASE("a changed run is decoded with its changes, but not if its query is sh
         screen.settle();
         const Record& run = decoded()->trace()->layers()[0].attention;
         for (Index key = 0; key <= last; ++key) {
-            const auto told = why(screen.visit, cache_cells::weight(last, key));
+            const auto told = why(screen.visit, cache::cells::weight(last, key));
             REQUIRE(told);
             CHECK(std::abs(told->f64 - static_cast<double>(run.cell(Stage::weight, head.head, last, key))) <
                   1e-6);
@@ -261,7 +260,7 @@ TEST_CASE("steps are taken by hand, on a slider, by arrow keys and automatically
     Screen screen;
     screen.open_sentence(12);
     show_cache(screen, evicting(EvictionPolicy::sinks, 4, 5));
-    const auto at = [&] { return cache_in(screen).query(subject_in(screen.visit)); };
+    const auto at = [&] { return cache_in(screen).query; };
     CHECK(at() == 11);
     screen.click("cache/back");
     screen.settle();
@@ -288,20 +287,20 @@ TEST_CASE("steps are taken by hand, on a slider, by arrow keys and automatically
     step("cache/prompt", 1);
     CHECK(cache_state(screen).prompt == 6);
     screen.click("cache/play");
-    CHECK(cache_in(screen).playing());
-    for (int i = 0; i < 4000 && cache_in(screen).playing(); ++i) {
+    CHECK(cache_in(screen).walk);
+    for (int i = 0; i < 4000 && cache_in(screen).walk; ++i) {
         screen.visit.work(2);
         screen.draw();
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    CHECK_FALSE(cache_in(screen).playing());
+    CHECK_FALSE(cache_in(screen).walk);
     CHECK(at() == 11);
     // Below the window's edge.
     ui::ask({.kind = ui::Ask::Kind::press, .key = "cache/heads", .row = 0, .col = 1});
     screen.draw(3);
     CHECK(screen.visit.state().selection.layer == 0);
     CHECK(screen.visit.state().selection.head == 1);
-    CHECK(screen.visit.state().pin == cache_cells::head(0, 1));
+    CHECK(screen.visit.state().pin == cache::cells::head(0, 1));
     // A newly opened lens starts at its top.
     screen.visit.perform(OpenLens{"layers"});
     screen.draw(2);
@@ -309,58 +308,60 @@ TEST_CASE("steps are taken by hand, on a slider, by arrow keys and automatically
     screen.settle();
     screen.click("cache/preset/window");
     CHECK(screen.visit.state().lens == "cache");
-    CHECK(sentence_of(screen.visit.state()).text == cache_story);
+    CHECK(sentence_of(screen.visit.state()).text == cache::story);
     CHECK_FALSE(sentence_of(screen.visit.state()).compared);
-    CHECK(cache_state(screen) == cache_presets[1].cache);
+    CHECK(cache_state(screen) == cache::presets[1].state);
 }
 
 TEST_CASE("Cache's tables match what it shows, and a click on a picture pins the number it names") {
     Screen screen({1440, 2600});
     screen.open_sentence(10);
-    for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
+    for (const cache::State& state :
+         {cache::State{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
         show_cache(screen, state);
         check_pictures(screen);
-        if (state.part == CachePart::cost) {
+        if (state.part == cache::Part::cost) {
             const Table bytes = table_shown(screen, "cache/variant");
             CHECK(bytes.values.at(0, 1) == bytes.values.at(0, 0) / 2);
             continue;
         }
-        const CachedDecoding& decoding = *cache_in(screen).decoding();
+        const CachedDecoding& decoding = *cache_in(screen).shown;
         CHECK(table_shown(screen, "cache-divergence").values.at(1, 0) == decoding.at(4).divergence);
         CHECK(table_shown(screen, "cache/heads").values.at(1, 2) ==
-              (state.part == CachePart::bits ? decoding.mean_moved({1, 2}) : decoding.mean_lost({1, 2})));
+              (state.part == cache::Part::bits ? decoding.mean_moved({1, 2}) : decoding.mean_lost({1, 2})));
         screen.click("cache/choices/1");
-        CHECK(screen.visit.state().pin == cache_cells::probability(1));
-        if (state.part == CachePart::bits) {
+        CHECK(screen.visit.state().pin == cache::cells::probability(1));
+        if (state.part == cache::Part::bits) {
             screen.click("cache/value/1/3");
-            CHECK(screen.visit.state().pin->is(cache_cells::value));
+            CHECK(screen.visit.state().pin->is(cache::cells::value));
             CHECK(screen.visit.state().pin->own.at[1] == 3);
             continue;
         }
-        const Index last = cache_in(screen).query(subject_in(screen.visit));
+        const Index last = cache_in(screen).query;
         const Table row = table_shown(screen, "cache/row"), kept = table_shown(screen, "cache/map");
         for (Index key = 0; key <= last; ++key)
             if (std::isfinite(row.values.at(key, 1)))
                 CHECK(row.values.at(key, 1) == Catch::Approx(kept.values.at(last, key)).margin(1e-6));
         screen.click("cache/row/0/2");
-        CHECK(screen.visit.state().pin == cache_cells::full_weight(last, 2));
+        CHECK(screen.visit.state().pin == cache::cells::full_weight(last, 2));
     }
 }
 
 TEST_CASE("on a phone all of Cache is available") {
     Screen screen({390, 760});
     screen.open_sentence(10);
-    for (const CacheState& state : {CacheState{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
+    for (const cache::State& state :
+         {cache::State{}, in_bits(8), evicting(EvictionPolicy::heavy_hitters, 3)}) {
         show_cache(screen, state);
-        CHECK(screen.shows(state.part == CachePart::cost   ? "cache/variant/0/3"
-                           : state.part == CachePart::bits ? "cache/choices/0"
-                                                           : "cache/map/picture"));
+        CHECK(screen.shows(state.part == cache::Part::cost   ? "cache/variant/0/3"
+                           : state.part == cache::Part::bits ? "cache/choices/0"
+                                                             : "cache/map/picture"));
     }
 }
 
 TEST_CASE("the description of what a policy keeps includes the query's own key") {
     const auto told = [](EvictionPolicy policy, Index budget, Index sinks) {
-        return cache_words::policy({policy, budget, sinks, 2, 3});
+        return cache::policy_text({policy, budget, sinks, 2, 3});
     };
     CHECK(told(EvictionPolicy::sinks, 4, 4) == "at most 4 keys, the first 3 and the query’s own");
     CHECK(told(EvictionPolicy::sinks, 5, 4) == "at most 5 keys, the first 4 and the query’s own");

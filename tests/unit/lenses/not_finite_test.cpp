@@ -78,10 +78,10 @@ TEST_CASE("the effect of a weight that is not finite is shown, in every lens on 
                     look_at_all(screen);
                 }
             if (std::string_view(lens) == "cache")
-                for (const CachePart part : {CachePart::cost, CachePart::bits, CachePart::eviction}) {
-                    CacheState next = screen.visit.state().of<CacheState>();
+                for (const cache::Part part : {cache::Part::cost, cache::Part::bits, cache::Part::eviction}) {
+                    cache::State next = screen.visit.state().of<cache::State>();
                     next.part = part;
-                    screen.visit.perform(SetCache{next});
+                    screen.visit.perform(Set<cache::State>{next});
                     look_at_all(screen);
                 }
             if (std::string_view(lens) == "knockout") {

@@ -1,23 +1,86 @@
 #include "lenses/cache/cache.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "app/format.hpp"
-#include "subjects/chosen_row.hpp"
+#include "app/link_text.hpp"
 
-namespace attn::app {
+namespace attn::app::cache {
 
 namespace {
 
 constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
 constexpr Index usual_written = 32;        // at least this many tokens
+constexpr std::array<std::string_view, part_names.size()> part_keys{"cost", "bits", "eviction"};
+constexpr std::array<std::string_view, eviction_policy_count> policy_keys{"window", "sinks", "heavy_hitters",
+                                                                          "snapkv"};
 
 }  // namespace
 
-std::optional<Missing> CacheLens::missing(Subject& subject) const {
+const Fields<State>& State::fields() {
+    using S = State;
+    static const Field<S> all[]{
+        {"cache.part", "cache: {}", named<&S::part>(part_keys)},
+        {"cache.prompt", [](const S& s) { return "prompt of " + many(s.prompt, "token"); },
+         whole<&S::prompt>("number of tokens", 0, most_tokens)},
+        {"cache.written", [](const S& s) { return many(s.written, "token") + " decoded"; },
+         whole<&S::written>("number of tokens", 0, most_tokens)},
+        {"cache.bits", "cache in {} bits",
+         whole<[](S& s) -> auto& { return s.rounding.bits; }>("number of bits", 4, 16)},
+        {"cache.group", "groups of {} tokens",
+         whole<[](S& s) -> auto& { return s.rounding.group; }>("number of tokens in a group", 2, most_group)},
+        {"cache.policy",
+         [](const S& s) {
+             return std::string("eviction: ") + policy_names[static_cast<std::size_t>(s.eviction.policy)];
+         },
+         named<[](S& s) -> auto& { return s.eviction.policy; }>(policy_keys)},
+        {"cache.budget", [](const S& s) { return "cache of " + many(s.eviction.budget, "key"); },
+         whole<[](S& s) -> auto& { return s.eviction.budget; }>("number of keys", 1, most_tokens)},
+        {"cache.sinks", "{} sinks",
+         whole<[](S& s) -> auto& { return s.eviction.sinks; }>("number of sinks", 0, most_tokens)},
+        {"cache.observed", "{} queries observed",
+         whole<[](S& s) -> auto& { return s.eviction.observed; }>("number of observed queries", 1,
+                                                                  most_observed)},
+        {"cache.pooling", "pooled over {} keys",
+         whole<[](S& s) -> auto& { return s.eviction.pooling; }>("number of pooled keys", 1, most_pooling)},
+        {"cache.kv_heads", "another cache compared", whole<&S::kv_heads>("number of heads", 0, most_tokens)},
+        {"cache.window", "another cache compared", whole<&S::window>("number of tokens", 0, most_tokens)},
+        {"cache.against", "another cache compared", whole<&S::bits>("number of bits", 4, 32)},
+    };
+    static const Fields<S> fields{
+        .all = all, .check = [](const S& s) -> Status {
+            const auto is_kept_in = [](Index bits) {
+                return std::ranges::find(bits_offered, bits) != bits_offered.end();
+            };
+            if (!is_kept_in(s.bits)) return Error{"Choose 32, 16, 8 or 4 bits for a number of the cache."};
+            if (!is_kept_in(s.rounding.bits))
+                return Error{"Choose 16, 8 or 4 bits to round keys and values to."};
+            if (s.eviction.pooling % 2 == 0) return Error{"SnapKV pools over an odd number of keys."};
+            return ok();
+        }};
+    return fields;
+}
+LinkRows links() { return {rows_of_fields<State, 13>()}; }
+
+std::optional<CellRef> packed_cell(Index row, Index col) {
+    using namespace cells;
+    constexpr Index million = 1'000'000;
+    if (row >= 40 * million) return full_weight(row - 40 * million, col);
+    if (row >= 30 * million) return weight(row - 30 * million, col);
+    if (row >= 20 * million) return value(row - 20 * million, col);
+    if (row >= 10 * million) return key(row - 10 * million, col);
+    if (row >= 1000) return head(row - 1000, col);
+    if (row >= 100) return col < 4 ? std::optional(variant(row - 100, col)) : std::nullopt;
+    if (row == 4) return col == 0 ? std::optional(time()) : std::nullopt;
+    if (row == 2 || row == 3) return operations(row - 2, col);
+    if (row < 2) return bytes(row, col);
+    static constexpr std::array kinds{&divergence, &loss, &lost_weight, &output_error, &score, &probability};
+    return row < 11 ? std::optional((*kinds[static_cast<std::size_t>(row - 5)])(col)) : std::nullopt;
+}
+
+std::optional<Missing> Model::missing(Subject& subject) {
     const auto trace = subject.attention()->trace();
     if (!trace)
         return Missing{
@@ -29,134 +92,73 @@ std::optional<Missing> CacheLens::missing(Subject& subject) const {
     return std::nullopt;
 }
 
+// Stops walking at any change but its own steps.
+void CacheLens::follow(const app::State& before, Change how) {
+    if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
+        model().walk.reset();
+    if (&visit().lens() == this || !model().trace) return;
+    Model empty = Model::emptied(std::move(model()));
+    release();
+    model() = std::move(empty);
+}
+
+Model Model::emptied(Model of) {
+    Model empty;
+    empty.view = std::move(of.view);
+    empty.view.forget_map();
+    return empty;
+}
+
 // ---- Inputs -----------------------------------------------------------------------------------------------
 
-// Results kept here hold whole runs, so they are released.
-void CacheLens::follow(const State& before, Change how) {
-    if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
-        play_.reset();
-    if (trace_ && &visit().lens() != this) forget();
-}
-
-void CacheLens::forget() {
-    trace_.reset();
-    refused_.clear();
-    kept_.reset();
-    kept_of_ = {};
-    shown_.reset();
-    next_.reset();
-    race_.reset();
-    play_.reset();
-    map_ = nullptr;
-    mapped_ = {};
-    view_.forget_map();
-    vocabulary_.follow(nullptr);
-}
-
-Attention& CacheLens::text(Subject& subject) {
-    const auto trace = subject.attention()->trace();
-    return *subject.attention_of(trace->encoder() ? trace->encoder()->attentions() : 0);
-}
-
-HeadIndex CacheLens::head(Subject& subject) const {
-    const HeadIndex chosen = subject.chosen_head();
-    const Trace& trace = *subject.attention()->trace();
-    return {std::min(trace.attention(chosen.layer).place.layer, std::ssize(trace.layers()) - 1), chosen.head};
-}
-
-Index CacheLens::kv_head(const HeadIndex& head) const {
-    const Record& record = trace_->layers()[static_cast<std::size_t>(head.layer)].attention;
-    return record.kv_head(head.head);
-}
-
-CellPlace CacheLens::run_cell(Subject& subject, const HeadIndex& head, Stage stage, Index row, Index col) {
-    const auto trace = subject.attention()->trace();
-    const Index first = trace->encoder() ? trace->encoder()->attentions() : 0;
-    return {{first + head.layer, head.head}, {.stage = stage, .row = row, .col = col}};
-}
-
-// The chosen query may belong to an encoder, so it is not among the decoded ones.
-Index CacheLens::query(Subject& subject) const {
-    const Trace& trace = *subject.attention()->trace();
+void Model::update(Visit& visit, Subject& subject) {
+    const Attention& attention = *subject.attention();
+    if (attention.trace() != trace) {
+        *this = emptied(std::move(*this));
+        trace = attention.trace();
+        vocabulary.follow(trace->model());
+    }
+    state = visit.state().of<State>();
+    version = attention.version();
+    first_layer = trace->encoder() ? trace->encoder()->attentions() : 0;
     const Selection chosen = subject.chosen();
-    const bool encoded = trace.attention(chosen.layer).place.kind == AttentionKind::encoder;
-    const Index last = trace.tokens() - 1, wanted = encoded ? last : chosen.query.value_or(last);
-    return std::clamp(wanted, std::min(shown_ ? shown_->prompt() : prompt(), last), last);
+    const AttentionPlace place = trace->attention(chosen.layer).place;
+    head = {std::min(place.layer, std::ssize(trace->layers()) - 1), chosen.head};
+    kv_head = record().kv_head(head.head);
+    count_cost();
+    refused.clear();
+    if (state.part != Part::cost) decode();
+    // The chosen query may belong to an encoder, so it is not among the decoded ones.
+    const Index last = trace->tokens() - 1,
+                wanted = place.kind == AttentionKind::encoder ? last : chosen.query.value_or(last);
+    query = std::clamp(wanted, std::min(shown ? shown->prompt() : prompt(), last), last);
+    chosen_key = chosen.key;
 }
 
-CacheRule CacheLens::rule() const {
-    if (now().part == CachePart::bits) return now().rounding;
-    return now().eviction;
+Model::Key Model::key() const {
+    return {state,
+            version,
+            shown,
+            kept_weights() != nullptr,
+            head,
+            query,
+            race && race->done() ? race->ratio() : 0};
 }
 
-Index CacheLens::prompt() const {
-    const Index all = trace_ ? trace_->tokens() : 1;
-    return std::clamp(now().prompt > 0 ? now().prompt : all / 2, Index{1}, std::max<Index>(all - 1, 1));
+void Model::count_cost() {
+    const ModelConfig& config = trace->model()->config();
+    const std::vector<Index> offered = kv_heads_offered();
+    const bool known = std::ranges::find(offered, state.kv_heads) != offered.end();
+    const Index most = std::max<Index>(config.context, 2);
+    cost.own = {cache_shape(trace->network(), config, trace->encoder() ? trace->encoder()->tokens() : 0), {}};
+    cost.other = {variant(known ? state.kv_heads : 0), {state.bits, state.rounding.group}};
+    cost.prompt = std::clamp(state.prompt > 0 ? state.prompt : trace->tokens(), Index{1}, most - 1);
+    cost.written = std::clamp(state.written > 0 ? state.written : std::max(cost.prompt, usual_written),
+                              Index{1}, most - cost.prompt);
 }
 
-void CacheLens::update(Subject& subject) {
-    const auto trace = subject.attention()->trace();
-    if (trace != trace_) {
-        forget();
-        trace_ = trace;
-        vocabulary_.follow(trace->model());
-    }
-    refused_.clear();
-    if (now().part == CachePart::cost) return;
-    if (shown_ && shown_->rule().index() != rule().index()) {
-        shown_.reset();
-        kept_.reset();
-        kept_of_ = {};
-    }
-    const auto is_asked = [&](const auto& decoding) {
-        return decoding && decoding->prompt() == prompt() && decoding->rule() == rule();
-    };
-    if (is_asked(shown_)) {
-        next_.reset();
-    } else if (!is_asked(next_)) {
-        auto begun =
-            trace->tokens() < 2
-                ? Error{"There is only one token, so that nothing is decoded after it. Write a longer text."}
-                : CachedDecoding::start(trace, prompt(), rule(), slice_operations);
-        if (begun) {
-            next_ = std::make_shared<CachedDecoding>(*std::move(begun));
-        } else {
-            next_.reset();
-            refused_ = capitalised(begun.error().message);
-            if (!refused_.ends_with('.')) refused_ += '.';
-            shown_.reset();
-        }
-    }
-    follow_kept(subject);
-}
-
-void CacheLens::follow_kept(Subject& subject) {
-    if (!evicts()) {
-        kept_.reset();
-        kept_of_ = {};
-        return;
-    }
-    const HeadIndex at = head(subject);
-    const KeptOf wanted{shown_.get(), at.layer, kv_head(at)};
-    if (kept_of_ == wanted) return;
-    kept_of_ = wanted;
-    kept_.emplace(*shown_, at.layer, wanted.kv_head);
-}
-
-bool CacheLens::step(Subject& subject) {
-    update(subject);
-    if (race_ && race_->step()) return true;
-    if (next_) {
-        if (!next_->step()) shown_ = std::exchange(next_, nullptr);
-        return true;
-    }
-    return kept_ && !kept_->done() && kept_->step();
-}
-
-// ---- Cost -------------------------------------------------------------------------------------------------
-
-std::vector<Index> CacheLens::kv_heads_offered(Subject& subject) const {
-    const ModelConfig& config = subject.attention()->trace()->model()->config();
+std::vector<Index> Model::kv_heads_offered() const {
+    const ModelConfig& config = trace->model()->config();
     std::vector<Index> offered;
     for (const Index each : {config.heads, config.heads / 2, config.heads / 4, config.kv_heads, Index{1}})
         if (each > 0 && config.heads % each == 0 && std::ranges::find(offered, each) == offered.end())
@@ -165,103 +167,71 @@ std::vector<Index> CacheLens::kv_heads_offered(Subject& subject) const {
     return offered;
 }
 
-CacheShape CacheLens::variant(Subject& subject, Index kv_heads) const {
-    const Trace& trace = *subject.attention()->trace();
-    CacheShape shape = cache_shape(trace.network(), trace.model()->config(),
-                                   trace.encoder() ? trace.encoder()->tokens() : 0);
-    if (kv_heads > 0) shape = with_kv_heads(std::move(shape), kv_heads);
-    return now().window > 0 ? with_window(std::move(shape), now().window) : shape;
+CacheShape Model::variant(Index kv_heads) const {
+    CacheShape shape = kv_heads > 0 ? with_kv_heads(cost.own.shape, kv_heads) : cost.own.shape;
+    return state.window > 0 ? with_window(std::move(shape), state.window) : shape;
 }
 
-CacheLens::Cost CacheLens::cost(Subject& subject) const {
-    const Trace& trace = *subject.attention()->trace();
-    const ModelConfig& config = trace.model()->config();
-    const std::vector<Index> offered = kv_heads_offered(subject);
-    const bool known = std::ranges::find(offered, now().kv_heads) != offered.end();
-    Cost cost{.own = cache_shape(trace.network(), config, trace.encoder() ? trace.encoder()->tokens() : 0),
-              .other = variant(subject, known ? now().kv_heads : 0),
-              .own_kept = {},
-              .other_kept = {now().bits, now().rounding.group}};
-    const Index most = std::max<Index>(config.context, 2);
-    cost.prompt = std::clamp(now().prompt > 0 ? now().prompt : trace.tokens(), Index{1}, most - 1);
-    cost.written = std::clamp(now().written > 0 ? now().written : std::max(cost.prompt, usual_written),
-                              Index{1}, most - cost.prompt);
-    return cost;
+Index Model::prompt() const {
+    const Index all = trace->tokens();
+    return std::clamp(state.prompt > 0 ? state.prompt : all / 2, Index{1}, std::max<Index>(all - 1, 1));
 }
 
 // ---- Decoding ---------------------------------------------------------------------------------------------
 
-Index CacheLens::changed_tokens() const {
-    Index changed = 0;
-    for (Index query = shown_->prompt(); query < shown_->tokens(); ++query)
-        changed += shown_->at(query).likeliest != shown_->at(query).likeliest_before;
-    return changed;
+// Starts the requested decoding, unless it is there.
+void Model::decode() {
+    const CacheRule rule = state.part == Part::bits ? CacheRule(state.rounding) : state.eviction;
+    if (shown && shown->rule().index() != rule.index()) shown.reset();
+    const auto is_asked = [&](const auto& decoding) {
+        return decoding && decoding->prompt() == prompt() && decoding->rule() == rule;
+    };
+    if (is_asked(shown)) {
+        next.reset();
+    } else if (!is_asked(next)) {
+        next.reset();
+        auto begun =
+            trace->tokens() < 2
+                ? Error{"There is only one token, so that nothing is decoded after it. Write a longer text."}
+                : CachedDecoding::start(trace, prompt(), rule, slice_operations);
+        if (begun) {
+            next = std::make_shared<CachedDecoding>(*std::move(begun));
+        } else {
+            refused = capitalised(begun.error().message);
+            if (!refused.ends_with('.')) refused += '.';
+            shown.reset();
+        }
+    }
+    keep_weights();
 }
 
-Index CacheLens::farthest() const {
-    Index most = shown_->prompt();
-    for (Index query = most; query < shown_->tokens(); ++query)
-        if (shown_->at(query).divergence > shown_->at(most).divergence) most = query;
-    return most;
+void Model::keep_weights() {
+    if (!evicts()) return kept.forget();
+    kept.of({shown, head.layer, kv_head}, [&] { return KeptWeights(*shown, head.layer, kv_head); });
 }
 
-// Averages over the decoded tokens that have a successor in the text; NaN if there are none.
-double CacheLens::mean_loss(bool before) const {
-    double sum = 0;
-    for (Index query = shown_->prompt(); query + 1 < shown_->tokens(); ++query)
-        sum += before ? shown_->at(query).loss_before : shown_->at(query).loss;
-    return sum / static_cast<double>(shown_->tokens() - 1 - shown_->prompt());
+bool Model::step() {
+    if (race && race->step()) return true;
+    if (next) {
+        if (next->step()) return true;
+        shown = std::exchange(next, nullptr);
+        query = std::clamp(query, shown->prompt(), shown->tokens() - 1);
+        keep_weights();
+        return true;
+    }
+    return kept.kept() && kept.kept()->step();
 }
 
-// Returns the quantization group of the chosen key's tokens, or else the last group.
-Range CacheLens::codes_shown(Subject& subject) const {
-    const Index group = rounding().bits == 16 ? 8 : rounding().group,
-                rounded = rounding().rounded_before(shown_->tokens());
-    const Index last = rounded - 1, key = std::min(subject.chosen().key.value_or(last), last);
-    if (key < 0) return {};
-    const Index begin = key / group * group;
-    return {begin, std::min(begin + group, rounded)};
-}
-
-// Returns the number that decided whether to keep a key, before the chosen query; nothing if the rule uses no
-// number, or for the newest key.
-std::optional<double> CacheLens::score_of(Subject& subject, Index key) const {
-    const Index at = query(subject);
-    if (!kept_head() || key >= at) return std::nullopt;
+std::optional<double> Model::score(Index key) const {
+    if (!kept_weights() || key >= query) return std::nullopt;
     switch (eviction().policy) {
         case EvictionPolicy::window:
         case EvictionPolicy::sinks: return std::nullopt;
-        case EvictionPolicy::heavy_hitters: return kept_head()->sum(at, key);
+        case EvictionPolicy::heavy_hitters: return kept_weights()->sum(query, key);
         case EvictionPolicy::snapkv: break;
     }
-    const HeadIndex of = head(subject);
-    if (key >= shown_->prompt() - eviction().observes(shown_->prompt())) return std::nullopt;
-    return shown_->eviction(of.layer, kv_head(of))->score(key);
+    if (key >= shown->prompt() - eviction().observes(shown->prompt())) return std::nullopt;
+    return shown->eviction(head.layer, kv_head)->score(key);
 }
 
-// Lists the query's own key, the chosen and the strongest; then, in turn, the evicted key with the largest
-// weight and the three newest visible ones.
-std::vector<Index> CacheLens::keys_wanted(Subject& subject) const {
-    const Index at = query(subject);
-    const HeadIndex of = head(subject);
-    std::vector<Index> seen, gone;
-    for (Index key = at; key >= 0; --key) (kept_head()->sees(at, key) ? seen : gone).push_back(key);
-    const std::vector<float> weights =
-        shown_->trace()->layers()[static_cast<std::size_t>(of.layer)].attention.weights(of.head, at);
-    std::ranges::sort(gone, std::greater(),
-                      [&](Index key) { return weights[static_cast<std::size_t>(key)]; });
-    const auto own = std::span(weights).first(static_cast<std::size_t>(at) + 1);
-    std::vector<Index> wanted{at, std::min(subject.chosen().key.value_or(at), at),
-                              std::ranges::max_element(own) - own.begin()};
-    for (auto lost = gone.begin(), newest = seen.begin(); lost != gone.end() || newest != seen.end();) {
-        if (lost != gone.end()) wanted.push_back(*lost++);
-        for (int i = 0; i < 3 && newest != seen.end(); ++i) wanted.push_back(*newest++);
-    }
-    return wanted;
-}
-
-double CacheLens::mean_of(const HeadIndex& head) const {
-    return evicts() ? shown_->mean_lost(head) : shown_->mean_moved(head);
-}
-
-}  // namespace attn::app
+}  // namespace attn::app::cache

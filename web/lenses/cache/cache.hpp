@@ -10,24 +10,63 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/cached_decoding.hpp"
-#include "analysis/theory/cache_cost.hpp"
-#include "app/sheet.hpp"
-#include "runs/decode_race.hpp"
 #include "analysis/heads/kept_weights.hpp"
-#include "lenses/cache/state.hpp"
+#include "analysis/theory/cache_cost.hpp"
+#include "app/fields.hpp"
+#include "app/sheet.hpp"
 #include "lenses/lens.hpp"
 #include "parts/part.hpp"
+#include "runs/decode_race.hpp"
 #include "subjects/vocabulary.hpp"
-#include "widgets/map_view.hpp"
 
-namespace attn::app {
+namespace attn::app::cache {
+
+enum class Part : std::uint8_t { cost, bits, eviction };
+inline constexpr std::array<const char*, 3> part_names{"cost", "bits", "eviction"};
+inline constexpr std::array<const char*, eviction_policy_count> policy_names{"window", "sinks + window",
+                                                                             "heavy hitters", "SnapKV"};
+inline constexpr std::array<Index, 4> bits_offered{32, 16, 8, 4};  // the first is the page's own precision
+inline constexpr Index most_tokens = 1'000'000, most_group = 128, most_observed = 1000, most_pooling = 63;
+
+struct State {
+    Part part = Part::cost;
+    // Tokens that are read at once. 0: for the cost, the whole text; for decoding, half of it, and the rest
+    // is decoded.
+    Index prompt = 0;
+    Index written =
+        0;  // for the cost, tokens decoded after the prompt; 0: as many as the prompt has, if there is room
+    // The cache compared with the model's own. For key-value heads and the window, 0 means the model's own.
+    Index kv_heads = 0, window = 0, bits = 4;
+    CacheRounding rounding{};
+    EvictionRule eviction{};
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
+};
+LinkRows links();
+
+struct Preset {
+    const char *key, *name, *text;
+    State state;
+};
+inline constexpr const char* story =
+    "The animal didn't cross the street because it was too tired. The dog saw a red ball in the garden. It";
+inline constexpr std::array<Preset, 3> presets{{
+    {"heavy",
+     "A story with 12 keys",
+     story,
+     {.part = Part::eviction, .eviction = {.policy = EvictionPolicy::heavy_hitters, .budget = 12}}},
+    {"window",
+     "Without its first tokens",
+     story,
+     {.part = Part::eviction, .eviction = {.policy = EvictionPolicy::window, .budget = 12}}},
+    {"bits", "In 4 bits", story, {.part = Part::bits}},
+}};
 
 // The lens's own numbers.
-namespace cache_cells {
+namespace cells {
 inline constexpr std::array<std::string_view, 2> whose_words{"model", "compared"},
     reading_words{"cached", "recomputed"};
-inline constexpr std::array<std::string_view, 4> bits_words{"32", "16", "8", "4"};  // words for cache_bits
+inline constexpr std::array<std::string_view, 4> bits_words{"32", "16", "8", "4"};  // words for bits_offered
 
 inline constexpr CellKind bytes{"bytes", {CellAxis{"cache", whose_words}, {"tokens"}}};
 // Step 0 reads the prompt.
@@ -47,156 +86,149 @@ inline constexpr CellKind key{"key", {CellAxis{"token"}, {"component"}}};
 inline constexpr CellKind value{"value", {CellAxis{"token"}, {"component"}}};
 inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
 inline constexpr CellKind full_weight{"full_weight", {CellAxis{"query"}, {"key"}}};  // without eviction
-}  // namespace cache_cells
-CellKinds cache_numbers();
-std::optional<CellRef> packed_cache_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+std::optional<CellRef> packed_cell(Index row, Index col);
 
-class CacheLens final : public Lens {
-  public:
-    using Lens::Lens;
+std::string bytes_text(double bytes);               // "87.5 KB"; each unit is a thousand times the one before
+std::string operations_text(double operations);     // "3.4 MFLOP"
+std::string policy_text(const EvictionRule& rule);  // "at most 8 keys, the newest"
 
-    void follow(const State& before, Change how) override;
-    std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject& subject) const override { return subject.runs_model(); }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::string spoken(Subject& subject) override;
-    std::vector<Table> tables(Subject& subject) override;
-    Guide guide(Subject& subject) const override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
-
-    // The computed cost.
-    struct Cost {
-        CacheShape own, other;  // the model's own, and the one that it is compared with
-        CachePrecision own_kept, other_kept;
-        Index prompt = 0, written = 0;
-        Index steps() const { return written + 1; }
-        Range tokens_of(Index step) const {
-            return step == 0 ? Range{0, prompt} : Range{prompt + step - 1, prompt + step};
-        }
-        Index after(Index step) const { return prompt + step; }  // in tokens
+// The computed cost.
+struct Cost {
+    struct Cache {
+        CacheShape shape;
+        CachePrecision precision;
+        double bytes(Index tokens) const { return bytes_kept(shape, tokens, precision); }
     };
-    Cost cost(Subject& subject) const;
+    Cache own, other;  // the model's own, and the one that it is compared with
+    Index prompt = 0, written = 0;
+    Index steps() const { return written + 1; }
+    Index after(Index step) const { return prompt + step; }  // in tokens
+    // Without a cache, all tokens are read again.
+    Range tokens_read(Index step, bool recomputed) const {
+        return {step == 0 || recomputed ? 0 : after(step) - 1, after(step)};
+    }
+    StepCost of_step(Index step, bool recomputed) const {
+        return step_cost(own.shape, tokens_read(step, recomputed));
+    }
+};
+
+class Model {
+  public:
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject& subject) { return subject.runs_model(); }
+    static Guide guide(Subject& subject);
+
+    struct Key {
+        State state;
+        std::uint64_t version = 0;  // version of the attention
+        std::shared_ptr<const CachedDecoding> shown;
+        bool has_kept = false;
+        HeadIndex head;
+        Index query = 0;
+        double race = 0;  // the measured ratio
+        bool operator==(const Key&) const = default;
+    };
+    void update(Visit& visit, Subject& subject);
+    Key key() const;
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+
+    bool step();                     // true while there is more to do
+    static Model emptied(Model of);  // without its runs; the map keeps its place
+
     // Numbers of key-value heads that this model's heads could share, the largest first.
-    std::vector<Index> kv_heads_offered(Subject& subject) const;
-    CacheShape variant(Subject& subject, Index kv_heads) const;  // with the window that is compared
+    std::vector<Index> kv_heads_offered() const;
+    CacheShape variant(Index kv_heads) const;  // with the window that is compared
 
-    // Returns a finished decoding, of the present request or the previous one; null until there is one.
-    const CachedDecoding* decoding() const { return shown_.get(); }
-    const KeptWeights* kept_head() const { return kept_ && kept_->done() ? &*kept_ : nullptr; }
-    // Why nothing is decoded; empty if decoding works.
-    const std::string& refused() const { return refused_; }
-    const std::optional<DecodeRace>& race() const { return race_; }
-    bool step(Subject& subject);  // true while there is more to do
-    // The chosen head among the decoder's, the heads of its layer that share its keys, and the chosen query,
-    // or the nearest decoded one.
-    HeadIndex head(Subject& subject) const;
-    Index kv_head(const HeadIndex& head) const;
-    Index query(Subject& subject) const;
-    bool playing() const { return play_.has_value(); }
+    Index prompt() const;  // length of the decoding's prompt
+    bool evicts() const { return shown && std::holds_alternative<EvictionRule>(shown->rule()); }
+    const EvictionRule& eviction() const { return std::get<EvictionRule>(shown->rule()); }
+    const CacheRounding& rounding() const { return std::get<CacheRounding>(shown->rule()); }
+    bool is_decoded(Index token) const { return token >= shown->prompt() && token < shown->tokens(); }
+    // The weight that a head loses or, with fewer bits, how far its output moves.
+    double effect(const HeadIndex& of, Index token) const {
+        return evicts() ? shown->lost(of, token) : shown->moved(of, token);
+    }
+    double mean_effect(const HeadIndex& of) const {
+        return evicts() ? shown->mean_lost(of) : shown->mean_moved(of);
+    }
+    // The chosen head's keys or values, before they were rounded.
+    ConstMatrix vectors(bool of_keys) const {
+        return (of_keys ? shown->k(head.layer) : shown->v(head.layer)).heads().head(kv_head);
+    }
+    const Record& record() const { return trace->layers()[static_cast<std::size_t>(head.layer)].attention; }
+    const KeptWeights* kept_weights() const {
+        return kept.kept() && kept.kept()->done() ? kept.kept() : nullptr;
+    }
+    // The number that decided whether to keep a key, before the chosen query; nothing if the rule uses no
+    // number, or for the newest key.
+    std::optional<double> score(Index key) const;
+    bool is_scored() const { return score(0).has_value(); }
+    // The subject's layer that a decoder's head is in.
+    HeadIndex on_page(const HeadIndex& of) const { return {first_layer + of.layer, of.head}; }
+    Attention& text(Subject& subject) const { return *subject.attention_of(first_layer); }
+    std::string head_name(Subject& subject) const {
+        return head_text(on_page(head), subject.attention()->numbering());
+    }
 
-  private:
-    struct Play {
+    State state;
+    std::shared_ptr<const Trace> trace;
+    std::uint64_t version = 0;
+    Cost cost;
+    Index first_layer = 0;  // the decoder's first, among the subject's
+    HeadIndex head;         // the chosen head among the decoder's
+    Index kv_head = 0;      // its keys and values
+    Index query = 0;        // the chosen one, or the nearest decoded one
+    std::optional<Index> chosen_key;
+    std::string refused;  // why nothing is decoded; empty if decoding works
+    // A finished decoding, of the present request or the previous one; null until there is one.
+    std::shared_ptr<CachedDecoding> shown;
+    std::shared_ptr<CachedDecoding> next;  // the requested one, until it is done
+    struct KeptOf {
+        std::shared_ptr<const CachedDecoding> decoding;
+        Index layer, kv_head;
+        bool operator==(const KeptOf&) const = default;
+    };
+    Derived<KeptOf, KeptWeights> kept;
+    std::optional<DecodeRace> race;
+    Vocabulary vocabulary;
+
+    struct Walk {
         std::uint64_t gesture;  // its steps share one undo step
         double next_ms;
     };
-    struct KeptOf {
-        const CachedDecoding* decoding = nullptr;
-        Index layer = -1, kv_head = -1;
-        bool operator==(const KeptOf&) const = default;
-    };
-    const CacheState& now() const { return state().of<CacheState>(); }
-    void set(const CacheState& wanted);
-    void update(Subject& subject);
-    void follow_kept(Subject& subject);
-    void forget();
-    static Attention& text(Subject& subject);  // its queries are the decoded ones
-    static CellPlace run_cell(Subject& subject, const HeadIndex& head, Stage stage, Index row, Index col);
-    CacheRule rule() const;
-    Index prompt() const;  // length of the decoding's prompt
-    bool evicts() const { return shown_ && std::holds_alternative<EvictionRule>(shown_->rule()); }
-    const EvictionRule& eviction() const { return std::get<EvictionRule>(shown_->rule()); }
-    const CacheRounding& rounding() const { return std::get<CacheRounding>(shown_->rule()); }
-    bool is_decoded(Index query) const { return query >= shown_->prompt() && query < shown_->tokens(); }
-    double mean_of(const HeadIndex& head) const;  // mean of the weight lost, or of the output's error
-    Range codes_shown(Subject& subject) const;    // tokens
-    std::optional<double> score_of(Subject& subject, Index key) const;
-    // Says whether keys have scores.
-    bool is_scored(Subject& subject) const { return score_of(subject, 0).has_value(); }
-    std::vector<Index> keys_wanted(Subject& subject) const;
-    Index changed_tokens() const;  // counts the queries at which the most likely token changes
-    Index farthest() const;        // the query with the largest divergence
-    double mean_loss(bool before) const;
+    std::optional<Walk> walk;                           // goes through the steps automatically
+    Derived<std::pair<KeptOf, Index>, MapPointer> map;  // the kept weights of a head
+    ui::MapView view;
+    parts::MapClicks clicks;
 
-    std::string head_name(Subject& subject) const;
-    std::string cost_spoken(Subject& subject) const;
-    std::string bits_spoken(Subject& subject) const;
-    std::string eviction_spoken(Subject& subject) const;
-
-    Sheet variants_sheet(Subject& subject) const;
-    Sheet heads_sheet(Subject& subject) const;
-    SheetAxis key_axis(Subject& subject) const;
-    Sheet row_sheet(Subject& subject) const;
-    Sheet score_sheet(Subject& subject) const;
-    Sheet codes_sheet(Subject& subject, bool of_keys) const;
-    Table steps_table(Subject& subject) const;
-    Table decoded_table(Subject& subject) const;
-    Table kept_table(Subject& subject) const;
-
-    Explained begin(Subject& subject, std::string title) const;
-    friend CellKinds cache_numbers();
-    static const std::array<LensNumber<CacheLens>, 15> declared;
-    static constexpr std::ptrdiff_t cost_kinds = 4;  // the cost's kinds come first
-    std::optional<Explained> explain_bytes(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_operations(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_variant(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_time(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_divergence(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_loss(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_lost_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_output_error(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_head(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_score(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_code(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_full_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> bytes_after(Subject& subject, const CacheShape& shape,
-                                         const CachePrecision& precision, Index tokens) const;
-
-    void draw_controls(const Drawing& drawing, Subject& subject);
-    void draw_presets();
-    void draw_cost_controls(Subject& subject, CacheState& next);
-    void draw_prompt(Subject& subject, CacheState& next);
-    void draw_bits_controls(CacheState& next);
-    void draw_eviction_controls(Subject& subject, CacheState& next);
-    void draw_steps(const Drawing& drawing, Subject& subject);
-    void play(const Drawing& drawing, Subject& subject);
-    void go(const Drawing& drawing, Subject& subject, Index query, std::uint64_t gesture) const;
-    void draw_cost(const Drawing& drawing, Subject& subject);
-    void draw_bytes(const Drawing& drawing, const Cost& cost, float width);
-    void draw_operations(const Drawing& drawing, const Cost& cost, float width);
-    void draw_variants(const Drawing& drawing, Subject& subject, float width);
-    void draw_race(const Drawing& drawing, float width);
-    void draw_decoded(const Drawing& drawing, Subject& subject);
-    void draw_divergence(const Drawing& drawing, Subject& subject, float width);
-    void draw_second_curve(const Drawing& drawing, Subject& subject, float width);
-    void draw_choices(const Drawing& drawing, Subject& subject, float width);
-    void draw_heads(const Drawing& drawing, Subject& subject, float width);
-    void draw_kept(const Drawing& drawing, Subject& subject, float width);
-
-    std::shared_ptr<const Trace> trace_;
-    std::string refused_;
-    std::shared_ptr<CachedDecoding> shown_, next_;  // next_: the requested one, until it is done
-    std::optional<KeptWeights> kept_;
-    KeptOf kept_of_;
-    std::optional<DecodeRace> race_;
-    std::optional<Play> play_;
-    Vocabulary vocabulary_;
-    MapPointer map_;  // belongs to a head of this record
-    std::pair<const Record*, Index> mapped_{};
-    ui::MapView view_;
-    parts::MapClicks clicks_;
+  private:
+    void count_cost();
+    void decode();
+    void keep_weights();
 };
 
-}  // namespace attn::app
+class CacheLens final : public ModelLens<Model> {
+  public:
+    using ModelLens::ModelLens;
+    void follow(const app::State& before, Change how) override;
+};
+
+Range codes_shown(const Model& model);  // tokens; none while nothing is rounded
+Sheet variants_sheet(const Model& model);
+Sheet heads_sheet(const Model& model, Subject& subject);
+Sheet row_sheet(const Model& model, Subject& subject);
+Sheet score_sheet(const Model& model, Subject& subject);
+Sheet codes_sheet(const Model& model, Subject& subject, bool of_keys);
+Table kept_table(const Model& model, Subject& subject);
+
+void set(const Drawing& drawing, const State& wanted);
+void go(const Model& model, const Drawing& drawing, Index query, std::uint64_t gesture);
+void draw_cost(Model& model, const Drawing& drawing);
+void draw_decoded(Model& model, const Drawing& drawing, Subject& subject);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::cache

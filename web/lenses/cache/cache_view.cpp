@@ -8,16 +8,15 @@
 #include "app/catalogue.hpp"
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
-#include "subjects/explain.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::cache {
 
 namespace {
 
-constexpr double play_ms = 600;
+constexpr double walk_ms = 600;
 
 // Keeps controls together, on a line that breaks if they do not fit.
 void group(float width, auto draw) {
@@ -27,217 +26,192 @@ void group(float width, auto draw) {
     ImGui::EndGroup();
 }
 
-// A slider over whole numbers.
-std::optional<Index> whole_slider(const char* name, const char* label, Index value, Index least, Index most) {
-    const auto to = ui::slider(name, label, static_cast<double>(value), static_cast<double>(least),
-                               static_cast<double>(most), "%.0f");
-    return to ? std::optional(static_cast<Index>(std::lround(*to))) : std::nullopt;
+// A slider over whole numbers, which calls take() with a new value.
+void whole_slider(const char* name, const char* label, Index value, Index least, Index most, auto take) {
+    group(ui::need::slider, [&] {
+        if (const auto to = ui::slider(name, label, static_cast<double>(value), static_cast<double>(least),
+                                       static_cast<double>(most), "%.0f"))
+            take(static_cast<Index>(std::lround(*to)));
+    });
 }
 
-std::optional<Index> number_stepper(const char* name, const char* label, Index value, Index least,
-                                    Index most) {
-    std::optional<Index> chosen;
-    group(ui::need::stepper, [&] { chosen = ui::stepper(name, label, value, least, most); });
-    return chosen;
-}
-
-}  // namespace
-
-void CacheLens::set(const CacheState& wanted) {
-    if (wanted != now()) visit().perform(SetCache{wanted}, ui::gesture());
+// Changes the value.
+void number_stepper(const char* name, const char* label, Index& value, Index least, Index most) {
+    group(ui::need::stepper, [&] { value = ui::stepper(name, label, value, least, most).value_or(value); });
 }
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
-void CacheLens::draw_presets() {
-    for (const CachePreset& preset : cache_presets) {
+void draw_presets(const Drawing& drawing) {
+    for (const Preset& preset : presets) {
         std::optional<Command> reads;
         for (const SubjectEntry& entry : subject_list())
-            if (!reads) reads = static_cast<Subject&>(visit().subject(entry.key)).reads(preset.text, "");
+            if (!reads)
+                reads = static_cast<Subject&>(drawing.visit.subject(entry.key)).reads(preset.text, "");
         if (!reads) continue;
         ui::next_control(ui::text_size(preset.name).x + 2 * ImGui::GetStyle().FramePadding.x);
         if (ui::button(("cache/preset/" + std::string(preset.key)).c_str(), preset.name))
-            visit().perform(Together{{*reads, SetCache{preset.cache}, OpenLens{state().lens}}});
+            drawing.visit.perform(
+                Together{{*reads, Set<State>{preset.state}, OpenLens{drawing.state().lens}}});
         ui::tooltip(preset.text);
     }
 }
 
-void CacheLens::draw_cost_controls(Subject& subject, CacheState& next) {
-    const Cost all = cost(subject);
-    const Index context = std::max<Index>(subject.attention()->trace()->model()->config().context, 2);
-    group(ui::need::slider, [&] {
-        if (const auto to = whole_slider("cache/prompt", "prompt", all.prompt, 1, context - 1))
-            next.prompt = *to;
-    });
+void draw_cost_controls(const Model& model, State& next) {
+    const Cost& cost = model.cost;
+    const Index context = std::max<Index>(model.trace->model()->config().context, 2);
+    whole_slider("cache/prompt", "prompt", cost.prompt, 1, context - 1, [&](Index to) { next.prompt = to; });
     ui::tooltip("Tokens that are read at once");
-    if (context - all.prompt > 1)
-        group(ui::need::slider, [&] {
-            if (const auto to =
-                    whole_slider("cache/written", "then write", all.written, 1, context - all.prompt))
-                next.written = *to;
-        });
+    if (context - cost.prompt > 1)
+        whole_slider("cache/written", "then write", cost.written, 1, context - cost.prompt,
+                     [&](Index to) { next.written = to; });
     group(ui::need::named_choices, [&] {
         ui::label("compared window");
         static constexpr std::array<const char*, 2> names{"its own", "another"};
-        if (const auto chosen = ui::choice("cache/window", names, now().window > 0 ? 1 : 0))
-            next.window = *chosen == 0 ? 0 : std::max<Index>(2, all.after(all.written) / 2);
+        if (const auto chosen = ui::choice("cache/window", names, model.state.window > 0 ? 1 : 0))
+            next.window = *chosen == 0 ? 0 : std::max<Index>(2, cost.after(cost.written) / 2);
     });
-    if (now().window > 0)
-        if (const auto to = number_stepper("cache/window_of", "keys", now().window, 1, context))
-            next.window = *to;
+    if (model.state.window > 0) number_stepper("cache/window_of", "keys", next.window, 1, context);
 }
 
 // If only one is left, there is nothing to choose.
-void CacheLens::draw_prompt(Subject& subject, CacheState& next) {
-    const Index last = subject.attention()->trace()->tokens() - 1;
+void draw_prompt(const Model& model, State& next) {
+    const Index last = model.trace->tokens() - 1;
     if (last < 2) return;
-    group(ui::need::slider, [&] {
-        if (const auto to = whole_slider("cache/prompt", "prompt", prompt(), 1, last)) next.prompt = *to;
-    });
+    whole_slider("cache/prompt", "prompt", model.prompt(), 1, last, [&](Index to) { next.prompt = to; });
     ui::tooltip("Tokens that are read at once, with all of their keys");
 }
 
-void CacheLens::draw_bits_controls(CacheState& next) {
-    static constexpr std::array<const char*, 3> names{"16", "8", "4"};
+void draw_bits_controls(State& next) {
+    const Index bits = next.rounding.bits;
     group(ui::need::choices, [&] {
         ui::label("bits");
-        const int taken = now().rounding.bits == 16 ? 0 : now().rounding.bits == 8 ? 1 : 2;
-        if (const auto chosen = ui::choice("cache/bits", names, taken))
-            next.rounding.bits = cache_bits[static_cast<std::size_t>(*chosen) + 1];
+        static constexpr std::array<const char*, 3> names{"16", "8", "4"};
+        if (const auto chosen = ui::choice("cache/bits", names, bits == 16 ? 0 : bits == 8 ? 1 : 2))
+            next.rounding.bits = bits_offered[static_cast<std::size_t>(*chosen) + 1];
     });
-    if (now().rounding.bits == 16) return;
-    if (const auto to = number_stepper("cache/group", "group", now().rounding.group, 2, cache_most_group))
-        next.rounding.group = *to;
+    if (bits != 16) number_stepper("cache/group", "group", next.rounding.group, 2, most_group);
 }
 
-void CacheLens::draw_eviction_controls(Subject& subject, CacheState& next) {
-    const Index all = subject.attention()->trace()->tokens();
-    const EvictionRule& rule = now().eviction;
+void draw_eviction_controls(const Model& model, EvictionRule& next) {
+    const Index all = model.trace->tokens();
+    const EvictionRule& rule = model.state.eviction;
     group(ui::need::named_choices, [&] {
         ui::label("keep");
         if (const auto chosen = ui::choice("cache/policy", policy_names, static_cast<int>(rule.policy)))
-            next.eviction.policy = static_cast<EvictionPolicy>(*chosen);
+            next.policy = static_cast<EvictionPolicy>(*chosen);
     });
     if (all > 1)
-        group(ui::need::slider, [&] {
-            if (const auto to = whole_slider("cache/budget", "keys", std::min(rule.budget, all), 1, all))
-                next.eviction.budget = *to;
-        });
-    if (rule.policy == EvictionPolicy::sinks)
-        if (const auto to = number_stepper("cache/sinks", "sinks", rule.sinks, 0, all))
-            next.eviction.sinks = *to;
+        whole_slider("cache/budget", "keys", std::min(rule.budget, all), 1, all,
+                     [&](Index to) { next.budget = to; });
+    if (rule.policy == EvictionPolicy::sinks) number_stepper("cache/sinks", "sinks", next.sinks, 0, all);
     if (rule.policy != EvictionPolicy::snapkv) return;
-    if (const auto to =
-            number_stepper("cache/observed", "queries observed", rule.observed, 1, cache_most_observed))
-        next.eviction.observed = *to;
+    number_stepper("cache/observed", "queries observed", next.observed, 1, most_observed);
     const Index pooling = rule.pooling;
     group(ui::need::stepper, [&] {
-        if (const auto to =
-                ui::stepper("cache/pooling", "pooled over", std::to_string(pooling),
-                            {pooling - 2, pooling > 1 ? "" : "1 is the minimum."},
-                            {pooling + 2, pooling < cache_most_pooling ? "" : "63 is the maximum."},
-                            {static_cast<double>(pooling), 1, static_cast<double>(cache_most_pooling)}))
-            next.eviction.pooling = *to;
+        if (const auto to = ui::stepper("cache/pooling", "pooled over", std::to_string(pooling),
+                                        {pooling - 2, pooling > 1 ? "" : "1 is the minimum."},
+                                        {pooling + 2, pooling < most_pooling ? "" : "63 is the maximum."},
+                                        {static_cast<double>(pooling), 1, static_cast<double>(most_pooling)}))
+            next.pooling = *to;
     });
-}
-
-void CacheLens::draw_controls(const Drawing& drawing, Subject& subject) {
-    CacheState next = now();
-    static constexpr std::array<const char*, cache_part_count> names{"cost", "bits", "eviction"};
-    if (const auto chosen = ui::labelled_choice("show", "cache/part", names, static_cast<int>(now().part)))
-        next.part = static_cast<CachePart>(*chosen);
-    switch (now().part) {
-        case CachePart::cost: draw_cost_controls(subject, next); break;
-        case CachePart::bits:
-            draw_bits_controls(next);
-            draw_prompt(subject, next);
-            break;
-        case CachePart::eviction:
-            draw_eviction_controls(subject, next);
-            draw_prompt(subject, next);
-            break;
-    }
-    set(next);
-    if (now().part != CachePart::cost && shown_) draw_steps(drawing, subject);
-    draw_presets();
 }
 
 // ---- Step by step -----------------------------------------------------------------------------------------
 
-void CacheLens::go(const Drawing& drawing, Subject& subject, Index query, std::uint64_t gesture) const {
-    Selection selection = selection_of(drawing);
-    if (trace_->attention(selection.layer).place.kind == AttentionKind::encoder) {
-        selection.layer = run_cell(subject, head(subject), Stage::weight, 0, 0).head.layer;
-        selection.key.reset();
-    }
-    selection.query = query;
-    visit().perform(Select{selection}, gesture);
-}
-
 // Goes through the steps by hand, which stops the automatic walk.
-void CacheLens::draw_steps(const Drawing& drawing, Subject& subject) {
-    const Index first = shown_->prompt(), last = shown_->tokens() - 1, at = query(subject);
+void draw_steps(Model& model, const Drawing& drawing) {
+    const Index first = model.shown->prompt(), last = model.shown->tokens() - 1, at = model.query;
     const auto leap = [&](Index to) {
-        play_.reset();
-        go(drawing, subject, to, ui::gesture());
+        model.walk.reset();
+        go(model, drawing, to, ui::gesture());
     };
     if (ui::button("cache/back", "Back", at > first)) leap(at - 1);
     ImGui::SameLine(0, 6);
     if (ui::button("cache/forward", "Forward", at < last)) leap(at + 1);
     ImGui::SameLine(0, 6);
-    if (ui::button("cache/play", play_ ? "Pause" : "Play", {"Play", "Pause"},
+    if (ui::button("cache/play", model.walk ? "Pause" : "Play", {"Play", "Pause"},
                    last > first ? ok() : Status(Error{"There is only one step."}))) {
-        if (play_) {
-            play_.reset();
+        if (model.walk) {
+            model.walk.reset();
         } else {
-            play_ = Play{ui::gesture(), now_ms() + (at == last ? play_ms : 0)};
-            if (at == last) go(drawing, subject, first, play_->gesture);
+            model.walk = {ui::gesture(), now_ms() + (at == last ? walk_ms : 0)};
+            if (at == last) go(model, drawing, first, model.walk->gesture);
         }
     }
-    if (last == first) return;
-    group(ui::need::slider, [&] {
-        if (const auto to = whole_slider("cache/step", "step", at - first + 1, 1, last - first + 1))
-            leap(first + *to - 1);
-    });
+    if (last > first)
+        whole_slider("cache/step", "step", at - first + 1, 1, last - first + 1,
+                     [&](Index to) { leap(first + to - 1); });
 }
 
-void CacheLens::play(const Drawing& drawing, Subject& subject) {
-    if (!play_ || !shown_) return;
+void walk(Model& model, const Drawing& drawing) {
+    if (!model.walk || !model.shown) return;
     const double time = now_ms();
-    if (time >= play_->next_ms) {
-        const Index at = query(subject), last = shown_->tokens() - 1;
-        if (at < last) go(drawing, subject, at + 1, play_->gesture);
-        if (at + 1 >= last) return play_.reset();
-        play_->next_ms = time + play_ms;
+    if (time >= model.walk->next_ms) {
+        const Index at = model.query, last = model.shown->tokens() - 1;
+        if (at < last) go(model, drawing, at + 1, model.walk->gesture);
+        if (at + 1 >= last) return model.walk.reset();
+        model.walk->next_ms = time + walk_ms;
     }
-    drawing.visit.continue_at(play_->next_ms);
+    drawing.visit.continue_at(model.walk->next_ms);
 }
 
-void CacheLens::draw(const Drawing& drawing, Subject& subject) {
+void draw_controls(Model& model, const Drawing& drawing) {
+    State next = model.state;
+    if (const auto chosen =
+            ui::labelled_choice("show", "cache/part", part_names, static_cast<int>(next.part)))
+        next.part = static_cast<Part>(*chosen);
+    switch (model.state.part) {
+        case Part::cost: draw_cost_controls(model, next); break;
+        case Part::bits: draw_bits_controls(next); break;
+        case Part::eviction: draw_eviction_controls(model, next.eviction); break;
+    }
+    if (model.state.part != Part::cost) draw_prompt(model, next);
+    set(drawing, next);
+    if (model.state.part != Part::cost && model.shown) draw_steps(model, drawing);
+    draw_presets(drawing);
+}
+
+}  // namespace
+
+void set(const Drawing& drawing, const State& wanted) {
+    if (wanted != drawing.state().of<State>()) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
+}
+
+void go(const Model& model, const Drawing& drawing, Index query, std::uint64_t gesture) {
+    Selection selection = selection_of(drawing);
+    if (model.trace->attention(selection.layer).place.kind == AttentionKind::encoder) {
+        selection.layer = model.on_page(model.head).layer;
+        selection.key.reset();
+    }
+    selection.query = query;
+    drawing.visit.perform(Select{selection}, gesture);
+}
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    update(subject);
-    while (!drawing.deadline.passed() && step(subject)) continue;
-    play(drawing, subject);
-    ui::hint(now().part == CachePart::cost
+    while (!drawing.deadline.passed() && model.step()) continue;
+    walk(model, drawing);
+    ui::hint(model.state.part == Part::cost
                  ? "Make the prompt longer, or click a cell to compare another cache with this model’s."
-             : now().part == CachePart::bits
+             : model.state.part == Part::bits
                  ? "Choose 8 bits, then 4: the fewer bits, the farther the next token moves."
                  : "Press Play: each step sees the keys that are left. Then choose another policy, or "
                    "fewer keys.");
-    if (ui::settings()) draw_controls(drawing, subject);
+    if (ui::settings()) draw_controls(model, drawing);
     // A preset may have requested another model.
-    if (!subject.attention() || missing(subject)) return;
-    update(subject);
+    if (!subject.attention() || Model::missing(subject)) return;
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
-    if (now().part == CachePart::cost)
-        draw_cost(drawing, subject);
-    else if (refused_.empty())
-        draw_decoded(drawing, subject);
-    if (step(subject))
-        drawing.visit.continue_with([this, &subject, trace = trace_] {
-            return subject.attention() && subject.attention()->trace() == trace && trace == trace_ &&
-                   step(subject);
+    if (model.state.part == Part::cost)
+        draw_cost(model, drawing);
+    else if (model.refused.empty())
+        draw_decoded(model, drawing, subject);
+    if (model.step())
+        drawing.visit.continue_with([&model, &subject, trace = model.trace] {
+            return subject.attention() && subject.attention()->trace() == trace && model.trace == trace &&
+                   model.step();
         });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::cache
