@@ -9,7 +9,7 @@ build_packages=(
     clang-19 lld-19 llvm-19 libclang-rt-19-dev xz:xz-utils ca-certificates debian-archive-keyring
     libeigen3-dev nlohmann-json3-dev fonts-inter fonts-jetbrains-mono fonts-dejavu-core
 )
-test_packages=(clang-format-19 python3-numpy)
+test_packages=(clang-format-19 clang-tidy-19 python3-numpy)
 
 on_debian() { [[ -r /etc/debian_version && -x /usr/bin/apt-get ]]; }
 
@@ -74,7 +74,7 @@ install_build_tools() {
     fi
 }
 
-# Installs what the tests need beyond that, and sets chromium and clang_format.
+# Installs what the tests need beyond that, and sets chromium, clang_format and clang_tidy.
 install_test_tools() {
     local program
     if on_debian; then
@@ -85,6 +85,7 @@ install_test_tools() {
     chromium=${CHROMIUM:-$(find_chromium)} ||
         fail 'please install Chromium and put it on PATH, or name it in CHROMIUM'
     clang_format=$(first_of clang-format-19 clang-format) || fail 'please install clang-format 19'
+    clang_tidy=$(first_of clang-tidy-19 clang-tidy) || fail 'please install clang-tidy 19'
 }
 
 find_chromium() { first_of chromium-headless-shell chromium chromium-browser google-chrome; }
