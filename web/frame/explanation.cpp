@@ -7,6 +7,7 @@
 
 #include "app/copied.hpp"
 #include "app/format.hpp"
+#include "app/stage_words.hpp"
 #include "frame/frame.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/subject.hpp"
@@ -50,7 +51,7 @@ std::string place_told(const Attention* attention, const CellPlace& place) {
         return std::string(symbol(stage)) + ", row " + std::to_string(row) + ", column " +
                std::to_string(col);
     const bool of_keys = stage == Stage::k || stage == Stage::v;
-    std::string what = stage == Stage::q || of_keys ? std::string(symbol(stage)) : info(stage).label;
+    std::string what = stage == Stage::q || of_keys ? std::string(symbol(stage)) : label(stage);
     what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
     what += " of " + named(of_keys ? attention->key_names() : attention->query_names(), row);
     if (is_of_pairs(stage) || stage == Stage::exponential)

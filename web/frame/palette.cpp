@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/stage_words.hpp"
 #include "frame/start.hpp"
 #include "io/ascii.hpp"
 #include "lenses/lens.hpp"
@@ -86,7 +87,7 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
         if (map != now) add(to, label, "setting", SetMap{map});
     };
     for (const Stage stage : attention->stages())
-        with(std::string("map of ") + info(stage).label, [&](MapChoice& map) { map.stage = stage; });
+        with("map of " + label(stage), [&](MapChoice& map) { map.stage = stage; });
     with("map colours: linear", [](MapChoice& map) { map.scaling = Scaling::linear; });
     with("map colours: logarithmic", [](MapChoice& map) { map.scaling = Scaling::logarithmic; });
     with("map colours: by rank", [](MapChoice& map) { map.scaling = Scaling::rank; });

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "app/stage_words.hpp"
 #include "io/ascii.hpp"
 #include "text/word_axis.hpp"
 #include "widgets/controls.hpp"
@@ -92,8 +93,10 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     ui::section("Map", true);
     if (stages.size() > 1) ImGui::SameLine(0, 14);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));
+    std::vector<std::string> words;
+    for (const Stage stage : stages) words.push_back(app::label(stage));
     std::vector<const char*> names;
-    for (const Stage stage : stages) names.push_back(info(stage).label);
+    for (const std::string& word : words) names.push_back(word.c_str());
     const auto taken = std::ranges::find(stages, choice.stage) - stages.begin();
     if (stages.size() > 1)
         if (const auto chosen = ui::choice("map/stage", names, static_cast<int>(taken))) {

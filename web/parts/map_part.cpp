@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/stage_words.hpp"
 #include "parts/places.hpp"
 #include "parts/save_menu.hpp"
 #include "present/present.hpp"
@@ -28,7 +29,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
                            .key_names = keys.names,
                            .choice = choice};
     if (!picture.map) return ui::caption("The map is shown as soon as the attention is computed.");
-    picture.title = info(choice.stage).title;
+    picture.title = app::value_name(choice.stage);
     // A file's numbers that cannot be weights, because they are signed or large, are shown as they are.
     if (attention.has_negative_weights()) picture.choice.stage = Stage::raw;
     if (choice.stage == Stage::weight) {

@@ -70,7 +70,7 @@ inline void add_step(Explained& out, const char* name, std::string arithmetic, d
 void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, Stage weights,
                     const std::string& x);
 // Explains a sum of numbers with the same row and column.
-void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
+void explain_sum(const Around& a, std::initializer_list<std::pair<std::string, CellPlace>> parts,
                  std::initializer_list<const Tensor*> tensors);
 // The rows of Stage::norm_gain and norm_bias.
 enum class NormRow { heads, mlp, final, after_heads, after_mlp, embedding, head, q, k };

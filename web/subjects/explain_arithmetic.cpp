@@ -1,6 +1,7 @@
 // Explains the kinds of arithmetic that a model does around its heads.
 #include <cmath>
 
+#include "app/stage_words.hpp"
 #include "subjects/around.hpp"
 
 namespace attn::app {
@@ -39,14 +40,14 @@ void explain_linear(const Around& a, const LinearSum& sum, const PlaceOf& left, 
     a.out.line("value", a.out.dot() + sum.bias);
 }
 
-void explain_sum(const Around& a, std::initializer_list<std::pair<const char*, CellPlace>> parts,
+void explain_sum(const Around& a, std::initializer_list<std::pair<std::string, CellPlace>> parts,
                  std::initializer_list<const Tensor*> tensors) {
     auto tensor = tensors.begin();
     for (const auto& [name, place] : parts) {
         const auto value = static_cast<double>((*tensor++)->matrix()(a.cell.row, a.cell.col));
         a.out.operands.push_back({name, value, 1, value, place, std::nullopt, place});
         a.out.f64 += value;
-        a.out.formula += (a.out.formula.empty() ? "" : " + ") + std::string(name);
+        a.out.formula += (a.out.formula.empty() ? "" : " + ") + name;
     }
     a.out.operands_title = "What is added up";
     a.out.line("value", a.out.sum());
@@ -77,7 +78,7 @@ const Norm* norm_of(const Around& a, NormRow which) {
 
 void explain_norm(const Around& a, NormRow row, const Tensor& input, Stage of) {
     const Norm* found = norm_of(a, row);
-    if (!found) return explain_sum(a, {{info(of).label, a.places(of, a.cell.row, a.cell.col)}}, {&input});
+    if (!found) return explain_sum(a, {{label(of), a.places(of, a.cell.row, a.cell.col)}}, {&input});
     const Norm& norm = *found;
     const auto which = static_cast<Index>(row);
     const auto x = a.values(input);

@@ -2,6 +2,7 @@
 // separate unembeddings.
 #include <cmath>
 
+#include "app/stage_words.hpp"
 #include "model/block.hpp"
 #include "subjects/around.hpp"
 
@@ -37,9 +38,9 @@ Half half_of(const Around& a, bool of_attention) {
 void explain_half_sum(const Around& a, const Half& half, bool normalised) {
     const auto here = [&](Stage stage) { return a.places(stage, a.cell.row, a.cell.col); };
     if (normalised)
-        return explain_sum(
-            a, {{half.before_name, here(half.before)}, {info(half.between).label, here(half.between)}},
-            {half.before_values, half.between_values});
+        return explain_sum(a,
+                           {{half.before_name, here(half.before)}, {label(half.between), here(half.between)}},
+                           {half.before_values, half.between_values});
     explain_sum(a, {{half.before_name, here(half.before)}, {half.output_name, here(half.output)}},
                 {half.before_values, half.output_values});
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "app/format.hpp"
 #include "render/heatmap.hpp"
 #include "widgets/theme.hpp"
 
