@@ -7,6 +7,7 @@
 #include <string>
 
 #include "analysis/attribution/frozen_norm.hpp"
+#include "analysis/attribution/residual_sources.hpp"
 #include "analysis/linalg/vectors.hpp"
 #include "kernels/backward.hpp"
 #include "model/explain.hpp"
@@ -109,33 +110,6 @@ void DirectAttribution::leave_transform(const HeadTransform& transform) {
     down_ = back_through(kernels, transform.dense.weight, down_);
 }
 
-bool DirectAttribution::is_changed(Index number, Site site) const {
-    return std::ranges::any_of(trace_->interventions(), [&](const Intervention& each) {
-        return is_at(each, trace_->network(), number, site) && each.edit.touches(0, row_);
-    });
-}
-
-bool DirectAttribution::is_changed(const StreamPlace& place) const {
-    using After = StreamPlace::After;
-    const Network& network = trace_->network();
-    const bool at_end = place.after == After::mlp && place.layer + 1 == std::ssize(network.blocks),
-               before_cross = place.after == After::attention &&
-                              network.blocks[static_cast<std::size_t>(place.layer)].cross.has_value();
-    const Index number = attention_of(network, place);
-    const Index above = before_cross ? attention_of(network, {After::cross, place.layer})
-                        : place.after == After::mlp && !at_end
-                            ? attention_of(network, {After::attention, place.layer + 1})
-                            : number;
-    switch (place.after) {
-        case After::embedding: return is_changed(number, Site::resid_pre);
-        case After::attention:
-        case After::cross:
-            return before_cross ? is_changed(above, Site::resid_pre) : is_changed(number, Site::resid_mid);
-        case After::mlp: break;
-    }
-    return is_changed(number, Site::resid_post) || (!at_end && is_changed(above, Site::resid_pre));
-}
-
 void DirectAttribution::add_change(LogitPart part, std::span<const float> there, const Tensor& given,
                                    Index number) {
     std::vector<float> change(there.begin(), there.end());
@@ -150,7 +124,7 @@ void DirectAttribution::leave_sublayer(const StreamPlace& place, const SublayerN
         norms.post_residual_norm ? norms.post_residual_norm : norms.post_sublayer_norm;
     const Index number = attention_of(trace_->network(), place);
     directions_.push_back(down_);
-    if (is_changed(place)) {
+    if (is_changed(*trace_, row_, place)) {
         const auto here = [&](const Tensor& all) { return rows(all.matrix(), {row_, row_ + 1}); };
         Tensor between({1, half.before.dim(1)}), given(between.shape());
         attn::add_residual(trace_->kernels(), norms, here(half.before), here(half.output), between.matrix(),
@@ -180,7 +154,7 @@ void DirectAttribution::leave_attention(const StreamPlace& place) {
     leave_sublayer(place, after_attention(of.half),
                    {of.run.resid_pre, of.run.attention_output, of.run.attention_between},
                    {LogitPart::attention_change, LogitPart::attention_norm});
-    if (is_changed(number, Site::attention_output)) {
+    if (is_changed(*trace_, row_, number, Site::attention_output)) {
         Tensor given({1, of.run.attention_output.dim(1)});
         merge_heads(trace_->kernels(), of.half, rows(record.output().heads(), {row_, row_ + 1}),
                     given.matrix());
@@ -219,7 +193,7 @@ Tensor DirectAttribution::embedded_row() const {
 void DirectAttribution::leave_embedding() {
     const Network& network = trace_->network();
     constexpr StreamPlace embedded{StreamPlace::After::embedding, 0};
-    if (is_changed(embedded)) {
+    if (is_changed(*trace_, row_, embedded)) {
         directions_.push_back(down_);
         add_change(LogitPart::embedding_change, row_of(stream_after(*trace_, embedded), row_), embedded_row(),
                    attention_of(network, embedded));

@@ -105,9 +105,6 @@ class DirectAttribution {
     };
     void leave_sublayer(const StreamPlace& place, const SublayerNorms& norms, const HalfRows& rows,
                         const HalfParts& parts);
-    // Whether interventions touch the row there: of a site, or of the stream.
-    bool is_changed(Index number, Site site) const;
-    bool is_changed(const StreamPlace& place) const;
     // Adds what is there instead of what the arithmetic gave, if that is anything.
     void add_change(LogitPart part, std::span<const float> there, const Tensor& given, Index number);
     void add(LogitPart part, double value, Index number = 0, Index head = 0);

@@ -27,13 +27,18 @@ FrozenNorm::FrozenNorm(const Norm& norm, std::span<const double> x) : norm_(&nor
 FrozenNorm::FrozenNorm(const Norm& norm, std::span<const float> x)
     : FrozenNorm(norm, std::vector<double>(x.begin(), x.end())) {}
 
-std::vector<double> FrozenNorm::of(std::span<const double> y) const {
+std::vector<double> FrozenNorm::linear(std::span<const double> y) const {
     const double mean = centres(*norm_) ? mean_of(y) : 0;
     std::vector<double> out;
-    for (std::size_t i = 0; i < y.size(); ++i) {
-        const double added = norm_->bias.size() > 0 ? static_cast<double>(norm_->bias.values()[i]) : 0;
-        out.push_back(gain_of(*norm_, i) * (y[i] - mean) / deviation_ + added);
-    }
+    out.reserve(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i) out.push_back(gain_of(*norm_, i) * (y[i] - mean) / deviation_);
+    return out;
+}
+
+std::vector<double> FrozenNorm::of(std::span<const double> y) const {
+    std::vector<double> out = linear(y);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(norm_->bias.size()); ++i)
+        out[i] += static_cast<double>(norm_->bias.values()[i]);
     return out;
 }
 

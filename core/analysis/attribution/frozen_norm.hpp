@@ -14,8 +14,9 @@ class FrozenNorm {
     FrozenNorm(const Norm& norm, std::span<const double> x);
     FrozenNorm(const Norm& norm, std::span<const float> x);
 
-    // gain (y − mean of y) / deviation + bias; RMSNorm has no mean. For the row itself this is what the norm
-    // gives.
+    // gain (y − mean of y) / deviation; RMSNorm has no mean.
+    std::vector<double> linear(std::span<const double> y) const;
+    // The same, plus bias: for the row itself this is what the norm gives.
     std::vector<double> of(std::span<const double> y) const;
     // The direction that has the same product with what comes in as `direction` with what comes out, but for
     // the bias: direction · of(y) = back(direction) · y + direction · bias.

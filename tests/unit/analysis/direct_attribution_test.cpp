@@ -1,19 +1,21 @@
 // Compares with a forward computation: every norm with its recorded statistics, with and without one part.
 #include "analysis/attribution/direct_attribution.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
 #include "model/explain.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
+#include "unit/analysis/replayed_stream.hpp"
 
 using namespace attn;
 using namespace attn::test;
 
 namespace {
 
-using Vector = std::vector<double>;
 const std::vector<std::int32_t> attributed_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 DirectAttribution attributed(const std::shared_ptr<const Trace>& trace, Index row, std::int32_t token) {
@@ -23,83 +25,20 @@ DirectAttribution attributed(const std::shared_ptr<const Trace>& trace, Index ro
     return *std::move(parts);
 }
 
-Vector row_in(const Tensor& tensor, Index row) {
-    const float* first = tensor.matrix().row(row);
-    return {first, first + tensor.dim(1)};
-}
-void add_to(Vector& sum, const Vector& x) {
-    for (std::size_t i = 0; i < x.size(); ++i) sum[i] += x[i];
-}
-
-// Returns y, normalised by the mean square (and, for a LayerNorm, the variance) of row x.
-Vector frozen(const Norm& norm, const Tensor& x, Index row, const Vector& y) {
-    const auto n = static_cast<double>(y.size());
-    const auto first = std::span<const float>(x.matrix().row(row), y.size());
-    double mean_x = 0, mean_y = 0, squares = 0;
-    if (norm.kind == Norm::Kind::layer)
-        for (std::size_t i = 0; i < y.size(); ++i)
-            mean_x += static_cast<double>(first[i]) / n, mean_y += y[i] / n;
-    for (const float each : first) squares += std::pow(static_cast<double>(each) - mean_x, 2) / n;
-    Vector out;
-    for (std::size_t i = 0; i < y.size(); ++i)
-        out.push_back((y[i] - mean_y) / std::sqrt(squares + static_cast<double>(norm.epsilon)) *
-                          static_cast<double>(norm.gain.values()[i]) +
-                      (norm.bias.size() > 0 ? static_cast<double>(norm.bias.values()[i]) : 0));
-    return out;
-}
-
-Vector through(const Linear& linear, const Vector& x, bool biased = true) {
-    Vector out;
-    for (Index o = 0; o < linear.weight.out; ++o) {
-        out.push_back(biased && linear.bias.size() > 0
-                          ? static_cast<double>(linear.bias.values()[static_cast<std::size_t>(o)])
-                          : 0);
-        for (std::size_t i = 0; i < x.size(); ++i)
-            out.back() += x[i] * element(linear.weight, static_cast<Index>(i), o);
-    }
-    return out;
-}
-
 // Returns the logit before its cap, from the parts of the stream that `wanted` names.
 double replayed(const Trace& trace, Index row, std::int32_t token,
                 const std::function<bool(LogitPart, Index number, Index head)>& wanted) {
     const Network& network = trace.network();
-    Vector stream(static_cast<std::size_t>(trace.final_residual().dim(1)), 0.0);
-    const auto embed = [&](LogitPart part, const Tensor& embedding) {
-        if (embedding.size() > 0 && wanted(part, 0, 0)) add_to(stream, row_in(embedding, row));
-    };
-    embed(LogitPart::token_embedding, trace.token_embedding());
-    embed(LogitPart::position_embedding, trace.position_embedding());
-    embed(LogitPart::segment_embedding, trace.segment_embedding());
-    if (network.embedding_norm) stream = frozen(*network.embedding_norm, trace.embedding_sum(), row, stream);
-    const auto leave = [&](const SublayerNorms& norms, const Tensor& output, const Tensor& between,
-                           const Vector& given) {
-        if (norms.post_sublayer_norm) {
-            add_to(stream, frozen(*norms.post_sublayer_norm, output, row, given));
-        } else {
-            add_to(stream, given);
-            if (norms.post_residual_norm) stream = frozen(*norms.post_residual_norm, between, row, stream);
-        }
-    };
-    for (const StreamPlace& place : stream_places(trace)) {
-        if (place.after == StreamPlace::After::embedding) continue;
-        const Index number = attention_of(network, place);
-        const Block& block = network.blocks[static_cast<std::size_t>(place.layer)];
-        const LayerTrace& layer = trace.layers()[static_cast<std::size_t>(place.layer)];
-        Vector given(stream.size(), 0.0);
-        if (place.after == StreamPlace::After::mlp) {
-            if (wanted(LogitPart::mlp, number, 0)) add_to(given, row_in(layer.mlp_output, row));
-            leave(after_mlp(block), layer.mlp_output, layer.mlp_between, given);
-            continue;
-        }
-        const LayerAttention of = trace.attention(number);
-        for (Index head = 0; head < of.record().heads(); ++head)
-            if (wanted(LogitPart::head, number, head))
-                add_to(given, row_in(trace.head_contribution(number, head, {row, row + 1}), 0));
-        for (std::size_t i = 0; i < static_cast<std::size_t>(of.half.attention_out.bias.size()); ++i)
-            given[i] += static_cast<double>(of.half.attention_out.bias.values()[i]);
-        leave(after_attention(of.half), of.run.attention_output, of.run.attention_between, given);
-    }
+    static constexpr std::array sources{
+        std::pair{LogitPart::token_embedding, SourcePart::token_embedding},
+        std::pair{LogitPart::position_embedding, SourcePart::position_embedding},
+        std::pair{LogitPart::segment_embedding, SourcePart::segment_embedding},
+        std::pair{LogitPart::head, SourcePart::head}, std::pair{LogitPart::mlp, SourcePart::mlp}};
+    Vector stream = replayed_stream(
+        trace, stream_places(trace).back(), row, [&](SourcePart part, Index number, Index head) {
+            const auto* same = std::ranges::find(sources, part, [](const auto& each) { return each.second; });
+            return wanted(same->first, number, head);
+        });
     if (network.final_norm) stream = frozen(*network.final_norm, trace.final_residual(), row, stream);
     for (double& each : stream) each *= network.head_scale;
     if (network.project_out) stream = through(*network.project_out, stream);

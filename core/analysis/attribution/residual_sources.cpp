@@ -1,0 +1,146 @@
+#include "analysis/attribution/residual_sources.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "analysis/attribution/frozen_norm.hpp"
+#include "analysis/linalg/vectors.hpp"
+#include "model/block.hpp"
+
+namespace attn {
+
+namespace {
+
+// Adds up one row's stream, from the embedding on.
+class Walk {
+  public:
+    Walk(const Trace& trace, Index row) : trace_(trace), row_(row) {}
+
+    void embed() {
+        add(SourcePart::token_embedding, row_of(trace_.token_embedding(), row_));
+        if (trace_.position_embedding().size() > 0)
+            add(SourcePart::position_embedding, row_of(trace_.position_embedding(), row_));
+        if (trace_.segment_embedding().size() > 0)
+            add(SourcePart::segment_embedding, row_of(trace_.segment_embedding(), row_));
+        if (const auto& norm = trace_.network().embedding_norm)
+            hold(*norm, row_of(trace_.embedding_sum(), row_), 0, SourcePart::embedding_norm, 0);
+        settle({StreamPlace::After::embedding, 0});
+    }
+
+    void attend(const StreamPlace& place) {
+        const Index number = attention_of(trace_.network(), place);
+        const LayerAttention of = trace_.attention(number);
+        const std::size_t first = sources_.size();
+        for (Index head = 0; head < of.record().heads(); ++head)
+            add(SourcePart::head, row_of(trace_.head_contribution(number, head, {row_, row_ + 1}), 0), number,
+                head);
+        add(SourcePart::attention_bias, of.half.attention_out.bias.values(), number);
+        if (is_changed(trace_, row_, number, Site::attention_output))
+            add_rest(row_of(of.run.attention_output, row_), first, number);
+        leave(place, after_attention(of.half),
+              {row_of(of.run.attention_output, row_), of.run.attention_between}, first,
+              SourcePart::attention_norm);
+    }
+
+    void feed_forward(const StreamPlace& place) {
+        const LayerTrace& at = trace_.layers()[static_cast<std::size_t>(place.layer)];
+        const Block& block = trace_.network().blocks[static_cast<std::size_t>(place.layer)];
+        const std::size_t first = sources_.size();
+        add(SourcePart::mlp, row_of(at.mlp_output, row_), attention_of(trace_.network(), place));
+        leave(place, after_mlp(block), {row_of(at.mlp_output, row_), at.mlp_between}, first,
+              SourcePart::mlp_norm);
+    }
+
+    std::vector<Source> take() { return std::move(sources_); }
+
+  private:
+    struct HalfRows {
+        std::span<const float> output;
+        const Tensor& between;
+    };
+
+    void add(SourcePart part, std::span<const float> written, Index number = 0, Index head = 0) {
+        if (!written.empty()) sources_.push_back({part, number, head, {written.begin(), written.end()}});
+    }
+
+    // The sources from `first` on go through a norm that is held at the statistics of x.
+    void hold(const Norm& norm, std::span<const float> x, std::size_t first, SourcePart bias, Index number) {
+        const FrozenNorm held(norm, x);
+        for (std::size_t i = first; i < sources_.size(); ++i)
+            sources_[i].written = held.linear(sources_[i].written);
+        add(bias, norm.bias.values(), number);
+    }
+
+    // Adds what is there beside the sources from `first` on.
+    void add_rest(std::span<const float> there, std::size_t first, Index number) {
+        std::vector<double> rest(there.begin(), there.end());
+        for (std::size_t i = first; i < sources_.size(); ++i)
+            std::ranges::transform(rest, sources_[i].written, rest.begin(), std::minus());
+        sources_.push_back({SourcePart::change, number, 0, std::move(rest)});
+    }
+
+    void leave(const StreamPlace& place, const SublayerNorms& norms, const HalfRows& half, std::size_t first,
+               SourcePart bias) {
+        const Index number = attention_of(trace_.network(), place);
+        if (norms.post_sublayer_norm) hold(*norms.post_sublayer_norm, half.output, first, bias, number);
+        if (norms.post_residual_norm)
+            hold(*norms.post_residual_norm, row_of(half.between, row_), 0, bias, number);
+        settle(place);
+    }
+
+    void settle(const StreamPlace& place) {
+        if (is_changed(trace_, row_, place))
+            add_rest(row_of(stream_after(trace_, place), row_), 0, attention_of(trace_.network(), place));
+    }
+
+    const Trace& trace_;
+    Index row_;
+    std::vector<Source> sources_;
+};
+
+}  // namespace
+
+bool is_changed(const Trace& trace, Index row, Index number, Site site) {
+    return std::ranges::any_of(trace.interventions(), [&](const Intervention& each) {
+        return is_at(each, trace.network(), number, site) && each.edit.touches(0, row);
+    });
+}
+
+bool is_changed(const Trace& trace, Index row, const StreamPlace& place) {
+    using After = StreamPlace::After;
+    const Network& network = trace.network();
+    const bool at_end = place.after == After::mlp && place.layer + 1 == std::ssize(network.blocks),
+               before_cross = place.after == After::attention &&
+                              network.blocks[static_cast<std::size_t>(place.layer)].cross.has_value();
+    const Index number = attention_of(network, place);
+    const Index above = before_cross ? attention_of(network, {After::cross, place.layer})
+                        : place.after == After::mlp && !at_end
+                            ? attention_of(network, {After::attention, place.layer + 1})
+                            : number;
+    const auto touched = [&](Index at, Site site) { return is_changed(trace, row, at, site); };
+    switch (place.after) {
+        case After::embedding: return touched(number, Site::resid_pre);
+        case After::attention:
+        case After::cross:
+            return before_cross ? touched(above, Site::resid_pre) : touched(number, Site::resid_mid);
+        case After::mlp: break;
+    }
+    return touched(number, Site::resid_post) || (!at_end && touched(above, Site::resid_pre));
+}
+
+std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row) {
+    Walk walk(trace, row);
+    for (const StreamPlace& each : stream_places(trace)) {
+        switch (each.after) {
+            case StreamPlace::After::embedding: walk.embed(); break;
+            case StreamPlace::After::attention:
+            case StreamPlace::After::cross: walk.attend(each); break;
+            case StreamPlace::After::mlp: walk.feed_forward(each); break;
+        }
+        if (each == place) break;
+    }
+    return walk.take();
+}
+
+}  // namespace attn

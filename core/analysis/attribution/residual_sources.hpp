@@ -1,0 +1,48 @@
+// One token's residual stream as a sum of its sources: what the embeddings, each earlier head, each earlier
+// MLP and the biases wrote into it, as it arrives at a place of the stream. Every norm on the way is held at
+// the statistics that it had, which makes it a linear map (Elhage et al. 2021, "A Mathematical Framework for
+// Transformer Circuits").
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/attribution/logit_lens.hpp"
+
+namespace attn {
+
+enum class SourcePart : std::uint8_t {
+    token_embedding,
+    position_embedding,
+    segment_embedding,
+    embedding_norm,  // its bias, as of all norms here
+    head,
+    attention_bias,  // the bias of W_O
+    attention_norm,  // after an attention
+    mlp,             // with its bias
+    mlp_norm,        // after an MLP
+    change,          // what interventions add to the stream or to the output of a sublayer
+    // Of a query or key (score_sources.hpp):
+    input_norm,       // before its projection
+    projection_bias,  // of q or k
+    vector_norm,      // of q or k
+    vector_change,    // what interventions add to q or k
+};
+
+struct Source {
+    SourcePart part = SourcePart::token_embedding;
+    Index number = 0;  // counts attentions; for an MLP, the first one of its block
+    Index head = 0;
+    std::vector<double> written = {};  // as it arrives
+    bool operator==(const Source&) const = default;
+};
+
+// Returns the sources of the stream at a place, [d_model] each, in the order of the arithmetic. They add up to
+// the stream but for roundings in f32.
+std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row);
+
+// Says whether interventions touch the row there: at a site, or in the stream.
+bool is_changed(const Trace& trace, Index row, Index number, Site site);
+bool is_changed(const Trace& trace, Index row, const StreamPlace& place);
+
+}  // namespace attn
