@@ -1,6 +1,7 @@
 #include "widgets/map_cells.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace attn::ui {

@@ -6,6 +6,7 @@
 #include "widgets/fingers.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/map_plot.hpp"
+#include "widgets/semantics.hpp"
 
 namespace attn::ui {
 
