@@ -52,12 +52,14 @@ LayerAttention Trace::attention(Index number) const {
 }
 
 Tensor Trace::head_contribution(Index number, Index head, Range range) const {
-    const LayerAttention of = attention(number);
-    const Record& attention = of.record();
-    const HeadOutput w_o = output_matrix(of.half.attention_out.weight, head, attention.d_v());
-    Tensor out({range.size(), w_o.weight.out});
-    kernels_->linear(rows(attention.output().heads().head(head), range), w_o.weight, {}, Activation::none,
-                     out.matrix());
+    return head_contribution(number, head,
+                             rows(attention(number).record().output().heads().head(head), range));
+}
+
+Tensor Trace::head_contribution(Index number, Index head, ConstMatrix outputs) const {
+    const HeadOutput w_o = output_matrix(attention(number).half.attention_out.weight, head, outputs.cols);
+    Tensor out({outputs.rows, w_o.weight.out});
+    kernels_->linear(outputs, w_o.weight, {}, Activation::none, out.matrix());
     return out;
 }
 

@@ -116,6 +116,8 @@ class Trace {
     // [rows, d]: the head's output times its rows of W_O. The sum over the heads plus the bias of
     // W_O is attention_output.
     Tensor head_contribution(Index attention, Index head, Range rows) const;
+    // The same of other outputs of the head, [rows, d_v].
+    Tensor head_contribution(Index attention, Index head, ConstMatrix outputs) const;
 
     // Lists every tensor above, in the order of the arithmetic; the encoder's first, as "encoder.…".
     std::vector<NamedTensor> tensors() const;

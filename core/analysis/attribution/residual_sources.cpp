@@ -1,6 +1,8 @@
 #include "analysis/attribution/residual_sources.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -12,11 +14,37 @@ namespace attn {
 
 namespace {
 
-// Adds up one row's stream, from the embedding on.
+// Adds up one row's stream, from the embedding on. Norms are held at the statistics that they had or, without
+// a source, live.
 class Walk {
   public:
-    Walk(const Trace& trace, Index row) : trace_(trace), row_(row) {}
+    struct Parts {
+        Index number, head;
+        std::vector<Source> written;
+    };
 
+    Walk(const Trace& trace, Index row, Parts* parts = nullptr, const Source* without = nullptr)
+        : trace_(trace), row_(row), parts_(parts), without_(without) {}
+
+    void to(const StreamPlace& until) {
+        for (const StreamPlace& place : stream_places(trace_)) {
+            switch (place.after) {
+                case StreamPlace::After::embedding: embed(); break;
+                case StreamPlace::After::attention:
+                case StreamPlace::After::cross: attend(place); break;
+                case StreamPlace::After::mlp: feed_forward(place); break;
+            }
+            if (place == until) break;
+        }
+    }
+
+    std::vector<Source> take() { return std::move(sources_); }
+    std::vector<Source> take_parts() {
+        const auto begin = sources_.begin() + static_cast<std::ptrdiff_t>(first_part_);
+        return {std::make_move_iterator(begin), std::make_move_iterator(begin + part_count_)};
+    }
+
+  private:
     void embed() {
         add(SourcePart::token_embedding, row_of(trace_.token_embedding(), row_));
         if (trace_.position_embedding().size() > 0)
@@ -32,9 +60,16 @@ class Walk {
         const Index number = attention_of(trace_.network(), place);
         const LayerAttention of = trace_.attention(number);
         const std::size_t first = sources_.size();
-        for (Index head = 0; head < of.record().heads(); ++head)
+        for (Index head = 0; head < of.record().heads(); ++head) {
+            if (parts_ && parts_->number == number && parts_->head == head) {
+                first_part_ = sources_.size();
+                part_count_ = std::ssize(parts_->written);
+                std::ranges::move(parts_->written, std::back_inserter(sources_));
+                continue;
+            }
             add(SourcePart::head, row_of(trace_.head_contribution(number, head, {row_, row_ + 1}), 0), number,
                 head);
+        }
         add(SourcePart::attention_bias, of.half.attention_out.bias.values(), number);
         if (is_changed(trace_, row_, number, Site::attention_output))
             add_rest(row_of(of.run.attention_output, row_), first, number);
@@ -52,21 +87,20 @@ class Walk {
               SourcePart::mlp_norm);
     }
 
-    std::vector<Source> take() { return std::move(sources_); }
-
-  private:
     struct HalfRows {
         std::span<const float> output;
         const Tensor& between;
     };
 
     void add(SourcePart part, std::span<const float> written, Index number = 0, Index head = 0) {
-        if (!written.empty()) sources_.push_back({part, number, head, {written.begin(), written.end()}});
+        Source source{part, number, head, -1, {written.begin(), written.end()}};
+        if (!written.empty() && !(without_ && without_->is(source))) sources_.push_back(std::move(source));
     }
 
     // The sources from `first` on go through a norm that is held at the statistics of x.
     void hold(const Norm& norm, std::span<const float> x, std::size_t first, SourcePart bias, Index number) {
-        const FrozenNorm held(norm, x);
+        const FrozenNorm held =
+            without_ ? FrozenNorm(norm, total_of(std::span(sources_).subspan(first))) : FrozenNorm(norm, x);
         for (std::size_t i = first; i < sources_.size(); ++i)
             sources_[i].written = held.linear(sources_[i].written);
         add(bias, norm.bias.values(), number);
@@ -74,10 +108,11 @@ class Walk {
 
     // Adds what is there beside the sources from `first` on.
     void add_rest(std::span<const float> there, std::size_t first, Index number) {
+        if (without_) return;
         std::vector<double> rest(there.begin(), there.end());
         for (std::size_t i = first; i < sources_.size(); ++i)
             std::ranges::transform(rest, sources_[i].written, rest.begin(), std::minus());
-        sources_.push_back({SourcePart::change, number, 0, std::move(rest)});
+        sources_.push_back({SourcePart::change, number, 0, -1, std::move(rest)});
     }
 
     void leave(const StreamPlace& place, const SublayerNorms& norms, const HalfRows& half, std::size_t first,
@@ -96,7 +131,11 @@ class Walk {
 
     const Trace& trace_;
     Index row_;
+    Parts* parts_;
+    const Source* without_;
     std::vector<Source> sources_;
+    std::size_t first_part_ = 0;
+    Index part_count_ = 0;
 };
 
 }  // namespace
@@ -129,18 +168,31 @@ bool is_changed(const Trace& trace, Index row, const StreamPlace& place) {
     return touched(number, Site::resid_post) || (!at_end && touched(above, Site::resid_pre));
 }
 
+std::vector<double> total_of(std::span<const Source> sources) {
+    std::vector<double> sum(sources.empty() ? 0 : sources.front().written.size());
+    for (const Source& each : sources) std::ranges::transform(sum, each.written, sum.begin(), std::plus());
+    return sum;
+}
+
 std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row) {
     Walk walk(trace, row);
-    for (const StreamPlace& each : stream_places(trace)) {
-        switch (each.after) {
-            case StreamPlace::After::embedding: walk.embed(); break;
-            case StreamPlace::After::attention:
-            case StreamPlace::After::cross: walk.attend(each); break;
-            case StreamPlace::After::mlp: walk.feed_forward(each); break;
-        }
-        if (each == place) break;
-    }
+    walk.to(place);
     return walk.take();
+}
+
+std::vector<Source> arriving_parts(const Trace& trace, const StreamPlace& place, Index row, Index number,
+                                   Index head, std::vector<Source> parts) {
+    Walk::Parts replaced{number, head, std::move(parts)};
+    Walk walk(trace, row, &replaced);
+    walk.to(place);
+    return walk.take_parts();
+}
+
+std::vector<double> stream_without(const Trace& trace, const StreamPlace& place, Index row,
+                                   const Source& without) {
+    Walk walk(trace, row, nullptr, &without);
+    walk.to(place);
+    return total_of(walk.take());
 }
 
 }  // namespace attn

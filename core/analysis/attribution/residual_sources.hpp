@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/attribution/logit_lens.hpp"
@@ -33,13 +34,27 @@ struct Source {
     SourcePart part = SourcePart::token_embedding;
     Index number = 0;  // counts attentions; for an MLP, the first one of its block
     Index head = 0;
+    Index token = -1;                  // the one that a head read its part from; −1: from all
     std::vector<double> written = {};  // as it arrives
-    bool operator==(const Source&) const = default;
+    bool is(const Source& other) const {
+        return part == other.part && number == other.number && head == other.head && token == other.token;
+    }
 };
+// Adds up what they write.
+std::vector<double> total_of(std::span<const Source> sources);
 
 // Returns the sources of the stream at a place, [d_model] each, in the order of the arithmetic. They add up to
 // the stream but for roundings in f32.
 std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row);
+
+// Returns parts of what a head writes at a row, [d_model] each before any norm, as they arrive at a later place
+// of its stream.
+std::vector<Source> arriving_parts(const Trace& trace, const StreamPlace& place, Index row, Index number,
+                                   Index head, std::vector<Source> parts);
+
+// Returns the stream at a place without a source, [d_model], with the norms on the way taken anew: live.
+std::vector<double> stream_without(const Trace& trace, const StreamPlace& place, Index row,
+                                   const Source& without);
 
 // Says whether interventions touch the row there: at a site, or in the stream.
 bool is_changed(const Trace& trace, Index row, Index number, Site site);

@@ -1,17 +1,16 @@
 // Why a query looks at a key: the score as a sum over pairs of sources, one of the query's residual stream and
 // one of the key's. With the norms in front of q and k held, a score is bilinear in the two streams, and each
-// stream is the sum of its sources (residual_sources.hpp).
+// stream is the sum of its sources (vector_sources.hpp).
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "analysis/attribution/residual_sources.hpp"
+#include "analysis/attribution/vector_sources.hpp"
 
 namespace attn {
 
 struct ScoreSources {
-    // Each source's part of q and of k, [d_k], after projection, norms and rotary positions.
+    // Each source's part of q and of k, [d_k].
     std::vector<Source> query, key;
     double scale = 1;
     // What the run has: q · k · scale, before cap, bias and mask; and the bias for the distance.
@@ -27,7 +26,20 @@ struct ScoreSources {
 // Fails if there is no such attention, head, query or key.
 Result<ScoreSources> score_sources(const Trace& trace, Index attention, Index head, Index query, Index key);
 
-// One side of it: the sources of a query (Stage::q) or of a key (Stage::k; its head is that of the query).
-std::vector<Source> vector_sources(const Trace& trace, Stage side, Index attention, Index head, Index token);
+// Returns the score without a source of the query (Stage::q) or of the key (Stage::k), whose norms are live.
+// While they are held, it is the score less the source's total.
+double score_without(const Trace& trace, Index attention, Index head, Index query, Index key, Stage side,
+                     const Source& without);
+
+// A source of keys, and which share of the variance of a row's scores is its own: the covariance of what it
+// adds to the scores with the scores, over their variance. The shares of all sources are 1 together.
+struct DecidingSource {
+    Source source;  // without what it writes
+    double share = 0;
+};
+// Takes the query's q, [d_k], and for each visible key its sources. Returns the largest share first; nothing if
+// all scores are equal.
+std::vector<DecidingSource> deciding_sources(std::span<const double> q,
+                                             std::span<const std::vector<Source>> keys);
 
 }  // namespace attn

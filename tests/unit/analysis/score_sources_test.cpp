@@ -1,9 +1,12 @@
 #include "analysis/attribution/score_sources.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 
 #include "model/explain.hpp"
+#include "model/head_projection.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
 #include "unit/analysis/replayed_stream.hpp"
@@ -166,6 +169,118 @@ TEST_CASE("the terms add up under interventions at every site", "[analysis]") {
                 }
             }
     }
+}
+
+TEST_CASE("an opened head is the sum of its tokens, and each token of its own sources, to any depth",
+          "[analysis]") {
+    const auto check = [](const Vector& sum, const Vector& whole, double size) {
+        REQUIRE(sum.size() == whole.size());
+        for (std::size_t c = 0; c < sum.size(); ++c) CHECK(std::abs(sum[c] - whole[c]) < 1e-5 * size);
+    };
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto trace = *run_text(small_model(family), source_ids);
+        const Index last = trace->attentions() - 1, row = 6;
+        const LayerAttention at = trace->attention(last);
+        const Trace& run = at.queries;
+        const StreamPlace end = stream_places(run).back();
+        const auto all = residual_sources(run, end, row);
+        for (const Source& source : all) {
+            if (source.part != SourcePart::head) continue;
+            CAPTURE(source.number, source.head);
+            double size = 1;
+            for (const double each : source.written) size += std::abs(each);
+            const std::array path{OpenedHead{source.number, source.head}};
+            const auto parts = opened_sources(run, end, row, path);
+            check(total_of(parts), source.written, size);
+            for (const Source& token : parts) {
+                const std::array deeper{OpenedHead{source.number, source.head, token.token}};
+                const auto own = opened_sources(run, end, row, deeper);
+                check(total_of(own), token.written, size);
+                for (const Source& head : own) {
+                    if (head.part != SourcePart::head) continue;
+                    const std::array deepest{deeper.front(), OpenedHead{head.number, head.head}};
+                    check(total_of(opened_sources(run, end, row, deepest)), head.written, size);
+                }
+            }
+        }
+        // The parts of a head in q add up to its own.
+        for (const Source& source : vector_sources(*trace, Stage::q, last, 1, row)) {
+            if (source.part != SourcePart::head) continue;
+            const std::array path{OpenedHead{source.number, source.head}};
+            check(total_of(vector_sources(*trace, Stage::q, last, 1, row, path)), source.written, 4);
+        }
+    }
+}
+
+TEST_CASE("without a source, live norms are taken of what is left", "[analysis]") {
+    for (const SmallFamily& family : all_small_families()) {
+        CAPTURE(family.name);
+        const auto trace = *run_text(small_model(family), source_ids);
+        const Index last = trace->attentions() - 1;
+        const auto score = score_sources(*trace, last, 0, 6, 4);
+        REQUIRE(score);
+        const Source nothing{.part = SourcePart::change, .number = 99};
+        CHECK(std::abs(score_without(*trace, last, 0, 6, 4, Stage::q, nothing) - score->score) <
+              4e-6 * size_of(*score));
+        const LayerAttention at = trace->attention(last);
+        const bool is_plain_stream = !after_attention(at.half).post_residual_norm &&
+                                     !after_attention(at.half).post_sublayer_norm && !at.half.q_norm &&
+                                     !at.queries.network().embedding_norm && &at.keys == &at.queries;
+        if (!is_plain_stream || !at.half.attention_norm) continue;
+        for (const Source& source : residual_sources(
+                 at.queries, {StreamPlace::After::mlp, std::ssize(at.queries.network().blocks) - 2}, 6)) {
+            if (source.part != SourcePart::head && source.part != SourcePart::mlp) continue;
+            // The stream before the last attention, less the source, normalised as any row is.
+            const float* stream = at.run.resid_pre.matrix().row(6);
+            Tensor left({1, at.run.resid_pre.dim(1)}), read(left.shape());
+            for (std::size_t i = 0; i < source.written.size(); ++i)
+                left.data()[i] = static_cast<float>(static_cast<double>(stream[i]) - source.written[i]);
+            normalise(trace->kernels(), *at.half.attention_norm, left.matrix(), read.matrix());
+            const Tensor unturned =
+                rows_pre_rope(trace->kernels(), *trace->model(), Stage::q, last, 0, read.matrix());
+            Vector q;
+            for (Index c = 0; c < at.record().d_k(); ++c) {
+                const VectorComponent turn = explain_component(*trace, Stage::q, last, 0, 6, c);
+                const double own = static_cast<double>(unturned.data()[c]),
+                             partner = turn.partner_component < 0
+                                           ? 0
+                                           : static_cast<double>(unturned.data()[turn.partner_component]);
+                q.push_back(own * turn.cosine + partner * turn.sine);
+            }
+            const float* k = at.record().k().heads().head(at.record().kv_head(0)).row(4);
+            double expected = 0;
+            for (std::size_t c = 0; c < q.size(); ++c) expected += q[c] * static_cast<double>(k[c]);
+            expected *= at.record().scale();
+            CAPTURE(static_cast<int>(source.part), source.number, source.head);
+            CHECK(std::abs(score_without(*trace, last, 0, 6, 4, Stage::q, source) - expected) <
+                  1e-5 * size_of(*score));
+        }
+    }
+}
+
+TEST_CASE("a source decides a row by its share of the variance of the scores", "[analysis]") {
+    const Source head{.part = SourcePart::head, .number = 1, .head = 3}, mlp{.part = SourcePart::mlp};
+    const auto with = [](Source source, double value) {
+        source.written = {value, 0};
+        return source;
+    };
+    const std::vector<std::vector<Source>> keys{
+        {with(head, 1), with(mlp, 5)}, {with(head, 2), with(mlp, 5)}, {with(head, 6), with(mlp, 5)}};
+    const auto deciding = deciding_sources(std::array{2.0, 7.0}, keys);
+    REQUIRE(deciding.size() == 2);
+    CHECK(deciding[0].source.is(head));
+    CHECK(deciding[0].share == Catch::Approx(1));
+    CHECK(deciding[1].share == Catch::Approx(0).margin(1e-12));
+    CHECK(deciding_sources(std::array{0.0, 1.0}, keys).empty());
+    const auto trace = *run_text(small_model(small_families.front()), source_ids);
+    std::vector<std::vector<Source>> row;
+    for (Index key = 0; key <= 7; ++key) row.push_back(vector_sources(*trace, Stage::k, 1, 0, key));
+    double sum = 0;
+    for (const DecidingSource& each :
+         deciding_sources(total_of(vector_sources(*trace, Stage::q, 1, 0, 7)), row))
+        sum += each.share;
+    CHECK(sum == Catch::Approx(1).epsilon(1e-9));
 }
 
 TEST_CASE("an impossible place of a score is refused by name", "[analysis]") {
