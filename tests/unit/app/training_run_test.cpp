@@ -193,7 +193,7 @@ TEST_CASE("an ablated head writes nothing from its step on, and a window hides e
     for (const std::int64_t step : {4, 8, 12}) {
         const auto view = run.state_at(step);
         REQUIRE(view);
-        const Tensor contribution = view->probe->head_contribution(1, 0, {0, 16});
+        const Tensor contribution = view->probe->head_contribution(1, 0, Range{0, 16});
         CHECK(std::ranges::all_of(contribution.values(), [](float x) { return x == 0; }) == (step >= 8));
         const Record& record = view->probe->layers()[0].attention;
         CHECK((record.cell(Stage::weight, 0, 15, 11) > 0) == (step < 8));
