@@ -4,7 +4,7 @@
 
 #include "lenses/geometry/geometry.hpp"
 #include "lenses/gradient/logit_pass.hpp"
-#include "lenses/masks/masked_run.hpp"
+#include "runs/masked_run.hpp"
 #include "lenses/order/content.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/sentence/fill_hint.hpp"

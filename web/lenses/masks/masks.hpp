@@ -17,9 +17,9 @@
 #include "attention/mask_program.hpp"
 #include "attention/mask_terms.hpp"
 #include "lenses/lens.hpp"
-#include "lenses/masks/kernel_race.hpp"
-#include "lenses/masks/masked_run.hpp"
 #include "parts/part.hpp"
+#include "runs/kernel_race.hpp"
+#include "runs/masked_run.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::app {

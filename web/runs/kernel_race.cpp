@@ -1,4 +1,4 @@
-#include "lenses/masks/kernel_race.hpp"
+#include "runs/kernel_race.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,10 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::uint32_t seed = 1;
+constexpr std::uint32_t vectors_seed = 1;
 constexpr Index strip = attention_tile_queries;
-constexpr double long_enough_ms = 100;  // minimum for both sides together
-constexpr int most_passes = 1000;
+constexpr double race_ms = 100;  // minimum for both sides together
+constexpr int most_race_passes = 1000;
 
 Tensor normal(Random& random, Index rows, Index cols) {
     Tensor tensor({1, rows, cols});
@@ -50,7 +50,7 @@ KernelRace::KernelRace(Mask mask, Index head, Index queries, Index keys, Index d
       output_({1, strip, d_v}),
       row_max_({1, strip}),
       row_log_sum_({1, strip}) {
-    Random random(seed);
+    Random random(vectors_seed);
     q_ = normal(random, queries, d_k);
     k_ = normal(random, keys, d_k);
     v_ = normal(random, keys, d_v);
@@ -85,7 +85,7 @@ bool KernelRace::step() {
     if (next_query_ < q_.dim(1)) return true;
     next_query_ = 0;
     ++passes_;
-    done_ = masked_ms_ + whole_ms_ >= long_enough_ms || passes_ >= most_passes;
+    done_ = masked_ms_ + whole_ms_ >= race_ms || passes_ >= most_race_passes;
     return !done_;
 }
 

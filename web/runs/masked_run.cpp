@@ -1,4 +1,4 @@
-#include "lenses/masks/masked_run.hpp"
+#include "runs/masked_run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+constexpr double operations_a_slice = 60e6;  // about 2 ms at 30 GFLOP/s
 constexpr Index likeliest = 5;             // number of tokens per run
 
 std::vector<float> logits_of(const Trace& trace, Index token) {
@@ -44,7 +44,7 @@ Status MaskedRun::follow(const Attention& attention, const Mask& mask) {
     const Trace* encoder = trace.encoder().get();
     auto forward = ForwardPass::start_under(
         mask, trace.model(), copied(encoder ? encoder->ids() : trace.ids()), trace.kernels(),
-        slice_operations, copied(trace.segments()),
+        operations_a_slice, copied(trace.segments()),
         encoder ? copied(trace.ids()) : std::vector<std::int32_t>(), kind_of(attention));
     if (!forward) {
         failure_ = forward.error();
