@@ -46,7 +46,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>, false, scale_numbers(), packed_scale_cell},
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>, false, masks_numbers(), packed_masks_cell},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax::links(), make<ModelLens<softmax::Model>>, false, softmax::numbers(), softmax::packed_cell},
-        LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient_links(), make<GradientLens>, false, gradient_numbers(), packed_gradient_cell},
+        LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient::links(), make<gradient::Lens>, false, gradient::numbers(), gradient::packed_cell},
         LensEntry{"inverse", "Make it so", understand, "The least change that gives a weight you wish for, or why there is none", false, inverse_links(), make<InverseLens>, false, inverse_numbers(), packed_inverse_cell},
         LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order_links(), make<OrderLens>, false, order_numbers(), packed_order_cell},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>, false, tiles_numbers(), packed_tiles_cell},

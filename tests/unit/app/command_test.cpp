@@ -361,7 +361,7 @@ TEST_CASE("random commands cover every kind that the house declares") {
         const auto bytes = read_file(entry.path());
         const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         static const std::regex parts(
-            R"re(\n(?:struct|class) (\w+)[^;\n]*\{|\n    Status apply\(State& \w*\) const;)re");
+            R"re(\n(?:struct|class) (\w+)[^;\n]*\{|\n    Status apply\((?:app::)?State& \w*\) const;)re");
         std::string last;
         for (std::sregex_iterator it(text.begin(), text.end(), parts), end; it != end; ++it)
             if ((*it)[1].matched)

@@ -2,10 +2,10 @@
 // to, and what the page shows of the run, compared with a run of the core.
 #include <cmath>
 
+#include "analysis/attribution/logit_pass.hpp"
 #include "lenses/geometry/geometry.hpp"
-#include "lenses/gradient/logit_pass.hpp"
-#include "runs/masked_run.hpp"
 #include "lenses/order/content.hpp"
+#include "runs/masked_run.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/sentence/fill_hint.hpp"
 #include "support/small_families.hpp"

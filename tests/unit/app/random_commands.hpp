@@ -87,7 +87,8 @@ class RandomCommands {
                  return RemoveBookmark{static_cast<std::size_t>(r.below(3)), r.some_subject()};
              }},
 
-            {"StepAlong", 1, [](R&, const State&) -> Command { return StepAlong{{SetGradient{}}}; }},
+            {"StepAlong", 1,
+             [](R&, const State&) -> Command { return gradient::StepAlong{{Set<gradient::State>{}}}; }},
             {"MakeItSo", 1, [](R& r, const State&) -> Command { return MakeItSo{{r.field()}}; }},
             {"SetTileSize", 1,
              [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},

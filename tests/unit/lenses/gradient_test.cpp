@@ -24,15 +24,22 @@ struct GradientScreen : Screen {
         visit.perform(OpenLens{"gradient"});
         settle();
     }
-    GradientLens& lens() const { return static_cast<GradientLens&>(visit.lens()); }
+    gradient::Lens& lens() const { return static_cast<gradient::Lens&>(visit.lens()); }
+    gradient::Model& model() const {
+        lens().spoken(subject());  // brings it up to date
+        return lens().model();
+    }
     Subject& subject() const { return subject_in(visit); }
     const Slopes& slopes() const {
-        const Slopes* all = lens().slopes(subject());
+        const Slopes* all = model().slopes();
         REQUIRE(all);
         return *all;
     }
+    Result<gradient::StepAlong> step() const {
+        return step_along(slopes(), lens().model().state, visit.state(), subject());
+    }
     Explained explained(Slope slope, Index row, Index col) const {
-        const auto why = lens().explain(subject(), {{}, gradient_cells::derivative(slope, row, col)});
+        const auto why = lens().explain(subject(), {{}, gradient::cells::derivative(slope, row, col)});
         REQUIRE(why);
         return *why;
     }
@@ -42,7 +49,7 @@ struct GradientScreen : Screen {
 
 TEST_CASE("every gradient of the example matches finite differences") {
     GradientScreen screen;
-    const std::array<Command, 5> changes{SetGradient{{.aim = GradientAim::value, .key = 1}},
+    const std::array<Command, 5> changes{Set<gradient::State>{{.aim = gradient::Aim::value, .key = 1}},
                                          SetSource{Source::qkv}, SetSoftcap{2},
                                          SetMask{.kind = WorkedMask::Kind::causal}, SetTemperature{0.5}};
     const auto check = [&](const char* after) {
@@ -50,8 +57,8 @@ TEST_CASE("every gradient of the example matches finite differences") {
         screen.settle();
         // A step of 1e-5 leaves its square times a third derivative of a few, and rounding of 1e-16 / 1e-5.
         CHECK(largest_error(screen.slopes()) < 1e-8);
-        CHECK(screen.lens().check().done == screen.lens().check().cells.size());
-        CHECK(screen.lens().check().worst < 1e-8);
+        CHECK(screen.lens().model().check->done == screen.lens().model().check->cells.size());
+        CHECK(screen.lens().model().check->worst < 1e-8);
     };
     check("the first picture");
     for (const Command& change : changes) {
@@ -95,8 +102,8 @@ TEST_CASE("every gradient explains itself: its operands and its lines give its v
             }
     }
     CHECK_FALSE(
-        screen.lens().explain(screen.subject(), {{}, gradient_cells::derivative(Slope::weight, 0, 3)}));
-    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, gradient_cells::derivative(Slope::k, 3, 0)}));
+        screen.lens().explain(screen.subject(), {{}, gradient::cells::derivative(Slope::weight, 0, 3)}));
+    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, gradient::cells::derivative(Slope::k, 3, 0)}));
 }
 
 TEST_CASE("a small step changes the loss as its gradient predicts, and is one undo step") {
@@ -104,14 +111,15 @@ TEST_CASE("a small step changes the loss as its gradient predicts, and is one un
         for (const Source source : {Source::qkv, Source::projections, Source::scores}) {
             GradientScreen screen;
             screen.visit.perform(SetSource{source});
-            screen.visit.perform(SetGradient{{.aim = to_value ? GradientAim::value : GradientAim::component,
-                                              .component = 1,
-                                              .rate = 1e-3}});
+            screen.visit.perform(
+                Set<gradient::State>{{.aim = to_value ? gradient::Aim::value : gradient::Aim::component,
+                                      .component = 1,
+                                      .rate = 1e-3}});
             screen.settle();
             const double before = screen.slopes().f64().loss,
-                         squares = screen.lens().gain_of_step(screen.subject(), screen.slopes());
+                         squares = gradient::gain_of_step(screen.slopes(), screen.subject());
             const State state = screen.visit.state();
-            const auto step = screen.lens().step(screen.subject());
+            const auto step = screen.step();
             REQUIRE(step);
             screen.visit.perform(*step);
             screen.settle();
@@ -130,7 +138,8 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows as the g
     screen.visit.perform(OpenLens{"gradient"});
     screen.visit.perform(Select{{0, 1, 4, {}}});
     const auto aim_at = [&](double rate) {
-        screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 5, .over = 3, .rate = rate}});
+        screen.visit.perform(
+            Set<gradient::State>{{.aim = gradient::Aim::logit, .raise = 5, .over = 3, .rate = rate}});
         screen.settle();
     };
     const auto difference = [&] {
@@ -148,12 +157,11 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows as the g
         run_on();
     };
     aim_at(1);
-    const double before = difference(),
-                 squares = screen.lens().gain_of_step(screen.subject(), screen.slopes());
+    const double before = difference(), squares = gradient::gain_of_step(screen.slopes(), screen.subject());
     REQUIRE(squares > 0);
     const double wished = 0.01;
-    aim_at(std::min(wished / squares, gradient_rate_limit));
-    const double rate = screen.visit.state().of<GradientState>().rate;
+    aim_at(std::min(wished / squares, gradient::rate_limit));
+    const double rate = screen.visit.state().of<gradient::State>().rate;
     std::vector<float> by;
     for (Index a = 0; a < screen.slopes().columns(Slope::q).size(); ++a)
         by.push_back(static_cast<float>(rate * screen.slopes().value(Slope::q, 4, a)));
@@ -175,7 +183,7 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows as the g
     CHECK(parse_fragment(to_fragment(after)).state == after);
 
     // Another step is merged into the same change, starting where the first one ended.
-    const double next = screen.lens().gain_of_step(screen.subject(), screen.slopes()), here = difference();
+    const double next = gradient::gain_of_step(screen.slopes(), screen.subject()), here = difference();
     take_step();
     CHECK(screen.subject().attention()->trace()->interventions().size() == 1);
     CHECK(std::abs(difference() - here - rate * next) < 0.05 * rate * next + 2e-6);
@@ -184,7 +192,7 @@ TEST_CASE("in a model a step adds to the query's q, and its logit grows as the g
     screen.visit.perform(ChangeRun{
         {.at = {.site = Site::q, .attention = 0, .head = 1}, .operation = Operation::scale, .value = 2}});
     run_on();
-    const auto refused = screen.lens().step(screen.subject());
+    const auto refused = screen.step();
     REQUIRE_FALSE(refused);
     CHECK(refused.error().message == "Its q is changed in another way already: take that back first.");
     for (int i = 0; i < 3; ++i) screen.visit.undo();
@@ -200,7 +208,7 @@ TEST_CASE("the gradient says where the head should attend, and its link restores
     CHECK(sentence.find(", attend more to ") != std::string::npos);
     screen.click("gradient/preset/first");
     screen.settle();
-    CHECK(screen.visit.state().of<GradientState>().aim == GradientAim::value);
+    CHECK(screen.visit.state().of<gradient::State>().aim == gradient::Aim::value);
     CHECK(screen.lens().spoken(screen.subject()).starts_with("To bring the output of "));
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link == "v=1&lens=gradient&gradient.loss=value,0");
@@ -238,14 +246,14 @@ TEST_CASE("a logit's gradient for any token of any head matches runs of the mode
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"gradient"});
     screen.settle();
-    CHECK(screen.lens().aim(screen.subject()) == GradientAim::component);
+    CHECK(screen.model().aim == gradient::Aim::component);
     screen.click("gradient/preset/over");
     for (const Selection& at : {Selection{1, 0, 5, {}}, Selection{0, 1, 2, {}}}) {
         screen.visit.perform(Select{at});
         screen.settle();
         CAPTURE(at.layer, at.head);
         const Slopes& slopes = screen.slopes();
-        const LogitPass& logit = screen.lens().logit();
+        const LogitPass& logit = screen.model().logit;
         REQUIRE(slopes.loss().along.size() == logit.differences().size());
         CHECK_FALSE(screen.visit.frame_computes());
         for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
@@ -277,23 +285,23 @@ TEST_CASE("a logit's gradient for any token of any head matches runs of the mode
         CHECK(screen.shows("gradient/rerun"));
         CHECK(screen.lens().spoken(screen.subject()).starts_with("To raise the logit of "));
     }
-    const GradientState asked = screen.visit.state().of<GradientState>();
+    const gradient::State asked = screen.visit.state().of<gradient::State>();
     REQUIRE(asked.over);
     // A subject without a model uses a component; a token outside every vocabulary is refused with a message.
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(OpenLens{"gradient"});
     screen.visit.perform(Select{});
     screen.settle();
-    CHECK(screen.lens().aim(screen.subject()) == GradientAim::component);
-    CHECK(screen.lens().slopes(screen.subject()));
+    CHECK(screen.model().aim == gradient::Aim::component);
+    CHECK(screen.model().slopes());
     screen.visit.perform(OpenSubject{sentence_subject});
-    screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 2'000'000}});
+    screen.visit.perform(Set<gradient::State>{{.aim = gradient::Aim::logit, .raise = 2'000'000}});
     screen.settle();
-    CHECK(screen.lens().slopes(screen.subject()) == nullptr);
+    CHECK(screen.model().slopes() == nullptr);
     CHECK(screen.shows("gradient/preset/next"));
     screen.click("gradient/preset/next");
     screen.settle();
-    CHECK(screen.lens().slopes(screen.subject()));
+    CHECK(screen.model().slopes());
 }
 
 TEST_CASE("in a changed run, gradients pass through the changes, and the model agrees") {
@@ -320,11 +328,11 @@ TEST_CASE("in a changed run, gradients pass through the changes, and the model a
     if (operation == Operation::scale || operation == Operation::add) change.value = 1.5;
     screen.visit.perform(ChangeRun{change});
     screen.settle();
-    screen.visit.perform(SetGradient{{.aim = GradientAim::logit, .raise = 5, .over = 3}});
+    screen.visit.perform(Set<gradient::State>{{.aim = gradient::Aim::logit, .raise = 5, .over = 3}});
     screen.settle();
     REQUIRE(screen.subject().attention()->trace()->interventions().size() == 1);
     const Slopes& slopes = screen.slopes();
-    const LogitPass& logit = screen.lens().logit();
+    const LogitPass& logit = screen.model().logit;
     REQUIRE(slopes.loss().along.size() == logit.differences().size());
     for (Index b = 0; b < std::ssize(logit.differences()); ++b) {
         const Explained why = screen.explained(Slope::output, 4, b);
@@ -353,7 +361,7 @@ TEST_CASE(
     open_golden(screen.visit, GENERATE("llama3-scaled-f32", "qwen2-linear-f32"));
     screen.visit.perform(OpenLens{"gradient"});
     screen.visit.perform(Select{{1, 3, 4, {}}});
-    screen.visit.perform(SetGradient{{.component = 2, .from = 3}});
+    screen.visit.perform(Set<gradient::State>{{.component = 2, .from = 3}});
     screen.settle();
     const Slopes& slopes = screen.slopes();
     const auto trace = screen.subject().attention()->trace();

@@ -329,9 +329,9 @@ TEST_CASE(
         }
         const bool crosses = std::string_view(name) == "t5";
         screen.open("gradient", {crosses ? Index{4} : Index{1}, 1});
-        screen.visit.perform(SetGradient{{.component = 2}});
+        screen.visit.perform(Set<gradient::State>{{.component = 2}});
         screen.settle();
-        const Slopes* slopes = screen.lens<GradientLens>().slopes(screen.subject());
+        const Slopes* slopes = screen.lens<gradient::Lens>().model().slopes();
         REQUIRE(slopes);
         REQUIRE(slopes->projections());
         CHECK(slopes->projections()->crosses == crosses);
@@ -342,7 +342,7 @@ TEST_CASE(
         CHECK(rows == slopes->record().keys() + crosses);
         for (const Slope slope : {Slope::x, Slope::w_q, Slope::w_k, Slope::w_v})
             for (const Index row : {Index{0}, slope == Slope::x ? rows - 1 : Index{3}}) {
-                const auto why = screen.why(gradient_cells::derivative(slope, row, 2));
+                const auto why = screen.why(gradient::cells::derivative(slope, row, 2));
                 REQUIRE(why);
                 check_calculated(*why);
                 CHECK(why->f32 == Catch::Approx(why->f64).epsilon(1e-4).margin(1e-5));

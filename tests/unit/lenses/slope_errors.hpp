@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lenses/gradient/slopes.hpp"
+#include "runs/row_slopes.hpp"
 
 namespace attn::test {
 

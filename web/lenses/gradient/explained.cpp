@@ -7,149 +7,128 @@
 #include "model/explain.hpp"
 #include "subjects/explain.hpp"
 
-namespace attn::app {
+namespace attn::app::gradient {
 
 namespace {
 
+constexpr const char* difference_text = "(L(+h) − L(−h)) / 2h";
+
+// A gradient of the row.
 struct Around {
-    Explained& out;
+    const Model& model;
     const Slopes& slopes;
     SlopeCell cell;
     HeadIndex head;
-    const LogitPass& logit;
 
     const RowGradient<double>& pass() const { return slopes.f64(); }
     std::size_t key() const { return static_cast<std::size_t>(cell.col); }
-    CellPlace at(Slope slope, Index col) const {
-        return {head, gradient_cells::derivative(slope, slopes.query(), col)};
-    }
+    CellPlace at(const SlopeCell& of) const { return {head, cells::derivative(of.slope, of.row, of.col)}; }
     CellPlace at(Stage stage, Index col) const { return {head, {stage, slopes.query(), col}}; }
-    void step(std::string name, std::string arithmetic, double value, std::optional<CellPlace> place = {},
-              bool current = false) const {
-        out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, place});
+    // The weight that the softmax gives has a place unless the run's interventions changed the weights.
+    std::optional<CellPlace> weight_at(Index key) const {
+        return slopes.changed_behind(Stage::weight) ? std::nullopt : std::optional(at(Stage::weight, key));
     }
 };
 
 // A logit depends on the output through W_O's contribution to the residual stream, and everything that reads
 // it.
-void explain_way_back(const Around& a) {
-    const Trace& trace = a.logit.gradient()->trace();
-    const WeightView& w_o = trace.attention(a.head.layer).half.attention_out.weight;
-    const std::span<const float> written = a.logit.output_slopes();
+void explain_way_back(Explained& out, const Around& a) {
+    const LogitPass& logit = a.model.logit;
+    const WeightView& w_o = logit.gradient()->trace().attention(a.head.layer).half.attention_out.weight;
+    const std::span<const float> written = logit.output_slopes();
     const Index in = a.head.head * a.slopes.record().d_v() + a.cell.col;
-    a.out.formula = "Σ_c W_O[b, c] · ∂L/∂attention output[i, c]";
-    a.out.left_name = "w_o", a.out.right_name = "slopes";
-    a.out.f64 = 0;
-    for (std::size_t c = 0; c < written.size(); ++c) {
-        const auto out = static_cast<Index>(c);
-        const double weight = element(w_o, in, out), slope = static_cast<double>(written[c]);
-        a.out.operands.push_back({std::to_string(c), weight, slope, weight * slope,
-                                  CellPlace{a.head, {Stage::w_o, a.cell.col, out}}});
-        a.out.f64 += weight * slope;
-    }
-    a.out.line("gradient", a.out.dot());
-    a.out.note =
+    out.formula = "Σ_c W_O[b, c] · ∂L/∂attention output[i, c]";
+    for (Index c = 0; c < std::ssize(written); ++c)
+        out.term(std::to_string(c), element(w_o, in, c),
+                 static_cast<double>(written[static_cast<std::size_t>(c)]),
+                 CellPlace{a.head, {Stage::w_o, a.cell.col, c}});
+    out.line("gradient", out.dot("w_o", "slopes"));
+    out.note =
         "The slopes by what the layer's heads write came back from the logit through every layer above.";
-    if (a.key() >= a.logit.differences().size()) return;
-    const double difference = a.logit.differences()[a.key()];
-    a.step("by running the model", "(L(+h) − L(−h)) / 2h", difference);
-    a.out.note += " The model itself, run with this number moved up and down by 1/128, says " +
-                  four(difference) + ": off by " + fixed(std::abs(difference - a.out.f64), 3) + ".";
+    if (a.key() >= logit.differences().size()) return;
+    const double difference = logit.differences()[a.key()];
+    out.beside("by running the model", difference, difference_text);
+    out.note += " The model itself, run with this number moved up and down by 1/128, says " +
+                four(difference) + ": off by " + fixed(std::abs(difference - out.f64), 3) + ".";
 }
 
 // The loss itself is the objective for the output.
-void explain_output(const Around& a) {
-    const auto& [target, component, along, edits] = a.slopes.loss();
-    if (!along.empty()) return explain_way_back(a);
-    const auto value = a.pass().output[a.key()];
-    if (!target) {
-        const bool asked = component == a.cell.col;
-        a.out.formula = asked ? "∂O[i, b] / ∂O[i, b] = 1" : "∂O[i, b] / ∂O[i, c] = 0";
-        a.out.note =
+void explain_output(Explained& out, const Around& a) {
+    const RowLoss& loss = a.slopes.loss();
+    if (!loss.along.empty()) return explain_way_back(out, a);
+    if (!loss.target) {
+        const bool asked = loss.component == a.cell.col;
+        out.formula = asked ? "∂O[i, b] / ∂O[i, b] = 1" : "∂O[i, b] / ∂O[i, c] = 0";
+        out.note =
             asked ? "This is the component that is to be raised." : "Another component is to be raised.";
-        a.out.line("gradient", asked ? Expression(1) : Expression(0));
-        return;
+        return void(out.line("gradient", asked ? 1 : 0));
     }
-    const double wanted = value - a.out.f64;
-    a.out.formula = "∂ ½ ‖O[i] − V[t]‖² / ∂O[i, b] = O[i, b] − V[t, b]";
-    a.step("output", "", value, a.at(Stage::output, a.cell.col));
-    a.step("wanted", "", wanted, CellPlace{a.head, {Stage::v, *target, a.cell.col}});
-    a.step("gradient", four(value) + " − " + four(wanted), a.out.f64, {}, true);
-    a.out.line("gradient", Expression(value) - wanted);
+    out.formula = "∂ ½ ‖O[i] − V[t]‖² / ∂O[i, b] = O[i, b] − V[t, b]";
+    const Record& record = a.slopes.record();
+    const ConstMatrix v = record.v().heads().head(record.kv_head(a.head.head));
+    const Expression output = out.step("output", a.pass().output[a.key()], a.at(Stage::output, a.cell.col)),
+                     wanted = out.step("wanted", static_cast<double>(v(*loss.target, a.cell.col)),
+                                       CellPlace{a.head, {Stage::v, *loss.target, a.cell.col}});
+    out.step("gradient", output - wanted);
 }
 
-void explain_masked(const Around& a) {
-    const double weight = a.pass().softmax[a.key()], slope = a.pass().d_softmax[a.key()],
-                 mean = a.pass().mean;
-    a.out.formula = "A[i, j] · (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])";
-    if (a.slopes.changed_behind(Stage::weight)) {
-        a.step("weight", "as the softmax gives it", weight);
-        a.step("∂L/∂A", "back through what changed the weights", slope);
-    } else {
-        a.step("weight", "", weight, a.at(Stage::weight, a.cell.col));
-        a.step("∂L/∂A", "", slope, a.at(Slope::weight, a.cell.col));
-    }
-    a.step("their mean", "Σ A · ∂L/∂A", mean);
-    a.step("∂L/∂S", four(weight) + " · (" + four(slope) + " − " + four(mean) + ")", a.out.f64, {}, true);
+void explain_masked(Explained& out, const Around& a) {
+    const RowGradient<double>& pass = a.pass();
+    out.formula = "A[i, j] · (∂L/∂A[i, j] − Σ_k A[i, k] ∂L/∂A[i, k])";
+    const auto weight_at = a.weight_at(a.cell.col);
+    const Expression weight = out.step("weight", pass.softmax[a.key()],
+                                       weight_at ? "" : "as the softmax gives it", weight_at),
+                     slope = weight_at ? out.step("∂L/∂A", pass.d_softmax[a.key()],
+                                                  a.at({Slope::weight, a.slopes.query(), a.cell.col}))
+                                       : out.step("∂L/∂A", pass.d_softmax[a.key()],
+                                                  std::string("back through what changed the weights"));
     Column weights{"weights", {}}, slopes{"slopes", {}};
-    for (std::size_t j = 0; j < a.pass().softmax.size(); ++j) {
-        if (!a.pass().allowed[j]) continue;
-        weights.values.push_back(a.pass().softmax[j]);
-        slopes.values.push_back(a.pass().d_softmax[j]);
+    for (std::size_t j = 0; j < pass.softmax.size(); ++j) {
+        if (!pass.allowed[j]) continue;
+        weights.values.push_back(pass.softmax[j]);
+        slopes.values.push_back(pass.d_softmax[j]);
     }
-    const Expression line = a.out.line("mean", dot(std::move(weights), std::move(slopes)));
-    a.out.line("gradient", weight * (slope - line));
+    const Expression mean =
+        out.step("their mean", dot(std::move(weights), std::move(slopes)), std::string("Σ A · ∂L/∂A"));
+    out.step("∂L/∂S", weight * (slope - mean));
 }
 
-void explain_raw(const Around& a) {
-    const double scale = a.slopes.record().scale(), cap = a.slopes.record().spec().softcap;
-    const double masked = a.pass().d_score[a.key()], scaled = a.pass().scaled[a.key()];
-    a.out.formula = cap > 0 ? "scale · (1 − tanh²(scaled / cap)) · ∂L/∂S[i, j]" : "scale · ∂L/∂S[i, j]";
-    if (a.slopes.changed_behind(Stage::masked))
-        a.step("∂L/∂S", "back through what changed the scores", masked);
-    else
-        a.step("∂L/∂S", "", masked, a.at(Slope::masked, a.cell.col));
-    a.step("scale", "", scale);
-    std::string text = four(scale);
-    Expression factor = scale;
+void explain_raw(Explained& out, const Around& a) {
+    const double cap = a.slopes.record().spec().softcap;
+    out.formula = cap > 0 ? "scale · (1 − tanh²(scaled / cap)) · ∂L/∂S[i, j]" : "scale · ∂L/∂S[i, j]";
+    const bool changed = a.slopes.changed_behind(Stage::masked);
+    const Expression masked =
+        out.step("∂L/∂S", a.pass().d_score[a.key()], changed ? "back through what changed the scores" : "",
+                 changed ? std::nullopt : std::optional(a.at({Slope::masked, a.slopes.query(), a.cell.col})));
+    Expression factor = out.step("scale", a.slopes.record().scale());
     if (cap > 0) {
-        const double bent = std::tanh(scaled / cap), left = 1 - bent * bent;
-        a.step("slope of the cap", "1 − tanh²(" + four(scaled) + " / " + four(cap) + ")", left,
-               a.at(Stage::scaled, a.cell.col));
-        const Expression line = a.out.line("bent", tanh(Expression(scaled) / cap));
-        text += " · " + four(left);
-        factor = factor * (1 - line * line);
+        const Expression bent = tanh(Expression(a.pass().scaled[a.key()]) / cap);
+        factor = factor * out.step("slope of the cap", 1 - bent * bent, a.at(Stage::scaled, a.cell.col));
     }
-    a.step("∂L/∂R", text + " · " + four(masked), a.out.f64, {}, true);
-    a.out.line("gradient", factor * masked);
+    out.step("∂L/∂R", factor * masked);
 }
 
-void explain_jacobian(const Around& a) {
-    const double own = a.pass().softmax[static_cast<std::size_t>(a.cell.row)],
-                 other = a.pass().softmax[a.key()];
-    const bool same = a.cell.row == a.cell.col, changed = a.slopes.changed_behind(Stage::weight);
-    const auto weight_at = [&](Index key) {
-        return changed ? std::nullopt : std::optional(a.at(Stage::weight, key));
+void explain_jacobian(Explained& out, const Around& a) {
+    const auto weight = [&](const char* name, Index key) {
+        return out.step(name, a.pass().softmax[static_cast<std::size_t>(key)], a.weight_at(key));
     };
-    a.out.formula = "A[i, j] · ((j = k) − A[i, k])";
-    a.step("A[i, j]", "", own, weight_at(a.cell.row));
-    a.step("A[i, k]", "", other, weight_at(a.cell.col));
-    a.step("∂A/∂S", four(own) + " · (" + (same ? "1" : "0") + " − " + four(other) + ")", a.out.f64, {}, true);
-    a.out.line("slope", own * (Expression(same ? 1 : 0) - other));
+    out.formula = "A[i, j] · ((j = k) − A[i, k])";
+    const Expression own = weight("A[i, j]", a.cell.row), other = weight("A[i, k]", a.cell.col);
+    out.step("∂A/∂S", own * ((a.cell.row == a.cell.col ? 1 : 0) - other));
 }
 
-void explain_sum(const Around& a, const std::vector<SlopeTerm>& terms) {
-    a.out.left_name = "left", a.out.right_name = "right";
-    // The encoder's output does not belong to this attention.
-    const auto place = [&](const std::optional<CellRef>& cell) -> std::optional<CellPlace> {
+void explain_sum(Explained& out, const Around& a) {
+    const auto place = [&](const SlopeTerm::Factor& factor) -> std::optional<CellPlace> {
+        if (const auto* slope = std::get_if<SlopeCell>(&factor)) return a.at(*slope);
+        const auto* cell = std::get_if<CellRef>(&factor);
         if (!cell) return std::nullopt;
+        // The encoder's output does not belong to this attention.
         return CellPlace{cell->stage == Stage::final_norm ? HeadIndex{0, a.head.head} : a.head, *cell};
     };
-    for (const SlopeTerm& term : terms)
-        a.out.operands.push_back({term.index < 0 ? "norm, other heads" : std::to_string(term.index),
-                                  term.left, term.right, term.left * term.right, place(term.left_at),
-                                  place(term.right_at)});
-    a.out.line("gradient", a.out.dot());
+    for (const SlopeTerm& term : a.slopes.terms(a.cell.slope, a.cell.row, a.cell.col))
+        out.term(term.index < 0 ? "norm, other heads" : std::to_string(term.index), term.left, term.right,
+                 place(term.left_at), place(term.right_at));
+    out.line("gradient", out.dot("left", "right"));
 }
 
 const char* formula_of(Slope slope, bool to_value) {
@@ -166,68 +145,55 @@ const char* formula_of(Slope slope, bool to_value) {
     }
 }
 
-}  // namespace
-
-std::optional<Explained> GradientLens::explain(Subject& subject, const CellPlace& place) {
-    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    if (!slopes(subject)) return std::nullopt;
-    const std::size_t differences = logit_.differences().size();
-    if (!kept_ || kept_->shown != *shown_ || kept_->cell != place.cell || kept_->differences != differences)
-        kept_ = Kept{*shown_, place.cell, differences, explain_by(declared, *this, subject, place.cell.own)};
-    return kept_->why;
-}
-
-const std::array<LensNumber<GradientLens>, 1> GradientLens::declared{
-    {{&gradient_cells::derivative, &GradientLens::explain_derivative}}};
-
-CellKinds gradient_numbers() { return kinds_of(GradientLens::declared); }
-
-std::optional<CellRef> packed_gradient_cell(Index row, Index col) {
-    return gradient_cells::derivative(col % 12, row, col / 12);
-}
-
-std::optional<Explained> GradientLens::explain_derivative(Subject& subject, const LensCell& number) {
-    const SlopeCell cell{static_cast<Slope>(number.at[0]), number.at[1], number.at[2]};
-    const Slopes& slopes = *slopes_;
-    if (!slopes.holds(cell.slope, cell.row, cell.col)) return std::nullopt;
+std::optional<Explained> explain_derivative(Model& model, Subject& subject, const LensCell& number) {
+    const auto slope = static_cast<Slope>(number.at[0]);
+    const Index r = number.at[1], c = number.at[2];
+    const Slopes& slopes = *model.slopes();
+    if (!slopes.holds(slope, r, c)) return std::nullopt;
     const Attention& attention = *subject.attention();
-    Explained out;
-    const std::string row = cell.slope <= Slope::q      ? label_at(attention.query_names(), cell.row)
-                            : rows_are_keys(cell.slope) ? label_at(attention.key_names(), cell.row)
-                            : cell.slope == Slope::x    ? input_name(attention, slopes, cell.row)
-                                                        : std::to_string(cell.row);
-    const std::string col =
-        columns_are_keys(cell.slope) ? label_at(attention.key_names(), cell.col) : std::to_string(cell.col);
-    out.title = (cell.slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(cell.slope).of)) + "[" +
-                row + ", " + col + "]";
-    out.provenance =
-        head_text(subject.chosen_head(), attention.numbering(), ", ") +
-        (!slopes.loss().along.empty() ? " · L is " + logit_name(subject)
-         : slopes.loss().target       ? " · L is half the squared distance to V[" +
-                                      label_at(attention.key_names(), *slopes.loss().target) + "]"
-                                : " · L is O[" + label_at(attention.query_names(), slopes.query()) + ", " +
-                                      std::to_string(slopes.loss().component) + "]");
-    out.f64 = slopes.value(cell.slope, cell.row, cell.col);
-    out.f32 = static_cast<double>(slopes.single(cell.slope, cell.row, cell.col));
-    out.masked = is_of_pairs(cell.slope) && !slopes.f64().allowed[static_cast<std::size_t>(cell.col)];
-    const Around around{out, slopes, cell, subject.chosen_head(), logit_};
-    if (cell.slope == Slope::output)
-        explain_output(around);
-    else if (cell.slope == Slope::masked)
-        explain_masked(around);
-    else if (cell.slope == Slope::raw)
-        explain_raw(around);
-    else if (cell.slope == Slope::jacobian)
-        explain_jacobian(around);
-    else
-        explain_sum(around, slopes.terms(cell.slope, cell.row, cell.col));
-    if (out.formula.empty()) out.formula = formula_of(cell.slope, slopes.loss().target.has_value());
-    if (const auto moved = slopes.difference(cell.slope, cell.row, cell.col)) {
-        out.steps.push_back({"by moving it", "(L(+h) − L(−h)) / 2h", four(*moved), false, {}});
+    const auto query = [&](Index i) { return label_at(attention.query_names(), i); };
+    const auto key = [&](Index i) { return label_at(attention.key_names(), i); };
+    const std::string row = slope <= Slope::q      ? query(r)
+                            : rows_are_keys(slope) ? key(r)
+                            : slope == Slope::x    ? input_name(attention, slopes, r)
+                                                   : std::to_string(r),
+                      column = columns_are_keys(slope) ? key(c) : std::to_string(c);
+    const RowLoss& loss = slopes.loss();
+    const std::string aim = !loss.along.empty() ? model.logit_name(subject)
+                            : loss.target
+                                ? "half the squared distance to V[" + key(*loss.target) + "]"
+                                : "O[" + query(slopes.query()) + ", " + std::to_string(loss.component) + "]";
+    const Around around{model, slopes, {slope, r, c}, model.row->head};
+    Explained out{.title = (slope == Slope::jacobian ? "∂A/∂S" : "∂L/∂" + std::string(info(slope).of)) + "[" +
+                           row + ", " + column + "]",
+                  .provenance = head_text(model.row->head, attention.numbering(), ", ") + " · L is " + aim,
+                  .masked = is_of_pairs(slope) && !slopes.f64().allowed[static_cast<std::size_t>(c)],
+                  .f32 = static_cast<double>(slopes.single(slope, r, c)),
+                  .formula = formula_of(slope, loss.target.has_value())};
+    switch (slope) {
+        case Slope::output: explain_output(out, around); break;
+        case Slope::masked: explain_masked(out, around); break;
+        case Slope::raw: explain_raw(out, around); break;
+        case Slope::jacobian: explain_jacobian(out, around); break;
+        default: explain_sum(out, around);
+    }
+    if (const auto moved = slopes.difference(slope, r, c)) {
+        out.beside("by moving it", *moved, difference_text);
         out.note = "Moved a little up and down, the loss has this slope, too; the two differ by " +
                    fixed(std::abs(*moved - out.f64), 3) + ".";
     }
     return out;
 }
 
-}  // namespace attn::app
+constexpr std::array<ModelNumber<Model>, 1> declared{{{&cells::derivative, explain_derivative}}};
+
+}  // namespace
+
+CellKinds numbers() { return kinds_of(declared); }
+
+std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {
+    if (!slopes()) return std::nullopt;
+    return explain_by(declared, *this, subject, cell);
+}
+
+}  // namespace attn::app::gradient

@@ -14,33 +14,34 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::gradient {
 
 namespace {
 
 constexpr float least_matrix = 330;
 
-}  // namespace
+void set(const Model& model, const Drawing& drawing, const State& next) {
+    if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
+}
 
-void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
-    const auto offer = [&](const char* name, const char* label, GradientState next) {
-        next.rate = state().of<GradientState>().rate;
-        next.from = state().of<GradientState>().from;
+void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) {
+    const auto offer = [&](const char* name, const char* label, State next) {
+        next.rate = model.state.rate;
+        next.from = model.state.from;
         ui::next_control(ui::need::choices);
-        if (ui::button(name, label)) visit().perform(SetGradient{next});
+        if (ui::button(name, label)) drawing.visit.perform(Set<State>{next});
     };
-    using enum GradientAim;
+    using enum Aim;
     offer("gradient/preset/component", "Raise the first component", {});
     offer("gradient/preset/first", "Become the first value", {.aim = value});
-    if (row.query < row.record->keys())
-        offer("gradient/preset/own", "Become its own value", {.aim = value, .key = row.query});
-    if (!subject.attention()->trace()) return;
-    const Attention& attention = *subject.attention();
-    logit_.read(attention.trace(), attention.logits_row());
-    const bool next = attention.trace()->model()->network().causal;
+    if (model.row->query < model.row->record->keys())
+        offer("gradient/preset/own", "Become its own value", {.aim = value, .key = model.row->query});
+    const auto trace = subject.attention()->trace();
+    if (!trace) return;
+    const bool next = trace->model()->network().causal;
     offer("gradient/preset/next", next ? "Make the next word likelier" : "Make the likeliest word likelier",
           {.aim = logit});
-    const std::vector<Candidate>& likeliest = logit_.likeliest();
+    const std::vector<Candidate>& likeliest = model.logit.likeliest();
     if (likeliest.size() > 1)
         offer("gradient/preset/over",
               next ? "The next word over the runner-up" : "The likeliest word over the runner-up",
@@ -48,15 +49,15 @@ void GradientLens::draw_presets(Subject& subject, const ChosenRow& row) {
 }
 
 // Draws two lists of the model's most likely tokens.
-void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
-    const auto loss = logit_loss();
+void draw_tokens(const Model& model, Subject& subject, State& next) {
+    const auto loss = model.logit_loss();
     if (!loss) return;
     std::vector<std::int32_t> ids{loss->raise};
     const auto offer = [&](std::int32_t id) {
         if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
     };
     if (loss->over) offer(*loss->over);
-    for (const Candidate& candidate : logit_.likeliest()) offer(candidate.id);
+    for (const Candidate& candidate : model.logit.likeliest()) offer(candidate.id);
     const std::vector<std::string> texts = subject.token_texts(ids);
     const auto name = [&](std::size_t i) {
         return texts.empty() ? "token " + std::to_string(ids[i]) : curly_quoted(on_one_line(texts[i]));
@@ -96,13 +97,12 @@ void GradientLens::draw_tokens(Subject& subject, GradientState& next) {
     ImGui::EndGroup();
 }
 
-void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const ChosenRow& row) {
-    GradientState next = state().of<GradientState>();
-    const GradientState now = next;
+void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
+    State next = model.state;
+    const ChosenRow& row = *model.row;
     static constexpr std::array<const char*, 3> aims{"raise a component", "come near a value",
                                                      "raise a logit"};
     const Attention& attention = *subject.attention();
-    const GradientAim asked = aim(subject);
     ImGui::BeginGroup();
     if (const auto query =
             ui::stepper("gradient/query", "output of", row.query, 0, row.record->queries() - 1)) {
@@ -114,16 +114,16 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
     ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
     const std::span offered(aims.data(), attention.trace() ? aims.size() : aims.size() - 1);
-    if (const auto chosen = ui::choice("gradient/loss", offered, static_cast<int>(asked)))
-        next.aim = static_cast<GradientAim>(*chosen);
+    if (const auto chosen = ui::choice("gradient/loss", offered, static_cast<int>(model.aim)))
+        next.aim = static_cast<Aim>(*chosen);
     ImGui::EndGroup();
-    if (asked == GradientAim::logit) {
-        draw_tokens(subject, next);
+    if (model.aim == Aim::logit) {
+        draw_tokens(model, subject, next);
     } else {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
-        if (asked == GradientAim::value) {
-            const Index keys = row.record->keys(), key = std::min(now.key, keys - 1);
+        if (model.aim == Aim::value) {
+            const Index keys = row.record->keys(), key = std::min(next.key, keys - 1);
             if (const auto to = ui::stepper("gradient/key", "of", key, 0, keys - 1)) next.key = *to;
             ImGui::SameLine();
             ImGui::AlignTextToFramePadding();
@@ -131,14 +131,14 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
         } else {
             const Index columns = row.record->d_v();
             if (const auto to = ui::stepper("gradient/component", "component",
-                                            std::min(now.component, columns - 1), 0, columns - 1))
+                                            std::min(next.component, columns - 1), 0, columns - 1))
                 next.component = *to;
         }
         ImGui::EndGroup();
     }
     if (const auto trace = attention.trace()) {
-        const Index width = trace->model()->config().d_model, step = gradient_components_shown;
-        const Index from = std::clamp(now.from, Index{0}, std::max(width - step, Index{0}));
+        const Index width = trace->model()->config().d_model, step = most_components;
+        const Index from = std::clamp(next.from, Index{0}, std::max(width - step, Index{0}));
         ui::next_control(ui::need::named_choices);
         ImGui::BeginGroup();
         if (const auto to = ui::stepper(
@@ -148,15 +148,15 @@ void GradientLens::draw_controls(const Drawing& drawing, Subject& subject, const
             next.from = *to;
         ImGui::EndGroup();
     }
-    if (next != now) visit().perform(SetGradient{next}, ui::gesture());
+    set(model, drawing, next);
 }
 
-void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slopes& slopes) {
+void draw_step(const Model& model, const Drawing& drawing, Subject& subject) {
     const Ladder* ladder = subject.ladder();
-    const GradientState now = state().of<GradientState>();
+    const Slopes& slopes = *model.slopes();
     const bool of_logit = !slopes.loss().along.empty();
-    const double loss = of_logit ? logit_.gradient()->value() : slopes.f64().loss;
-    const std::string value = (of_logit               ? logit_name(subject) + " = "
+    const double loss = of_logit ? model.logit.gradient()->value() : slopes.f64().loss;
+    const std::string value = (of_logit               ? model.logit_name(subject) + " = "
                                : slopes.loss().target ? "½‖O − V‖² = "
                                                       : "O = ") +
                               fixed(loss, 5);
@@ -164,7 +164,7 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
     if (!editable) {
         // Copied tokens have no gaps.
         const auto up_to_query = [&](Index all) {
-            const Index count = std::min(all, gradient_keys_shown),
+            const Index count = std::min(all, most_keys),
                         first = std::clamp(slopes.query() + 1 - count, Index{0}, all - count);
             return Range{first, first + count};
         };
@@ -181,14 +181,14 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
     }
     ImGui::BeginGroup();
     if (const auto rate =
-            ui::slider("gradient/rate", "rate", now.rate, 0.01, gradient_rate_limit, "%.2f", true)) {
-        GradientState next = now;
-        next.rate = std::clamp(*rate, 0.01, gradient_rate_limit);
-        if (next != now) visit().perform(SetGradient{next}, ui::gesture());
+            ui::slider("gradient/rate", "rate", model.state.rate, 0.01, rate_limit, "%.2f", true)) {
+        State next = model.state;
+        next.rate = std::clamp(*rate, 0.01, rate_limit);
+        set(model, drawing, next);
     }
     ImGui::EndGroup();
     ui::next_control(ui::need::long_button);
-    const auto along = step(subject);
+    const auto along = step_along(slopes, model.state, drawing.state(), subject);
     if (ui::button("gradient/step", "One step", along ? ok() : Status(along.error())))
         drawing.visit.perform(*along);
     if (along && !editable)
@@ -197,27 +197,28 @@ void GradientLens::draw_step(const Drawing& drawing, Subject& subject, const Slo
             "Keys and values stay as they are, as other queries read them too.");
     ui::next_control(ui::need::named_choices);
     ImGui::AlignTextToFramePadding();
-    const double by = now.rate * gain_of_step(subject, slopes);
+    const double by = model.state.rate * gain_of_step(slopes, subject);
     ui::caption((value + "; by its slope, a step brings it to about " +
                  fixed(slopes.loss().target ? loss - by : loss + by, 5) + ".")
                     .c_str());
     ui::landmark_item("gradient/value");
 }
 
-void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
-    if (!check_begun_ || check_.done < check_.cells.size())
+void draw_check(Model& model, const Drawing& drawing) {
+    const Slopes& slopes = *model.slopes();
+    const auto& check = model.check;
+    if (!check || check->done < check->cells.size())
         drawing.visit.continue_with(
-            [this, begun = shown_] { return shown_ == begun && check_some(*slopes_); });
-    if (!check_begun_ || check_.done == 0) return;
-    const std::string text =
-        "Central differences of " + std::to_string(check_.done) + " of " +
-        std::to_string(check_.cells.size()) +
-        (keys_shown(slopes).size() < slopes.record().keys() ? " inputs in view" : " inputs") +
-        ": the largest is off by " + fixed(check_.worst, 3) + ".";
+            [&model, given = model.given] { return model.given == given && model.check_some(); });
+    if (!check || check->done == 0) return;
+    const std::string text = "Central differences of " + std::to_string(check->done) + " of " +
+                             std::to_string(check->cells.size()) +
+                             (model.keys.are_all() ? " inputs" : " inputs in view") +
+                             ": the largest is off by " + fixed(check->worst, 3) + ".";
     ui::caption(text.c_str());
     ui::landmark_item("gradient/check");
     if (slopes.loss().along.empty()) return;
-    const std::vector<double>& differences = logit_.differences();
+    const std::vector<double>& differences = model.logit.differences();
     double worst = 0;
     for (std::size_t b = 0; b < differences.size(); ++b)
         worst = std::max(worst, std::abs(differences[b] - slopes.loss().along[b]));
@@ -230,45 +231,46 @@ void GradientLens::draw_check(const Drawing& drawing, const Slopes& slopes) {
 }
 
 // Until the backward pass has reached this head and passed its row, there is nothing else to show.
-void GradientLens::draw_way_back(Subject& subject) {
-    if (aim(subject) != GradientAim::logit) return ui::caption("Computing the way back through this row.");
-    const auto loss = logit_loss();
+void draw_way_back(Model& model, Subject& subject) {
+    if (model.aim != Aim::logit) return ui::caption("Computing the way back through this row.");
+    const auto loss = model.logit_loss();
     if (!loss) return ui::caption("The model's logits are not finite, so there is no token to aim at.");
-    if (const Status asked = logit_.ask(*loss); !asked)
+    if (const Status asked = model.logit.ask(*loss); !asked)
         return ui::caption((asked.error().message + " Choose another one.").c_str());
-    ui::caption(("From " + logit_name(subject) + " " + prediction_in_words(*subject.attention()) +
+    ui::caption(("From " + model.logit_name(subject) + " " + prediction_in_words(*subject.attention()) +
                  " back through the model, to this head.")
                     .c_str());
 }
 
-void GradientLens::draw(const Drawing& drawing, Subject& subject) {
-    const auto asked = row(subject);
-    if (!asked) return;
+}  // namespace
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
+    if (!model.row) return;
     const ui::TightLabels tight;
     ui::hint(
         "Ask something of one output and see what every number before it could do for that. Click a number "
         "under a matrix to see its slope found twice, or take a step along it.");
     if (ui::settings()) {
-        draw_presets(subject, *asked);
+        draw_presets(model, drawing, subject);
         ImGui::Dummy({0, 2});
-        draw_controls(drawing, subject, *asked);
+        draw_controls(model, drawing, subject);
     }
     // Changes by the controls are drawn at once.
-    const Slopes* now = slopes(subject);
-    if (aim(subject) == GradientAim::logit && !logit_.done())
-        drawing.visit.continue_with([this] {
-            const bool waits = logit_.slopes().empty();
-            return logit_.step() &&
-                   waits == logit_.slopes().empty();  // the page is redrawn when they are there
+    model.update(drawing.visit, subject);
+    if (model.aim == Aim::logit && !model.logit.done())
+        drawing.visit.continue_with([&model] {
+            const bool waits = model.logit.slopes().empty();
+            // The page is redrawn when they are there.
+            return model.logit.step() && waits == model.logit.slopes().empty();
         });
-    if (slopes_ && !slopes_->done())
-        drawing.visit.continue_with([this] { return slopes_ && slopes_->step(); });
-    if (!now) return draw_way_back(subject);
-    if (ui::settings()) draw_step(drawing, subject, *now);
+    if (model.job && !model.job->done())
+        drawing.visit.continue_with([&model] { return model.job && model.job->step(); });
+    if (!model.slopes()) return draw_way_back(model, subject);
+    if (ui::settings()) draw_step(model, drawing, subject);
     ImGui::Dummy({0, 8});
-    now = slopes(subject);
-    if (!now) return;
-    const std::vector<Sheet> all = sheets(subject, *now);
+    model.update(drawing.visit, subject);
+    if (!model.slopes()) return;
+    const std::vector<Sheet> all = sheets(model, subject);
     std::vector<present::Picture> pictures;
     for (std::size_t i = 0; i < all.size(); i += 2)
         pictures.emplace_back([&, i](float width) {
@@ -276,7 +278,7 @@ void GradientLens::draw(const Drawing& drawing, Subject& subject) {
                 present::sheet(drawing, sheet, width);
         });
     present::in_columns(pictures, least_matrix);
-    if (const Slopes* after = slopes(subject)) draw_check(drawing, *after);
+    draw_check(model, drawing);
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::gradient

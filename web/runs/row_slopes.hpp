@@ -2,18 +2,17 @@
 // those of X and W_Q, W_K, W_V if q, k and v are computed from them.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "analysis/attribution/row_gradient.hpp"
 #include "app/cell.hpp"
-#include "app/explained.hpp"
 #include "app/matrix.hpp"
-#include "subjects/projections.hpp"
+#include "runs/projections.hpp"
 
 namespace attn::app {
 
@@ -33,24 +32,17 @@ constexpr bool rows_are_keys(Slope slope) {
 }
 constexpr bool columns_are_keys(Slope slope) { return is_of_pairs(slope) || slope == Slope::jacobian; }
 
-// The lens's own numbers.
-namespace gradient_cells {
-inline constexpr std::array<std::string_view, slope_count> slope_words{
-    "output", "weight", "score", "raw_score", "query", "key",
-    "value",  "input",  "w_q",   "w_k",       "w_v",   "jacobian"};
-inline constexpr CellKind derivative{"derivative", {CellAxis{"of", slope_words}, {"row"}, {"column"}}};
-}  // namespace gradient_cells
-
 struct SlopeCell {
     Slope slope;
     Index row, col;
 };
 
-// One product in a gradient: the index summed over, both factors, and their cells.
+// One product in a gradient: the index summed over, both factors, and what they are.
 struct SlopeTerm {
+    using Factor = std::variant<std::monostate, SlopeCell, CellRef>;  // a gradient, or a number of the run
     Index index;  // −1: the other heads that share a norm with this one
     double left, right;
-    std::optional<CellRef> left_at, right_at;  // none: the page does not show the number
+    Factor left_at = {}, right_at = {};  // none: the page does not show the number
 };
 
 class Slopes {
@@ -67,6 +59,12 @@ class Slopes {
     bool done() const { return f64_.done(); }
     const RowGradient<float>& f32() const { return f32_.pass(); }
     const RowGradient<double>& f64() const { return f64_.pass(); }
+    // What a search over all keys finds. It is done once, because with many keys it takes long.
+    struct KeysFound {
+        Index lowest = 0, highest = 0, heaviest = 0;  // by ∂L/∂S, and by weight
+        bool any_allowed = false, all_finite = true;
+    };
+    const KeysFound& keys_found() const { return keys_found_; }
     const std::optional<Projections>& projections() const { return projections_; }
     bool has(Slope slope) const;
     // The rows of output … q are the query's one; the Jacobian is [keys, keys].
@@ -110,6 +108,7 @@ class Slopes {
         Real q_along = 0;
         std::vector<Real> k_along;
     };
+    void search_keys();
     template <typename Real>
     void go_before(const RowGradient<Real>& pass, Projected<Real>& back) const;
     template <typename Real>
@@ -136,6 +135,7 @@ class Slopes {
     RowGradientJob<double> f64_;
     Projected<float> f32_back_;
     Projected<double> f64_back_;
+    KeysFound keys_found_;
 };
 
 // The inputs that a step along the gradient changes: X and the projections, or q, k and v.

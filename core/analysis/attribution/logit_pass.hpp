@@ -12,7 +12,7 @@
 #include "model/forward.hpp"
 #include "model/generate.hpp"
 
-namespace attn::app {
+namespace attn {
 
 // tokens to choose from
 inline constexpr Index likeliest_offered = 20;
@@ -55,4 +55,4 @@ class LogitPass {
     bool failed_ = false;          // the model cannot be run again
 };
 
-}  // namespace attn::app
+}  // namespace attn

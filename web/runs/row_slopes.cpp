@@ -1,6 +1,7 @@
-#include "lenses/gradient/slopes.hpp"
+#include "runs/row_slopes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -48,8 +49,19 @@ bool Slopes::step() {
             go_before(f32(), f32_back_);
             go_before(f64(), f64_back_);
         }
+        search_keys();
     }
     return false;
+}
+
+void Slopes::search_keys() {
+    const RowGradient<double>& pass = f64();
+    const auto finite = [](double each) { return std::isfinite(each); };
+    keys_found_ = {.lowest = std::ranges::min_element(pass.d_masked) - pass.d_masked.begin(),
+                   .highest = std::ranges::max_element(pass.d_masked) - pass.d_masked.begin(),
+                   .heaviest = std::ranges::max_element(pass.weight) - pass.weight.begin(),
+                   .any_allowed = std::ranges::find(pass.allowed, 1) != pass.allowed.end(),
+                   .all_finite = std::ranges::all_of(pass.d_masked, finite)};
 }
 
 bool Slopes::has(Slope slope) const {
@@ -270,17 +282,15 @@ double Slopes::value(Slope slope, Index row, Index col) const { return sum(f64()
 float Slopes::single(Slope slope, Index row, Index col) const { return sum(f32(), slope, row, col); }
 
 std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
-    using gradient_cells::derivative;
     if (of_projections(slope)) return projection_terms(slope, row, col);
     const Record& r = *record_;
     std::vector<SlopeTerm> terms;
     const auto raw = [&](Index key) { return value(Slope::raw, query_, key); };
     // The gradient with respect to a component of the output, before any change there.
     const auto summed = [&](Index b) { return f64().d_summed[static_cast<std::size_t>(b)]; };
-    const auto summed_at = [&](Index b) {
-        return summed(b) == value(Slope::output, query_, b)
-                   ? std::optional(derivative(Slope::output, query_, b))
-                   : std::nullopt;
+    const auto summed_at = [&](Index b) -> SlopeTerm::Factor {
+        if (summed(b) != value(Slope::output, query_, b)) return {};
+        return SlopeCell{Slope::output, query_, b};
     };
     switch (slope) {
         case Slope::weight:
@@ -290,11 +300,11 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
             break;
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
-                terms.push_back({j, raw(j), input(Slope::k, j, col), derivative(Slope::raw, query_, j),
+                terms.push_back({j, raw(j), input(Slope::k, j, col), SlopeCell{Slope::raw, query_, j},
                                  CellRef{Stage::k, j, col}});
             break;
         case Slope::k:
-            terms.push_back({col, raw(row), input(Slope::q, query_, col), derivative(Slope::raw, query_, row),
+            terms.push_back({col, raw(row), input(Slope::q, query_, col), SlopeCell{Slope::raw, query_, row},
                              CellRef{Stage::q, query_, col}});
             break;
         case Slope::v:
@@ -302,8 +312,8 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
                              CellRef{Stage::weight, query_, row}, summed_at(col)});
             // The target value moves towards the output.
             if (loss_.target == row)
-                terms.push_back({col, -1, value(Slope::output, query_, col), std::nullopt,
-                                 derivative(Slope::output, query_, col)});
+                terms.push_back(
+                    {col, -1, value(Slope::output, query_, col), {}, SlopeCell{Slope::output, query_, col}});
             break;
         default: break;
     }
@@ -313,10 +323,10 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
 std::vector<SlopeTerm> Slopes::projection_terms(Slope slope, Index row, Index col) const {
     std::vector<SlopeTerm> terms;
     // Returns where the gradient of a vector stands that is not normalised, rotated or changed.
-    const auto before = [&](Slope of, Index token, Index a) {
+    const auto before = [&](Slope of, Index token, Index a) -> SlopeTerm::Factor {
         const bool as_shown = of == Slope::v || !(projections_->rotary || norm_of(of));
-        return as_shown && kept(of, token, a) == 1 ? std::optional(gradient_cells::derivative(of, token, a))
-                                                   : std::nullopt;
+        if (!as_shown || kept(of, token, a) != 1) return {};
+        return SlopeCell{of, token, a};
     };
     // The gradient through a token's row of X.
     const auto by_x = [&](Slope of, Index token, Index x_row) {
@@ -332,8 +342,7 @@ std::vector<SlopeTerm> Slopes::projection_terms(Slope slope, Index row, Index co
     };
     const auto others = [&](const HeadNorm* norm, Index token, double along) {
         if (norm && !norm->others.empty())
-            terms.push_back(
-                {-1, along, norm->others.at(token, col - projections_->first), std::nullopt, std::nullopt});
+            terms.push_back({-1, along, norm->others.at(token, col - projections_->first)});
     };
     switch (slope) {
         case Slope::w_q: by_x(Slope::q, query_, query_row()); break;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "lenses/gradient/slopes.hpp"
+#include "runs/row_slopes.hpp"
 
 namespace attn::app {
 
