@@ -51,7 +51,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order_links(), make<OrderLens>, false, order_numbers(), packed_order_cell},
         LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>, false, tiles_numbers(), packed_tiles_cell},
         LensEntry{"geometry", "Geometry", understand, "Scores as a bilinear form: its directions, its gauge, a metric, Einstein sums", false, geometry_links(), make<GeometryLens>, false, geometry_numbers(), packed_geometry_cell},
-        LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory_links(), make<MemoryLens>, false, memory_numbers(), packed_memory_cell},
+        LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory::links(), make<memory::Lens>, false, memory::numbers(), memory::packed_cell},
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>, false, layers_numbers(), packed_layers_cell},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true, knockout_numbers(), packed_knockout_cell},
         LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads_links(), make<HeadsLens>, false, heads_numbers(), packed_heads_cell},

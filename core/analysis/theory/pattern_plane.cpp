@@ -15,6 +15,7 @@ constexpr double unmoved = 1e-10;  // how far a direction of length 1 may still 
 constexpr double least_length = 1e-12;
 // A picture takes about ten seconds, if a state takes 16 updates.
 constexpr double most_picture_work = 1.2e10, updates_of_place = 16;
+constexpr double box_margin = 0.12, least_box = 1e-3;  // relative to the patterns' extent
 
 double plane_product(std::span<const double> a, std::span<const double> b) {
     double sum = 0;
@@ -80,6 +81,13 @@ PatternPlane plane_through(const HopfieldPatterns& patterns, std::span<const dou
 }
 
 // ---- Principal components ---------------------------------------------------------------------------------
+
+PatternPlane plane_of_query(const HopfieldPatterns& patterns, std::span<const double> query) {
+    HopfieldLook<double> look;
+    hopfield_look<double>(patterns, 1, query, look);
+    const Index strongest = std::ranges::max_element(look.products) - look.products.begin();
+    return plane_through(patterns, query, patterns.in_double(strongest));
+}
 
 PrincipalPlane::PrincipalPlane(std::shared_ptr<const HopfieldPatterns> patterns)
     : patterns_(std::move(patterns)) {
@@ -229,6 +237,29 @@ bool Basins::step() {
             finish_place(moving);
     }
     return !done();
+}
+
+PlacedPatterns place_patterns(const HopfieldPatterns& patterns, PatternPlane plane,
+                              std::span<const double> query) {
+    PlacedPatterns placed{std::move(plane), {}, {}};
+    for (Index i = 0; i < patterns.count(); ++i)
+        placed.places.push_back(placed.plane.place_of(patterns.at(i)));
+    const auto start = placed.plane.place_of(query);
+    double size = least_box * std::max(patterns.largest, 1e-6);
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        double low = start[axis], high = low;
+        for (const auto& place : placed.places) {
+            low = std::min(low, place[axis]);
+            high = std::max(high, place[axis]);
+        }
+        placed.box.low[axis] = placed.box.high[axis] = (low + high) / 2;
+        size = std::max(size, (0.5 + box_margin) * (high - low));
+    }
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        placed.box.low[axis] -= size;
+        placed.box.high[axis] += size;
+    }
+    return placed;
 }
 
 }  // namespace attn

@@ -22,6 +22,9 @@ struct PatternPlane {
 PatternPlane plane_through(const HopfieldPatterns& patterns, std::span<const double> first,
                            std::span<const double> second);
 
+// Through the query and the pattern that fits it best.
+PatternPlane plane_of_query(const HopfieldPatterns& patterns, std::span<const double> query);
+
 // The plane through the mean in the directions in which the patterns spread most, their first two principal
 // components, by orthogonal iteration (Golub & Van Loan, "Matrix computations", section 7.3.2).
 class PrincipalPlane {
@@ -107,5 +110,14 @@ class Basins {
     Index updates_ = 0;
     HopfieldLook<double> look_;
 };
+
+// Where the patterns lie in a plane, and the square around them and a query.
+struct PlacedPatterns {
+    PatternPlane plane;
+    std::vector<std::array<double, 2>> places;
+    Basins::Box box;
+};
+PlacedPatterns place_patterns(const HopfieldPatterns& patterns, PatternPlane plane,
+                              std::span<const double> query);
 
 }  // namespace attn

@@ -259,7 +259,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
          [](const State& s) { return s.of<GeometryState>().einsum == "ij->j with A"; }},
         {"geometry", "geometry/metric", "1 0 0 0; 0 2 0 0; 0 0 1 0; 0 0 0 1",
          [](const State& s) { return s.of<GeometryState>().own.at(1, 1) == 2; }},
-        {"memory", "memory/beta-typed", "2,5", [](const State& s) { return s.of<MemoryState>().beta == 2.5; },
+        {"memory", "memory/beta-typed", "2,5", [](const State& s) { return s.of<memory::State>().beta == 2.5; },
          true},
         {"order", "order/shift", "77", [](const State& s) { return s.of<OrderState>().shift == 77; }, true},
         {"inverse", "inverse/typed/0", "0.625",

@@ -19,14 +19,16 @@ using namespace attn::test;
 
 namespace {
 
-MemoryLens& memory_in(const Visit& visit) { return static_cast<MemoryLens&>(visit.lens("memory")); }
+memory::Model& memory_in(const Visit& visit) {
+    return static_cast<memory::Lens&>(visit.lens("memory")).model();
+}
 double memory_number(const Visit& visit, const CellRef& cell) {
     INFO(write_cell(cell));
     const auto found = why(visit, cell);
     REQUIRE(found);
     return found->f64;
 }
-const MemoryState& memory_set(const Visit& visit) { return visit.state().of<MemoryState>(); }
+const memory::State& memory_set(const Visit& visit) { return visit.state().of<memory::State>(); }
 
 void open_memory(Screen& screen) {
     screen.visit.perform(OpenLens{"memory"});
@@ -63,14 +65,14 @@ TEST_CASE("Memory works for every subject with queries and keys, and says where 
         CHECK(spoken(screen.visit).starts_with("At β = "));
         CHECK(spoken(screen.visit).find(" falls in ") != std::string::npos);
         CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 4);
-        screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
+        screen.visit.perform(Set<memory::State>{{.network = memory::Network::classical}});
         screen.settle();
         for (const char* part : {"memory/stored/0/0", "memory/cue/0/0", "memory/rest/9/9",
                                  "chart/memory-flips", "chart/memory-capacity"})
             CHECK(screen.shows(part));
         CHECK(spoken(screen.visit).starts_with("10 patterns in 100 bits: of 10 wrong bits, "));
         CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 3);
-        screen.visit.perform(SetMemory{{}});
+        screen.visit.perform(Set<memory::State>{{}});
     }
 }
 
@@ -84,12 +86,12 @@ TEST_CASE(
     const Index last = record.queries() - 1, d = record.d_k(), n = record.keys();
     const double own_beta = static_cast<double>(record.scale());
     for (const std::optional<double> beta : {std::optional<double>{}, {100.0}, {0.1}, {3.0}}) {
-        screen.visit.perform(SetMemory{{.beta = beta}});
+        screen.visit.perform(Set<memory::State>{{.beta = beta}});
         screen.settle();
         const double b = beta.value_or(own_beta);
         std::vector<double> state;
         for (Index a = 0; a < d; ++a) state.push_back(static_cast<double>(q(last, a)));
-        const Index steps = memory_in(screen.visit).path()->steps();
+        const Index steps = memory_in(screen.visit).path->steps();
         for (Index t = 0; t <= steps; ++t) {
             double sum = 0, square = 0, largest = 0;
             std::vector<double> weights, next(state.size(), 0);
@@ -107,12 +109,12 @@ TEST_CASE(
             const double energy =
                 -std::log(sum) / b + square / 2 + std::log(static_cast<double>(n)) / b + largest / 2;
             // A few units of 1e-16 of a score of β |k| |ξ|, up to 200 here.
-            CHECK(memory_number(screen.visit, memory_cells::energy(t)) ==
+            CHECK(memory_number(screen.visit, memory::cells::energy(t)) ==
                   Catch::Approx(energy).epsilon(1e-9).margin(1e-9));
             if (t == steps) break;
             for (Index j = 0; j < n; ++j) {
                 const double weight = weights[static_cast<std::size_t>(j)] / sum;
-                CHECK(memory_number(screen.visit, memory_cells::weight(t + 1, j)) ==
+                CHECK(memory_number(screen.visit, memory::cells::weight(t + 1, j)) ==
                       Catch::Approx(weight).margin(1e-10));
                 for (Index a = 0; a < d; ++a)
                     next[static_cast<std::size_t>(a)] += weight * static_cast<double>(k(j, a));
@@ -121,17 +123,17 @@ TEST_CASE(
             for (Index a = 0; a < d; ++a) {
                 const auto i = static_cast<std::size_t>(a);
                 moved += (next[i] - state[i]) * (next[i] - state[i]);
-                CHECK(memory_number(screen.visit, memory_cells::state(t + 1, a)) ==
+                CHECK(memory_number(screen.visit, memory::cells::state(t + 1, a)) ==
                       Catch::Approx(next[i]).margin(1e-10));
             }
-            CHECK(memory_number(screen.visit, memory_cells::update_norm(t + 1)) ==
+            CHECK(memory_number(screen.visit, memory::cells::update_norm(t + 1)) ==
                   Catch::Approx(std::sqrt(moved)).margin(1e-9));
             state = next;
         }
         if (!beta)
             for (Index j = 0; j < n; ++j)
                 CHECK(
-                    memory_number(screen.visit, memory_cells::weight(1, j)) ==
+                    memory_number(screen.visit, memory::cells::weight(1, j)) ==
                     Catch::Approx(static_cast<double>(record.cell(Stage::weight, 0, last, j))).margin(1e-6));
     }
 }
@@ -140,29 +142,29 @@ TEST_CASE("a press in the plane starts there, and the path ends in the basin pai
     Screen screen;
     screen.open_sentence();
     open_memory(screen);
-    screen.visit.perform(SetMemory{{.beta = 20.0}});
+    screen.visit.perform(Set<memory::State>{{.beta = 20.0}});
     screen.settle();
-    MemoryLens& lens = memory_in(screen.visit);
+    const memory::Model& lens = memory_in(screen.visit);
     for (const auto& [across, up] : {std::pair{0.2f, 0.3f}, {0.8f, 0.7f}, {0.5f, 0.1f}}) {
         press_in_plane(screen, across, up);
         REQUIRE(memory_set(screen.visit).start);
-        const Basins::Box& box = lens.basins()->box();
+        const Basins::Box& box = lens.basins->box();
         // A pixel of the picture of 420, and a fourth digit.
         CHECK((*memory_set(screen.visit).start)[0] ==
               Catch::Approx(box.low[0] + static_cast<double>(across) * (box.high[0] - box.low[0]))
                   .margin(0.01 * (box.high[0] - box.low[0])));
-        REQUIRE(lens.path()->done());
-        const auto start = lens.plane()->place_of(lens.path()->points().front().state);
+        REQUIRE(lens.path->done());
+        const auto start = lens.plane->plane.place_of(lens.path->points().front().state);
         CHECK(start[0] == Catch::Approx((*memory_set(screen.visit).start)[0]).margin(1e-9));
-        const Index side = lens.basins()->side();
+        const Index side = lens.basins->side();
         const auto cell = [&](std::size_t axis) {
             return static_cast<Index>((start[axis] - box.low[axis]) / (box.high[axis] - box.low[axis]) *
                                       static_cast<double>(side));
         };
-        const std::uint8_t end = lens.basins()->end_at(cell(1), cell(0));
-        REQUIRE(end < lens.basins()->ends().size());
-        CHECK(distance_between(lens.basins()->ends()[end].state, lens.path()->end()) <=
-              2e-3 * lens.path()->patterns().largest);
+        const std::uint8_t end = lens.basins->end_at(cell(1), cell(0));
+        REQUIRE(end < lens.basins->ends().size());
+        CHECK(distance_between(lens.basins->ends()[end].state, lens.path->end()) <=
+              2e-3 * lens.path->patterns().largest);
         CHECK(spoken(screen.visit).starts_with("At β = 20, your start falls"));
     }
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
@@ -205,20 +207,20 @@ TEST_CASE(
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
     CHECK(spoken(screen.visit).starts_with("3 patterns in 4 bits: "));
     for (int i = 0; i < 7; ++i) screen.visit.undo();
-    CHECK(memory_set(screen.visit) == MemoryState{});
+    CHECK(memory_set(screen.visit) == memory::State{});
 
     for (const double bad : {0.0, 1e9, -1.0, HUGE_VAL, std::nan("")}) {
-        CHECK(refusal(default_state(), SetMemory{{.beta = bad}}) ==
+        CHECK(refusal(default_state(), Set<memory::State>{{.beta = bad}}) ==
               "The value of β must be from 0.1 to 100.");
-        screen.visit.perform(SetMemory{{.beta = bad}});
+        screen.visit.perform(Set<memory::State>{{.beta = bad}});
         screen.settle();
         CHECK(screen.shows("memory/plane"));
     }
-    CHECK_FALSE(apply(default_state(), SetMemory{{.start = std::array{0.0, std::nan("")}}}));
-    CHECK_FALSE(apply(default_state(), SetMemory{{.bits = 7}}));
-    CHECK_FALSE(apply(default_state(), SetMemory{{.patterns = 0}}));
-    CHECK_FALSE(apply(default_state(), SetMemory{{.flipped = 0.6}}));
-    CHECK_FALSE(apply(default_state(), SetMemory{{.stored = 10}}));
+    CHECK_FALSE(apply(default_state(), Set<memory::State>{{.start = std::array{0.0, std::nan("")}}}));
+    CHECK_FALSE(apply(default_state(), Set<memory::State>{{.bits = 7}}));
+    CHECK_FALSE(apply(default_state(), Set<memory::State>{{.patterns = 0}}));
+    CHECK_FALSE(apply(default_state(), Set<memory::State>{{.flipped = 0.6}}));
+    CHECK_FALSE(apply(default_state(), Set<memory::State>{{.stored = 10}}));
     for (const char* bad :
          {"v=1&memory.beta=0", "v=1&memory.beta=1e9", "v=1&memory.beta=nan", "v=1&memory.start=1",
           "v=1&memory.start=1,2,3", "v=1&memory.bits=", "v=1&memory.bits=1,1,0,0,0",
@@ -230,37 +232,37 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
     Screen screen;
     screen.open_sentence();
     for (const std::string_view subject : {worked_subject, sentence_subject})
-        for (const MemoryState& memory :
-             {MemoryState{}, MemoryState{.beta = 100},
-              MemoryState{.beta = 0.1, .start = std::array{0.3, -0.2}},
-              MemoryState{.network = MemoryNetwork::classical, .patterns = 20, .flipped = 0.3},
-              MemoryState{.network = MemoryNetwork::classical, .of_keys = true}}) {
+        for (const memory::State& memory :
+             {memory::State{}, memory::State{.beta = 100},
+              memory::State{.beta = 0.1, .start = std::array{0.3, -0.2}},
+              memory::State{.network = memory::Network::classical, .patterns = 20, .flipped = 0.3},
+              memory::State{.network = memory::Network::classical, .of_keys = true}}) {
             screen.visit.perform(OpenSubject{subject});
             open_memory(screen);
-            screen.visit.perform(SetMemory{memory});
+            screen.visit.perform(Set<memory::State>{memory});
             screen.settle();
             std::vector<CellRef> cells;
-            if (memory.network == MemoryNetwork::modern) {
-                const Index steps = memory_in(screen.visit).path()->steps();
+            if (memory.network == memory::Network::modern) {
+                const Index steps = memory_in(screen.visit).path->steps();
                 REQUIRE(steps >= 1);
                 for (const Index t : {Index{0}, Index{1}, steps}) {
-                    cells.push_back(memory_cells::energy(t));
-                    cells.push_back(memory_cells::state(t, 1));
+                    cells.push_back(memory::cells::energy(t));
+                    cells.push_back(memory::cells::state(t, 1));
                     if (t == 0) continue;
-                    cells.push_back(memory_cells::update_norm(t));
-                    cells.push_back(memory_cells::effective_keys(t));
-                    cells.push_back(memory_cells::weight(t, 0));
+                    cells.push_back(memory::cells::update_norm(t));
+                    cells.push_back(memory::cells::effective_keys(t));
+                    cells.push_back(memory::cells::weight(t, 0));
                 }
                 for (const Index query : {0, 2}) {
-                    cells.push_back(memory_cells::distance(0, query));
-                    cells.push_back(memory_cells::distance(1, query));
+                    cells.push_back(memory::cells::distance(0, query));
+                    cells.push_back(memory::cells::distance(1, query));
                 }
             } else {
-                for (const Index i : {0, 1}) cells.push_back(memory_cells::local_field(i));
-                cells.push_back(memory_cells::classical_energy(0));
+                for (const Index i : {0, 1}) cells.push_back(memory::cells::local_field(i));
+                cells.push_back(memory::cells::classical_energy(0));
                 for (const Index load : {0, 14}) {
-                    cells.push_back(memory_cells::capacity(0, load));
-                    cells.push_back(memory_cells::capacity(1, load));
+                    cells.push_back(memory::cells::capacity(0, load));
+                    cells.push_back(memory::cells::capacity(1, load));
                 }
             }
             for (const CellRef& cell : cells) {
@@ -277,10 +279,10 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
                     CHECK(operand.product == Catch::Approx(operand.left * operand.right).margin(1e-12));
                 CHECK_FALSE(copied(*found, Dialect::numpy).empty());
             }
-            CHECK_FALSE(why(screen.visit, memory_cells::weight(0, 0)));
-            CHECK_FALSE(why(screen.visit, memory_cells::weight(1, 1000)));
-            CHECK_FALSE(why(screen.visit, memory_cells::energy(5000)));
-            CHECK_FALSE(why(screen.visit, memory_cells::local_field(5000)));
+            CHECK_FALSE(why(screen.visit, memory::cells::weight(0, 0)));
+            CHECK_FALSE(why(screen.visit, memory::cells::weight(1, 1000)));
+            CHECK_FALSE(why(screen.visit, memory::cells::energy(5000)));
+            CHECK_FALSE(why(screen.visit, memory::cells::local_field(5000)));
         }
 }
 
@@ -288,22 +290,22 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     Screen screen;
     screen.open_sentence();
     open_memory(screen);
-    const auto weight = why(screen.visit, memory_cells::weight(1, 1));
+    const auto weight = why(screen.visit, memory::cells::weight(1, 1));
     REQUIRE(weight);
     REQUIRE(weight->operands.front().left_at);
     CHECK(weight->operands.front().left_at->cell.stage == Stage::k);
     CHECK(weight->operands.front().right_at->cell.stage == Stage::q);
-    const auto later = why(screen.visit, memory_cells::weight(2, 1));
+    const auto later = why(screen.visit, memory::cells::weight(2, 1));
     REQUIRE(later);
-    CHECK(later->operands.front().right_at->cell == memory_cells::state(1, 0));
-    screen.visit.perform(Pin{memory_cells::weight(1, 1)});
+    CHECK(later->operands.front().right_at->cell == memory::cells::state(1, 0));
+    screen.visit.perform(Pin{memory::cells::weight(1, 1)});
     screen.settle();
     screen.click("inspector/step/5");
     REQUIRE(screen.visit.state().pin);
     CHECK(screen.visit.state().pin->stage == Stage::weight);
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "memory");
-    CHECK(screen.visit.state().pin == memory_cells::weight(1, 1));
+    CHECK(screen.visit.state().pin == memory::cells::weight(1, 1));
 }
 
 TEST_CASE(
@@ -317,11 +319,11 @@ TEST_CASE(
           "The mask hides every key from “cat”, so nothing is stored and its output is 0. Choose another "
           "query.");
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
-    CHECK_FALSE(why(screen.visit, memory_cells::energy(0)));
-    screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .of_keys = true}});
+    CHECK_FALSE(why(screen.visit, memory::cells::energy(0)));
+    screen.visit.perform(Set<memory::State>{{.network = memory::Network::classical, .of_keys = true}});
     screen.settle();
     CHECK(screen.shows("memory/refused"));
-    screen.visit.perform(SetMemory{{}});
+    screen.visit.perform(Set<memory::State>{{}});
     screen.visit.perform(Select{{0, 0, 1, {}, {}}});
     screen.settle();
     CHECK(spoken(screen.visit).ends_with("to the only key it sees."));
@@ -350,7 +352,7 @@ TEST_CASE(
     CHECK(spoken(infected.visit).starts_with("At β = 0.5, "));
     infected.visit.perform(Select{{0, 0, 3, {}, {}}});
     CHECK(spoken(infected.visit) == "A number of this query is not finite. Choose another query.");
-    CHECK_FALSE(why(infected.visit, memory_cells::energy(0)));
+    CHECK_FALSE(why(infected.visit, memory::cells::energy(0)));
     k.matrix()(1, 0) = HUGE_VALF;
     dropped(infinite, {{"q.npy", normal_npy({6, 4}, 1)}, {"k.npy", write_npy({6, 4}, k.values())}});
     infinite.visit.perform(SetTensorRule{{}});
@@ -362,7 +364,7 @@ TEST_CASE(
 TEST_CASE("the classical network recovers a pattern, or loses it if too many are stored") {
     Screen screen;
     open_memory(screen);
-    screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
+    screen.visit.perform(Set<memory::State>{{.network = memory::Network::classical}});
     screen.settle();
     CHECK(spoken(screen.visit).ends_with("The pattern is recovered."));
     const Matrix energies = table_of(screen, "Energy, flip by flip").values;
@@ -371,13 +373,13 @@ TEST_CASE("the classical network recovers a pattern, or loses it if too many are
     CHECK(std::ranges::any_of(ui::semantics(), [](const ui::Node& node) {
         return node.name.find("2 to 8 cues each (one for a pattern)") != std::string::npos;
     }));
-    screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical, .patterns = 30}});
+    screen.visit.perform(Set<memory::State>{{.network = memory::Network::classical, .patterns = 30}});
     screen.settle();
     CHECK(spoken(screen.visit).ends_with("The pattern is lost."));
     // A bit at rest agrees with its field.
     const Matrix rest = table_of(screen, "At rest").values;
     for (Index i = 0; i < 100; ++i) {
-        const auto field = why(screen.visit, memory_cells::local_field(i));
+        const auto field = why(screen.visit, memory::cells::local_field(i));
         REQUIRE(field);
         CHECK(field->f64 * rest.at(i / 10, i % 10) >= 0);
     }
@@ -406,29 +408,29 @@ TEST_CASE("the pictures of Memory have tables of what they show, and a click pin
     Screen screen({1440, 2600});
     screen.open_sentence(6);
     open_memory(screen);
-    const auto& lens = static_cast<MemoryLens&>(screen.visit.lens());
+    const memory::Model& lens = memory_in(screen.visit);
     const Table weights = table_of(screen, "Weights of each step"), states = table_of(screen, "The state ξ"),
                 places = table_of(screen, "Places in the plane");
-    const auto& points = lens.path()->points();
+    const auto& points = lens.path->points();
     CHECK(weights.values.at(2, 0) == points[1].weights[2]);
     CHECK(states.values.at(1, 3) == points[1].state[3]);
-    CHECK(places.values.at(0, 0) == lens.plane()->place_of(points[0].state)[0]);
+    CHECK(places.values.at(0, 0) == lens.plane->plane.place_of(points[0].state)[0]);
     CHECK(table_of(screen, "Energy, step by step").values.at(0, 0) == points[0].energy);
     CHECK(table_of(screen, "How far this head’s queries move").values.rows == 6);
-    const std::pair<const char*, CellRef> clicks[]{{"memory/path/1/2", memory_cells::effective_keys(1)},
-                                                   {"memory/weight/0/2", memory_cells::weight(1, 2)},
-                                                   {"memory/state/1/3", memory_cells::state(1, 3)}};
+    const std::pair<const char*, CellRef> clicks[]{{"memory/path/1/2", memory::cells::effective_keys(1)},
+                                                   {"memory/weight/0/2", memory::cells::weight(1, 2)},
+                                                   {"memory/state/1/3", memory::cells::state(1, 3)}};
     for (const auto& [landmark, cell] : clicks) {
         screen.click(landmark);
         CHECK(screen.visit.state().pin == cell);
     }
-    screen.visit.perform(SetMemory{{.network = MemoryNetwork::classical}});
+    screen.visit.perform(Set<memory::State>{{.network = memory::Network::classical}});
     screen.settle();
     CHECK(table_of(screen, "Stored, pattern 0").values.cols == 10);
     CHECK(table_of(screen, "Share recovered").columns.front() == "classical");
     screen.click("memory/rest/1/2");
-    CHECK(screen.visit.state().pin == memory_cells::local_field(12));
+    CHECK(screen.visit.state().pin == memory::cells::local_field(12));
     // The others have no numbers of their own.
     screen.click("memory/cue/1/3");
-    CHECK(screen.visit.state().pin == memory_cells::local_field(12));
+    CHECK(screen.visit.state().pin == memory::cells::local_field(12));
 }

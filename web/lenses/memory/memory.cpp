@@ -2,325 +2,360 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdio>
 #include <numeric>
 
 #include "app/format.hpp"
+#include "app/link_text.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
 #include "tensor/random.hpp"
 
-namespace attn::app {
+namespace attn::app::memory {
 
 namespace {
 
-constexpr Index first_steps = 6;                   // shown in the grids
-constexpr Index most_ranked = 256;                 // keys
-constexpr std::size_t keys_told = 3;               // named in a sentence
-constexpr double told_share = 0.9;                 // share of the weight
-constexpr Index at_once = Index{1} << 19;          // multiplications of a path that the sentence waits for
-constexpr double margin = 0.12, least_box = 1e-3;  // relative to the patterns' extent
+constexpr Index first_steps = 6;           // shown in the grids
+constexpr Index most_ranked = 256;         // keys
+constexpr std::size_t keys_told = 3;       // named in a sentence
+constexpr double told_share = 0.9;         // share of the weight
+constexpr Index at_once = Index{1} << 19;  // multiplications of a path that the sentence waits for
+constexpr Index most_stored_keys = 1000;   // keys whose signs are stored
 
-bool has_scores(const Attention& attention) {
-    const std::vector<Stage> stages = attention.stages();
-    return std::ranges::find(stages, Stage::raw) != stages.end();
+constexpr std::array<std::string_view, 2> network_keys{"modern", "classical"}, plane_keys{"spread", "query"},
+    pattern_keys{"seeded", "signs"};
+constexpr double farthest = 1e6;  // distance of a start
+
+State at_beta(State now, std::optional<double> beta) {
+    now.network = Network::modern;
+    now.beta = beta;
+    now.start.reset();
+    return now;
 }
+State seeded(const State& now, Index patterns) {
+    return {.network = Network::classical,
+            .beta = now.beta,
+            .plane = now.plane,
+            .start = now.start,
+            .patterns = patterns};
+}
+
+std::optional<std::array<double, 2>> read_start(std::string_view text) {
+    const auto parts = split(text, ',');
+    const auto across = read_number(parts[0]), up = read_number(parts.back());
+    const auto within = [](double x) { return std::abs(x) <= farthest; };
+    if (parts.size() != 2 || !across || !up || !within(*across) || !within(*up)) return std::nullopt;
+    return std::array{*across, *up};
+}
+std::string write_start(const std::array<double, 2>& start) {
+    return shortest(start[0]) + "," + shortest(start[1]);
+}
+constexpr std::string_view start_examples[] = {"0.5,-1", "0,0"};
+
+Index work_of_look(const HopfieldPatterns& patterns) {
+    return look_cost(patterns.count(), patterns.components);
+}
+
+bool is_left(const auto& job) { return job && !job->done(); }
 
 }  // namespace
 
-std::optional<Missing> MemoryLens::missing(Subject& subject) const {
+const Fields<State>& State::fields() {
+    using S = State;
+    static const Field<S> all[]{
+        {"memory.network", "{} network", named<&S::network>(network_keys)},
+        {"memory.beta", [](const S& s) { return s.beta ? beta_text(*s.beta) : "the head’s own β"; },
+         real<&S::beta>("value of β", least_beta, most_beta)},
+        {"memory.plane", {"plane of the query", "plane of the keys’ spread"}, named<&S::plane>(plane_keys)},
+        {"memory.start",
+         {"another start", "start at the query"},
+         spelled<&S::start, read_start, write_start>("place in the plane", start_examples)},
+        {"memory.patterns", {"signs of the keys", "seeded patterns"}, named<&S::of_keys>(pattern_keys)},
+        {"memory.bits",
+         [](const S& s) {
+             return many(s.bits, "bit") + ", " + many(s.patterns, "pattern") + ", " + percent(s.flipped) +
+                    " of the cue flipped, pattern " + std::to_string(s.stored) + ", seed " +
+                    std::to_string(s.seed);
+         },
+         whole<&S::bits>("number of bits", least_bits, most_bits),
+         whole<&S::patterns>("number of patterns", 1, most_patterns),
+         real<&S::flipped>("share of flipped bits", 0, most_flipped),
+         whole<&S::stored>("number of the cue’s pattern", 0, position_limit - 1),
+         whole<&S::seed>("seed", 0, most_seed)},
+    };
+    static const Fields<S> fields{
+        .all = all, .check = [](const S& s) -> Status {
+            if (s.start && !read_start(write_start(*s.start)))
+                return Error{"A start lies at most a million to each side of the middle."};
+            if (!s.of_keys && s.stored >= s.patterns)
+                return Error{"The cue is made of one of the stored patterns, from 0 to " +
+                             std::to_string(s.patterns - 1) + "."};
+            return ok();
+        }};
+    return fields;
+}
+LinkRows links() { return {rows_of_fields<State, 6>()}; }
+
+std::span<const Preset> presets(Network network) {
+    static constexpr std::array modern{
+        Preset{"Attention’s own β", [](State now) { return at_beta(now, std::nullopt); }},
+        Preset{"β = 100, large", [](State now) { return at_beta(now, 100); }},
+        Preset{"β = 0.1, small", [](State now) { return at_beta(now, 0.1); }},
+    };
+    static constexpr std::array classical{
+        Preset{"10 patterns in 100 bits", [](State now) { return seeded(now, 10); }},
+        Preset{"30: too many", [](State now) { return seeded(now, 30); }},
+        Preset{"Signs of this head’s keys",
+               [](State now) {
+                   now.network = Network::classical;
+                   now.of_keys = true;
+                   return now;
+               }},
+    };
+    return network == Network::modern ? std::span<const Preset>(modern) : classical;
+}
+
+std::string beta_text(double beta) {
+    char text[32];
+    std::snprintf(text, sizeof text, "β = %.4g", beta);
+    return text;
+}
+
+std::optional<Missing> Model::missing(Subject& subject) {
     const Attention& attention = *subject.attention();
     if (attention.finished())
         return Missing{"These weights came finished. A memory needs the queries and keys they were made of."};
-    if (!has_scores(attention))
+    const std::vector<Stage> stages = attention.stages();
+    if (std::ranges::find(stages, Stage::raw) == stages.end())
         return Missing{"These scores were given. A memory needs the queries and keys they are made of."};
     return std::nullopt;
 }
 
-// ---- Inputs -----------------------------------------------------------------------------------------------
+// ---- The modern network -----------------------------------------------------------------------------------
 
-// A record keeps its whole run in memory, so it is released.
-void MemoryLens::follow(const State&, Change) {
-    if (row_.record && &visit().lens() != this) forget();
-}
-
-void MemoryLens::forget() {
-    row_ = {};
-    patterns_.reset();
-    principal_.reset();
-    plane_.reset();
-    path_.reset();
-    basins_.reset();
-    moves_of_ = {};
-    moves_.reset();
-    stored_bits_ = {};
-    bits_.reset();
-    recall_.reset();
-    capacity_.reset();
-    kept_.reset();
-}
-
-void MemoryLens::update_row(Subject& subject) {
-    const Attention& attention = *subject.attention();
-    const ChosenRow row = chosen_row(subject);
-    if (row == row_ && row.record) return;
-    row_ = row;
-    patterns_.reset();
-    principal_.reset();
-    plane_.reset();
-    path_.reset();
-    basins_.reset();
-    kept_.reset();
-    refused_.clear();
-    own_beta_ = 0;
+void Model::update_row(Subject& subject) {
+    const ChosenRow now = chosen_row(subject);
+    if (now == row && now.record) return;
+    row = now;
+    patterns.reset();
+    principal.reset();
+    plane.reset();
+    path.reset();
+    basins.reset();
+    refused.clear();
+    own_beta = 0;
     if (!row.record) {
-        refused_ = "The queries and keys of this head are being computed.";
+        refused = "The queries and keys of this head are being computed.";
         return;
     }
-    own_beta_ = row.record->scale();
-    if (row.query < 0 || attention.keys() == 0) {
-        refused_ = "There is no query here, or no key to look at.";
+    own_beta = row.record->scale();
+    if (row.query < 0 || subject.attention()->keys() == 0) {
+        refused = "There is no query here, or no key to look at.";
         return;
     }
-    auto patterns = patterns_seen(*row.record, row.head.head, row.query);
-    auto query = query_state(*row.record, row.head.head, row.query);
-    if (!patterns || !query) {
-        refused_ = (patterns ? query.error() : patterns.error()).message;
-        if (row.record->d_k() > 0) refused_ += " Choose another query.";
-    } else if (patterns->count() == 0) {
-        refused_ = "The mask hides every key from " + query_name(subject) +
-                   ", so nothing is stored and its output is 0. Choose another query.";
+    auto seen = patterns_seen(*row.record, row.head.head, row.query);
+    auto vector = query_state(*row.record, row.head.head, row.query);
+    if (!seen || !vector) {
+        refused = (seen ? vector.error() : seen.error()).message;
+        if (row.record->d_k() > 0) refused += " Choose another query.";
+    } else if (seen->count() == 0) {
+        refused = "The mask hides every key from " + query_name(*this, subject) +
+                  ", so nothing is stored and its output is 0. Choose another query.";
     } else {
-        query_ = *std::move(query);
-        patterns_ = std::make_shared<const HopfieldPatterns>(*std::move(patterns));
-        principal_.emplace(patterns_);
+        query = *std::move(vector);
+        patterns = std::make_shared<const HopfieldPatterns>(*std::move(seen));
+        principal.emplace(patterns);
     }
 }
 
-bool MemoryLens::plane_is_due() const {
-    return patterns_ && !plane_ && (plane_kind_ != MemoryPlane::spread || principal_->done());
+bool Model::plane_is_due() const {
+    return patterns && !plane && (plane_kind_ != Plane::spread || principal->done());
 }
 
-// Includes the places of all patterns. With 16,384 keys this takes milliseconds, so with many keys it is a
-// step of the work.
-void MemoryLens::find_plane() {
-    if (plane_kind_ == MemoryPlane::spread) {
-        plane_ = principal_->plane();
-    } else {
-        HopfieldLook<double> look;
-        hopfield_look<double>(*patterns_, 1, query_, look);
-        const auto strongest = std::ranges::max_element(look.products) - look.products.begin();
-        plane_ = plane_through(*patterns_, query_, patterns_->in_double(strongest));
-    }
-    basins_.reset();
-    places_.clear();
-    for (Index i = 0; i < patterns_->count(); ++i) places_.push_back(plane_->place_of(patterns_->at(i)));
-    const auto start = plane_->place_of(query_);
-    double size = least_box * std::max(patterns_->largest, 1e-6);
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        double low = start[axis], high = low;
-        for (const auto& place : places_) {
-            low = std::min(low, place[axis]);
-            high = std::max(high, place[axis]);
-        }
-        box_.low[axis] = box_.high[axis] = (low + high) / 2;
-        size = std::max(size, (0.5 + margin) * (high - low));
-    }
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        box_.low[axis] -= size;
-        box_.high[axis] += size;
-    }
+// With 16,384 keys this takes milliseconds, so with many keys it is a step of the work.
+void Model::find_plane() {
+    plane = place_patterns(
+        *patterns, plane_kind_ == Plane::spread ? principal->plane() : plane_of_query(*patterns, query),
+        query);
+    basins.reset();
 }
 
-void MemoryLens::update_modern() {
-    const MemoryState& asked = now();
-    refused_beta_.clear();
-    beta_ = asked.beta.value_or(own_beta_);
-    if (!(*beta_ > 0) || !std::isfinite(*beta_)) {
-        refused_beta_ = "This head’s scores are multiplied by " + fixed(*beta_, 4) +
-                        ", which is no β over 0. Set a β instead.";
-        beta_.reset();
+void Model::update_modern() {
+    refused_beta.clear();
+    beta = state.beta.value_or(own_beta);
+    if (!(*beta > 0) || !std::isfinite(*beta)) {
+        refused_beta = "This head’s scores are multiplied by " + fixed(*beta, 4) +
+                       ", which is no β over 0. Set a β instead.";
+        beta.reset();
     }
-    if (!patterns_) return;
-    if (plane_kind_ != asked.plane) {
-        plane_kind_ = asked.plane;
-        plane_.reset();
-        basins_.reset();
+    if (!patterns) return;
+    if (plane_kind_ != state.plane) {
+        plane_kind_ = state.plane;
+        plane.reset();
+        basins.reset();
     }
-    if (plane_is_due() && look_cost(patterns_->count(), patterns_->components) <= at_once) find_plane();
-    if (!beta_) {
-        path_.reset();
-        basins_.reset();
-        return;
-    }
-    if (!asked.start || plane_) {
-        std::vector<double> start = asked.start ? plane_->point_at(*asked.start) : query_;
-        if (!path_ || path_->beta() != *beta_ || path_->points().front().state != start) {
-            kept_.reset();
-            off_attention_.reset();
-            path_.emplace(patterns_, *beta_, std::move(start));
-            ++paths_made_;
-            const Index look = look_cost(patterns_->count(), patterns_->components);
-            for (Index left = at_once; left >= look && path_->step();) left -= look;
-        }
-    } else {
-        path_.reset();
-    }
-    const BasinsOf basins_of{beta_, asked.plane};
-    if (plane_ && (!basins_ || basins_of != basins_of_)) {
-        basins_of_ = basins_of;
-        basins_.emplace(patterns_, *beta_, *plane_, box_);
-        ++basins_made_;
-    }
-    MovesOf moves_of{row_.record, row_.head.head, *beta_};
-    if (!moves_ || moves_of != moves_of_) {
-        moves_of_ = std::move(moves_of);
-        moves_.emplace(row_.record, row_.head.head, *beta_);
-    }
-}
-
-void MemoryLens::update_classical() {
-    const MemoryState& asked = now();
-    StoredBits wanted{{}, asked.bits, asked.patterns, asked.seed};
-    if (asked.of_keys) wanted = {row_, 0, 0, 0};
-    if (!bits_ || wanted != stored_bits_) {
-        stored_bits_ = wanted;
-        bits_.reset();
-        recall_.reset();
-        kept_.reset();
-        if (!asked.of_keys) {
-            bits_ = std::make_shared<const BinaryMemory>(
-                asked.bits, random_bits(asked.bits * asked.patterns, static_cast<std::uint64_t>(asked.seed)));
-        } else if (patterns_) {
-            const Index count = std::min(patterns_->count(), memory_most_keys) * patterns_->components;
-            bits_ = std::make_shared<const BinaryMemory>(
-                patterns_->components,
-                signs_of(std::vector<double>(patterns_->values.begin(), patterns_->values.begin() + count)));
+    const Index look = work_of_look(*patterns);
+    if (plane_is_due() && look <= at_once) find_plane();
+    if (!beta || (state.start && !plane)) path.reset();
+    if (!beta) return basins.reset();
+    if (!state.start || plane) {
+        std::vector<double> start = state.start ? plane->plane.point_at(*state.start) : query;
+        if (!path || path->beta() != *beta || path->points().front().state != start) {
+            path.emplace(patterns, *beta, std::move(start));
+            for (Index left = at_once; left >= look && path->step();) left -= look;
         }
     }
-    if (!bits_) return;
-    const CueOf cue_of{asked.flipped, stored(), asked.seed, beta_.value_or(0)};
-    if (!recall_ || cue_of != cue_of_) {
-        kept_.reset();
-        cue_of_ = cue_of;
-        const auto flips =
-            static_cast<Index>(std::lround(asked.flipped * static_cast<double>(bits_->bits())));
-        const auto seed = mixed(static_cast<std::uint64_t>(asked.seed), static_cast<std::uint64_t>(stored()));
-        cue_ = with_flips(bits_->pattern(stored()), flips, seed);
-        recall_.emplace(bits_, cue_, seed);
-        beside_.reset();
-        if (beta_)
-            beside_.emplace(std::make_shared<const HopfieldPatterns>(patterns_of(*bits_)), *beta_,
-                            std::vector<double>(cue_.begin(), cue_.end()));
+    if (plane && (!basins || basins_beta_ != beta)) {
+        basins_beta_ = beta;
+        basins.emplace(patterns, *beta, plane->plane, plane->box);
+        picture.version = 0;
     }
-    const CapacityTrials::Setting capacity_of{asked.bits, asked.flipped, beta_.value_or(1)};
-    if (!capacity_ || capacity_of != capacity_of_) {
-        capacity_of_ = capacity_of;
-        capacity_.emplace(capacity_of);
-    }
+    moves.of({row.record, row.head.head, *beta},
+             [&] { return QueryMoves(row.record, row.head.head, *beta); });
 }
 
-void MemoryLens::update(Subject& subject) {
-    update_row(subject);
-    update_modern();
-    if (now().network == MemoryNetwork::classical) update_classical();
-}
-
-bool MemoryLens::pending() const {
-    const auto left = [](const auto& job) { return job && !job->done(); };
-    if (now().network == MemoryNetwork::classical) return left(recall_) || left(beside_) || left(capacity_);
-    return left(path_) || left(principal_) || plane_is_due() || left(basins_) || left(moves_);
-}
-
-bool MemoryLens::step() {
-    const auto left = [](const auto& job) { return job && !job->done(); };
-    if (now().network == MemoryNetwork::classical) {
-        constexpr Index visited = Index{1} << 18;  // patterns of bits
-        kept_.reset();                             // its numbers are still being computed
-        if (left(recall_))
-            for (Index visits = visited / (bits_->count() + 1); visits >= 0 && recall_->step(); --visits)
-                continue;
-        else if (left(beside_))
-            beside_->step();
-        else if (left(capacity_))
-            capacity_->step();
-    } else if (left(path_)) {
-        path_->step();
-    } else if (left(principal_)) {
-        principal_->step();
-    } else if (plane_is_due()) {
-        find_plane();
-    } else if (left(basins_)) {
-        basins_->step();
-    } else if (left(moves_)) {
-        moves_->step();
-    }
-    return pending();
-}
-
-std::string MemoryLens::query_name(Subject& subject) const {
-    return query_in_words(*subject.attention(), row_.query);
-}
-std::string MemoryLens::key_name(Subject& subject, Index key) const {
-    return key_in_words(*subject.attention(), key);
-}
-
-Index MemoryLens::stored() const { return std::min(now().stored, bits_->count() - 1); }
-
-std::array<Index, 2> MemoryLens::wrong_bits() const {
-    const Bits pattern = bits_->pattern(stored());
-    return {bits_that_differ(cue_, pattern), bits_that_differ(recall_->state(), pattern)};
-}
-
-std::vector<Index> MemoryLens::steps_shown() const {
-    std::vector<Index> steps;
-    for (Index t = 0; t <= std::min(path_->steps(), first_steps); ++t) steps.push_back(t);
-    if (path_->steps() > first_steps) steps.push_back(path_->steps());
+std::vector<Index> Model::steps_shown() const {
+    std::vector<Index> steps(static_cast<std::size_t>(std::min(path->steps(), first_steps) + 1));
+    std::iota(steps.begin(), steps.end(), 0);
+    if (path->steps() > first_steps) steps.push_back(path->steps());
     return steps;
 }
 
-std::vector<Index> MemoryLens::heaviest_keys(Index most) {
-    // With 16,384 keys this takes milliseconds, so it is done once per step of the path, not in every frame.
-    if (ranked_.path != paths_made_ || ranked_.looks != path_->looked_at()) {
-        std::vector<double> largest(static_cast<std::size_t>(patterns_->count()), 0);
+std::vector<Index> Model::heaviest_keys(Index most) const {
+    const std::vector<Index>& ranked = ranked_.of(key(), [&] {
+        std::vector<double> largest(static_cast<std::size_t>(patterns->count()), 0);
         for (const Index t : steps_shown()) {
-            const auto& weights = path_->points()[static_cast<std::size_t>(t)].weights;
+            const auto& weights = path->points()[static_cast<std::size_t>(t)].weights;
             for (std::size_t j = 0; j < weights.size(); ++j) largest[j] = std::max(largest[j], weights[j]);
         }
         std::vector<Index> keys(largest.size());
         std::iota(keys.begin(), keys.end(), 0);
-        const auto middle = keys.begin() + std::min(patterns_->count(), most_ranked);
+        const auto middle = keys.begin() + std::min(patterns->count(), most_ranked);
         std::ranges::partial_sort(
             keys, middle, {}, [&](Index j) { return std::pair(-largest[static_cast<std::size_t>(j)], j); });
         keys.erase(middle, keys.end());
-        ranked_ = {paths_made_, path_->looked_at(), std::move(keys)};
-    }
-    const auto count = std::min(most, std::ssize(ranked_.keys));
-    std::vector<Index> shown(ranked_.keys.begin(), ranked_.keys.begin() + count);
-    const auto chosen = std::ranges::find(patterns_->keys, state().selection.key.value_or(-1));
-    if (const Index j = chosen - patterns_->keys.begin();
-        chosen != patterns_->keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
+        return keys;
+    });
+    std::vector<Index> shown(ranked.begin(), ranked.begin() + std::min(most, std::ssize(ranked)));
+    const auto chosen = std::ranges::find(patterns->keys, chosen_key.value_or(-1));
+    if (const Index j = chosen - patterns->keys.begin();
+        chosen != patterns->keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
         shown.back() = j;
     return shown;
 }
 
-std::optional<double> MemoryLens::off_attention() {
-    if (!path_ || path_->looked_at() == 0 || now().start || *beta_ != own_beta_) return std::nullopt;
-    if (off_attention_) return off_attention_;
-    const auto& weights = path_->steps() > 0 ? path_->points()[1].weights : path_->weights();
-    const std::vector<float> own = row_.record->weights(row_.head.head, row_.query);
-    double off = 0;
-    for (std::size_t j = 0; j < weights.size(); ++j)
-        off = std::max(off, std::abs(weights[j] -
-                                     static_cast<double>(own[static_cast<std::size_t>(patterns_->keys[j])])));
-    return off_attention_ = off;
+std::optional<double> Model::off_attention() const {
+    if (!path || path->looked_at() == 0 || state.start || *beta != own_beta) return std::nullopt;
+    return off_attention_.of(key(), [&] {
+        const auto& weights = path->steps() > 0 ? path->points()[1].weights : path->weights();
+        const std::vector<float> own = row.record->weights(row.head.head, row.query);
+        double off = 0;
+        for (std::size_t j = 0; j < weights.size(); ++j) {
+            const auto key = static_cast<std::size_t>(patterns->keys[j]);
+            off = std::max(off, std::abs(weights[j] - static_cast<double>(own[key])));
+        }
+        return off;
+    });
+}
+
+// ---- The classical network --------------------------------------------------------------------------------
+
+void Model::update_classical() {
+    const auto seeded_by = [](Index number) { return static_cast<std::uint64_t>(number); };
+    const BitsOf of = state.of_keys ? BitsOf{row} : BitsOf{{}, state.bits, state.patterns, state.seed};
+    bits = stored.of(of, [&]() -> std::shared_ptr<const BinaryMemory> {
+        if (!state.of_keys)
+            return std::make_shared<const BinaryMemory>(
+                state.bits, random_bits(state.bits * state.patterns, seeded_by(state.seed)));
+        if (!patterns) return nullptr;
+        const Index count = std::min(patterns->count(), most_stored_keys) * patterns->components;
+        return std::make_shared<const BinaryMemory>(
+            patterns->components,
+            signs_of(std::vector<double>(patterns->values.begin(), patterns->values.begin() + count)));
+    });
+    if (!bits) return recall.forget();
+    recall.of({bits, state.flipped, pattern(), state.seed, beta.value_or(0)}, [&] {
+        const auto flips = static_cast<Index>(std::lround(state.flipped * static_cast<double>(bits->bits())));
+        const auto seed = mixed(seeded_by(state.seed), seeded_by(pattern()));
+        Bits cue = with_flips(bits->pattern(pattern()), flips, seed);
+        BinaryRecall run(bits, cue, seed);
+        std::optional<Retrieval> modern;
+        if (beta)
+            modern.emplace(std::make_shared<const HopfieldPatterns>(patterns_of(*bits)), *beta,
+                           std::vector<double>(cue.begin(), cue.end()));
+        return Recall{std::move(cue), std::move(run), std::move(modern)};
+    });
+    const CapacityTrials::Setting setting{state.bits, state.flipped, beta.value_or(1)};
+    capacity.of(setting, [&] { return CapacityTrials(setting); });
+}
+
+Index Model::pattern() const { return std::min(state.stored, bits->count() - 1); }
+
+std::array<Index, 2> Model::wrong_bits() const {
+    const Bits right = bits->pattern(pattern());
+    return {bits_that_differ(recall.kept()->cue, right), bits_that_differ(recall.kept()->run.state(), right)};
+}
+
+// ---- The work ---------------------------------------------------------------------------------------------
+
+void Model::update(Visit& visit, Subject& subject) {
+    state = visit.state().of<State>();
+    chosen_key = visit.state().selection.key;
+    update_row(subject);
+    update_modern();
+    if (is_classical()) update_classical();
+}
+
+Model::Key Model::key() const {
+    Index progress = path ? path->looked_at() : 0;
+    if (const Recall* now = recall.kept()) progress += std::ssize(now->run.flips()) + now->run.done();
+    if (const CapacityTrials* now = capacity.kept()) progress += now->seeds_done();
+    return {row, state, progress};
+}
+
+bool Model::pending() const {
+    const Recall* now = recall.kept();
+    if (is_classical())
+        return (now && (!now->run.done() || is_left(now->modern))) || is_left(capacity.kept());
+    return is_left(path) || is_left(principal) || plane_is_due() || is_left(basins) || is_left(moves.kept());
+}
+
+bool Model::step() {
+    constexpr Index patterns_visited = Index{1} << 18;
+    Recall* now = recall.kept();
+    if (is_classical()) {
+        if (now && !now->run.done())
+            for (Index visits = patterns_visited / (bits->count() + 1); visits >= 0 && now->run.step();
+                 --visits)
+                continue;
+        else if (now && is_left(now->modern))
+            now->modern->step();
+        else if (is_left(capacity.kept()))
+            capacity.kept()->step();
+    } else if (is_left(path)) {
+        path->step();
+    } else if (is_left(principal)) {
+        principal->step();
+    } else if (plane_is_due()) {
+        find_plane();
+    } else if (is_left(basins)) {
+        basins->step();
+    } else if (is_left(moves.kept())) {
+        moves.kept()->step();
+    }
+    return pending();
 }
 
 // ---- Texts ------------------------------------------------------------------------------------------------
 
-std::string MemoryLens::mostly(Subject& subject, std::span<const double> weights) const {
+std::string query_name(const Model& model, Subject& subject) {
+    return query_in_words(*subject.attention(), model.row.query);
+}
+std::string key_name(Subject& subject, Index key) { return key_in_words(*subject.attention(), key); }
+
+std::string mostly(const Model& model, Subject& subject, std::span<const double> weights) {
     std::vector<std::size_t> order(weights.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::iota(order.begin(), order.end(), std::size_t{0});
     const auto told = std::min(order.size(), keys_told);
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(told), {},
                               [&](std::size_t i) { return std::pair(-weights[i], i); });
@@ -328,67 +363,74 @@ std::string MemoryLens::mostly(Subject& subject, std::span<const double> weights
     double share = 0;
     for (std::size_t i = 0; i < told && share < told_share; ++i) {
         share += weights[order[i]];
-        text += (i == 0 ? "" : ", ") + key_name(subject, patterns_->keys[order[i]]) + " (" +
+        text += (i == 0 ? "" : ", ") + key_name(subject, model.patterns->keys[order[i]]) + " (" +
                 percent(weights[order[i]]) + ")";
     }
     return text;
 }
 
-std::string MemoryLens::modern_sentence(Subject& subject) const {
-    if (!refused_.empty()) return refused_;
-    if (!refused_beta_.empty()) return refused_beta_;
-    const std::string from =
-        "At " + beta_text(*beta_) + ", " + (now().start ? "your start" : query_name(subject));
-    if (!path_ || !path_->done()) return from + " is on its way to a memory.";
-    const std::string steps = " in " + many(path_->steps(), "step");
-    if (!path_->settled()) return from + " is still moving after " + many(path_->steps(), "step") + ".";
-    const double effective = effective_patterns(path_->weights());
-    const Index seen = patterns_->count();
-    if (seen == 1) return from + " falls" + steps + " to the only key it sees.";
+namespace {
+
+std::string modern_headline(const Model& model, Subject& subject) {
+    if (!model.refused.empty()) return model.refused;
+    if (!model.refused_beta.empty()) return model.refused_beta;
+    const std::string from = "At " + beta_text(*model.beta) + ", " +
+                             (model.state.start ? "your start" : query_name(model, subject));
+    if (!model.path || !model.path->done()) return from + " is on its way to a memory.";
+    const Retrieval& path = *model.path;
+    const std::string steps = many(path.steps(), "step");
+    if (!path.settled()) return from + " is still moving after " + steps + ".";
+    const double effective = effective_patterns(path.weights());
+    const Index seen = model.patterns->count();
+    const std::string falls = from + " falls in " + steps + " to ";
+    if (seen == 1) return falls + "the only key it sees.";
     switch (memory_kind(effective, seen)) {
-        case MemoryKind::one:
-            return from + " falls" + steps + " to one memory: " + mostly(subject, path_->weights()) + ".";
+        case MemoryKind::one: return falls + "one memory: " + mostly(model, subject, path.weights()) + ".";
         case MemoryKind::few:
-            return from + " falls" + steps + " to a mean of " + fixed(effective, 1) + " of the " +
-                   many(seen, "key") + ".\nIt is made of " + mostly(subject, path_->weights()) + ".";
+            return falls + "a mean of " + fixed(effective, 1) + " of the " + many(seen, "key") +
+                   ".\nIt is made of " + mostly(model, subject, path.weights()) + ".";
         case MemoryKind::all: break;
     }
-    return from + " falls" + steps + " to the mean of all " + many(seen, "key") + ".";
+    return falls + "the mean of all " + many(seen, "key") + ".";
 }
 
-std::string MemoryLens::classical_sentence() const {
-    if (!bits_) return refused_;
-    const std::string stored = many(bits_->count(), "pattern") + " in " + many(bits_->bits(), "bit") + ": ";
-    if (!recall_->done()) return stored + "the cue is on its way.";
-    const auto [before, after] = wrong_bits();
-    const std::string text = stored + "of " + many(before, "wrong bit") + ", " + std::to_string(after);
-    return text + (after == 1 ? " is" : " are") + " left.\nThe pattern is " +
-           (recovered(recall_->state(), bits_->pattern(this->stored())) ? "recovered." : "lost.");
+std::string classical_headline(const Model& model) {
+    if (!model.bits) return model.refused;
+    const BinaryRecall& run = model.recall.kept()->run;
+    const std::string stored =
+        many(model.bits->count(), "pattern") + " in " + many(model.bits->bits(), "bit") + ": ";
+    if (!run.done()) return stored + "the cue is on its way.";
+    const auto [before, after] = model.wrong_bits();
+    return stored + "of " + many(before, "wrong bit") + ", " + std::to_string(after) +
+           (after == 1 ? " is" : " are") + " left.\nThe pattern is " +
+           (recovered(run.state(), model.bits->pattern(model.pattern())) ? "recovered." : "lost.");
 }
 
-std::string MemoryLens::spoken(Subject& subject) {
-    update(subject);
-    return now().network == MemoryNetwork::modern ? modern_sentence(subject) : classical_sentence();
+}  // namespace
+
+std::string Model::headline(Subject& subject) {
+    return is_classical() ? classical_headline(*this) : modern_headline(*this, subject);
 }
 
-Guide MemoryLens::guide(Subject&) const {
-    if (now().network == MemoryNetwork::classical)
-        return {
-            "Hopfield 1982",
-            "Patterns of ±1 are stored in the weights between bits, w_ij = 1/N Σ x_i x_j. A cue has some of "
-            "its "
-            "bits flipped. One bit after the other is set to the sign of its field Σ w_ij s_j, and each flip "
-            "lowers the energy, until none is left.\n\n"
-            "With more than about 0.138 patterns for each bit, patterns are lost. The modern network, which "
-            "weighs whole patterns by softmax, still finds them."};
+Guide Model::guide(Subject&) {
     return {
         "Attention as memory",
         "The keys are stored patterns, and the query is a state ξ that looks for one of them. A step is "
         "ξ ← Kᵀ softmax(β K ξ), and no step raises the energy (Ramsauer et al. 2021, arXiv 2008.02217).\n\n"
         "Attention is the first step, with β = 1/√d_k, and reads the values V in the place of K. A memory "
-        "goes "
-        "on until nothing moves.\n\n"
+        "goes on until nothing moves.\n\n"
         "A small β blends the keys, a large one picks one of them."};
 }
 
-}  // namespace attn::app
+Guide Lens::guide(Subject& subject) const {
+    if (state().of<State>().network == Network::modern) return ModelLens::guide(subject);
+    return {
+        "Hopfield 1982",
+        "Patterns of ±1 are stored in the weights between bits, w_ij = 1/N Σ x_i x_j. A cue has some of its "
+        "bits flipped. One bit after the other is set to the sign of its field Σ w_ij s_j, and each flip "
+        "lowers the energy, until none is left.\n\n"
+        "With more than about 0.138 patterns for each bit, patterns are lost. The modern network, which "
+        "weighs whole patterns by softmax, still finds them."};
+}
+
+}  // namespace attn::app::memory

@@ -16,13 +16,7 @@
 #include "widgets/layout.hpp"
 #include "widgets/text_field.hpp"
 
-namespace attn::app {
-
-namespace {
-
-constexpr float left_share = 0.5f, energy_height = 236, moves_height = 230;
-
-}  // namespace
+namespace attn::app::memory {
 
 double four_digits(double value) {
     char text[32];
@@ -30,17 +24,21 @@ double four_digits(double value) {
     return std::strtod(text, nullptr);
 }
 
-void MemoryLens::set(MemoryState wanted) const {
-    if (wanted != now()) visit().perform(SetMemory{wanted}, ui::gesture());
+void set(const Model& model, const Drawing& drawing, const State& wanted) {
+    if (wanted != model.state) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
 }
 
-void MemoryLens::draw_beta() {
-    MemoryState wanted = now();
-    const double low = std::min(memory_least_beta, own_beta_ > 0 ? own_beta_ : memory_least_beta),
-                 high = std::max(memory_most_beta, own_beta_), shown = beta_.value_or(memory_least_beta);
+namespace {
+
+constexpr float left_share = 0.5f, energy_height = 236, moves_height = 230;
+
+void draw_beta(const Model& model, const Drawing& drawing) {
+    State wanted = model.state;
+    const double low = std::min(least_beta, model.own_beta > 0 ? model.own_beta : least_beta),
+                 high = std::max(most_beta, model.own_beta), shown = model.beta.value_or(least_beta);
     ImGui::BeginGroup();
     if (const auto to = ui::slider("memory/beta", "β", std::clamp(shown, low, high), low, high, "%.4g", true))
-        wanted.beta = std::clamp(four_digits(*to), memory_least_beta, memory_most_beta);
+        wanted.beta = std::clamp(four_digits(*to), least_beta, most_beta);
     ImGui::EndGroup();
     ui::next_control(ui::need::stepper);
     ImGui::BeginGroup();
@@ -49,70 +47,72 @@ void MemoryLens::draw_beta() {
             ui::number_field("memory/beta-typed", "β as a number", shown, "%.4g", ui::number_width))
         wanted.beta = *typed;
     ImGui::SameLine(0, 6);
-    const Status possible = now().beta ? ok() : Error{"This is the head’s own β."};
+    const Status possible = model.state.beta ? ok() : Error{"This is the head’s own β."};
     if (ui::button("memory/own", "the head’s own", possible)) wanted.beta.reset();
     ImGui::EndGroup();
-    set(wanted);
+    set(model, drawing, wanted);
 }
 
-void MemoryLens::draw_controls(const Drawing& drawing, Subject& subject) {
+void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> networks{"modern network", "classical network"};
     static constexpr std::array<const char*, 2> planes{"principal components", "query and strongest key"};
-    MemoryState wanted = now();
+    State wanted = model.state;
     if (const auto chosen = ui::choice("memory/network", networks, static_cast<int>(wanted.network)))
-        wanted.network = static_cast<MemoryNetwork>(*chosen);
+        wanted.network = static_cast<Network>(*chosen);
     std::vector<const char*> names;
     int taken = -1;
-    const auto presets = memory_presets(now().network);
-    for (const MemoryPreset& preset : presets) {
-        if (preset.make(now()) == now()) taken = static_cast<int>(names.size());
+    const auto offered = presets(model.state.network);
+    for (const Preset& preset : offered) {
+        if (preset.make(model.state) == model.state) taken = static_cast<int>(names.size());
         names.push_back(preset.name);
     }
     ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
     if (const auto chosen = ui::choice("memory/preset", names, taken))
-        wanted = presets[static_cast<std::size_t>(*chosen)].make(now());
+        wanted = offered[static_cast<std::size_t>(*chosen)].make(model.state);
     ImGui::EndGroup();
-    set(wanted);
-    const bool modern = now().network == MemoryNetwork::modern;
-    draw_beta();
+    set(model, drawing, wanted);
+    model.update(drawing.visit, subject);
+    const bool modern = !model.is_classical();
+    draw_beta(model, drawing);
+    model.update(drawing.visit, subject);
     const Attention& attention = *subject.attention();
-    if (attention.queries() > 1 && (modern || now().of_keys)) {
+    if (attention.queries() > 1 && (modern || model.state.of_keys)) {
         ui::next_control(ui::need::stepper);
         ImGui::BeginGroup();
         const Index last = attention.queries() - 1;
         if (const auto query =
-                ui::stepper("memory/query", "query", label_at(attention.query_names(), row_.query),
-                            {row_.query - 1, row_.query > 0 ? "" : "This is the first query."},
-                            {row_.query + 1, row_.query < last ? "" : "This is the last query."}))
+                ui::stepper("memory/query", "query", label_at(attention.query_names(), model.row.query),
+                            {model.row.query - 1, model.row.query > 0 ? "" : "This is the first query."},
+                            {model.row.query + 1, model.row.query < last ? "" : "This is the last query."}))
             parts::choose_tokens(drawing, *query, selection_of(drawing).key);
         ImGui::EndGroup();
     }
     if (!modern) return;
-    wanted = now();
+    wanted = model.state;
     ui::next_control(ui::need::named_choices);
     if (const auto chosen =
             ui::labelled_choice("plane", "memory/plane-of", planes, static_cast<int>(wanted.plane))) {
-        wanted.plane = static_cast<MemoryPlane>(*chosen);
+        wanted.plane = static_cast<Plane>(*chosen);
         wanted.start.reset();  // in another plane, the same coordinates would be another start
     }
     ui::next_control(ui::need::long_button);
-    const Status possible = now().start ? ok() : Error{"It starts at the query."};
+    const Status possible = model.state.start ? ok() : Error{"It starts at the query."};
     if (ui::button("memory/at-query", "Start at q", possible)) wanted.start.reset();
-    set(wanted);
+    set(model, drawing, wanted);
 }
 
-void MemoryLens::draw_end(Subject& subject) {
+void draw_end(const Model& model, Subject& subject) {
     std::string text;
-    if (path_->done() && path_->settled()) {
-        const double first = path_->steps() > 0 ? path_->points()[1].moved : 0;
-        text = "It ends at " + mostly(subject, path_->weights()) + ": " +
-               fixed(effective_patterns(path_->weights()), 2) + " of " + many(patterns_->count(), "key") +
-               ". The first step moves it by " + fixed(first, 3) + ", all of them by " +
-               fixed(path_->travelled(), 3) + ". ";
+    if (model.path->done() && model.path->settled()) {
+        const double first = model.path->steps() > 0 ? model.path->points()[1].moved : 0;
+        text = "It ends at " + mostly(model, subject, model.path->weights()) + ": " +
+               fixed(effective_patterns(model.path->weights()), 2) + " of " +
+               many(model.patterns->count(), "key") + ". The first step moves it by " + fixed(first, 3) +
+               ", all of them by " + fixed(model.path->travelled(), 3) + ". ";
     }
-    const auto off = off_attention();
-    const AttentionSpec& spec = row_.record->spec();
+    const auto off = model.off_attention();
+    const AttentionSpec& spec = model.row.record->spec();
     if (off && (spec.softcap > 0 || !spec.bias.empty()))
         text +=
             "This head caps its scores or adds to them, so the weights of its attention differ from the "
@@ -121,43 +121,44 @@ void MemoryLens::draw_end(Subject& subject) {
     else if (off)
         text += "The first step’s weights are the head’s attention, to " + fixed(*off, 1) +
                 ". The head reads V in the place of K at that step, and stops.";
-    else if (!now().start)
-        text += "The head’s own β is " + fixed(own_beta_, 4) + ".";
+    else if (!model.state.start)
+        text += "The head’s own β is " + fixed(model.own_beta, 4) + ".";
     ui::caption(text.c_str());
     ui::landmark_item("memory/end");
 }
 
-void MemoryLens::draw_path(const Drawing& drawing, Subject& subject, float width) {
+void draw_path(const Model& model, const Drawing& drawing, Subject& subject, float width) {
     ui::ChartCurve curve;
     curve.name = "E";
     curve.colour = ui::series_colour(0);
-    curve.points = path_->steps() <= 40;
-    for (Index t = 0; t < path_->looked_at(); ++t) {
+    curve.points = model.path->steps() <= 40;
+    for (Index t = 0; t < model.path->looked_at(); ++t) {
         curve.x.push_back(static_cast<double>(t));
-        curve.y.push_back(path_->points()[static_cast<std::size_t>(t)].energy);
+        curve.y.push_back(model.path->points()[static_cast<std::size_t>(t)].energy);
     }
     const std::array curves{curve};
     const ui::Chart chart{
         .name = "memory-energy",
         .title = "Energy, step by step",
-        .x = {"step", 0, static_cast<double>(std::max<Index>(path_->steps(), 1)), false, true},
+        .x = {"step", 0, static_cast<double>(std::max<Index>(model.path->steps(), 1)), false, true},
         .y = ui::fitted("energy, in units of q · k", curves, false)};
     present::chart(drawing, chart, width, energy_height, curves,
-                   [](std::size_t, std::size_t step) { return memory_cells::energy(step); });
-    present::sheet(drawing, path_sheet(subject), width);
-    draw_end(subject);
+                   [](std::size_t, std::size_t step) { return cells::energy(step); });
+    present::sheet(drawing, path_sheet(model, subject), width);
+    draw_end(model, subject);
 }
 
-void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float width) {
+void draw_moves(const Model& model, const Drawing& drawing, Subject& subject, float width) {
     const Attention& attention = *subject.attention();
-    if (attention.queries() < 2) return;
+    const QueryMoves* moves = model.moves.kept();
+    if (!moves || attention.queries() < 2) return;
     ui::ChartCurve first, all;
     first.name = "one step";
     first.colour = ui::series_colour(0);
     all.name = "all steps";
     all.colour = ui::series_colour(1);
-    first.points = all.points = moves_->count() <= 64;
-    for (const QueryMoves::Row& row : moves_->rows()) {
+    first.points = all.points = moves->count() <= 64;
+    for (const QueryMoves::Row& row : moves->rows()) {
         for (ui::ChartCurve* curve : {&first, &all}) {
             curve->x.push_back(static_cast<double>(row.query));
             curve->notes.push_back(label_at(attention.query_names(), row.query) + " ends at " +
@@ -171,71 +172,72 @@ void MemoryLens::draw_moves(const Drawing& drawing, Subject& subject, float widt
                           .title = "How far this head’s queries move",
                           .x = {"query", 0, static_cast<double>(attention.queries() - 1), false, true},
                           .y = ui::fitted("distance from q", curves, true),
-                          .marked = static_cast<double>(row_.query)};
-    const ui::ChartReply reply = present::chart(
-        drawing, chart, width, moves_height, curves, [this](std::size_t curve, std::size_t point) {
-            return memory_cells::distance(curve, moves_->rows()[point].query);
-        });
+                          .marked = static_cast<double>(model.row.query)};
+    const ui::ChartReply reply = present::chart(drawing, chart, width, moves_height, curves,
+                                                [&](std::size_t curve, std::size_t point) {
+                                                    return cells::distance(curve, moves->rows()[point].query);
+                                                });
     if (reply.held)
-        if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != row_.query)
+        if (const auto query = static_cast<Index>(std::lround(*reply.held)); query != model.row.query)
             parts::choose_tokens(drawing, query, selection_of(drawing).key);
     std::string text;
-    if (moves_->count() < attention.queries())
-        text = "Over " + std::to_string(moves_->count()) + " of " + many(attention.queries(), "query row") +
+    if (moves->count() < attention.queries())
+        text = "Over " + std::to_string(moves->count()) + " of " + many(attention.queries(), "query row") +
                ", evenly chosen. ";
-    if (!moves_->done()) text += std::to_string(moves_->rows().size()) + " are followed so far.";
+    if (!moves->done()) text += std::to_string(moves->rows().size()) + " are followed so far.";
     if (!text.empty()) ui::caption(text.c_str());
 }
 
-void MemoryLens::draw_modern(const Drawing& drawing, Subject& subject, float width) {
-    if (!refused_.empty() || !refused_beta_.empty()) {
-        ui::paragraph(refused_.empty() ? refused_beta_ : refused_, ui::theme().text);
+void draw_modern(Model& model, const Drawing& drawing, Subject& subject, float width) {
+    if (!model.refused.empty() || !model.refused_beta.empty()) {
+        ui::paragraph(model.refused.empty() ? model.refused_beta : model.refused, ui::theme().text);
         ui::landmark_item("memory/refused");
-        if (refused_.empty() || !moves_) return;
+        if (model.refused.empty()) return;
     } else {
         const bool beside = width >= ui::two_columns;
         const float left = beside ? std::floor((width - present::card_gap) * left_share) : width;
-        ui::column("plane", left, [&](float w) { draw_plane(drawing, subject, w); });
-        update(subject);
-        if (path_ && path_->looked_at() > 0) {
+        ui::column("plane", left, [&](float w) { draw_plane(model, drawing, subject, w); });
+        model.update(drawing.visit, subject);
+        if (model.path && model.path->looked_at() > 0) {
             if (beside) ImGui::SameLine(0, present::card_gap);
             ui::column("path", beside ? width - left - present::card_gap : width,
-                       [&](float w) { draw_path(drawing, subject, w); });
-            if (path_->steps() > 0)
-                present::sheet(drawing, weights_sheet(subject), width);
+                       [&](float w) { draw_path(model, drawing, subject, w); });
+            if (model.path->steps() > 0)
+                present::sheet(drawing, weights_sheet(model, subject), width);
             else
                 ui::caption("The start is a fixed point already, so there is no step to show.");
-            if (const auto& cell = drawing.now.cell; cell && cell->is(memory_cells::weight))
-                drawing.point(row_.query, cell->own.at[1]);
-            present::sheet(drawing, states_sheet(subject), width);
+            if (const auto& cell = drawing.now.cell; cell && cell->is(cells::weight))
+                drawing.point(model.row.query, cell->own.at[1]);
+            present::sheet(drawing, states_sheet(model, subject), width);
         }
     }
-    if (moves_) draw_moves(drawing, subject, width);
+    draw_moves(model, drawing, subject, width);
 }
 
-void MemoryLens::draw(const Drawing& drawing, Subject& subject) {
+}  // namespace
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    update(subject);
-    ui::hint(now().network == MemoryNetwork::modern
-                 ? "Press “β = 100” and drag the start through the plane: it falls to the memory in whose "
-                   "basin it lies."
-                 : "Flip more of the cue’s bits, or store more patterns, until the pattern is lost.");
-    if (ui::settings()) draw_controls(drawing, subject);
-    update(subject);
+    ui::hint(model.is_classical()
+                 ? "Flip more of the cue’s bits, or store more patterns, until the pattern is lost."
+                 : "Press “β = 100” and drag the start through the plane: it falls to the memory in whose "
+                   "basin it lies.");
+    if (ui::settings()) draw_controls(model, drawing, subject);
+    model.update(drawing.visit, subject);
     // With more patterns, a step takes longer than a frame may, so it is left to the work between frames.
-    const bool brief = !patterns_ || look_cost(patterns_->count(), patterns_->components) <= look_work_a_step;
-    while (brief && pending() && !drawing.deadline.passed()) step();
-    update(subject);
+    const bool brief =
+        !model.patterns || look_cost(model.patterns->count(), model.patterns->components) <= look_work_a_step;
+    while (brief && model.pending() && !drawing.deadline.passed()) model.step();
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
-    const float width = ImGui::GetContentRegionAvail().x;
-    if (now().network == MemoryNetwork::modern)
-        draw_modern(drawing, subject, width);
+    if (model.is_classical())
+        draw_classical(model, drawing, subject);
     else
-        draw_classical(drawing, subject);
-    if (pending())
-        drawing.visit.continue_with([this, row = row_, memory = now()] {
-            return row_ == row && now() == memory && row_.record && step();
+        draw_modern(model, drawing, subject, ImGui::GetContentRegionAvail().x);
+    if (model.pending())
+        drawing.visit.continue_with([&model, row = model.row, state = model.state] {
+            return model.row == row && model.state == state && model.row.record && model.step();
         });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::memory

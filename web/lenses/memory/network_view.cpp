@@ -15,7 +15,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::memory {
 
 namespace {
 
@@ -27,31 +27,31 @@ std::string cues_told(const CapacityTrials& trials) {
                          : std::to_string(least) + " to " + many(most, "cue") + " each (one for a pattern)";
 }
 
-}  // namespace
-
-void MemoryLens::draw_bits(const Drawing& drawing) {
-    const std::array<Sheet, 3> all = bits_sheets();
+void draw_bits(const Model& model, const Drawing& drawing) {
+    const std::array<Sheet, 3> all = bits_sheets(model);
     const auto square = [&](const Sheet& sheet) {
         return [&](float wide) { present::sheet(drawing, sheet, wide); };
     };
     ui::columns("memory/bits", least_picture, present::card_gap, square(all[0]), square(all[1]),
                 square(all[2]));
-    if (!beside_ || !beside_->done()) return;
-    const Index wrong = bits_that_differ(signs_of(beside_->end()), bits_->pattern(stored()));
-    ui::caption(("From the same cue, the signs of the modern network at " + beta_text(beside_->beta()) +
+    const auto& modern = model.recall.kept()->modern;
+    if (!modern || !modern->done()) return;
+    const Index wrong = bits_that_differ(signs_of(modern->end()), model.bits->pattern(model.pattern()));
+    ui::caption(("From the same cue, the signs of the modern network at " + beta_text(modern->beta()) +
                  " end with " + many(wrong, "wrong bit") + ".")
                     .c_str());
     ui::landmark_item("memory/beside");
 }
 
-void MemoryLens::draw_flips(const Drawing& drawing, float width) {
+void draw_flips(const Model& model, const Drawing& drawing, float width) {
+    const BinaryRecall& run = model.recall.kept()->run;
     ui::ChartCurve curve;
     curve.name = "E";
     curve.colour = ui::series_colour(0);
-    curve.points = recall_->flips().size() <= 64;
-    for (const std::int64_t each : recall_->energies()) {
+    curve.points = run.flips().size() <= 64;
+    for (const std::int64_t each : run.energies()) {
         curve.x.push_back(static_cast<double>(curve.x.size()));
-        curve.y.push_back(static_cast<double>(each) / static_cast<double>(2 * bits_->bits()));
+        curve.y.push_back(static_cast<double>(each) / static_cast<double>(2 * model.bits->bits()));
     }
     const std::array curves{curve};
     const ui::Chart chart{.name = "memory-flips",
@@ -59,16 +59,17 @@ void MemoryLens::draw_flips(const Drawing& drawing, float width) {
                           .x = {"flips", 0, std::max(curve.x.back(), 1.0), false, true},
                           .y = ui::fitted("energy", curves, false)};
     present::chart(drawing, chart, width, flips_height, curves,
-                   [](std::size_t, std::size_t flip) { return memory_cells::classical_energy(flip); });
+                   [](std::size_t, std::size_t flip) { return cells::classical_energy(flip); });
 }
 
-void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
+void draw_capacity(const Model& model, const Drawing& drawing, float width) {
     using Network = CapacityTrials::Network;
+    const CapacityTrials& trials = *model.capacity.kept();
     const double last = CapacityTrials::load(CapacityTrials::loads - 1);
     ui::ChartCurve classical, modern, known;
     classical.name = "classical";
     classical.colour = ui::series_colour(0);
-    modern.name = "modern, " + beta_text(capacity_of_.beta);
+    modern.name = "modern, " + beta_text(model.beta.value_or(1));
     modern.colour = ui::series_colour(1);
     known.name = "0.138, known for N → ∞";
     known.colour = ui::theme().dim;
@@ -77,10 +78,10 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
     known.y = {0, 1};
     for (const auto& [network, curve] :
          {std::pair{Network::classical, &classical}, std::pair{Network::modern, &modern}}) {
-        const std::vector<double> means = capacity_->means(network);
+        const std::vector<double> means = trials.means(network);
         curve->points = true;
         for (std::size_t i = 0; i < means.size(); ++i) {
-            const auto& shares = capacity_->shares(network, static_cast<Index>(i));
+            const auto& shares = trials.shares(network, static_cast<Index>(i));
             const auto [low, high] = std::ranges::minmax(shares);
             curve->x.push_back(CapacityTrials::load(static_cast<Index>(i)));
             curve->y.push_back(means[i]);
@@ -89,30 +90,29 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
         }
     }
     const std::array curves{classical, modern, known};
-    const double load = static_cast<double>(now().patterns) / static_cast<double>(now().bits);
+    const double load = static_cast<double>(model.state.patterns) / static_cast<double>(model.state.bits);
     const ui::Chart chart{.name = "memory-capacity",
-                          .title = "Share recovered, " + many(now().bits, "random bit"),
+                          .title = "Share recovered, " + many(model.state.bits, "random bit"),
                           .x = {"load, patterns / bits", 0, last},
                           .y = {"share recovered", 0, 1.04},
-                          .marked = std::min(now().of_keys ? 0 : load, last)};
+                          .marked = std::min(model.state.of_keys ? 0 : load, last)};
     const ui::ChartReply reply =
         present::chart(drawing, chart, width, capacity_height, curves,
                        [](std::size_t network, std::size_t load) -> std::optional<CellRef> {
                            if (network > 1) return std::nullopt;
-                           return memory_cells::capacity(network, load);
+                           return cells::capacity(network, load);
                        });
-    if (reply.held && !now().of_keys) {
-        MemoryState wanted = now();
-        wanted.patterns = std::clamp<Index>(std::lround(*reply.held * static_cast<double>(now().bits)), 1,
-                                            memory_most_patterns);
+    if (reply.held && !model.state.of_keys) {
+        State wanted = model.state;
+        wanted.patterns = std::clamp<Index>(std::lround(*reply.held * static_cast<double>(model.state.bits)),
+                                            1, most_patterns);
         wanted.stored = std::min(wanted.stored, wanted.patterns - 1);
-        set(wanted);
+        set(model, drawing, wanted);
     }
-    std::string text = std::to_string(capacity_->seeds_done()) + " of " +
-                       std::to_string(CapacityTrials::seeds) + " seeds, " + cues_told(*capacity_) + " with " +
-                       percent(now().flipped) +
+    std::string text = std::to_string(trials.seeds_done()) + " of " + std::to_string(CapacityTrials::seeds) +
+                       " seeds, " + cues_told(trials) + " with " + percent(model.state.flipped) +
                        " of the bits flipped; the bands go from the lowest seed to the highest. ";
-    if (const auto half = half_recovered(capacity_->means(Network::classical)))
+    if (const auto half = half_recovered(trials.means(Network::classical)))
         text +=
             "The classical network recovers half of its patterns up to a load of " + fixed(*half, 3) + ". ";
     text += "0.138 is the capacity that Amit, Gutfreund and Sompolinsky (1985) found for very many bits.";
@@ -120,9 +120,11 @@ void MemoryLens::draw_capacity(const Drawing& drawing, float width) {
     ui::landmark_item("memory/measured");
 }
 
-void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject) {
+}  // namespace
+
+void draw_classical(Model& model, const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> sources{"seeded", "signs of the keys"};
-    MemoryState wanted = now();
+    State wanted = model.state;
     if (const auto chosen =
             ui::labelled_choice("patterns", "memory/patterns-of", sources, wanted.of_keys ? 1 : 0)) {
         wanted.of_keys = *chosen == 1;
@@ -135,43 +137,45 @@ void MemoryLens::draw_classical(const Drawing& drawing, Subject& subject) {
         ImGui::EndGroup();
     };
     if (!wanted.of_keys) {
-        step("memory/bits", "bits", wanted.bits, memory_least_bits, memory_most_bits);
-        step("memory/count", "patterns", wanted.patterns, 1, memory_most_patterns);
+        step("memory/bits", "bits", wanted.bits, least_bits, most_bits);
+        step("memory/count", "patterns", wanted.patterns, 1, most_patterns);
         wanted.stored = std::min(wanted.stored, wanted.patterns - 1);
     }
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
-    if (const auto to =
-            ui::slider("memory/flipped", "flipped", wanted.flipped, 0, memory_most_flipped, "%.2f"))
-        wanted.flipped = std::clamp(*to, 0.0, memory_most_flipped);
+    if (const auto to = ui::slider("memory/flipped", "flipped", wanted.flipped, 0, most_flipped, "%.2f"))
+        wanted.flipped = std::clamp(*to, 0.0, most_flipped);
     ImGui::EndGroup();
-    if (bits_) {
-        Index pattern = std::min(wanted.stored, bits_->count() - 1);
+    if (model.bits) {
+        Index pattern = std::min(wanted.stored, model.bits->count() - 1);
         step("memory/which", "pattern", pattern, 0,
-             (wanted.of_keys == now().of_keys && !wanted.of_keys ? wanted.patterns : bits_->count()) - 1);
-        if (pattern != stored()) wanted.stored = pattern;
+             (wanted.of_keys == model.state.of_keys && !wanted.of_keys ? wanted.patterns
+                                                                       : model.bits->count()) -
+                 1);
+        if (pattern != model.pattern()) wanted.stored = pattern;
     }
-    step("memory/seed", "seed", wanted.seed, 0, memory_most_seed);
-    set(wanted);
-    update(subject);
-    if (!bits_) {
-        ui::paragraph(refused_, ui::theme().text);
+    step("memory/seed", "seed", wanted.seed, 0, most_seed);
+    set(model, drawing, wanted);
+    model.update(drawing.visit, subject);
+    if (!model.bits) {
+        ui::paragraph(model.refused, ui::theme().text);
         ui::landmark_item("memory/refused");
         return;
     }
-    if (now().of_keys) {
-        std::string told = "Pattern " + std::to_string(stored()) + " is the signs of the key of " +
-                           key_name(subject, patterns_->keys[static_cast<std::size_t>(stored())]) + ".";
-        if (bits_->count() < patterns_->count())
-            told += " The first " + with_commas(bits_->count()) + " of " + with_commas(patterns_->count()) +
-                    " keys are stored.";
+    if (model.state.of_keys) {
+        std::string told =
+            "Pattern " + std::to_string(model.pattern()) + " is the signs of the key of " +
+            key_name(subject, model.patterns->keys[static_cast<std::size_t>(model.pattern())]) + ".";
+        if (model.bits->count() < model.patterns->count())
+            told += " The first " + with_commas(model.bits->count()) + " of " +
+                    with_commas(model.patterns->count()) + " keys are stored.";
         ui::caption(told.c_str());
     }
     ImGui::Dummy({0, 6});
-    draw_bits(drawing);
+    draw_bits(model, drawing);
     ui::columns(
-        "memory/classical", 360, present::card_gap, [&](float w) { draw_flips(drawing, w); },
-        [&](float w) { draw_capacity(drawing, w); });
+        "memory/classical", 360, present::card_gap, [&](float w) { draw_flips(model, drawing, w); },
+        [&](float w) { draw_capacity(model, drawing, w); });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::memory

@@ -13,11 +13,12 @@
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/fingers.hpp"
+#include "widgets/heatmap.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 
-namespace attn::app {
+namespace attn::app::memory {
 
 namespace {
 
@@ -68,10 +69,8 @@ class Names {
     std::vector<std::pair<ImVec2, ImVec2>> taken_;
 };
 
-}  // namespace
-
 // The square on the screen.
-struct MemoryLens::Square {
+struct Square {
     Basins::Box box;
     ImVec2 at;
     float side;
@@ -96,7 +95,7 @@ struct MemoryLens::Square {
     void draw_axes(const std::string& across, const std::string& up) const;
 };
 
-void MemoryLens::Square::draw_axes(const std::string& across, const std::string& up) const {
+void Square::draw_axes(const std::string& across, const std::string& up) const {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ui::Theme& t = ui::theme();
     const float bottom = at.y + side;
@@ -129,12 +128,14 @@ void MemoryLens::Square::draw_axes(const std::string& across, const std::string&
     ui::draw_text(list, {at.x + side - ui::text_size(title).x, bottom + 19}, t.dim, title);
 }
 
-void MemoryLens::paint_basins() {
-    if (picture_.made == basins_made_ && picture_.version == basins_->version()) return;
-    picture_.made = basins_made_;
-    picture_.version = basins_->version();
-    ++picture_.serial;
-    const auto& ends = basins_->ends();
+void paint_basins(Model& model) {
+    const Basins& basins = *model.basins;
+    Model::Picture& picture = model.picture;
+    if (picture.version == basins.version()) return;
+    static std::uint64_t painted = 0;
+    picture.version = basins.version();
+    picture.serial = ++painted;
+    const auto& ends = basins.ends();
     std::vector<std::size_t> order;
     for (std::size_t e = 0; e < ends.size(); ++e)
         if (ends[e].places > 0) order.push_back(e);
@@ -142,22 +143,22 @@ void MemoryLens::paint_basins() {
     std::vector<float> colour_of(256, static_cast<float>(colours));
     colour_of[Basins::unknown] = HUGE_VALF;
     colour_of[Basins::moving] = -HUGE_VALF;
-    picture_.others = order.size() > colours;
-    if (picture_.others) order.resize(colours);
+    picture.others = order.size() > colours;
+    if (picture.others) order.resize(colours);
     for (std::size_t i = 0; i < order.size(); ++i) colour_of[order[i]] = static_cast<float>(i);
-    picture_.ends = std::move(order);
-    picture_.moving = false;
-    picture_.values.clear();
-    for (Index row = basins_->side() - 1; row >= 0; --row)
-        for (Index col = 0; col < basins_->side(); ++col) {
-            const std::uint8_t end = basins_->end_at(row, col);
-            picture_.moving = picture_.moving || end == Basins::moving;
-            picture_.others = picture_.others || end == Basins::others;
-            picture_.values.push_back(colour_of[end]);
+    picture.ends = std::move(order);
+    picture.moving = false;
+    picture.values.clear();
+    for (Index row = basins.side() - 1; row >= 0; --row)
+        for (Index col = 0; col < basins.side(); ++col) {
+            const std::uint8_t end = basins.end_at(row, col);
+            picture.moving = picture.moving || end == Basins::moving;
+            picture.others = picture.others || end == Basins::others;
+            picture.values.push_back(colour_of[end]);
         }
 }
 
-void MemoryLens::draw_legend(Subject& subject, float width) const {
+void draw_legend(const Model& model, Subject& subject, float width) {
     ui::Type small(ui::Face::regular, ui::size_small);
     ui::Lines lines(width, {16, 4});
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -170,12 +171,12 @@ void MemoryLens::draw_legend(Subject& subject, float width) const {
         ui::landmark(name, at, {at.x + 16 + wide, at.y + legend_line});
         ui::semantic_text(text, at, {at.x + 16 + wide, at.y + legend_line});
     };
-    const double places = static_cast<double>(basins_->side() * basins_->side());
-    for (std::size_t i = 0; i < picture_.ends.size(); ++i) {
-        const Basins::End& end = basins_->ends()[picture_.ends[i]];
-        const MemoryKind kind = memory_kind(end.effective, patterns_->count());
+    const double places = static_cast<double>(model.basins->side() * model.basins->side());
+    for (std::size_t i = 0; i < model.picture.ends.size(); ++i) {
+        const Basins::End& end = model.basins->ends()[model.picture.ends[i]];
+        const MemoryKind kind = memory_kind(end.effective, model.patterns->count());
         const std::string share = percent(static_cast<double>(end.places) / places);
-        const bool single = kind == MemoryKind::one || patterns_->count() == 1;
+        const bool single = kind == MemoryKind::one || model.patterns->count() == 1;
         const std::string name =
             single ? key_name(subject, end.strongest)
             : kind == MemoryKind::all
@@ -183,20 +184,21 @@ void MemoryLens::draw_legend(Subject& subject, float width) const {
                 : "mean of " + fixed(end.effective, 1) + " keys, mostly " + key_name(subject, end.strongest);
         entry(basin_colour(i), name + ": " + share, "memory/basin/" + std::to_string(i));
     }
-    if (picture_.others) entry(basin_colour(colours), "other memories", "memory/basin/others");
-    if (picture_.moving) entry(ui::theme().masked, "still moving", "memory/basin/moving");
+    if (model.picture.others) entry(basin_colour(colours), "other memories", "memory/basin/others");
+    if (model.picture.moving) entry(ui::theme().masked, "still moving", "memory/basin/moving");
     lines.finish();
-    if (picture_.ends.size() == 1 && !picture_.others && !picture_.moving)
+    if (model.picture.ends.size() == 1 && !model.picture.others && !model.picture.moving)
         ui::caption("At this β, every place in the plane leads to the same memory. Raise β to see several.");
 }
 
 // Keys and mouse move the start.
-void MemoryLens::move_start(const Square& square, std::array<double, 2> start, bool held) {
-    MemoryState wanted = now();
+void move_start(const Model& model, const Drawing& drawing, const Square& square, std::array<double, 2> start,
+                bool held) {
+    State wanted = model.state;
     for (std::size_t axis = 0; axis < 2; ++axis) {
         const auto asked = ui::semantic_slider(
             axis == 0 ? "memory/start/across" : "memory/start/up", axis == 0 ? "start, across" : "start, up",
-            fixed(start[axis], 3), {start[axis], box_.low[axis], box_.high[axis]});
+            fixed(start[axis], 3), {start[axis], model.plane->box.low[axis], model.plane->box.high[axis]});
         if (!asked) continue;
         wanted.start = start;
         (*wanted.start)[axis] = four_digits(*asked);
@@ -205,20 +207,20 @@ void MemoryLens::move_start(const Square& square, std::array<double, 2> start, b
         const auto place = square.place(ImGui::GetMousePos());
         wanted.start = {four_digits(place[0]), four_digits(place[1])};
     }
-    set(wanted);
+    set(model, drawing, wanted);
 }
 
-void MemoryLens::draw_basins(const Square& square) {
-    if (!basins_) return;
-    paint_basins();
+void draw_basins(Model& model, const Square& square) {
+    if (!model.basins) return;
+    paint_basins(model);
     render::Heatmap map;
-    map.key = {this, 0};
-    map.version = picture_.serial;
-    map.values = picture_.values.data();
-    map.rows = map.cols = basins_->side();
+    map.key = {&model, 0};
+    map.version = model.picture.serial;
+    map.values = model.picture.values.data();
+    map.rows = map.cols = model.basins->side();
     map.min = map.origin = square.at;
     map.max = square.end();
-    map.cell.x = map.cell.y = square.side / static_cast<float>(basins_->side());
+    map.cell.x = map.cell.y = square.side / static_cast<float>(model.basins->side());
     const ui::ColourScale scale = ui::sequential_scale(static_cast<float>(colours));
     ui::use_scale(map, scale);
     map.palette = &basin_palette();
@@ -226,14 +228,14 @@ void MemoryLens::draw_basins(const Square& square) {
 }
 
 // Returns the key near the cursor.
-std::optional<Index> MemoryLens::draw_keys(const Square& square, Index drawn) const {
+std::optional<Index> draw_keys(const Model& model, const Square& square, Index drawn) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     std::optional<Index> over;
     float nearest = near_key;
     const ImVec2 mouse = ImGui::GetMousePos();
     for (Index i = 0; i < drawn; ++i) {
-        const Index j = i * patterns_->count() / drawn;
-        const ImVec2 at = square.point(places_[static_cast<std::size_t>(j)]);
+        const Index j = i * model.patterns->count() / drawn;
+        const ImVec2 at = square.point(model.plane->places[static_cast<std::size_t>(j)]);
         list->AddCircleFilled(at, 3.5f, ui::theme().text);
         list->AddCircle(at, 3.5f, ui::theme().background);
         const float away = std::hypot(at.x - mouse.x, at.y - mouse.y);
@@ -244,14 +246,14 @@ std::optional<Index> MemoryLens::draw_keys(const Square& square, Index drawn) co
     return over;
 }
 
-void MemoryLens::draw_steps(const Square& square, std::array<double, 2> start) const {
+void draw_steps(const Model& model, const Square& square, std::array<double, 2> start) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 grip = square.point(start);
-    if (path_) {
+    if (model.path) {
         ImVec2 from = grip;
         std::vector<ImVec2> steps;
-        for (const auto& point : path_->points() | std::views::drop(1))
-            steps.push_back(square.point(plane_->place_of(point.state)));
+        for (const auto& point : model.path->points() | std::views::drop(1))
+            steps.push_back(square.point(model.plane->plane.place_of(point.state)));
         for (const ImVec2 to : steps) {
             list->AddLine(from, to, ui::theme().background, 5);
             list->AddLine(from, to, ui::theme().text, 2);
@@ -265,41 +267,44 @@ void MemoryLens::draw_steps(const Square& square, std::array<double, 2> start) c
 }
 
 // Says what is under the cursor: a key, or where a start there would lead.
-void MemoryLens::tell_place(const Drawing& drawing, Subject& subject, const Square& square,
-                            std::optional<Index> over) const {
+void tell_place(const Model& model, const Drawing& drawing, Subject& subject, const Square& square,
+                std::optional<Index> over) {
     if (over) {
-        const Index key = patterns_->keys[static_cast<std::size_t>(*over)];
+        const Index key = model.patterns->keys[static_cast<std::size_t>(*over)];
         ui::tooltip_at_cursor(key_name(subject, key).c_str());
-        return drawing.point(row_.query, key);
+        return drawing.point(model.row.query, key);
     }
-    if (!basins_) return;
+    if (!model.basins) return;
     const auto place = square.place(ImGui::GetMousePos());
     const auto step = [&](std::size_t axis) {
-        const double share = (place[axis] - box_.low[axis]) / (box_.high[axis] - box_.low[axis]);
-        return std::min(static_cast<Index>(share * static_cast<double>(basins_->side())),
-                        basins_->side() - 1);
+        const double share = (place[axis] - model.plane->box.low[axis]) /
+                             (model.plane->box.high[axis] - model.plane->box.low[axis]);
+        return std::min(static_cast<Index>(share * static_cast<double>(model.basins->side())),
+                        model.basins->side() - 1);
     };
-    const std::uint8_t end = basins_->end_at(step(1), step(0));
-    if (end >= basins_->ends().size()) return;
-    const Basins::End& there = basins_->ends()[end];
+    const std::uint8_t end = model.basins->end_at(step(1), step(0));
+    if (end >= model.basins->ends().size()) return;
+    const Basins::End& there = model.basins->ends()[end];
     const std::string text = "From here to " + fixed(there.effective, 2) + " of " +
-                             many(patterns_->count(), "key") + ", most " +
+                             many(model.patterns->count(), "key") + ", most " +
                              key_name(subject, there.strongest) + " (" + percent(there.weight) + ")";
     ui::tooltip_at_cursor(text.c_str());
 }
 
-void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float width) {
-    if (!plane_) return ui::caption("The directions of the plane are being looked for.");
+}  // namespace
+
+void draw_plane(Model& model, const Drawing& drawing, Subject& subject, float width) {
+    if (!model.plane) return ui::caption("The directions of the plane are being looked for.");
     const present::Card card(drawing,
                              {.key = "memory/plane",
                               .title = "Basins",
-                              .table = [this, &subject] { return plane_table(subject); },
+                              .table = [&] { return plane_table(model, subject); },
                               .is_listed = false},
                              width);
     width = card.width();
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float side = std::floor(std::min(width - left_margin - 4, most_side));
-    const Square square{box_, {corner.x + left_margin, corner.y + 20}, side};
+    const Square square{model.plane->box, {corner.x + left_margin, corner.y + 20}, side};
     ImGui::SetCursorScreenPos(square.at);
     ImGui::InvisibleButton("plane", {side, side});
     const bool held = ui::held(), hovered = ImGui::IsItemHovered();
@@ -308,46 +313,48 @@ void MemoryLens::draw_plane(const Drawing& drawing, Subject& subject, float widt
 
     ui::semantic_item(ui::Role::img, "memory/plane", "The plane with its basins, the keys and the path");
     std::string across = "to the query", up = "to its strongest key";
-    if (plane_kind_ != MemoryPlane::query) {
-        const auto shares = principal_->shares();
+    if (model.state.plane != Plane::query) {
+        const auto shares = model.principal->shares();
         across = "first principal component, " + percent(shares[0]) + " of the keys’ variance";
         up = "second, " + percent(shares[1]);
     }
-    const auto start = path_ ? plane_->place_of(path_->points().front().state) : plane_->place_of(query_);
-    move_start(square, start, held);
+    const auto start = model.path ? model.plane->plane.place_of(model.path->points().front().state)
+                                  : model.plane->plane.place_of(model.query);
+    move_start(model, drawing, square, start, held);
 
-    draw_basins(square);
+    draw_basins(model, square);
     square.draw_axes(across, up);
     ImGui::GetWindowDrawList()->PushClipRect(square.at, square.end(), true);
-    const Index count = patterns_->count(), drawn = std::min(count, most_drawn);
-    const std::optional<Index> over = draw_keys(square, drawn);
+    const Index count = model.patterns->count(), drawn = std::min(count, most_drawn);
+    const std::optional<Index> over = draw_keys(model, square, drawn);
     const ImVec2 grip = square.point(start);
-    draw_steps(square, start);
+    draw_steps(model, square, start);
     {
         ui::Type small(ui::Face::regular, 12);
         Names names;
-        names.write(grip, now().start ? "start" : "q");
-        for (const Index j : path_ ? heaviest_keys(most_named) : std::vector<Index>{})
-            names.write(
-                square.point(places_[static_cast<std::size_t>(j)]),
-                label_at(subject.attention()->key_names(), patterns_->keys[static_cast<std::size_t>(j)]));
+        names.write(grip, model.state.start ? "start" : "q");
+        for (const Index j : model.path ? model.heaviest_keys(most_named) : std::vector<Index>{})
+            names.write(square.point(model.plane->places[static_cast<std::size_t>(j)]),
+                        label_at(subject.attention()->key_names(),
+                                 model.patterns->keys[static_cast<std::size_t>(j)]));
     }
     ImGui::GetWindowDrawList()->PopClipRect();
     ui::landmark("memory/start", {grip.x - 8, grip.y - 8}, {grip.x + 8, grip.y + 8});
-    if (hovered && !held && square.holds(ImGui::GetMousePos())) tell_place(drawing, subject, square, over);
+    if (hovered && !held && square.holds(ImGui::GetMousePos()))
+        tell_place(model, drawing, subject, square, over);
 
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, 20 + side + axis_height});
-    if (basins_) draw_legend(subject, width);
+    if (model.basins) draw_legend(model, subject, width);
     std::string told;
     if (count > drawn) told = with_commas(drawn) + " of " + with_commas(count) + " keys are drawn. ";
-    const double off = path_ ? plane_->distance_to(path_->points().front().state) : 0;
-    if (!now().start && off > least_off * patterns_->largest)
+    const double off = model.path ? model.plane->plane.distance_to(model.path->points().front().state) : 0;
+    if (!model.state.start && off > least_off * model.patterns->largest)
         told += "q itself lies " + fixed(off, 2) + " from this plane. ";
-    if (basins_ && !basins_->done())
-        told += "The basins are being followed, " + std::to_string(basins_->side()) + " × " +
-                std::to_string(basins_->side()) + " places so far.";
+    if (model.basins && !model.basins->done())
+        told += "The basins are being followed, " + std::to_string(model.basins->side()) + " × " +
+                std::to_string(model.basins->side()) + " places so far.";
     if (!told.empty()) ui::caption(told.c_str());
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::memory

@@ -5,38 +5,43 @@
 
 #include "app/format.hpp"
 #include "lenses/memory/memory.hpp"
-#include "subjects/explain.hpp"
 
-namespace attn::app {
+namespace attn::app::memory {
 
 namespace {
 
 constexpr Index most_wanted = 24;  // number of keys
 
-std::vector<std::string> multiples(Index count, Index of) {
-    std::vector<std::string> names;
-    for (Index i = 0; i < count; ++i) names.push_back(std::to_string(i * of));
-    return names;
+std::string path_about(const Model& model, Subject& subject) {
+    return query_name(model, subject) + ", " + beta_text(*model.beta);
+}
+
+SheetAxis axis_of(const std::vector<Index>& steps) {
+    SheetAxis axis{.name = "step"};
+    for (const Index t : steps) axis.labels.push_back("step " + std::to_string(t));
+    return axis;
+}
+
+// The path at the step of a row.
+auto point_of(const Model& model, const std::vector<Index>& steps) {
+    return [&model, steps](Index row) -> const Retrieval::Point& {
+        return model.path->points()[static_cast<std::size_t>(steps[static_cast<std::size_t>(row)])];
+    };
 }
 
 }  // namespace
 
-std::string MemoryLens::path_about(Subject& subject) const {
-    return query_name(subject) + ", " + beta_text(*beta_);
-}
-
-Sheet MemoryLens::path_sheet(Subject& subject) const {
+Sheet path_sheet(const Model& model, Subject& subject) {
+    const std::vector<Index> steps = model.steps_shown();
     Sheet sheet{.key = "memory/path",
                 .title = "The path",
-                .about = path_about(subject),
-                .rows = {.name = "step"},
+                .about = path_about(model, subject),
+                .rows = axis_of(steps),
                 .columns = {"number", {"energy", "moved by", "keys, e^S"}}};
-    const std::vector<Index> steps = steps_shown();
-    for (const Index t : steps) sheet.rows.labels.push_back("step " + std::to_string(t));
-    sheet.value = [this, steps](Index r, Index c) {
+    sheet.value = [&model, steps, at = point_of(model, steps)](Index r, Index c) {
         const Index t = steps[static_cast<std::size_t>(r)];
-        const Retrieval::Point& point = path_->points()[static_cast<std::size_t>(t)];
-        if (c == 0) return t < path_->looked_at() ? point.energy : NAN;
+        const Retrieval::Point& point = at(r);
+        if (c == 0) return t < model.path->looked_at() ? point.energy : NAN;
         return t == 0 ? NAN : c == 1 ? point.moved : point.effective;
     };
     sheet.text = [value = sheet.value](Index r, Index c) {
@@ -45,124 +50,116 @@ Sheet MemoryLens::path_sheet(Subject& subject) const {
     sheet.cell = [steps](Index r, Index c) -> std::optional<CellRef> {
         const Index t = steps[static_cast<std::size_t>(r)];
         if (c > 0 && t == 0) return std::nullopt;
-        return c == 0   ? memory_cells::energy(t)
-               : c == 1 ? memory_cells::update_norm(t)
-                        : memory_cells::effective_keys(t);
+        return c == 0 ? cells::energy(t) : c == 1 ? cells::update_norm(t) : cells::effective_keys(t);
     };
     return sheet;
 }
 
-Sheet MemoryLens::weights_sheet(Subject& subject) {
+Sheet weights_sheet(const Model& model, Subject& subject) {
+    std::vector<Index> steps = model.steps_shown();
+    steps.erase(steps.begin());
     Sheet sheet{.key = "memory/weight",
                 .title = "Weights of each step",
                 .notation = "softmax(β K ξ)",
-                .about = path_about(subject),
-                .rows = {.name = "step"},
-                .columns = {.name = "key", .wanted = heaviest_keys(most_wanted)},
+                .about = path_about(model, subject),
+                .rows = axis_of(steps),
+                .columns = {.name = "key", .wanted = model.heaviest_keys(most_wanted)},
+                .value = [at = point_of(model, steps)](
+                             Index r, Index j) { return at(r).weights[static_cast<std::size_t>(j)]; },
+                .cell =
+                    [&model, steps](Index r, Index j) {
+                        return cells::weight(steps[static_cast<std::size_t>(r)],
+                                             model.patterns->keys[static_cast<std::size_t>(j)]);
+                    },
                 .is_tall = true};
-    std::vector<Index> steps = steps_shown();
-    steps.erase(steps.begin());
-    for (const Index t : steps) sheet.rows.labels.push_back("step " + std::to_string(t));
-    for (const Index key : patterns_->keys)
+    for (const Index key : model.patterns->keys)
         sheet.columns.labels.push_back(label_at(subject.attention()->key_names(), key));
-    sheet.value = [this, steps](Index r, Index j) {
-        return path_->points()[static_cast<std::size_t>(steps[static_cast<std::size_t>(r)])]
-            .weights[static_cast<std::size_t>(j)];
-    };
-    sheet.cell = [this, steps](Index r, Index j) {
-        return memory_cells::weight(steps[static_cast<std::size_t>(r)],
-                                    patterns_->keys[static_cast<std::size_t>(j)]);
-    };
     return sheet;
 }
 
-Sheet MemoryLens::states_sheet(Subject& subject) const {
-    Sheet sheet{.key = "memory/state",
-                .title = "The state ξ",
-                .about = path_about(subject),
-                .rows = {.name = "step"},
-                .columns = counted("component", patterns_->components),
-                .is_signed = true};
-    const std::vector<Index> steps = steps_shown();
-    for (const Index t : steps) sheet.rows.labels.push_back("step " + std::to_string(t));
-    sheet.value = [this, steps](Index r, Index a) {
-        return path_->points()[static_cast<std::size_t>(steps[static_cast<std::size_t>(r)])]
-            .state[static_cast<std::size_t>(a)];
-    };
-    sheet.cell = [steps](Index r, Index a) {
-        return memory_cells::state(steps[static_cast<std::size_t>(r)], a);
-    };
-    return sheet;
+Sheet states_sheet(const Model& model, Subject& subject) {
+    const std::vector<Index> steps = model.steps_shown();
+    return {.key = "memory/state",
+            .title = "The state ξ",
+            .about = path_about(model, subject),
+            .rows = axis_of(steps),
+            .columns = counted("component", model.patterns->components),
+            .value = [at = point_of(model, steps)](
+                         Index r, Index a) { return at(r).state[static_cast<std::size_t>(a)]; },
+            .cell = [steps](Index r, Index a) { return cells::state(steps[static_cast<std::size_t>(r)], a); },
+            .is_signed = true};
 }
 
-std::array<Sheet, 3> MemoryLens::bits_sheets() const {
-    const Index bits = bits_->bits(),
+std::array<Sheet, 3> bits_sheets(const Model& model) {
+    const Index bits = model.bits->bits(),
                 side = static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(bits))));
-    const Bits pattern = bits_->pattern(stored());
+    const Bits pattern = model.bits->pattern(model.pattern());
     const auto square = [&](const char* key, const char* title, std::string about, const Bits& from) {
-        Sheet sheet{.key = key,
-                    .title = title,
-                    .about = std::move(about),
-                    .rows = {"from bit", multiples((bits + side - 1) / side, side)},
-                    .columns = counted("bit", side),
-                    .decimals = 0,
-                    .is_signed = true,
-                    .is_whole = true};
         const auto bit_of = [bits, side](const Bits& all) {
             return [bits, side, all](Index r, Index c) -> double {
                 const Index i = r * side + c;
                 return i < bits ? all[static_cast<std::size_t>(i)] : 0;
             };
         };
-        sheet.value = bit_of(from);
-        sheet.before = bit_of(pattern);
-        sheet.allowed = [bits, side](Index r, Index c) { return r * side + c < bits; };
+        Sheet sheet{.key = key,
+                    .title = title,
+                    .about = std::move(about),
+                    .rows = {"from bit"},
+                    .columns = counted("bit", side),
+                    .value = bit_of(from),
+                    .allowed = [bits, side](Index r, Index c) { return r * side + c < bits; },
+                    .decimals = 0,
+                    .is_signed = true,
+                    .is_whole = true,
+                    .before = bit_of(pattern)};
+        for (Index i = 0; i < bits; i += side) sheet.rows.labels.push_back(std::to_string(i));
         return sheet;
     };
-    const auto [wrong_before, wrong_after] = wrong_bits();
-    std::array all{square("memory/stored", "Stored", "pattern " + std::to_string(stored()), pattern),
-                   square("memory/cue", "Cue", many(wrong_before, "bit") + " wrong", cue_),
-                   square("memory/rest", recall_->done() ? "At rest" : "On its way",
-                          many(wrong_after, "bit") + " wrong", recall_->state())};
+    const auto& [cue, run, modern] = *model.recall.kept();
+    const auto [wrong_before, wrong_after] = model.wrong_bits();
+    std::array all{square("memory/stored", "Stored", "pattern " + std::to_string(model.pattern()), pattern),
+                   square("memory/cue", "Cue", many(wrong_before, "bit") + " wrong", cue),
+                   square("memory/rest", run.done() ? "At rest" : "On its way",
+                          many(wrong_after, "bit") + " wrong", run.state())};
     all.back().cell = [bits, side](Index r, Index c) -> std::optional<CellRef> {
         const Index i = r * side + c;
         if (i >= bits) return std::nullopt;
-        return memory_cells::local_field(i);
+        return cells::local_field(i);
     };
     return all;
 }
 
 // Coordinates of the keys and of the path's steps in the plane.
-Table MemoryLens::plane_table(Subject& subject) const {
-    Table table{"Places in the plane, " + path_about(subject), {"across", "up"}, {}, Matrix()};
+Table plane_table(const Model& model, Subject& subject) {
+    Table table{"Places in the plane, " + path_about(model, subject), {"across", "up"}, {}, Matrix()};
     const auto add = [&](std::string name, std::array<double, 2> place) {
         if (std::ssize(table.row_labels) >= table_row_limit) return;
         table.row_labels.push_back(std::move(name));
         table.values.values.insert(table.values.values.end(), place.begin(), place.end());
     };
-    for (std::size_t t = 0; path_ && t < path_->points().size(); ++t)
-        add("step " + std::to_string(t), plane_->place_of(path_->points()[t].state));
-    for (std::size_t j = 0; j < places_.size(); ++j)
-        add("key " + label_at(subject.attention()->key_names(), patterns_->keys[j]), places_[j]);
+    const auto& [plane, places, box] = *model.plane;
+    for (std::size_t t = 0; model.path && t < model.path->points().size(); ++t)
+        add("step " + std::to_string(t), plane.place_of(model.path->points()[t].state));
+    for (std::size_t j = 0; j < places.size(); ++j)
+        add("key " + label_at(subject.attention()->key_names(), model.patterns->keys[j]), places[j]);
     table.values.rows = std::ssize(table.row_labels);
     table.values.cols = 2;
     return table;
 }
 
-std::vector<Table> MemoryLens::tables(Subject& subject) {
-    update(subject);
+std::vector<Table> Model::tables(Subject& subject) {
     std::vector<Table> all;
-    if (now().network == MemoryNetwork::classical) {
-        if (recall_ && recall_->done())
-            for (const Sheet& sheet : bits_sheets()) all.push_back(table_of(sheet));
+    if (is_classical()) {
+        if (recall.kept() && recall.kept()->run.done())
+            for (const Sheet& sheet : bits_sheets(*this)) all.push_back(table_of(sheet));
         return all;
     }
-    if (!path_ || !path_->done()) return all;
-    if (path_->steps() > 0) all.push_back(table_of(weights_sheet(subject)));
-    all.push_back(table_of(path_sheet(subject)));
-    all.push_back(table_of(states_sheet(subject)));
-    if (plane_) all.push_back(plane_table(subject));
+    if (!path || !path->done()) return all;
+    if (path->steps() > 0) all.push_back(table_of(weights_sheet(*this, subject)));
+    all.push_back(table_of(path_sheet(*this, subject)));
+    all.push_back(table_of(states_sheet(*this, subject)));
+    if (plane) all.push_back(plane_table(*this, subject));
     return all;
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::memory
