@@ -44,7 +44,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves_links(), make<CurvesLens>},
         LensEntry{"translation", "Translation", see, "Cross-attention: one line of words written while looking at another", false, {}, make<TranslationLens>, false, translation_numbers(), packed_translation_cell},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale_links(), make<ScaleLens>, false, scale_numbers(), packed_scale_cell},
-        LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks_links(), make<MasksLens>, false, masks_numbers(), packed_masks_cell},
+        LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks::links(), make<masks::Lens>, false, masks::numbers(), masks::packed_cell},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax::links(), make<ModelLens<softmax::Model>>, false, softmax::numbers(), softmax::packed_cell},
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient::links(), make<gradient::Lens>, false, gradient::numbers(), gradient::packed_cell},
         LensEntry{"inverse", "Make it so", understand, "The least change that gives a weight you wish for, or why there is none", false, inverse_links(), make<InverseLens>, false, inverse_numbers(), packed_inverse_cell},

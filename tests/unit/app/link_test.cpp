@@ -43,8 +43,8 @@ State kept(State s) {
     if (training.compared) drop_long(training.compared->text);
     auto& tensors = s.edit<TensorsState>();
     if (write_names(tensors.files).size() > most) tensors.files.clear();
-    auto& masks = s.edit<MasksState>();
-    if (masks.mask.text().size() > most) masks.mask = MasksState{}.mask;
+    auto& masks = s.edit<masks::State>();
+    if (masks.mask.text().size() > most) masks.mask = masks::State{}.mask;
     // A link keeps how two runs are compared only if there are two.
     if (!lens_of(s).compares && !sentence_of(s).compared) s.edit<CompareState>() = {};
     return s;

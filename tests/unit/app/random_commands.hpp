@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/mask_presets.hpp"
 #include "lenses/compare/compare.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/inverse/inverse.hpp"
@@ -221,7 +222,7 @@ class RandomCommands {
             for (const app::LinkRow& row : lens.links.rows)
                 if (row.values) rows.push_back(&row);
         // Masks are composed of terms, to any depth.
-        if (below(20) == 0) return app::TryMask{{mask(3), 0, 0, yes()}};
+        if (below(20) == 0) return app::Set<app::masks::State>{{mask(3), 0, 0, yes()}};
         const app::LinkRow* row = one_of(std::span<const app::LinkRow* const>(rows));
         std::string text;
         for (const app::FieldValue& value : row->values()) text += (text.empty() ? "" : ",") + spelled(value);
@@ -325,10 +326,9 @@ class RandomCommands {
                 const Index query = below(3000), key = below(3000);
                 cells.add({query, query + 1 + below(8)}, {key, key + 1 + below(8)});
             }
-            return with_cells(app::mask_atoms()[0].make(8), cells, yes());
+            return with_cells(mask_atoms()[0].make(8), cells, yes());
         }
-        return app::mask_atoms()[static_cast<std::size_t>(below(std::ssize(app::mask_atoms())))].make(
-            below(3000));
+        return mask_atoms()[static_cast<std::size_t>(below(std::ssize(mask_atoms())))].make(below(3000));
     }
 
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }

@@ -254,13 +254,13 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
     };
     const std::vector<Field> fields{
         {"masks", "masks/text", "window(1,0)",
-         [](const State& s) { return s.of<MasksState>().mask == Mask::window(1, 0); }},
+         [](const State& s) { return s.of<masks::State>().mask == Mask::window(1, 0); }},
         {"geometry", "geometry/text", "ij->j with A",
          [](const State& s) { return s.of<GeometryState>().einsum == "ij->j with A"; }},
         {"geometry", "geometry/metric", "1 0 0 0; 0 2 0 0; 0 0 1 0; 0 0 0 1",
          [](const State& s) { return s.of<GeometryState>().own.at(1, 1) == 2; }},
-        {"memory", "memory/beta-typed", "2,5", [](const State& s) { return s.of<memory::State>().beta == 2.5; },
-         true},
+        {"memory", "memory/beta-typed", "2,5",
+         [](const State& s) { return s.of<memory::State>().beta == 2.5; }, true},
         {"order", "order/shift", "77", [](const State& s) { return s.of<OrderState>().shift == 77; }, true},
         {"inverse", "inverse/typed/0", "0.625",
          [](const State& s) {

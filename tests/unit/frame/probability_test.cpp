@@ -94,7 +94,7 @@ TEST_CASE("a next token's probability names its setting in every lens") {
         check("cache, " + std::to_string(static_cast<int>(part)));
     }
     screen.visit.perform(OpenLens{"masks"});
-    screen.visit.perform(TryMask{{.runs = true}});
+    screen.visit.perform(Set<masks::State>{{.runs = true}});
     check("masks, with the model");
     screen.visit.perform(OpenLens{"layers"});
     screen.settle();

@@ -130,9 +130,9 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
     for (const Index layer : one_of_each) {
         CAPTURE(layer);
         screen.open("masks", {layer, 0});
-        screen.visit.perform(TryMask{{.mask = Mask::window(1, 0), .runs = true}});
+        screen.visit.perform(Set<masks::State>{{.mask = Mask::window(1, 0), .runs = true}});
         screen.settle();
-        const MaskedRun& run = screen.lens<MasksLens>().masked_run();
+        const MaskedRun& run = screen.lens<masks::Lens>().model().masked_run;
         REQUIRE(run.done());
         CHECK(screen.shows("masks/moved"));
         auto forward = ForwardPass::start_under(
@@ -145,7 +145,7 @@ TEST_CASE("Masks runs an encoder–decoder under a mask of the kind of attention
         CHECK(run.predicted() == last);
         const Tensor expected = (*under)->logits({last, last + 1});
         CHECK(std::ranges::equal(run.after(), expected.values()));
-        const auto why = screen.why(masks_cells::probability(7));
+        const auto why = screen.why(masks::cells::probability(7));
         REQUIRE(why);
         CHECK(why->f64 == Catch::Approx(run.chances_after()[7]).epsilon(1e-12));
     }
@@ -157,11 +157,11 @@ TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
         CAPTURE(layer);
         screen.open("masks", {layer, 1});
         const Record& record = screen.run().record_at(layer);
-        screen.visit.perform(TryMask{{.mask = record.spec().mask}});
+        screen.visit.perform(Set<masks::State>{{.mask = record.spec().mask}});
         const Index query = record.queries() - 1;
         screen.visit.perform(Select{{.layer = layer, .head = 1, .query = query, .key = {}}});
         screen.settle();
-        const auto& example = screen.lens<MasksLens>().empty_example();
+        const auto& example = screen.lens<masks::Lens>().model().empty_example();
         REQUIRE(example.query == query);
         const std::vector<float> expected = record.weights(1, query);
         // The kernels' weights have a relative error of about 2^-20.

@@ -15,20 +15,20 @@ TEST_CASE("a query without a key, by four conventions") {
     screen.open_sentence(6);
     open_masks(screen, {.mask = Mask::causal(-1)});
     const auto& example = masks_in(screen).empty_example();
-    CHECK(example.without_key);
+    CHECK(masks_in(screen).has_empty_row());
     CHECK(example.query == 0);
     CHECK(screen.shows("masks/empty/2/0"));
     const auto weight = [&](EmptyRow convention, Index key) {
-        return why(screen.visit, masks_cells::empty_row(convention, 0, key));
+        return why(screen.visit, masks::cells::empty_row(convention, 0, key));
     };
     CHECK(weight(EmptyRow::zeros, 3)->f64 == 0);
     CHECK(weight(EmptyRow::uniform, 3)->f64 == 1.0 / 6);
     CHECK(std::isnan(weight(EmptyRow::nan, 3)->f64));
     CHECK(weight(EmptyRow::sink, 3)->f64 == 0);
-    CHECK(why(screen.visit, masks_cells::sink(EmptyRow::sink, 0))->f64 == 1);
+    CHECK(why(screen.visit, masks::cells::sink(EmptyRow::sink, 0))->f64 == 1);
     CHECK_FALSE(weight(EmptyRow::sink, 7));
     screen.click("masks/empty/1/2");
-    CHECK(screen.visit.state().pin == masks_cells::empty_row(EmptyRow::uniform, 0, 2));
+    CHECK(screen.visit.state().pin == masks::cells::empty_row(EmptyRow::uniform, 0, 2));
 }
 
 TEST_CASE("the four conventions start from given scores, without the mask") {
@@ -47,7 +47,7 @@ TEST_CASE("the four conventions start from given scores, without the mask") {
     const double earlier = std::exp(capped(1)), own = std::exp(capped(2));
     REQUIRE(std::abs(earlier - own) > 0.01);
     const auto weight = [&](EmptyRow convention, Index key) {
-        return why(screen.visit, masks_cells::empty_row(convention, 2, key));
+        return why(screen.visit, masks::cells::empty_row(convention, 2, key));
     };
     for (const EmptyRow convention : {EmptyRow::zeros, EmptyRow::uniform, EmptyRow::nan}) {
         // The Record stores the scores as f32.

@@ -6,16 +6,16 @@
 
 namespace attn::test {
 
-inline app::MasksLens& masks_in(const Screen& screen) {
-    return static_cast<app::MasksLens&>(screen.visit.lens());
+inline app::masks::Model& masks_in(const Screen& screen) {
+    return static_cast<app::masks::Lens&>(screen.visit.lens()).model();
 }
-inline const app::MasksState& tried(const Screen& screen) {
-    return screen.visit.state().of<app::MasksState>();
+inline const app::masks::State& tried(const Screen& screen) {
+    return screen.visit.state().of<app::masks::State>();
 }
 
-inline void open_masks(Screen& screen, const app::MasksState& state = {}) {
+inline void open_masks(Screen& screen, const app::masks::State& state = {}) {
     screen.visit.perform(app::OpenLens{"masks"});
-    screen.visit.perform(app::TryMask{state});
+    screen.visit.perform(app::Set<app::masks::State>{state});
     screen.settle();
 }
 

@@ -6,10 +6,12 @@
 #include "app/format.hpp"
 #include "app/link.hpp"
 #include "attention/explain.hpp"
+#include "attention/mask_presets.hpp"
 #include "support/this_build.hpp"
 #include "unit/app/support.hpp"
 #include "unit/frame/screen.hpp"
 #include "unit/lenses/masks_screen.hpp"
+#include "widgets/map_stroke.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -27,40 +29,40 @@ TEST_CASE("Masks works for every subject and says what the mask keeps") {
         CHECK(screen.shows("masks/map"));
         CHECK(screen.shows("masks/counted"));
         const Index n = subject_in(screen.visit).attention()->queries();
-        CHECK(masks_in(screen).counting().counts().kept_cells == n * (n + 1) / 2);
+        CHECK(masks_in(screen).counting->counts().kept_cells == n * (n + 1) / 2);
     }
     screen.visit.perform(OpenSubject{sentence_subject});
     screen.settle();
     CHECK(spoken(screen.visit) == "This mask keeps 21 of 36 cells (58 %), and every query has a key.");
-    screen.visit.perform(TryMask{{.shift = -1}});
+    screen.visit.perform(Set<masks::State>{{.shift = -1}});
     screen.settle();
     CHECK(spoken(screen.visit) == "This mask keeps 15 of 36 cells (42 %), and 1 query has no key.");
-    screen.visit.perform(TryMask{{.mask = Mask::padding(0)}});
+    screen.visit.perform(Set<masks::State>{{.mask = Mask::padding(0)}});
     screen.settle();
     CHECK(spoken(screen.visit) == "This mask keeps 0 of 36 cells (0 %), and 6 queries have no key.");
 }
 
 TEST_CASE("a mask is in the link and in undo, with its size, its shift and the model") {
     const State first = default_state();
-    const MasksState all{Mask::causal() & (Mask::padding(4) | !Mask::window(15, 0)), 4096, -1, true};
-    const State state = after(first, TryMask{all});
+    const masks::State all{Mask::causal() & (Mask::padding(4) | !Mask::window(15, 0)), 4096, -1, true};
+    const State state = after(first, Set<masks::State>{all});
     const std::string link = to_fragment(state);
     CHECK(parse_fragment(link).state == state);
     CHECK(parse_fragment(link).note.empty());
-    CHECK(to_fragment(after(state, TryMask{MasksState{}})) == to_fragment(first));
+    CHECK(to_fragment(after(state, Set<masks::State>{masks::State{}})) == to_fragment(first));
     CellRegion cells;
     cells.add({4096, 8192}, {0, 128});
     const State painted =
-        after(first, TryMask{{.mask = with_cells(Mask::strided(3), cells, false), .size = 16'384}});
+        after(first, Set<masks::State>{{.mask = with_cells(Mask::strided(3), cells, false), .size = 16'384}});
     CHECK(parse_fragment(to_fragment(painted)).state == painted);
-    CHECK(refusal(first, TryMask{{.size = 20'000}}) ==
+    CHECK(refusal(first, Set<masks::State>{{.size = 20'000}}) ==
           "The number of queries and keys must be from 0 to 16,384.");
-    CHECK(refusal(first, TryMask{{.size = -1}}) ==
+    CHECK(refusal(first, Set<masks::State>{{.size = -1}}) ==
           "The number of queries and keys must be from 0 to 16,384.");
-    CHECK(refusal(first, TryMask{{.shift = 2}}) == "The shift must be from -1 to 1.");
+    CHECK(refusal(first, Set<masks::State>{{.shift = 2}}) == "The shift must be from -1 to 1.");
     Mask deep;
     for (int i = 0; i < 60; ++i) deep = !deep;
-    CHECK(refusal(first, TryMask{{.mask = deep}}).ends_with("use fewer brackets"));
+    CHECK(refusal(first, Set<masks::State>{{.mask = deep}}).ends_with("use fewer brackets"));
     for (const char* wrong :
          {"v=1&masks.mask=causal", "v=1&masks.n=16385", "v=1&masks.off=2", "v=1&masks.run=0"}) {
         INFO(wrong);
@@ -198,7 +200,7 @@ TEST_CASE("the deepest mask that can be typed fits into a narrow window, every c
 }
 
 TEST_CASE("a stroke covers every square between its ends, and few others") {
-    const auto squares = stroke_squares({3, 1}, {0, 5}, 1);
+    const auto squares = ui::stroke_squares({3, 1}, {0, 5}, 1);
     REQUIRE(squares.size() == 5);
     CHECK(squares.front().queries.begin == 3);
     CHECK(squares.back().keys.begin == 5);
@@ -206,9 +208,9 @@ TEST_CASE("a stroke covers every square between its ends, and few others") {
         CHECK(std::abs(squares[i].queries.begin - squares[i - 1].queries.begin) <= 1);
         CHECK(squares[i].keys.begin == squares[i - 1].keys.begin + 1);
     }
-    CHECK(stroke_squares({0, 0}, {16'383, 16'383}, 128).size() == 128);
-    CHECK(stroke_squares({7, 7}, {7, 7}, 4).size() == 1);
-    CHECK(stroke_squares({7, 7}, {7, 7}, 4)[0].queries == Range{4, 8});
+    CHECK(ui::stroke_squares({0, 0}, {16'383, 16'383}, 128).size() == 128);
+    CHECK(ui::stroke_squares({7, 7}, {7, 7}, 4).size() == 1);
+    CHECK(ui::stroke_squares({7, 7}, {7, 7}, 4)[0].queries == Range{4, 8});
 }
 
 TEST_CASE("a drag paints all cells like the first, in one undo step") {
@@ -234,7 +236,7 @@ TEST_CASE("a drag paints all cells like the first, in one undo step") {
     for (Index i = 0; i < 6; ++i) CHECK_FALSE(tried(screen).mask.allows(0, 5 - i, i));
     CHECK(tried(screen).mask.allows(0, 0, 4));
     const State painted = screen.visit.state();
-    CHECK(parse_fragment(to_fragment(painted)).state.of<MasksState>() == painted.of<MasksState>());
+    CHECK(parse_fragment(to_fragment(painted)).state.of<masks::State>() == painted.of<masks::State>());
     screen.visit.undo();
     for (Index k = 0; k < 6; ++k) CHECK(tried(screen).mask.allows(0, 0, k) == (k != 1));
     screen.visit.undo();
@@ -242,8 +244,8 @@ TEST_CASE("a drag paints all cells like the first, in one undo step") {
     CHECK_FALSE(screen.visit.state().pin);
     screen.settle();
     // A large map is painted square by square, at the end of the stroke.
-    const Index size = test::sanitized ? 4'096 : mask_size_limit;
-    screen.visit.perform(TryMask{{.mask = Mask(), .size = size}});
+    const Index size = test::sanitized ? 4'096 : masks::size_limit;
+    screen.visit.perform(Set<masks::State>{{.mask = Mask(), .size = size}});
     screen.settle();
     const Rect map = rect("masks/map");
     ImGui::GetIO().AddMousePosEvent(map.left + 2, map.top + 2);
@@ -259,7 +261,7 @@ TEST_CASE("a drag paints all cells like the first, in one undo step") {
     CHECK_FALSE(tried(screen).mask.allows(0, some, some));
     CHECK(tried(screen).mask.allows(0, some, 2 * some));
     const std::int64_t hidden =
-        static_cast<std::int64_t>(size) * size - masks_in(screen).counting().counts().kept_cells;
+        static_cast<std::int64_t>(size) * size - masks_in(screen).counting->counts().kept_cells;
     CHECK(hidden % size == 0);  // squares along the whole diagonal
     CHECK(hidden <= 256LL * size);
     CHECK(to_fragment(screen.visit.state()).find("cells") != std::string::npos);
@@ -283,9 +285,9 @@ TEST_CASE("a text that is too long is refused") {
 TEST_CASE("a mask of 16,384 queries is counted and drawn in slices") {
     Screen screen;
     screen.open_sentence(6);
-    const Index size = test::sanitized ? 4'096 : mask_size_limit;
+    const Index size = test::sanitized ? 4'096 : masks::size_limit;
     open_masks(screen, {.mask = Mask::causal() & Mask::window(1023, 0), .size = size});
-    const MaskCounts& counts = masks_in(screen).counting().counts();
+    const MaskCounts& counts = masks_in(screen).counting->counts();
     CHECK(counts.kept_cells == 1024LL * size - 1023 * 1024 / 2);
     // A tile of 48 by 64 that the band of 1,024 keys does not touch is skipped.
     CHECK(counts.skipped > counts.tiles - counts.tiles * 6 / 5 * 1024 / size);
@@ -301,19 +303,19 @@ TEST_CASE("the numbers of Masks explain themselves") {
     open_masks(screen, {.mask = Mask::window(1, 0)});
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
 
-    const auto hidden = why(screen.visit, masks_cells::mask(4, 1));
+    const auto hidden = why(screen.visit, masks::cells::mask(4, 1));
     REQUIRE(hidden);
     CHECK(hidden->f64 == 0);
     CHECK(hidden->title == "Mask[\"word4\", \"word1\"]");
     CHECK(hidden->steps.back().value == fixed(static_cast<double>(record.cell(Stage::weight, 2, 4, 1)), 4));
-    CHECK(why(screen.visit, masks_cells::mask(4, 3))->f64 == 1);
-    CHECK_FALSE(why(screen.visit, masks_cells::mask(6, 0)));
+    CHECK(why(screen.visit, masks::cells::mask(4, 3))->f64 == 1);
+    CHECK_FALSE(why(screen.visit, masks::cells::mask(6, 0)));
 
-    const auto kept = why(screen.visit, masks_cells::share(MaskNumber::kept));
+    const auto kept = why(screen.visit, masks::cells::share(masks::Share::kept));
     REQUIRE(kept);
     CHECK(kept->f64 == 11.0 / 36);
-    CHECK_FALSE(why(screen.visit, masks_cells::share(MaskNumber::time)));
-    CHECK_FALSE(why(screen.visit, masks_cells::share(77)));
+    CHECK_FALSE(why(screen.visit, masks::cells::share(masks::Share::time)));
+    CHECK_FALSE(why(screen.visit, masks::cells::share(77)));
 
     // The reference: softmax in double over all keys.
     auto free_spec = record.spec();
@@ -327,8 +329,8 @@ TEST_CASE("the numbers of Masks explain themselves") {
             all += row_chain(*whole, 2, query).at(key).weight;
             own += row_chain(record, 2, query).at(key).weight;
         }
-        const auto of_all = why(screen.visit, masks_cells::hidden_weight(LostOf::all, query)),
-                   of_own = why(screen.visit, masks_cells::hidden_weight(LostOf::own, query));
+        const auto of_all = why(screen.visit, masks::cells::hidden_weight(masks::LostOf::all, query)),
+                   of_own = why(screen.visit, masks::cells::hidden_weight(masks::LostOf::own, query));
         REQUIRE(of_all);
         REQUIRE(of_own);
         CHECK(of_all->f64 == Catch::Approx(all).margin(1e-12));
@@ -346,17 +348,17 @@ TEST_CASE("a model runs under the mask, and its own mask changes nothing") {
     Screen screen;
     screen.open_sentence(6);
     open_masks(screen, {.runs = true});
-    const MaskedRun& run = masks_in(screen).masked_run();
+    const MaskedRun& run = masks_in(screen).masked_run;
     REQUIRE(run.done());
     CHECK(run.after() == run.before());
     CHECK(run.moved() == 0);
     CHECK(screen.shows("masks/after/0"));
-    screen.visit.perform(TryMask{{.mask = Mask::window(0, 0), .runs = true}});
+    screen.visit.perform(Set<masks::State>{{.mask = Mask::window(0, 0), .runs = true}});
     screen.settle();
     REQUIRE(run.done());
     CHECK(run.moved() > 0);
     CHECK(run.moved() <= 1);
-    const auto told = why(screen.visit, masks_cells::probability(run.tokens()[0]));
+    const auto told = why(screen.visit, masks::cells::probability(run.tokens()[0]));
     REQUIRE(told);
     CHECK(told->f64 ==
           Catch::Approx(probabilities_of(run.after())[static_cast<std::size_t>(run.tokens()[0])]));
@@ -376,11 +378,11 @@ TEST_CASE("the race of the kernel ends, and its time explains itself") {
     open_masks(screen, {.mask = Mask::window(15, 0), .size = 256});
     screen.click("masks/measure");
     screen.settle();
-    REQUIRE(masks_in(screen).race());
-    CHECK(masks_in(screen).race()->done());
-    const auto time = why(screen.visit, masks_cells::share(MaskNumber::time));
+    REQUIRE(masks_in(screen).race);
+    CHECK(masks_in(screen).race->done());
+    const auto time = why(screen.visit, masks::cells::share(masks::Share::time));
     REQUIRE(time);
-    CHECK(time->f32 == masks_in(screen).race()->ratio());
+    CHECK(time->f32 == masks_in(screen).race->ratio());
 }
 
 TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
@@ -389,11 +391,11 @@ TEST_CASE("after the hint's two clicks there are tiles that the kernel skips") {
     open_masks(screen);
     screen.click("masks/preset/window of 16");
     screen.settle();
-    CHECK(masks_in(screen).counting().counts().skipped == 0);
+    CHECK(masks_in(screen).counting->counts().skipped == 0);
     screen.click("masks/size/any n");
     screen.settle();
     CHECK(tried(screen).size >= 1024);
-    CHECK(masks_in(screen).counting().counts().skipped > 0);
+    CHECK(masks_in(screen).counting->counts().skipped > 0);
 }
 
 TEST_CASE("the pictures of Masks have tables of what they show, and a click pins its number") {
@@ -409,13 +411,13 @@ TEST_CASE("the pictures of Masks have tables of what they show, and a click pins
     CHECK(rows.row_labels.back() == "sink");
     CHECK(rows.values.at(0, 3) == masks_in(screen).empty_example().rows[3].weights[0]);
     CHECK(before.values.at(0, 0) ==
-          Catch::Approx(masks_in(screen).masked_run().chances_before()[static_cast<std::size_t>(
-              masks_in(screen).masked_run().tokens()[0])]));
-    CHECK(lost.values.at(2, 0) == masks_in(screen).lost_of_all()->lost()[2]);
+          Catch::Approx(masks_in(screen).masked_run.chances_before()[static_cast<std::size_t>(
+              masks_in(screen).masked_run.tokens()[0])]));
+    CHECK(lost.values.at(2, 0) == masks_in(screen).lost_of_all->lost()[2]);
     screen.click("masks/counts/1");
-    CHECK(screen.visit.state().pin == masks_cells::share(MaskNumber::skipped));
+    CHECK(screen.visit.state().pin == masks::cells::share(masks::Share::skipped));
     screen.click("masks/after/1");
-    CHECK(screen.visit.state().pin == masks_cells::probability(masks_in(screen).masked_run().tokens()[1]));
+    CHECK(screen.visit.state().pin == masks::cells::probability(masks_in(screen).masked_run.tokens()[1]));
     screen.click("masks/map/3/2");
-    CHECK(screen.visit.state().pin == masks_cells::mask(3, 2));
+    CHECK(screen.visit.state().pin == masks::cells::mask(3, 2));
 }

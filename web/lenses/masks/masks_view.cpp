@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "attention/mask_presets.hpp"
+#include "attention/mask_program.hpp"
 #include "lenses/masks/masks.hpp"
 #include "present/card.hpp"
 #include "widgets/controls.hpp"
@@ -13,7 +15,7 @@
 #include "widgets/layout.hpp"
 #include "widgets/text_field.hpp"
 
-namespace attn::app {
+namespace attn::app::masks {
 
 namespace {
 
@@ -30,60 +32,57 @@ void group(float width, auto draw) {
     ImGui::EndGroup();
 }
 
-}  // namespace
-
-void MasksLens::draw_presets() {
-    const Index size = std::max(looked_->queries, looked_->keys);
+void draw_presets(const Model& model, const Drawing& drawing) {
+    const Index size = std::max(model.looked.queries, model.looked.keys);
     std::vector<const char*> names;
     int taken = -1;
     for (const MaskPreset& preset : mask_presets()) {
-        if (preset.make(size) == now().mask) taken = static_cast<int>(std::ssize(names));
+        if (preset.make(size) == model.state.mask) taken = static_cast<int>(std::ssize(names));
         names.push_back(preset.name);
     }
-    if (const auto chosen = ui::choice("masks/preset", names, taken)) {
-        MasksState tried = now();
-        tried.mask = mask_presets()[static_cast<std::size_t>(*chosen)].make(size);
-        set(tried);
-    }
+    if (const auto chosen = ui::choice("masks/preset", names, taken))
+        set_mask(model, drawing, mask_presets()[static_cast<std::size_t>(*chosen)].make(size));
 }
 
-void MasksLens::draw_text() {
-    if (typed_.mask != now().mask || !typed_.fresh) {
-        typed_ = {now().mask.text(), now().mask, "", true};
+void draw_text(Model& model, const Drawing& drawing) {
+    Hand& hand = model.hand;
+    if (hand.typed != model.state.mask) {
+        hand.typed = model.state.mask;
+        hand.text = model.state.mask.text();
+        hand.fault.clear();
     }
     ui::label("mask");
-    const ui::Typed typed = ui::text_field("masks/text", "Mask as text", typed_.text, longest_typed);
+    const ui::Typed typed = ui::text_field("masks/text", "Mask as text", hand.text, longest_typed);
     ui::tooltip(
         "Terms: causal(0) window(15,0) padding(5) prefix(3) strided(4) global_local([0],2) "
         "same_document([0*5,1*3]) block_sparse(…) painted(…) cells(1,[0,2,3,5]) everything. & is and, | is "
         "or, ! is not.");
     if (typed.too_long) {
-        typed_.fault =
+        hand.fault =
             "That text is longer than " + with_commas(longest_typed) + " characters, so it was not taken.";
     } else if (typed.changed) {
-        typed_.fault.clear();
-        if (const auto mask = Mask::parse(typed_.text)) {
-            MasksState tried = now();
-            tried.mask = typed_.mask = *mask;
-            set(tried, ui::gesture());
+        hand.fault.clear();
+        if (const auto mask = Mask::parse(hand.text)) {
+            hand.typed = *mask;
+            set_mask(model, drawing, *mask, ui::gesture());
         } else {
-            typed_.fault = mask.error().message + ".";
+            hand.fault = mask.error().message + ".";
         }
     }
-    ui::fault("masks/fault", typed_.fault);
+    ui::fault("masks/fault", hand.fault);
 }
 
-void MasksLens::draw_settings(Subject& subject) {
-    MasksState tried = now();
+void draw_settings(const Model& model, const Drawing& drawing, Subject& subject) {
+    State tried = model.state;
     const bool own = tried.size > 0;
     if (const auto chosen =
             ui::labelled_choice("size", "masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
-        tried.size = *chosen == 0 ? 0 : std::clamp<Index>(looked_->queries, usual_any_n, mask_size_limit);
+        tried.size = *chosen == 0 ? 0 : std::clamp<Index>(model.looked.queries, usual_any_n, size_limit);
     if (own)
         group(ui::need::slider, [&] {
             if (const auto n = ui::slider("masks/n", "n", static_cast<double>(tried.size), 1,
-                                          static_cast<double>(mask_size_limit), "%.0f", true))
-                tried.size = std::clamp<Index>(std::lround(*n), 1, mask_size_limit);
+                                          static_cast<double>(size_limit), "%.0f", true))
+                tried.size = std::clamp<Index>(std::lround(*n), 1, size_limit);
         });
     group(ui::need::named_choices, [&] {
         ui::label("off by one");
@@ -93,14 +92,15 @@ void MasksLens::draw_settings(Subject& subject) {
                                                              : 0))
             tried.shift = *chosen == 1 ? -1 : *chosen == 2 ? 1 : 0;
     });
-    if (shifted(now().mask, 1) == now().mask)
+    if (shifted(model.state.mask, 1) == model.state.mask)
         ui::tooltip("No term of this mask follows the diagonal, so nothing can be off by one.");
     else
         ui::tooltip("Moves the edges along the diagonal by one key, as < in place of ≤ does.");
     group(ui::need::button, [&] {
         if (const auto form = ui::menu("masks/copy", "Copy as", mask_program_names))
-            ImGui::SetClipboardText(mask_program(looked_->mask, looked_->head.head, looked_->queries,
-                                                 looked_->keys, static_cast<MaskProgram>(*form))
+            ImGui::SetClipboardText(mask_program(model.looked.mask, model.looked.head.head,
+                                                 model.looked.queries, model.looked.keys,
+                                                 static_cast<MaskProgram>(*form))
                                         .c_str());
         ui::tooltip("Lines of Python that make this mask");
     });
@@ -111,43 +111,49 @@ void MasksLens::draw_settings(Subject& subject) {
                     ui::choice("masks/model", std::array{"as it is", "under this mask"}, tried.runs ? 1 : 0))
                 tried.runs = *chosen == 1;
         });
-    if (tried != now()) set(tried, ui::gesture());
+    if (tried != model.state) drawing.visit.perform(Set<State>{tried}, ui::gesture());
 }
 
-void MasksLens::draw(const Drawing& drawing, Subject& subject) {
-    look(subject);
+}  // namespace
+
+void set_mask(const Model& model, const Drawing& drawing, Mask mask, std::uint64_t gesture) {
+    State tried = model.state;
+    tried.mask = std::move(mask);
+    drawing.visit.perform(Set<State>{std::move(tried)}, gesture);
+}
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::hint(
         "A mask tried out here changes no other lens. Choose “window of 16” and then “any n”: the larger n, "
-        "the "
-        "more tiles the kernel skips. Point at a cell to see which term hides it.");
+        "the more tiles the kernel skips. Point at a cell to see which term hides it.");
     if (ui::settings()) {
-        draw_presets();
-        draw_settings(subject);  // above the terms, whose number differs between presets
-        draw_text();
-        draw_terms();
+        draw_presets(model, drawing);
+        draw_settings(model, drawing, subject);  // above the terms, whose number differs between presets
+        draw_text(model, drawing);
+        draw_terms(model, drawing);
     }
-    look(subject);
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
+    const auto draw_numbers = [&](float wide) {
+        draw_counts(model, drawing, wide);
+        draw_empty_rows(model, drawing, wide);
+    };
     if (width < ui::two_columns) {
-        draw_map(drawing, width);
-        draw_counts(drawing, width);
-        draw_empty_rows(drawing, width);
+        draw_map(model, drawing, width);
+        draw_numbers(width);
     } else {
-        const float left = std::floor((width - present::card_gap) * 0.52f),
-                    right = width - present::card_gap - left;
-        ui::column("mask", left, [&](float wide) { draw_map(drawing, wide); });
+        const float left = std::floor((width - present::card_gap) * 0.52f);
+        ui::column("mask", left, [&](float wide) { draw_map(model, drawing, wide); });
         ImGui::SameLine(0, present::card_gap);
-        ui::column("counts", right, [&](float wide) {
-            draw_counts(drawing, wide);
-            draw_empty_rows(drawing, wide);
-        });
+        ui::column("counts", width - present::card_gap - left, draw_numbers);
     }
-    draw_losses(drawing, width);
-    if (now().runs && subject.attention()->trace()) draw_model(drawing, subject);
-    if (step_wanted())
-        drawing.visit.continue_with([this, begun = looked_] { return looked_ == begun && step(); });
+    draw_losses(model, drawing, width);
+    if (model.state.runs && subject.attention()->trace()) draw_predictions(model, drawing, subject);
+    if (model.pending())
+        drawing.visit.continue_with(
+            [&model, begun = model.looked] { return model.looked == begun && model.step(); });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::masks

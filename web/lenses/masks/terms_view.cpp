@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "attention/mask_presets.hpp"
 #include "lenses/masks/masks.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::masks {
 
 namespace {
 
@@ -39,18 +40,18 @@ std::string in_short(const std::string& text) {
     return text.size() <= most ? text : text.substr(0, most) + "…";
 }
 
-}  // namespace
+Index size_of(const Model& model) { return std::max(model.looked.queries, model.looked.keys); }
 
-std::optional<Mask> MasksLens::draw_add(const std::string& name) {
+std::optional<Mask> draw_add(const Model& model, const std::string& name) {
     std::vector<const char*> names;
     for (const MaskPreset& atom : mask_atoms()) names.push_back(atom.name);
     const auto chosen = ui::menu(name.c_str(), "Add", names);
     if (!chosen) return std::nullopt;
-    return mask_atoms()[static_cast<std::size_t>(*chosen)].make(std::max(looked_->queries, looked_->keys));
+    return mask_atoms()[static_cast<std::size_t>(*chosen)].make(size_of(model));
 }
 
-std::optional<MaskTerms> MasksLens::draw_brackets(const std::string& name, const MaskTerms& terms,
-                                                  std::size_t at) {
+std::optional<MaskTerms> draw_brackets(const Model& model, const std::string& name, const MaskTerms& terms,
+                                       std::size_t at) {
     const std::string word = word_of(terms.join == Join::all ? Join::any : Join::all);
     const bool next = at + 1 < terms.terms.size();
     std::vector<std::string> items;
@@ -65,14 +66,14 @@ std::optional<MaskTerms> MasksLens::draw_brackets(const std::string& name, const
     const auto item = static_cast<std::size_t>(*chosen);
     if (next && item == 0) return bracketed(terms, at, std::nullopt);
     const MaskPreset& atom = mask_atoms()[item - (next ? 1 : 0)];
-    return bracketed(terms, at, atom.make(std::max(looked_->queries, looked_->keys)));
+    return bracketed(terms, at, atom.make(size_of(model)));
 }
 
-std::optional<MaskTerms> MasksLens::draw_chip(const std::string& name, const MaskTerms& terms,
-                                              std::size_t at) {
+std::optional<MaskTerms> draw_chip(const Model& model, const std::string& name, const MaskTerms& terms,
+                                   std::size_t at) {
     const Mask& term = terms.terms[at];
     const std::string called = name_of(term);
-    const Index most = std::max(mask_size_limit, looked_->keys);
+    const Index most = std::max(size_limit, model.looked.keys);
     std::optional<MaskTerms> changed;
     ImGui::BeginGroup();
     if (at > 0) ui::label(word_of(terms.join));
@@ -87,7 +88,7 @@ std::optional<MaskTerms> MasksLens::draw_chip(const std::string& name, const Mas
             changed = with(terms, at, with_number(term, n, *value));
     }
     next_piece(sign_width);
-    if (const auto bracketed = draw_brackets(name, terms, at)) changed = bracketed;
+    if (const auto bracketed = draw_brackets(model, name, terms, at)) changed = bracketed;
     next_piece(sign_width);
     if (ui::button((name + "/remove").c_str(), "×")) changed = without(terms, at);
     ui::rename_node("Remove " + called);
@@ -95,8 +96,11 @@ std::optional<MaskTerms> MasksLens::draw_chip(const std::string& name, const Mas
     return changed;
 }
 
-std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const MaskTerms& terms,
-                                               std::size_t at, int depth) {
+std::optional<MaskTerms> draw_level(const Model& model, const std::string& name, const MaskTerms& terms,
+                                    int depth);
+
+std::optional<MaskTerms> draw_group(const Model& model, const std::string& name, const MaskTerms& terms,
+                                    std::size_t at, int depth) {
     const Mask& term = terms.terms[at];
     const MaskTerms inner = inside(term);
     const std::string called = in_short(name_of(term));
@@ -116,7 +120,7 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
         changed = with(terms, at, with_inside(term, other));
     }
     next_piece(sign_width);
-    if (const auto atom = draw_add(name + "/add")) {
+    if (const auto atom = draw_add(model, name + "/add")) {
         MaskTerms more = inner;
         more.terms.push_back(*atom);
         changed = with(terms, at, with_inside(term, more));
@@ -127,7 +131,7 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
     ui::rename_node("Dissolve " + called);
     ui::tooltip("Removes the brackets and keeps what is in them");
     next_piece(sign_width);
-    if (const auto bracketed = draw_brackets(name, terms, at)) changed = bracketed;
+    if (const auto bracketed = draw_brackets(model, name, terms, at)) changed = bracketed;
     next_piece(sign_width);
     if (ui::button((name + "/remove").c_str(), "×")) changed = without(terms, at);
     ui::rename_node("Remove " + called);
@@ -137,7 +141,7 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
     const float step = depth < wide_levels ? 14.0f : 4.0f;
     const ImVec2 top = ImGui::GetCursorScreenPos();
     ImGui::Indent(step);
-    if (const auto within = draw_level(name, inner, depth + 1))
+    if (const auto within = draw_level(model, name, inner, depth + 1))
         changed = within->terms.empty() ? without(terms, at) : with(terms, at, with_inside(term, *within));
     ImGui::Unindent(step);
     ImGui::GetWindowDrawList()->AddLine({top.x + 2, top.y}, {top.x + 2, ImGui::GetItemRectMax().y},
@@ -145,53 +149,55 @@ std::optional<MaskTerms> MasksLens::draw_group(const std::string& name, const Ma
     return changed;
 }
 
-std::optional<MaskTerms> MasksLens::draw_level(const std::string& name, const MaskTerms& terms, int depth) {
+std::optional<MaskTerms> draw_level(const Model& model, const std::string& name, const MaskTerms& terms,
+                                    int depth) {
     std::optional<MaskTerms> changed;
     bool beside = false;  // a chip may stand beside the last item
     for (std::size_t i = 0; i < terms.terms.size(); ++i) {
         const std::string term = name + "/" + std::to_string(i);
         if (!inside(terms.terms[i]).terms.empty()) {
-            if (const auto made = draw_group(term, terms, i, depth)) changed = made;
+            if (const auto made = draw_group(model, term, terms, i, depth)) changed = made;
             beside = false;
             continue;
         }
         const auto numbers = static_cast<float>(numbers_of(terms.terms[i]).size());
         if (beside) ui::next_control(ui::need::button + ui::need::stepper * numbers);
-        if (const auto made = draw_chip(term, terms, i)) changed = made;
+        if (const auto made = draw_chip(model, term, terms, i)) changed = made;
         beside = true;
     }
     return changed;
 }
 
-void MasksLens::draw_terms() {
-    const MaskTerms terms = terms_of(now().mask);
+}  // namespace
+
+void draw_terms(Model& model, const Drawing& drawing) {
+    const MaskTerms terms = terms_of(model.state.mask);
     const bool ends_in_chip = !terms.terms.empty() && inside(terms.terms.back()).terms.empty();
-    std::optional<MaskTerms> changed = draw_level("masks/term", terms, 0);
-    if (terms.terms.size() > 1) joins_ = terms.join;
+    std::optional<MaskTerms> changed = draw_level(model, "masks/term", terms, 0);
+    if (terms.terms.size() > 1) model.hand.joins = terms.join;
     if (ends_in_chip) ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
-    if (const auto atom = draw_add("masks/add")) {
+    if (const auto atom = draw_add(model, "masks/add")) {
         changed = terms;
-        changed->join = joins_;
+        changed->join = model.hand.joins;
         changed->terms.push_back(*atom);
     }
     ui::tooltip("Add a term to the mask");
     ImGui::SameLine(0, 6);
-    if (const auto join = ui::choice("masks/join", std::array{"and", "or"}, joins_ == Join::all ? 0 : 1)) {
-        joins_ = *join == 0 ? Join::all : Join::any;
-        if (terms.terms.size() > 1) (changed = terms)->join = joins_;
+    if (const auto join =
+            ui::choice("masks/join", std::array{"and", "or"}, model.hand.joins == Join::all ? 0 : 1)) {
+        model.hand.joins = *join == 0 ? Join::all : Join::any;
+        if (terms.terms.size() > 1) (changed = terms)->join = model.hand.joins;
     }
     ImGui::SameLine(0, 14);
-    if (ui::toggle("masks/paint", view_.painting ? "Painting" : "Paint cells", view_.painting))
-        view_.painting = !view_.painting;
+    if (ui::toggle("masks/paint", model.hand.view.painting ? "Painting" : "Paint cells",
+                   model.hand.view.painting))
+        model.hand.view.painting = !model.hand.view.painting;
     ui::tooltip(
         "While this is on, a press on a cell of the picture shows or hides it, and a drag takes others "
         "along");
     ImGui::EndGroup();
-    if (!changed) return;
-    MasksState tried = now();
-    tried.mask = joined(*changed);
-    set(tried);
+    if (changed) set_mask(model, drawing, joined(*changed));
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::masks
