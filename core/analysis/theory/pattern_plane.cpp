@@ -262,4 +262,26 @@ PlacedPatterns place_patterns(const HopfieldPatterns& patterns, PatternPlane pla
     return placed;
 }
 
+BasinPicture picture_of(const Basins& basins, std::size_t most_ends) {
+    BasinPicture picture;
+    for (std::size_t e = 0; e < basins.ends().size(); ++e)
+        if (basins.ends()[e].places > 0) picture.ends.push_back(e);
+    std::ranges::sort(picture.ends, {},
+                      [&](std::size_t e) { return std::pair(-basins.ends()[e].places, e); });
+    picture.others = picture.ends.size() > most_ends;
+    if (picture.others) picture.ends.resize(most_ends);
+    std::vector<float> value_of(256, static_cast<float>(most_ends));
+    value_of[Basins::unknown] = HUGE_VALF;
+    value_of[Basins::moving] = -HUGE_VALF;
+    for (std::size_t i = 0; i < picture.ends.size(); ++i) value_of[picture.ends[i]] = static_cast<float>(i);
+    for (Index row = basins.side() - 1; row >= 0; --row)
+        for (Index col = 0; col < basins.side(); ++col) {
+            const std::uint8_t end = basins.end_at(row, col);
+            picture.moving = picture.moving || end == Basins::moving;
+            picture.others = picture.others || end == Basins::others;
+            picture.values.push_back(value_of[end]);
+        }
+    return picture;
+}
+
 }  // namespace attn

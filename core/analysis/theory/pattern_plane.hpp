@@ -120,4 +120,14 @@ struct PlacedPatterns {
 PlacedPatterns place_patterns(const HopfieldPatterns& patterns, PatternPlane plane,
                               std::span<const double> query);
 
+// The basins as colours, row by row from the top.
+struct BasinPicture {
+    // [side, side]: a place in `ends`, or their most for the other ends; −∞ where a state still moves, ∞
+    // where nothing is known.
+    std::vector<float> values;
+    std::vector<std::size_t> ends;  // ends with colours of their own, the largest first
+    bool others = false, moving = false;
+};
+BasinPicture picture_of(const Basins& basins, std::size_t most_ends);
+
 }  // namespace attn

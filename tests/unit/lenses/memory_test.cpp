@@ -91,7 +91,7 @@ TEST_CASE(
         const double b = beta.value_or(own_beta);
         std::vector<double> state;
         for (Index a = 0; a < d; ++a) state.push_back(static_cast<double>(q(last, a)));
-        const Index steps = memory_in(screen.visit).path->steps();
+        const Index steps = memory_in(screen.visit).path()->steps();
         for (Index t = 0; t <= steps; ++t) {
             double sum = 0, square = 0, largest = 0;
             std::vector<double> weights, next(state.size(), 0);
@@ -148,23 +148,23 @@ TEST_CASE("a press in the plane starts there, and the path ends in the basin pai
     for (const auto& [across, up] : {std::pair{0.2f, 0.3f}, {0.8f, 0.7f}, {0.5f, 0.1f}}) {
         press_in_plane(screen, across, up);
         REQUIRE(memory_set(screen.visit).start);
-        const Basins::Box& box = lens.basins->box();
+        const Basins::Box& box = lens.basins()->box();
         // A pixel of the picture of 420, and a fourth digit.
         CHECK((*memory_set(screen.visit).start)[0] ==
               Catch::Approx(box.low[0] + static_cast<double>(across) * (box.high[0] - box.low[0]))
                   .margin(0.01 * (box.high[0] - box.low[0])));
-        REQUIRE(lens.path->done());
-        const auto start = lens.plane->plane.place_of(lens.path->points().front().state);
+        REQUIRE(lens.path()->done());
+        const auto start = lens.plane()->plane.place_of(lens.path()->points().front().state);
         CHECK(start[0] == Catch::Approx((*memory_set(screen.visit).start)[0]).margin(1e-9));
-        const Index side = lens.basins->side();
+        const Index side = lens.basins()->side();
         const auto cell = [&](std::size_t axis) {
             return static_cast<Index>((start[axis] - box.low[axis]) / (box.high[axis] - box.low[axis]) *
                                       static_cast<double>(side));
         };
-        const std::uint8_t end = lens.basins->end_at(cell(1), cell(0));
-        REQUIRE(end < lens.basins->ends().size());
-        CHECK(distance_between(lens.basins->ends()[end].state, lens.path->end()) <=
-              2e-3 * lens.path->patterns().largest);
+        const std::uint8_t end = lens.basins()->end_at(cell(1), cell(0));
+        REQUIRE(end < lens.basins()->ends().size());
+        CHECK(distance_between(lens.basins()->ends()[end].state, lens.path()->end()) <=
+              2e-3 * lens.path()->patterns().largest);
         CHECK(spoken(screen.visit).starts_with("At β = 20, your start falls"));
     }
     CHECK(parse_fragment(to_fragment(screen.visit.state())).state == screen.visit.state());
@@ -243,7 +243,7 @@ TEST_CASE("every number of Memory explains itself, and its calculation ends in i
             screen.settle();
             std::vector<CellRef> cells;
             if (memory.network == memory::Network::modern) {
-                const Index steps = memory_in(screen.visit).path->steps();
+                const Index steps = memory_in(screen.visit).path()->steps();
                 REQUIRE(steps >= 1);
                 for (const Index t : {Index{0}, Index{1}, steps}) {
                     cells.push_back(memory::cells::energy(t));
@@ -411,10 +411,10 @@ TEST_CASE("the pictures of Memory have tables of what they show, and a click pin
     const memory::Model& lens = memory_in(screen.visit);
     const Table weights = table_of(screen, "Weights of each step"), states = table_of(screen, "The state ξ"),
                 places = table_of(screen, "Places in the plane");
-    const auto& points = lens.path->points();
+    const auto& points = lens.path()->points();
     CHECK(weights.values.at(2, 0) == points[1].weights[2]);
     CHECK(states.values.at(1, 3) == points[1].state[3]);
-    CHECK(places.values.at(0, 0) == lens.plane->plane.place_of(points[0].state)[0]);
+    CHECK(places.values.at(0, 0) == lens.plane()->plane.place_of(points[0].state)[0]);
     CHECK(table_of(screen, "Energy, step by step").values.at(0, 0) == points[0].energy);
     CHECK(table_of(screen, "How far this head’s queries move").values.rows == 6);
     const std::pair<const char*, CellRef> clicks[]{{"memory/path/1/2", memory::cells::effective_keys(1)},

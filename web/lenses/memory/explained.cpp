@@ -1,4 +1,4 @@
-// Explains the numbers of the modern network: energies, weights, states and distances.
+// Explains the numbers of both networks.
 #include <algorithm>
 #include <cmath>
 
@@ -19,17 +19,17 @@ struct Looks {
     HopfieldLook<float> narrow;
 
     Looks(const Model& model, std::span<const double> state) {
-        hopfield_look<double>(*model.patterns, *model.beta, state, wide);
+        hopfield_look<double>(*model.patterns(), *model.beta, state, wide);
         const std::vector<float> rounded(state.begin(), state.end());
-        hopfield_look<float>(*model.patterns, *model.beta, rounded, narrow);
+        hopfield_look<float>(*model.patterns(), *model.beta, rounded, narrow);
     }
 };
 
 bool has_step(const Model& model, Index step) {
-    return !model.is_classical() && model.path && step < model.path->looked_at();
+    return !model.is_classical() && model.path() && step < model.path()->looked_at();
 }
 const std::vector<double>& state_after(const Model& model, Index step) {
-    return model.path->points()[static_cast<std::size_t>(step)].state;
+    return model.path()->points()[static_cast<std::size_t>(step)].state;
 }
 
 CellPlace place_of(const Model& model, const CellRef& cell) { return {model.row.head, cell}; }
@@ -62,7 +62,7 @@ void explain_distance(Explained& out, std::span<const double> to, std::span<cons
 std::optional<Explained> explain_energy(Model& model, Subject& subject, const LensCell& cell) {
     const Index step = cell.at[0];
     if (!has_step(model, step)) return std::nullopt;
-    const HopfieldPatterns& patterns = *model.patterns;
+    const HopfieldPatterns& patterns = *model.patterns();
     const std::vector<double>& state = state_after(model, step);
     const Looks look(model, state);
     Explained out{.title = "Energy after " + many(step, "step"),
@@ -73,8 +73,9 @@ std::optional<Explained> explain_energy(Model& model, Subject& subject, const Le
     for (std::size_t j = 0; j < patterns.keys.size(); ++j) {
         const Index key = patterns.keys[j];
         out.summand(label_of(subject, key), look.wide.weights[j] * look.wide.sum,
-                    step < model.path->steps() ? std::optional(place_of(model, cells::weight(step + 1, key)))
-                                               : std::nullopt);
+                    step < model.path()->steps()
+                        ? std::optional(place_of(model, cells::weight(step + 1, key)))
+                        : std::nullopt);
     }
     const Expression beta = *model.beta, highest = out.step("max k·ξ", look.wide.highest),
                      total = out.line("total", out.sum("factors")),
@@ -85,7 +86,7 @@ std::optional<Explained> explain_energy(Model& model, Subject& subject, const Le
                      largest = out.step("½ max |k|²", Expression(patterns.largest) * patterns.largest / 2);
     out.step("E", length + largest + log_count - log_sum);
     if (step > 0) {
-        const double before = model.path->points()[static_cast<std::size_t>(step - 1)].energy;
+        const double before = model.path()->points()[static_cast<std::size_t>(step - 1)].energy;
         out.note =
             "It is lower than the step before by " + fixed(before - out.f64, 4) + "; no step raises it.";
     }
@@ -95,7 +96,7 @@ std::optional<Explained> explain_energy(Model& model, Subject& subject, const Le
 std::optional<Explained> explain_weight(Model& model, Subject& subject, const LensCell& cell) {
     const Index step = cell.at[0], key = cell.at[1];
     if (step == 0 || !has_step(model, step)) return std::nullopt;
-    const HopfieldPatterns& patterns = *model.patterns;
+    const HopfieldPatterns& patterns = *model.patterns();
     const auto found = std::ranges::lower_bound(patterns.keys, key);
     if (found == patterns.keys.end() || *found != key) return std::nullopt;
     const Index j = found - patterns.keys.begin();
@@ -130,8 +131,8 @@ std::optional<Explained> explain_weight(Model& model, Subject& subject, const Le
 
 std::optional<Explained> explain_state(Model& model, Subject& subject, const LensCell& cell) {
     const Index step = cell.at[0], component = cell.at[1];
-    if (!has_step(model, step) || component >= model.patterns->components) return std::nullopt;
-    const HopfieldPatterns& patterns = *model.patterns;
+    if (!has_step(model, step) || component >= model.patterns()->components) return std::nullopt;
+    const HopfieldPatterns& patterns = *model.patterns();
     const auto a = static_cast<std::size_t>(component);
     const Places places{model.row.head};
     Explained out{.title = "ξ[" + std::to_string(component) + "] after " + many(step, "step"),
@@ -139,11 +140,11 @@ std::optional<Explained> explain_state(Model& model, Subject& subject, const Len
                   .f32 = single(state_after(model, step)[a])};
     if (step == 0 && !model.state.start) {
         out.formula = "ξ = q";
-        out.step("q", model.query[a], places(Stage::q, model.row.query, component));
+        out.step("q", model.modern->query[a], places(Stage::q, model.row.query, component));
         return out;
     }
     if (step == 0) {
-        const PatternPlane& plane = model.plane->plane;
+        const PatternPlane& plane = model.plane()->plane;
         out.formula = "mean + x · across + y · up";
         out.operands_title = "The place in the plane · its directions";
         out.term("mean of the keys", 1, plane.origin[a]);
@@ -191,10 +192,10 @@ std::optional<Explained> explain_effective(Model& model, Subject& subject, const
                   .formula = "exp(−Σ_j w_j ln w_j)",
                   .operands_title = "Weights · −ln of them, in nats",
                   .note = "As many keys of equal weight would have this entropy; the query sees " +
-                          std::to_string(model.patterns->count()) + "."};
+                          std::to_string(model.patterns()->count()) + "."};
     for (std::size_t j = 0; j < look.wide.weights.size(); ++j) {
         const double weight = look.wide.weights[j];
-        const Index key = model.patterns->keys[j];
+        const Index key = model.patterns()->keys[j];
         if (weight != 0)
             out.term(label_of(subject, key), weight, -std::log(weight),
                      place_of(model, cells::weight(step, key)));
@@ -216,7 +217,7 @@ std::optional<Explained> explain_query(Model& model, Subject& subject, const Len
                   .provenance = in_head(model, subject),
                   .f32 = single(distance),
                   .f64 = distance,
-                  .recomputed = row->patterns * model.patterns->components <= most_followed,
+                  .recomputed = row->patterns * model.patterns()->components <= most_followed,
                   .formula = all ? "|ξ at the end − q|" : "|Kᵀ softmax(β K q) − q|",
                   .note = "It ends at " + fixed(row->effective, 2) + " of the " + many(row->patterns, "key") +
                           " it sees" + (row->settled ? "." : ", still moving.")};
@@ -231,6 +232,91 @@ std::optional<Explained> explain_query(Model& model, Subject& subject, const Len
     explain_distance(
         out, again.end(), *start, [](Index) { return std::nullopt; },
         [&](Index a) { return places(Stage::q, query, a); });
+    return out;
+}
+
+// ---- The classical network --------------------------------------------------------------------------------
+
+// Null while there is no recall on the page.
+const BinaryRecall* run_of(const Model& model) {
+    return model.is_classical() && model.recall.kept() ? &model.recall.kept()->run() : nullptr;
+}
+
+std::string from_patterns(const Model& model) {
+    return "computed from " + many(model.bits->count(), "pattern") + " of " + many(model.bits->bits(), "bit");
+}
+
+std::optional<Explained> explain_flip(Model& model, Subject&, const LensCell& cell) {
+    const Index flips = cell.at[0];
+    const BinaryRecall* run = run_of(model);
+    if (!run || flips >= std::ssize(run->energies())) return std::nullopt;
+    const double bits = static_cast<double>(model.bits->bits());
+    Bits state = model.recall.kept()->cue();
+    for (const Index flip : std::span(run->flips()).first(static_cast<std::size_t>(flips))) {
+        std::int8_t& bit = state[static_cast<std::size_t>(flip)];
+        bit = static_cast<std::int8_t>(-bit);
+    }
+    Explained out{
+        .title = "Energy after " + many(flips, "flip"),
+        .provenance = from_patterns(model),
+        .f32 = single(static_cast<double>(run->energies()[static_cast<std::size_t>(flips)]) / (2 * bits)),
+        .formula = "E = −½ Σ_ij w_ij s_i s_j = ½ (P − 1/N Σ_μ m_μ²)",
+        .operands_title = "Overlaps m_μ = Σ_i x^μ_i s_i, squared"};
+    for (const std::int64_t overlap : model.bits->overlaps(state)) {
+        const auto m = static_cast<double>(overlap);
+        out.term(std::to_string(out.operands.size()), m, m);
+    }
+    const Expression squares = out.line("squares", out.dot("overlaps", "overlaps"));
+    out.line("energy", (static_cast<double>(model.bits->count()) - squares / bits) / 2);
+    if (flips > 0)
+        out.note = "Bit " + std::to_string(run->flips()[static_cast<std::size_t>(flips - 1)]) +
+                   " was flipped last. Each flip lowers the energy by twice the size of its field.";
+    return out;
+}
+
+std::optional<Explained> explain_field(Model& model, Subject&, const LensCell& cell) {
+    const Index bit = cell.at[0];
+    const BinaryRecall* run = run_of(model);
+    if (!run || bit >= model.bits->bits()) return std::nullopt;
+    const Bits& state = run->state();
+    const std::int8_t own = state[static_cast<std::size_t>(bit)];
+    Explained out{.title = "Field of bit " + std::to_string(bit),
+                  .provenance = from_patterns(model),
+                  .f32 = single(static_cast<double>(model.bits->field(run->overlaps(), bit, own)) /
+                                static_cast<double>(model.bits->bits())),
+                  .formula = "h_i = Σ_j w_ij s_j, w_ij = 1/N Σ_μ x^μ_i x^μ_j",
+                  .operands_title = "Weights · bits of the state"};
+    for (Index j = 0; j < model.bits->bits(); ++j)
+        if (j != bit)
+            out.term(std::to_string(j), model.bits->weight(bit, j),
+                     static_cast<double>(state[static_cast<std::size_t>(j)]), std::nullopt,
+                     CellPlace{model.row.head, cells::local_field(j)});
+    out.line("field", out.dot("weights", "bits"));
+    if (run->done())
+        out.note = std::string("The bit is ") + (own > 0 ? "+1" : "−1") + ", as its field says, and stays.";
+    return out;
+}
+
+std::optional<Explained> explain_capacity(Model& model, Subject&, const LensCell& cell) {
+    const auto network = static_cast<CapacityTrials::Network>(cell.at[0]);
+    const Index load = cell.at[1];
+    const CapacityTrials* trials = model.capacity.kept();
+    if (!run_of(model) || !trials || load >= CapacityTrials::loads || trials->seeds_done() == 0)
+        return std::nullopt;
+    const Index seeds = trials->seeds_done();
+    Explained out{.title = std::string("Recovered") +
+                           (network == CapacityTrials::Network::classical ? "" : " by the modern network") +
+                           " at P / N = " + fixed(CapacityTrials::load(load), 2),
+                  .provenance = many(trials->patterns(load), "pattern") + " in " +
+                                many(model.state.bits, "bit") + " · mean over " + many(seeds, "seed"),
+                  .formula = "Σ of the shares / " + std::to_string(seeds),
+                  .operands_title = "Share recovered, by seed",
+                  .note = "A pattern counts as recovered if at most 5 % of its bits are wrong in the end."};
+    for (Index seed = 0; seed < seeds; ++seed)
+        out.summand("seed " + std::to_string(seed),
+                    trials->shares(network, load)[static_cast<std::size_t>(seed)]);
+    out.line("mean", out.line("total", out.sum("shares")) / static_cast<double>(seeds));
+    out.f32 = single(out.f64);
     return out;
 }
 
@@ -254,18 +340,12 @@ std::optional<CellRef> packed_cell(Index row, Index col) {
     using namespace cells;
     if (row >= 20'000) return state(row - 20'000, col);
     if (row > 10'000) return weight(row - 10'000, col);
-    switch (row) {
-        case 0: return energy(col);
-        case 1: return update_norm(col);
-        case 2: return effective_keys(col);
-        case 3:
-        case 4: return distance(row - 3, col);
-        case 5: return classical_energy(col);
-        case 6: return local_field(col);
-        case 7:
-        case 8: return capacity(row - 7, col);
-        default: return std::nullopt;
-    }
+    if (row == 3 || row == 4) return distance(row - 3, col);
+    if (row == 7 || row == 8) return capacity(row - 7, col);
+    constexpr std::array alone{&energy,   &update_norm,      &effective_keys, &distance,
+                               &distance, &classical_energy, &local_field};
+    if (row < 0 || row >= std::ssize(alone)) return std::nullopt;
+    return (*alone[static_cast<std::size_t>(row)])(col);
 }
 
 std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {

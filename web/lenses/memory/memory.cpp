@@ -9,18 +9,14 @@
 #include "app/link_text.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
-#include "tensor/random.hpp"
 
 namespace attn::app::memory {
 
 namespace {
 
-constexpr Index first_steps = 6;           // shown in the grids
-constexpr Index most_ranked = 256;         // keys
-constexpr std::size_t keys_told = 3;       // named in a sentence
-constexpr double told_share = 0.9;         // share of the weight
-constexpr Index at_once = Index{1} << 19;  // multiplications of a path that the sentence waits for
-constexpr Index most_stored_keys = 1000;   // keys whose signs are stored
+constexpr std::size_t keys_told = 3;      // named in a sentence
+constexpr double told_share = 0.9;        // share of the weight
+constexpr Index most_stored_keys = 1000;  // keys whose signs are stored
 
 constexpr std::array<std::string_view, 2> network_keys{"modern", "classical"}, plane_keys{"spread", "query"},
     pattern_keys{"seeded", "signs"};
@@ -51,10 +47,6 @@ std::string write_start(const std::array<double, 2>& start) {
     return shortest(start[0]) + "," + shortest(start[1]);
 }
 constexpr std::string_view start_examples[] = {"0.5,-1", "0,0"};
-
-Index work_of_look(const HopfieldPatterns& patterns) {
-    return look_cost(patterns.count(), patterns.components);
-}
 
 bool is_left(const auto& job) { return job && !job->done(); }
 
@@ -131,53 +123,27 @@ std::optional<Missing> Model::missing(Subject& subject) {
     return std::nullopt;
 }
 
-// ---- The modern network -----------------------------------------------------------------------------------
+// ---- Both networks ----------------------------------------------------------------------------------------
 
 void Model::update_row(Subject& subject) {
     const ChosenRow now = chosen_row(subject);
     if (now == row && now.record) return;
     row = now;
-    patterns.reset();
-    principal.reset();
-    plane.reset();
-    path.reset();
-    basins.reset();
+    modern.reset();
     refused.clear();
-    own_beta = 0;
+    own_beta = row.record ? static_cast<double>(row.record->scale()) : 0;
     if (!row.record) {
         refused = "The queries and keys of this head are being computed.";
-        return;
-    }
-    own_beta = row.record->scale();
-    if (row.query < 0 || subject.attention()->keys() == 0) {
+    } else if (row.query < 0 || subject.attention()->keys() == 0) {
         refused = "There is no query here, or no key to look at.";
-        return;
-    }
-    auto seen = patterns_seen(*row.record, row.head.head, row.query);
-    auto vector = query_state(*row.record, row.head.head, row.query);
-    if (!seen || !vector) {
-        refused = (seen ? vector.error() : seen.error()).message;
-        if (row.record->d_k() > 0) refused += " Choose another query.";
-    } else if (seen->count() == 0) {
+    } else if (auto made = RowMemory::of_query(*row.record, row.head.head, row.query); !made) {
+        refused = made.error().message + (row.record->d_k() > 0 ? " Choose another query." : "");
+    } else if (made->patterns->count() == 0) {
         refused = "The mask hides every key from " + query_name(*this, subject) +
                   ", so nothing is stored and its output is 0. Choose another query.";
     } else {
-        query = *std::move(vector);
-        patterns = std::make_shared<const HopfieldPatterns>(*std::move(seen));
-        principal.emplace(patterns);
+        modern = *std::move(made);
     }
-}
-
-bool Model::plane_is_due() const {
-    return patterns && !plane && (plane_kind_ != Plane::spread || principal->done());
-}
-
-// With 16,384 keys this takes milliseconds, so with many keys it is a step of the work.
-void Model::find_plane() {
-    plane = place_patterns(
-        *patterns, plane_kind_ == Plane::spread ? principal->plane() : plane_of_query(*patterns, query),
-        query);
-    basins.reset();
 }
 
 void Model::update_modern() {
@@ -188,115 +154,45 @@ void Model::update_modern() {
                        ", which is no β over 0. Set a β instead.";
         beta.reset();
     }
-    if (!patterns) return;
-    if (plane_kind_ != state.plane) {
-        plane_kind_ = state.plane;
-        plane.reset();
-        basins.reset();
-    }
-    const Index look = work_of_look(*patterns);
-    if (plane_is_due() && look <= at_once) find_plane();
-    if (!beta || (state.start && !plane)) path.reset();
-    if (!beta) return basins.reset();
-    if (!state.start || plane) {
-        std::vector<double> start = state.start ? plane->plane.point_at(*state.start) : query;
-        if (!path || path->beta() != *beta || path->points().front().state != start) {
-            path.emplace(patterns, *beta, std::move(start));
-            for (Index left = at_once; left >= look && path->step();) left -= look;
-        }
-    }
-    if (plane && (!basins || basins_beta_ != beta)) {
-        basins_beta_ = beta;
-        basins.emplace(patterns, *beta, plane->plane, plane->box);
-        picture.version = 0;
-    }
-    moves.of({row.record, row.head.head, *beta},
-             [&] { return QueryMoves(row.record, row.head.head, *beta); });
-}
-
-std::vector<Index> Model::steps_shown() const {
-    std::vector<Index> steps(static_cast<std::size_t>(std::min(path->steps(), first_steps) + 1));
-    std::iota(steps.begin(), steps.end(), 0);
-    if (path->steps() > first_steps) steps.push_back(path->steps());
-    return steps;
+    if (!modern) return;
+    modern->follow(beta, state.plane, state.start);
+    if (beta)
+        moves.of({row.record, row.head.head, *beta},
+                 [&] { return QueryMoves(row.record, row.head.head, *beta); });
 }
 
 std::vector<Index> Model::heaviest_keys(Index most) const {
-    const std::vector<Index>& ranked = ranked_.of(key(), [&] {
-        std::vector<double> largest(static_cast<std::size_t>(patterns->count()), 0);
-        for (const Index t : steps_shown()) {
-            const auto& weights = path->points()[static_cast<std::size_t>(t)].weights;
-            for (std::size_t j = 0; j < weights.size(); ++j) largest[j] = std::max(largest[j], weights[j]);
-        }
-        std::vector<Index> keys(largest.size());
-        std::iota(keys.begin(), keys.end(), 0);
-        const auto middle = keys.begin() + std::min(patterns->count(), most_ranked);
-        std::ranges::partial_sort(
-            keys, middle, {}, [&](Index j) { return std::pair(-largest[static_cast<std::size_t>(j)], j); });
-        keys.erase(middle, keys.end());
-        return keys;
-    });
+    const std::vector<Index>& ranked = ranked_.of(key(), [&] { return modern->heaviest(); });
     std::vector<Index> shown(ranked.begin(), ranked.begin() + std::min(most, std::ssize(ranked)));
-    const auto chosen = std::ranges::find(patterns->keys, chosen_key.value_or(-1));
-    if (const Index j = chosen - patterns->keys.begin();
-        chosen != patterns->keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
+    const std::vector<Index>& keys = patterns()->keys;
+    const auto chosen = std::ranges::find(keys, chosen_key.value_or(-1));
+    if (const Index j = chosen - keys.begin();
+        chosen != keys.end() && !shown.empty() && std::ranges::find(shown, j) == shown.end())
         shown.back() = j;
     return shown;
 }
 
 std::optional<double> Model::off_attention() const {
-    if (!path || path->looked_at() == 0 || state.start || *beta != own_beta) return std::nullopt;
-    return off_attention_.of(key(), [&] {
-        const auto& weights = path->steps() > 0 ? path->points()[1].weights : path->weights();
-        const std::vector<float> own = row.record->weights(row.head.head, row.query);
-        double off = 0;
-        for (std::size_t j = 0; j < weights.size(); ++j) {
-            const auto key = static_cast<std::size_t>(patterns->keys[j]);
-            off = std::max(off, std::abs(weights[j] - static_cast<double>(own[key])));
-        }
-        return off;
-    });
+    if (!path() || path()->looked_at() == 0 || state.start || *beta != own_beta) return std::nullopt;
+    return off_attention_.of(key(),
+                             [&] { return modern->off_attention(*row.record, row.head.head, row.query); });
 }
 
-// ---- The classical network --------------------------------------------------------------------------------
-
 void Model::update_classical() {
-    const auto seeded_by = [](Index number) { return static_cast<std::uint64_t>(number); };
     const BitsOf of = state.of_keys ? BitsOf{row} : BitsOf{{}, state.bits, state.patterns, state.seed};
     bits = stored.of(of, [&]() -> std::shared_ptr<const BinaryMemory> {
         if (!state.of_keys)
             return std::make_shared<const BinaryMemory>(
-                state.bits, random_bits(state.bits * state.patterns, seeded_by(state.seed)));
-        if (!patterns) return nullptr;
-        const Index count = std::min(patterns->count(), most_stored_keys) * patterns->components;
-        return std::make_shared<const BinaryMemory>(
-            patterns->components,
-            signs_of(std::vector<double>(patterns->values.begin(), patterns->values.begin() + count)));
+                state.bits, random_bits(state.bits * state.patterns, static_cast<std::uint64_t>(state.seed)));
+        if (!modern) return nullptr;
+        return std::make_shared<const BinaryMemory>(signs_stored(*patterns(), most_stored_keys));
     });
     if (!bits) return recall.forget();
-    recall.of({bits, state.flipped, pattern(), state.seed, beta.value_or(0)}, [&] {
-        const auto flips = static_cast<Index>(std::lround(state.flipped * static_cast<double>(bits->bits())));
-        const auto seed = mixed(seeded_by(state.seed), seeded_by(pattern()));
-        Bits cue = with_flips(bits->pattern(pattern()), flips, seed);
-        BinaryRecall run(bits, cue, seed);
-        std::optional<Retrieval> modern;
-        if (beta)
-            modern.emplace(std::make_shared<const HopfieldPatterns>(patterns_of(*bits)), *beta,
-                           std::vector<double>(cue.begin(), cue.end()));
-        return Recall{std::move(cue), std::move(run), std::move(modern)};
-    });
+    recall.of({bits, state.flipped, pattern(), state.seed, beta.value_or(0)},
+              [&] { return CueRecall(bits, pattern(), state.flipped, state.seed, beta); });
     const CapacityTrials::Setting setting{state.bits, state.flipped, beta.value_or(1)};
     capacity.of(setting, [&] { return CapacityTrials(setting); });
 }
-
-Index Model::pattern() const { return std::min(state.stored, bits->count() - 1); }
-
-std::array<Index, 2> Model::wrong_bits() const {
-    const Bits right = bits->pattern(pattern());
-    return {bits_that_differ(recall.kept()->cue, right), bits_that_differ(recall.kept()->run.state(), right)};
-}
-
-// ---- The work ---------------------------------------------------------------------------------------------
 
 void Model::update(Visit& visit, Subject& subject) {
     state = visit.state().of<State>();
@@ -307,39 +203,25 @@ void Model::update(Visit& visit, Subject& subject) {
 }
 
 Model::Key Model::key() const {
-    Index progress = path ? path->looked_at() : 0;
-    if (const Recall* now = recall.kept()) progress += std::ssize(now->run.flips()) + now->run.done();
+    Index progress = path() ? path()->looked_at() : 0;
+    if (const CueRecall* now = recall.kept()) progress += std::ssize(now->run().flips()) + now->run().done();
     if (const CapacityTrials* now = capacity.kept()) progress += now->seeds_done();
     return {row, state, progress};
 }
 
 bool Model::pending() const {
-    const Recall* now = recall.kept();
-    if (is_classical())
-        return (now && (!now->run.done() || is_left(now->modern))) || is_left(capacity.kept());
-    return is_left(path) || is_left(principal) || plane_is_due() || is_left(basins) || is_left(moves.kept());
+    if (is_classical()) return is_left(recall.kept()) || is_left(capacity.kept());
+    return (modern && modern->pending()) || is_left(moves.kept());
 }
 
 bool Model::step() {
-    constexpr Index patterns_visited = Index{1} << 18;
-    Recall* now = recall.kept();
     if (is_classical()) {
-        if (now && !now->run.done())
-            for (Index visits = patterns_visited / (bits->count() + 1); visits >= 0 && now->run.step();
-                 --visits)
-                continue;
-        else if (now && is_left(now->modern))
-            now->modern->step();
+        if (is_left(recall.kept()))
+            recall.kept()->step();
         else if (is_left(capacity.kept()))
             capacity.kept()->step();
-    } else if (is_left(path)) {
-        path->step();
-    } else if (is_left(principal)) {
-        principal->step();
-    } else if (plane_is_due()) {
-        find_plane();
-    } else if (is_left(basins)) {
-        basins->step();
+    } else if (modern && modern->pending()) {
+        modern->step();
     } else if (is_left(moves.kept())) {
         moves.kept()->step();
     }
@@ -363,7 +245,7 @@ std::string mostly(const Model& model, Subject& subject, std::span<const double>
     double share = 0;
     for (std::size_t i = 0; i < told && share < told_share; ++i) {
         share += weights[order[i]];
-        text += (i == 0 ? "" : ", ") + key_name(subject, model.patterns->keys[order[i]]) + " (" +
+        text += (i == 0 ? "" : ", ") + key_name(subject, model.patterns()->keys[order[i]]) + " (" +
                 percent(weights[order[i]]) + ")";
     }
     return text;
@@ -376,12 +258,12 @@ std::string modern_headline(const Model& model, Subject& subject) {
     if (!model.refused_beta.empty()) return model.refused_beta;
     const std::string from = "At " + beta_text(*model.beta) + ", " +
                              (model.state.start ? "your start" : query_name(model, subject));
-    if (!model.path || !model.path->done()) return from + " is on its way to a memory.";
-    const Retrieval& path = *model.path;
+    if (!model.path() || !model.path()->done()) return from + " is on its way to a memory.";
+    const Retrieval& path = *model.path();
     const std::string steps = many(path.steps(), "step");
     if (!path.settled()) return from + " is still moving after " + steps + ".";
     const double effective = effective_patterns(path.weights());
-    const Index seen = model.patterns->count();
+    const Index seen = model.patterns()->count();
     const std::string falls = from + " falls in " + steps + " to ";
     if (seen == 1) return falls + "the only key it sees.";
     switch (memory_kind(effective, seen)) {
@@ -396,14 +278,14 @@ std::string modern_headline(const Model& model, Subject& subject) {
 
 std::string classical_headline(const Model& model) {
     if (!model.bits) return model.refused;
-    const BinaryRecall& run = model.recall.kept()->run;
+    const BinaryRecall& run = model.recall.kept()->run();
     const std::string stored =
         many(model.bits->count(), "pattern") + " in " + many(model.bits->bits(), "bit") + ": ";
     if (!run.done()) return stored + "the cue is on its way.";
-    const auto [before, after] = model.wrong_bits();
+    const auto [before, after] = model.recall.kept()->wrong_bits();
     return stored + "of " + many(before, "wrong bit") + ", " + std::to_string(after) +
            (after == 1 ? " is" : " are") + " left.\nThe pattern is " +
-           (recovered(run.state(), model.bits->pattern(model.pattern())) ? "recovered." : "lost.");
+           (recovered(run.state(), model.recall.kept()->pattern()) ? "recovered." : "lost.");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // one update step, and the classical network beside it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -10,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/theory/binary_memory.hpp"
-#include "analysis/theory/pattern_plane.hpp"
-#include "analysis/theory/query_moves.hpp"
+#include "analysis/theory/cue_recall.hpp"
+#include "analysis/theory/row_memory.hpp"
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
@@ -21,7 +21,7 @@
 namespace attn::app::memory {
 
 enum class Network { modern, classical };
-enum class Plane { spread, query };  // the keys' principal components; the query and its strongest key
+using Plane = RowMemory::Plane;
 
 inline constexpr double least_beta = 0.1, most_beta = 100, most_flipped = 0.5;
 inline constexpr Index least_bits = 8, most_bits = 400, most_patterns = 200, most_seed = 999'999;
@@ -69,13 +69,6 @@ inline constexpr CellKind capacity{"capacity", {CellAxis{"network", network_word
 CellKinds numbers();
 std::optional<CellRef> packed_cell(Index row, Index col);
 
-// A cue of the classical network on its way to rest.
-struct Recall {
-    Bits cue;
-    BinaryRecall run;
-    std::optional<Retrieval> modern;  // the same cue in the modern network; nothing without a β
-};
-
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
@@ -97,16 +90,17 @@ class Model {
     bool pending() const;
     bool step();  // true while there is more to do
     bool is_classical() const { return state.network == Network::classical; }
-    // The steps in the grids: the first ones and the last.
-    std::vector<Index> steps_shown() const;
     // Keys with the largest weight at any step, and the chosen one.
     std::vector<Index> heaviest_keys(Index most) const;
     // The largest difference between the first step's weights and the head's own; nothing with another start
     // or another β.
     std::optional<double> off_attention() const;
-    Index pattern() const;  // the cue's, as far as it is stored
-    // Wrong bits at the start and at the end.
-    std::array<Index, 2> wrong_bits() const;
+    Index pattern() const { return std::min(state.stored, bits->count() - 1); }  // the cue's
+    // Null where there is none, or not yet.
+    const HopfieldPatterns* patterns() const { return modern ? modern->patterns.get() : nullptr; }
+    const PlacedPatterns* plane() const { return modern && modern->plane ? &*modern->plane : nullptr; }
+    const Retrieval* path() const { return modern && modern->path ? &*modern->path : nullptr; }
+    const Basins* basins() const { return modern && modern->basins ? &*modern->basins : nullptr; }
 
     State state;
     std::optional<Index> chosen_key;
@@ -115,12 +109,7 @@ class Model {
     std::string refused_beta;    // why there is no β
     std::optional<double> beta;  // the β in use
     double own_beta = 0;
-    std::vector<double> query;  // [d_k]
-    std::shared_ptr<const HopfieldPatterns> patterns;
-    std::optional<PrincipalPlane> principal;
-    std::optional<PlacedPatterns> plane;  // nothing until it is found
-    std::optional<Retrieval> path;
-    std::optional<Basins> basins;
+    std::optional<RowMemory> modern;
     struct MovesOf {
         std::shared_ptr<const Record> record;
         Index head = 0;
@@ -129,8 +118,9 @@ class Model {
     };
     Derived<MovesOf, QueryMoves> moves;
 
-    struct BitsOf {     // the classical network
-        ChosenRow row;  // empty if its patterns are seeded
+    // The classical network.
+    struct BitsOf {
+        ChosenRow row;  // empty if the patterns are seeded
         Index bits = 0, patterns = 0, seed = 0;
         bool operator==(const BitsOf&) const = default;
     };
@@ -143,29 +133,29 @@ class Model {
         double beta = 0;  // β of the modern network beside it; 0: none
         bool operator==(const CueOf&) const = default;
     };
-    Derived<CueOf, Recall> recall;
+    Derived<CueOf, CueRecall> recall;
     Derived<CapacityTrials::Setting, CapacityTrials> capacity;
 
-    // The basins as colours, row by row from the top.
+    // The picture of the basins that was drawn last.
+    struct PictureOf {
+        ChosenRow row;
+        std::optional<double> beta;
+        Plane plane = Plane::spread;
+        std::uint64_t version = 0;  // version of the basins
+        bool operator==(const PictureOf&) const = default;
+    };
     struct Picture {
-        std::uint64_t version = 0;      // version of the basins; 0: not painted yet
-        std::vector<float> values;      // [side, side], indices into the legend
-        std::vector<std::size_t> ends;  // ends with colours of their own, the largest first
-        bool others = false, moving = false;
+        BasinPicture basins;
         std::uint64_t serial = 0;
     };
-    Picture picture;
+    Derived<PictureOf, Picture> picture;
 
   private:
     void update_row(Subject& subject);
     void update_modern();
     void update_classical();
-    bool plane_is_due() const;
-    void find_plane();
 
-    Plane plane_kind_ = Plane::spread;
-    std::optional<double> basins_beta_;
-    mutable Derived<Key, std::vector<Index>> ranked_;  // keys by their largest weight at any step
+    mutable Derived<Key, std::vector<Index>> ranked_;  // keys, the heaviest first
     mutable Derived<Key, double> off_attention_;
 };
 
@@ -191,10 +181,5 @@ void set(const Model& model, const Drawing& drawing, const State& wanted);
 void draw_plane(Model& model, const Drawing& drawing, Subject& subject, float width);
 void draw_classical(Model& model, const Drawing& drawing, Subject& subject);
 void draw_model(Model& model, const Drawing& drawing, Subject& subject);
-
-// Explain the numbers of the classical network.
-std::optional<Explained> explain_flip(Model& model, Subject& subject, const LensCell& cell);
-std::optional<Explained> explain_field(Model& model, Subject& subject, const LensCell& cell);
-std::optional<Explained> explain_capacity(Model& model, Subject& subject, const LensCell& cell);
 
 }  // namespace attn::app::memory

@@ -18,11 +18,7 @@
 
 namespace attn::app::memory {
 
-double four_digits(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
-    return std::strtod(text, nullptr);
-}
+double four_digits(double value) { return std::strtod(significant(value, 4).c_str(), nullptr); }
 
 void set(const Model& model, const Drawing& drawing, const State& wanted) {
     if (wanted != model.state) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
@@ -103,13 +99,14 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
 }
 
 void draw_end(const Model& model, Subject& subject) {
+    const Retrieval& path = *model.path();
     std::string text;
-    if (model.path->done() && model.path->settled()) {
-        const double first = model.path->steps() > 0 ? model.path->points()[1].moved : 0;
-        text = "It ends at " + mostly(model, subject, model.path->weights()) + ": " +
-               fixed(effective_patterns(model.path->weights()), 2) + " of " +
-               many(model.patterns->count(), "key") + ". The first step moves it by " + fixed(first, 3) +
-               ", all of them by " + fixed(model.path->travelled(), 3) + ". ";
+    if (path.done() && path.settled()) {
+        const double first = path.steps() > 0 ? path.points()[1].moved : 0;
+        text = "It ends at " + mostly(model, subject, path.weights()) + ": " +
+               fixed(effective_patterns(path.weights()), 2) + " of " +
+               many(model.patterns()->count(), "key") + ". The first step moves it by " + fixed(first, 3) +
+               ", all of them by " + fixed(path.travelled(), 3) + ". ";
     }
     const auto off = model.off_attention();
     const AttentionSpec& spec = model.row.record->spec();
@@ -128,19 +125,17 @@ void draw_end(const Model& model, Subject& subject) {
 }
 
 void draw_path(const Model& model, const Drawing& drawing, Subject& subject, float width) {
-    ui::ChartCurve curve;
-    curve.name = "E";
-    curve.colour = ui::series_colour(0);
-    curve.points = model.path->steps() <= 40;
-    for (Index t = 0; t < model.path->looked_at(); ++t) {
+    const Retrieval& path = *model.path();
+    ui::ChartCurve curve{.name = "E", .colour = ui::series_colour(0), .points = path.steps() <= 40};
+    for (Index t = 0; t < path.looked_at(); ++t) {
         curve.x.push_back(static_cast<double>(t));
-        curve.y.push_back(model.path->points()[static_cast<std::size_t>(t)].energy);
+        curve.y.push_back(path.points()[static_cast<std::size_t>(t)].energy);
     }
     const std::array curves{curve};
     const ui::Chart chart{
         .name = "memory-energy",
         .title = "Energy, step by step",
-        .x = {"step", 0, static_cast<double>(std::max<Index>(model.path->steps(), 1)), false, true},
+        .x = {"step", 0, static_cast<double>(std::max<Index>(path.steps(), 1)), false, true},
         .y = ui::fitted("energy, in units of q · k", curves, false)};
     present::chart(drawing, chart, width, energy_height, curves,
                    [](std::size_t, std::size_t step) { return cells::energy(step); });
@@ -152,12 +147,9 @@ void draw_moves(const Model& model, const Drawing& drawing, Subject& subject, fl
     const Attention& attention = *subject.attention();
     const QueryMoves* moves = model.moves.kept();
     if (!moves || attention.queries() < 2) return;
-    ui::ChartCurve first, all;
-    first.name = "one step";
-    first.colour = ui::series_colour(0);
-    all.name = "all steps";
-    all.colour = ui::series_colour(1);
-    first.points = all.points = moves->count() <= 64;
+    const bool points = moves->count() <= 64;
+    ui::ChartCurve first{.name = "one step", .colour = ui::series_colour(0), .points = points},
+        all{.name = "all steps", .colour = ui::series_colour(1), .points = points};
     for (const QueryMoves::Row& row : moves->rows()) {
         for (ui::ChartCurve* curve : {&first, &all}) {
             curve->x.push_back(static_cast<double>(row.query));
@@ -198,11 +190,11 @@ void draw_modern(Model& model, const Drawing& drawing, Subject& subject, float w
         const float left = beside ? std::floor((width - present::card_gap) * left_share) : width;
         ui::column("plane", left, [&](float w) { draw_plane(model, drawing, subject, w); });
         model.update(drawing.visit, subject);
-        if (model.path && model.path->looked_at() > 0) {
+        if (model.path() && model.path()->looked_at() > 0) {
             if (beside) ImGui::SameLine(0, present::card_gap);
             ui::column("path", beside ? width - left - present::card_gap : width,
                        [&](float w) { draw_path(model, drawing, subject, w); });
-            if (model.path->steps() > 0)
+            if (model.path()->steps() > 0)
                 present::sheet(drawing, weights_sheet(model, subject), width);
             else
                 ui::caption("The start is a fixed point already, so there is no step to show.");
@@ -225,8 +217,8 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     if (ui::settings()) draw_controls(model, drawing, subject);
     model.update(drawing.visit, subject);
     // With more patterns, a step takes longer than a frame may, so it is left to the work between frames.
-    const bool brief =
-        !model.patterns || look_cost(model.patterns->count(), model.patterns->components) <= look_work_a_step;
+    const bool brief = !model.patterns() ||
+                       look_cost(model.patterns()->count(), model.patterns()->components) <= look_work_a_step;
     while (brief && model.pending() && !drawing.deadline.passed()) model.step();
     model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});

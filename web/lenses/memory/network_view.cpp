@@ -34,9 +34,9 @@ void draw_bits(const Model& model, const Drawing& drawing) {
     };
     ui::columns("memory/bits", least_picture, present::card_gap, square(all[0]), square(all[1]),
                 square(all[2]));
-    const auto& modern = model.recall.kept()->modern;
+    const auto& modern = model.recall.kept()->modern();
     if (!modern || !modern->done()) return;
-    const Index wrong = bits_that_differ(signs_of(modern->end()), model.bits->pattern(model.pattern()));
+    const Index wrong = bits_that_differ(signs_of(modern->end()), model.recall.kept()->pattern());
     ui::caption(("From the same cue, the signs of the modern network at " + beta_text(modern->beta()) +
                  " end with " + many(wrong, "wrong bit") + ".")
                     .c_str());
@@ -44,11 +44,8 @@ void draw_bits(const Model& model, const Drawing& drawing) {
 }
 
 void draw_flips(const Model& model, const Drawing& drawing, float width) {
-    const BinaryRecall& run = model.recall.kept()->run;
-    ui::ChartCurve curve;
-    curve.name = "E";
-    curve.colour = ui::series_colour(0);
-    curve.points = run.flips().size() <= 64;
+    const BinaryRecall& run = model.recall.kept()->run();
+    ui::ChartCurve curve{.name = "E", .colour = ui::series_colour(0), .points = run.flips().size() <= 64};
     for (const std::int64_t each : run.energies()) {
         curve.x.push_back(static_cast<double>(curve.x.size()));
         curve.y.push_back(static_cast<double>(each) / static_cast<double>(2 * model.bits->bits()));
@@ -66,20 +63,18 @@ void draw_capacity(const Model& model, const Drawing& drawing, float width) {
     using Network = CapacityTrials::Network;
     const CapacityTrials& trials = *model.capacity.kept();
     const double last = CapacityTrials::load(CapacityTrials::loads - 1);
-    ui::ChartCurve classical, modern, known;
-    classical.name = "classical";
-    classical.colour = ui::series_colour(0);
-    modern.name = "modern, " + beta_text(model.beta.value_or(1));
-    modern.colour = ui::series_colour(1);
-    known.name = "0.138, known for N → ∞";
-    known.colour = ui::theme().dim;
-    known.dashed = true;
-    known.x = {known_capacity, known_capacity};
-    known.y = {0, 1};
+    ui::ChartCurve classical{.name = "classical", .colour = ui::series_colour(0), .points = true},
+        modern{.name = "modern, " + beta_text(model.beta.value_or(1)),
+               .colour = ui::series_colour(1),
+               .points = true};
+    const ui::ChartCurve known{.name = "0.138, known for N → ∞",
+                               .colour = ui::theme().dim,
+                               .x = {known_capacity, known_capacity},
+                               .y = {0, 1},
+                               .dashed = true};
     for (const auto& [network, curve] :
          {std::pair{Network::classical, &classical}, std::pair{Network::modern, &modern}}) {
         const std::vector<double> means = trials.means(network);
-        curve->points = true;
         for (std::size_t i = 0; i < means.size(); ++i) {
             const auto& shares = trials.shares(network, static_cast<Index>(i));
             const auto [low, high] = std::ranges::minmax(shares);
@@ -165,10 +160,10 @@ void draw_classical(Model& model, const Drawing& drawing, Subject& subject) {
     if (model.state.of_keys) {
         std::string told =
             "Pattern " + std::to_string(model.pattern()) + " is the signs of the key of " +
-            key_name(subject, model.patterns->keys[static_cast<std::size_t>(model.pattern())]) + ".";
-        if (model.bits->count() < model.patterns->count())
+            key_name(subject, model.patterns()->keys[static_cast<std::size_t>(model.pattern())]) + ".";
+        if (model.bits->count() < model.patterns()->count())
             told += " The first " + with_commas(model.bits->count()) + " of " +
-                    with_commas(model.patterns->count()) + " keys are stored.";
+                    with_commas(model.patterns()->count()) + " keys are stored.";
         ui::caption(told.c_str());
     }
     ImGui::Dummy({0, 6});
