@@ -28,6 +28,11 @@ inline constexpr std::size_t position_schemes = 7;
 inline bool has_buckets(PositionScheme scheme) {
     return scheme == PositionScheme::buckets || scheme == PositionScheme::own_buckets;
 }
+// Says whether the scheme changes q and k.
+inline bool is_placed(PositionScheme scheme) {
+    return scheme == PositionScheme::learned || scheme == PositionScheme::sinusoidal ||
+           scheme == PositionScheme::rotary;
+}
 
 // A scheme with its numbers for one head.
 struct PositionRule {
@@ -89,6 +94,9 @@ struct PlacedRun {
 
     Index queries() const { return record.queries(); }
     Index keys() const { return record.keys(); }
+    double score(Index i, Index j) const { return scores[static_cast<std::size_t>(i * keys() + j)]; }
+    double weight(Index i, Index j) const { return weights[static_cast<std::size_t>(i * keys() + j)]; }
+    double output(Index i, Index b) const { return outputs[static_cast<std::size_t>(i * record.d_v() + b)]; }
 };
 // The spec gives scale, soft cap and mask; rows and columns of the mask are places, not tokens.
 Result<PlacedRun> run_placed(const Kernels& kernels, const PositionRule& rule, const HeadRows& rows,

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "analysis/attribution/logit_pass.hpp"
+#include "analysis/heads/unplaced_rows.hpp"
 #include "lenses/geometry/geometry.hpp"
-#include "lenses/order/content.hpp"
 #include "runs/masked_run.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/sentence/fill_hint.hpp"
@@ -241,7 +241,7 @@ TEST_CASE("a position embedding of a text with padding names its row") {
     }
     // Lens Order's own table has the same rows.
     const TextRun& run = *sentence_in(opened.visit).run();
-    const OrderContent content(run, run.record(0), {0, 1}, {0, 5});
+    const UnplacedRows content(run.trace(), run.record(0), {0, 1}, {0, 5});
     const std::vector<Index> places{0, 1, 2, 3, 4};
     const HeadRows placed = content.at_own_positions(places, places);
     for (Index token = 0; token < 5; ++token)

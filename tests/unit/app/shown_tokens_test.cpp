@@ -107,7 +107,7 @@ TEST_CASE("Order keeps the chosen token in view, unless the user goes elsewhere"
     screen.visit.perform(OpenLens{"order"});
     const auto in_view = [&] {
         screen.settle();
-        return static_cast<OrderLens&>(screen.visit.lens()).content(subject_in(screen.visit))->queries();
+        return static_cast<ModelLens<order::Model>&>(screen.visit.lens()).model().queries.in_view;
     };
     CHECK(in_view() == Range{18, 30});  // the predicted one
     for (const Index query : {29, 17, 15, 3}) {
@@ -121,7 +121,7 @@ TEST_CASE("Order keeps the chosen token in view, unless the user goes elsewhere"
     screen.visit.perform(Select{{0, 0, 29, {}, {}}});
     screen.settle();
     screen.click("order/preset/swap");
-    CHECK(screen.visit.state().of<OrderState>().first == 18);
+    CHECK(screen.visit.state().of<order::State>().first == 18);
     screen.visit.perform(Select{{0, 0, 3, {}, {}}});
     CHECK(in_view() == Range{18, 30});
 }

@@ -261,7 +261,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
          [](const State& s) { return s.of<GeometryState>().own.at(1, 1) == 2; }},
         {"memory", "memory/beta-typed", "2,5",
          [](const State& s) { return s.of<memory::State>().beta == 2.5; }, true},
-        {"order", "order/shift", "77", [](const State& s) { return s.of<OrderState>().shift == 77; }, true},
+        {"order", "order/shift", "77", [](const State& s) { return s.of<order::State>().shift == 77; }, true},
         {"inverse", "inverse/typed/0", "0.625",
          [](const State& s) {
              const CellWish* wish = s.of<InverseState>().wish_of(1, 0);

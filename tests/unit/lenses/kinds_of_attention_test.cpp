@@ -363,23 +363,23 @@ TEST_CASE("a T5's own biases are a scheme, under which its tokens in their origi
         CAPTURE(layer);
         SmallScreen screen;
         screen.open("order", {layer, 1});
-        OrderLens& lens = screen.lens<OrderLens>();
-        OrderState state{.scheme = PositionScheme::own_buckets, .masked = layer == 3};
-        screen.visit.perform(SetOrder{state});
+        order::Model& model = screen.lens<ModelLens<order::Model>>().model();
+        order::State state{.scheme = PositionScheme::own_buckets, .masked = layer == 3};
+        screen.visit.perform(Set<order::State>{state});
         screen.settle();
-        const auto* runs = lens.runs(PositionScheme::own_buckets);
+        const auto* runs = model.run(PositionScheme::own_buckets);
         REQUIRE(runs);
-        CHECK(lens.offered().size() == position_schemes);
+        CHECK(model.offered().size() == position_schemes);
         const Record& record = screen.run().record_at(layer);
         for (Index token = 0; token < record.queries(); ++token)
             for (Index b = 0; b < record.d_v(); ++b)
                 CHECK(runs->after.record.output().heads().head(0)(token, b) ==
                       Catch::Approx(record.output().heads().head(1)(token, b)).margin(2e-6));
-        const auto output = screen.why(order_cells::output(TokenOrder::original, 1, 0));
+        const auto output = screen.why(order::cells::output(order::TokenOrder::original, 1, 0));
         REQUIRE(output);
         REQUIRE(output->operands[0].left_at);  // the weights are the head's own
         for (const CellRef& cell :
-             {order_cells::score(0, 1), order_cells::score_at_distance(PositionScheme::own_buckets, 4)}) {
+             {order::cells::score(0, 1), order::cells::score_at_distance(PositionScheme::own_buckets, 4)}) {
             const auto why = screen.why(cell);
             REQUIRE(why);
             CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
@@ -390,11 +390,12 @@ TEST_CASE("a T5's own biases are a scheme, under which its tokens in their origi
     // The example has no such biases, and a link that requests them says so.
     Screen screen;
     screen.visit.perform(OpenLens{"order"});
-    screen.visit.perform(SetOrder{{.scheme = PositionScheme::own_buckets}});
+    screen.visit.perform(Set<order::State>{{.scheme = PositionScheme::own_buckets}});
     screen.settle();
     CHECK(lens_in(screen.visit).spoken(subject_in(screen.visit)) ==
           "This head has no biases of its own; choose another scheme.");
-    CHECK_FALSE(static_cast<OrderLens&>(screen.visit.lens()).runs(PositionScheme::own_buckets));
+    CHECK_FALSE(
+        static_cast<ModelLens<order::Model>&>(screen.visit.lens()).model().run(PositionScheme::own_buckets));
 }
 
 TEST_CASE(
@@ -402,20 +403,19 @@ TEST_CASE(
     SmallScreen screen;
     screen.open("order", {5, 1});
     CHECK_FALSE(lens_in(screen.visit).missing(screen.subject()));
-    OrderLens& lens = screen.lens<OrderLens>();
-    const OrderContent* content = lens.content(screen.subject());
-    REQUIRE(content);
-    CHECK(content->from() == OrderContent::From::crossed);
+    order::Model& model = screen.lens<ModelLens<order::Model>>().model();
+    REQUIRE(model.content);
+    CHECK(model.content->from() == UnplacedRows::From::crossed);
     const Record& record = screen.run().record_at(5);
     const Index n_q = record.queries(), n_k = record.keys();
     REQUIRE(n_q != n_k);
-    CHECK(content->queries().size() == n_q);
-    CHECK(content->keys().size() == n_k);
-    std::vector<Index> keys = order_of({}, n_k), queries = order_of({}, n_q);
+    CHECK(model.queries.size() == n_q);
+    CHECK(model.keys.size() == n_k);
+    std::vector<Index> keys = order::order_of({}, n_k), queries = order::order_of({}, n_q);
     std::ranges::reverse(keys);
-    screen.visit.perform(SetOrder{{.key_order = keys}});
+    screen.visit.perform(Set<order::State>{{.key_order = keys}});
     screen.settle();
-    const auto* runs = lens.runs(PositionScheme::none);
+    const auto* runs = model.run(PositionScheme::none);
     REQUIRE(runs);
     CHECK(runs->along());
     // The outputs are the head's own, with its weights in the other order.
@@ -428,16 +428,16 @@ TEST_CASE(
                   Catch::Approx(static_cast<double>(record.cell(Stage::weight, 1, query, n_k - 1 - place)))
                       .margin(2e-6));
     }
-    CHECK_FALSE(lens.runs(PositionScheme::rotary)->along());
+    CHECK_FALSE(model.run(PositionScheme::rotary)->along());
     std::ranges::reverse(queries);
-    screen.visit.perform(SetOrder{{.order = queries, .key_order = keys}});
+    screen.visit.perform(Set<order::State>{{.order = queries, .key_order = keys}});
     screen.settle();
-    CHECK(lens.runs(PositionScheme::none)->along());
-    const auto why = screen.why(order_cells::output(TokenOrder::original, 1, 0));
+    CHECK(model.run(PositionScheme::none)->along());
+    const auto why = screen.why(order::cells::output(order::TokenOrder::original, 1, 0));
     REQUIRE(why);
     REQUIRE(why->operands[0].left_at);
     const auto weight = screen.subject().explain_at(*why->operands[0].left_at);
     REQUIRE(weight);
     CHECK(weight->f64 == Catch::Approx(why->operands[0].left).margin(1e-6));
-    CHECK(why->operands[0].name == in_quotes(content->key_names()[0]));
+    CHECK(why->operands[0].name == in_quotes(model.keys.name(0)));
 }

@@ -57,73 +57,57 @@ TEST_CASE(
     "different numbers of queries and keys are reordered separately, and outputs do not depend on the keys' "
     "order") {
     const Tensor q = random_tensor({3, 4}, 1), k = random_tensor({5, 4}, 2), v = random_tensor({5, 2}, 3);
-    for (const Index past : {Index{0}, Index{2}}) {
-        Screen screen;
-        Drop files{{"q.npy", write_npy({3, 4}, q.values())},
-                   {"k.npy", write_npy({5, 4}, k.values())},
-                   {"v.npy", write_npy({5, 2}, v.values())}};
-        put(screen.visit, files);
-        screen.settle();
-        REQUIRE(tensors_in(screen.visit).own().open());
-        open_order(screen);
-        OrderLens& lens = order_in(screen.visit);
-        REQUIRE(lens.content(subject_in(screen.visit)));
-        CHECK_FALSE(lens.content(subject_in(screen.visit))->one_line());
-        CHECK(spoken(screen.visit) ==
-              "Drag a word to see what the order changes without positions.\n3 queries and 5 keys stand in "
-              "their own "
-              "order.");
-        drag(screen, "order/key-token/0", "order/key-token/4");
-        const std::vector<Index> keys{1, 2, 3, 4, 0};
-        CHECK(now(screen.visit).key_order == keys);
-        CHECK(now(screen.visit).order.empty());
-        CHECK(spoken(screen.visit).starts_with("Without positions, every output stayed"));
-        CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
-        // The weight moves along: key 0 is now at place 4.
-        const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 0, 0)),
-                   moved = why(screen.visit, order_cells::output(TokenOrder::permuted, 0, 0));
-        CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
-        CHECK(moved->operands[4].name == before->operands[0].name);
-        for (const bool rotary : {false, true}) {
-            change(screen, [&](OrderState& o) {
-                o.scheme = rotary ? PositionScheme::rotary : PositionScheme::none;
-                o.order = {2, 0, 1};
-            });
-            const auto expected = rectangle(q, k, v, {2, 0, 1}, keys, rotary, 0);
-            for (Index place = 0; place < 3; ++place)
-                for (Index b = 0; b < 2; ++b) {
-                    const Index query = std::vector<Index>{2, 0, 1}[static_cast<std::size_t>(place)];
-                    const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, query, b));
-                    REQUIRE(found);
-                    CHECK(found->f64 ==
-                          Catch::Approx(expected[static_cast<std::size_t>(place * 2 + b)]).margin(1e-6));
-                    CHECK(found->f32 == Catch::Approx(found->f64).margin(2e-6));
-                }
-        }
-        CHECK((f64(screen.visit, order_cells::largest_output_change(3)) > 1e-4));
-        for (Index s = 0; s < 6; ++s) {
-            CHECK(why(screen.visit, order_cells::largest_output_change(s)));
-            if (s != 1) CHECK(why(screen.visit, order_cells::equal_scores(s)));  // 1: a table of 512 rows
-        }
-        CHECK(why(screen.visit, order_cells::score(2, 4)));
-        CHECK_FALSE(why(screen.visit, order_cells::score(3, 0)));
-        CHECK_FALSE(why(screen.visit, order_cells::score(0, 5)));
-        CHECK(parse_fragment(to_fragment(screen.visit.state())).state.of<OrderState>() == now(screen.visit));
-        screen.visit.undo();
-        CHECK(now(screen.visit).scheme == PositionScheme::none);
-        if (past == 0) continue;
-        // If a mask is causal with a past, queries come after it.
-        AttentionSpec spec;
-        spec.mask = Mask::causal(past);
-        Tensor q3 = random_tensor({1, 3, 4}, 1), k3 = random_tensor({1, 5, 4}, 2),
-               v3 = random_tensor({1, 5, 2}, 3);
-        auto record = Record::run(std::move(q3), std::move(k3), std::move(v3), spec);
-        REQUIRE(record);
-        const OrderContent content(*subject_in(screen.visit).attention(),
-                                   std::make_shared<const Record>(*std::move(record)), {0, 0}, {0, 3},
-                                   {0, 5});
-        CHECK(content.has_diagonal());
-        CHECK(content.query_position(0) == 2);
-        CHECK(content.key_position(0) == 0);
+    Screen screen;
+    Drop files{{"q.npy", write_npy({3, 4}, q.values())},
+               {"k.npy", write_npy({5, 4}, k.values())},
+               {"v.npy", write_npy({5, 2}, v.values())}};
+    put(screen.visit, files);
+    screen.settle();
+    REQUIRE(tensors_in(screen.visit).own().open());
+    open_order(screen);
+    REQUIRE(order_in(screen.visit).content);
+    CHECK_FALSE(order_in(screen.visit).content->one_line());
+    CHECK(spoken(screen.visit) ==
+          "Drag a word to see what the order changes without positions.\n3 queries and 5 keys stand in "
+          "their own "
+          "order.");
+    drag(screen, "order/key-token/0", "order/key-token/4");
+    const std::vector<Index> keys{1, 2, 3, 4, 0};
+    CHECK(now(screen.visit).key_order == keys);
+    CHECK(now(screen.visit).order.empty());
+    CHECK(spoken(screen.visit).starts_with("Without positions, every output stayed"));
+    CHECK(f64(screen.visit, order::cells::largest_output_change(0)) < 1e-15);
+    // The weight moves along: key 0 is now at place 4.
+    const auto before = why(screen.visit, order::cells::output(order::TokenOrder::original, 0, 0)),
+               moved = why(screen.visit, order::cells::output(order::TokenOrder::permuted, 0, 0));
+    CHECK(moved->operands[4].left == Catch::Approx(before->operands[0].left).epsilon(1e-12));
+    CHECK(moved->operands[4].name == before->operands[0].name);
+    for (const bool rotary : {false, true}) {
+        change(screen, [&](order::State& o) {
+            o.scheme = rotary ? PositionScheme::rotary : PositionScheme::none;
+            o.order = {2, 0, 1};
+        });
+        const auto expected = rectangle(q, k, v, {2, 0, 1}, keys, rotary, 0);
+        for (Index place = 0; place < 3; ++place)
+            for (Index b = 0; b < 2; ++b) {
+                const Index query = std::vector<Index>{2, 0, 1}[static_cast<std::size_t>(place)];
+                const auto found =
+                    why(screen.visit, order::cells::output(order::TokenOrder::permuted, query, b));
+                REQUIRE(found);
+                CHECK(found->f64 ==
+                      Catch::Approx(expected[static_cast<std::size_t>(place * 2 + b)]).margin(1e-6));
+                CHECK(found->f32 == Catch::Approx(found->f64).margin(2e-6));
+            }
     }
+    CHECK((f64(screen.visit, order::cells::largest_output_change(3)) > 1e-4));
+    for (Index s = 0; s < 6; ++s) {
+        CHECK(why(screen.visit, order::cells::largest_output_change(s)));
+        if (s != 1) CHECK(why(screen.visit, order::cells::equal_scores(s)));  // 1: a table of 512 rows
+    }
+    CHECK(why(screen.visit, order::cells::score(2, 4)));
+    CHECK_FALSE(why(screen.visit, order::cells::score(3, 0)));
+    CHECK_FALSE(why(screen.visit, order::cells::score(0, 5)));
+    CHECK(parse_fragment(to_fragment(screen.visit.state())).state.of<order::State>() == now(screen.visit));
+    screen.visit.undo();
+    CHECK(now(screen.visit).scheme == PositionScheme::none);
 }

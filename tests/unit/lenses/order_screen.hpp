@@ -10,16 +10,16 @@ inline void open_order(Screen& screen) {
     screen.visit.perform(app::OpenLens{"order"});
     screen.settle();
 }
-inline app::OrderLens& order_in(const app::Visit& visit) {
-    return static_cast<app::OrderLens&>(visit.lens());
+inline app::order::Model& order_in(const app::Visit& visit) {
+    return static_cast<app::ModelLens<app::order::Model>&>(visit.lens()).model();
 }
 
-inline const app::OrderState& now(const app::Visit& visit) { return visit.state().of<app::OrderState>(); }
+inline const app::order::State& now(const app::Visit& visit) { return visit.state().of<app::order::State>(); }
 
 inline void change(Screen& screen, auto&& how) {
-    app::OrderState next = now(screen.visit);
+    app::order::State next = now(screen.visit);
     how(next);
-    screen.visit.perform(app::SetOrder{next});
+    screen.visit.perform(app::Set<app::order::State>{next});
     screen.settle();
 }
 

@@ -3,6 +3,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
+#include "analysis/linalg/vectors.hpp"
 #include "app/copied.hpp"
 #include "app/link.hpp"
 #include "subjects/worked/commands.hpp"
@@ -11,7 +12,6 @@
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
 #include "unit/lenses/order_screen.hpp"
-#include "unit/model/models.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -53,16 +53,16 @@ TEST_CASE("a dragged token takes its output along, and undo restores it") {
     CHECK(spoken(screen.visit).starts_with("Without positions, every output moved along with its token"));
     for (Index token = 0; token < 3; ++token)
         for (Index b = 0; b < 4; ++b) {
-            const auto found = why(screen.visit, order_cells::output(TokenOrder::permuted, token, b));
+            const auto found = why(screen.visit, order::cells::output(order::TokenOrder::permuted, token, b));
             REQUIRE(found);
             // The example has no mask and no positions: its outputs are the record's, wherever the token is.
             CHECK(found->f64 ==
                   Catch::Approx(static_cast<double>(record.output().heads().head(0)(token, b))).margin(1e-6));
         }
-    CHECK(f64(screen.visit, order_cells::largest_output_change(0)) < 1e-15);
+    CHECK(f64(screen.visit, order::cells::largest_output_change(0)) < 1e-15);
     for (const PositionScheme scheme : all_schemes)
         if (scheme != PositionScheme::none)
-            CHECK(f64(screen.visit, order_cells::largest_output_change(scheme)) > 1e-4);
+            CHECK(f64(screen.visit, order::cells::largest_output_change(scheme)) > 1e-4);
     screen.visit.undo();
     CHECK(now(screen.visit).order.empty());
     screen.draw(2);
@@ -73,13 +73,13 @@ TEST_CASE("a dragged token takes its output along, and undo restores it") {
     CHECK(now(screen.visit).scheme == PositionScheme::rotary);
     screen.draw(2);
     screen.click("order/preset/own");
-    CHECK(now(screen.visit) == OrderState{});
+    CHECK(now(screen.visit) == order::State{});
 }
 
 TEST_CASE("Order's settings are in the link and in undo") {
     Screen screen;
     open_order(screen);
-    change(screen, [](OrderState& o) {
+    change(screen, [](order::State& o) {
         o = {.scheme = PositionScheme::alibi,
              .order = {2, 0, 1},
              .first = 3,
@@ -105,7 +105,7 @@ TEST_CASE("Order's settings are in the link and in undo") {
         "order.far=700&order.pair=1&order.reach=32&order.content=mean&order.pairs=interleaved");
     CHECK(parse_fragment(link).state == screen.visit.state());
     screen.visit.undo();
-    CHECK(now(screen.visit) == OrderState{});
+    CHECK(now(screen.visit) == order::State{});
     for (const char* bad :
          {"v=1&order.positions=x", "v=1&order.tokens=0,0", "v=1&order.tokens=1,2", "v=1&order.shift=-1",
           "v=1&order.shift=1000001", "v=1&order.reach=0", "v=1&order.factor=65", "v=1&order.mask=no",
@@ -113,9 +113,9 @@ TEST_CASE("Order's settings are in the link and in undo") {
           "v=1&order.pair=-1", "v=1&order.seed=-1"})
         CHECK_FALSE(parse_fragment(bad).note.empty());
     // Tokens in their original order are not a reordering.
-    CHECK(after(default_state(), SetOrder{{.order = {0, 1, 2}}}).of<OrderState>().order.empty());
-    CHECK(with_moved({0, 1, 2, 3}, 0, 2) == std::vector<Index>{1, 2, 0, 3});
-    CHECK(with_moved({0, 1, 2, 3}, 3, 1) == std::vector<Index>{0, 3, 1, 2});
+    CHECK(after(default_state(), Set<order::State>{{.order = {0, 1, 2}}}).of<order::State>().order.empty());
+    CHECK(order::with_moved({0, 1, 2, 3}, 0, 2) == std::vector<Index>{1, 2, 0, 3});
+    CHECK(order::with_moved({0, 1, 2, 3}, 3, 1) == std::vector<Index>{0, 3, 1, 2});
 }
 
 TEST_CASE("a RoPE model's original order under its own mask and RoPE gives its run") {
@@ -125,12 +125,12 @@ TEST_CASE("a RoPE model's original order under its own mask and RoPE gives its r
     for (const HeadIndex head : {HeadIndex{0, 0}, HeadIndex{1, 1}}) {
         screen.visit.perform(Select{{head.layer, head.head, {}, {}, {}}});
         change(screen,
-               [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
-        OrderLens& lens = order_in(screen.visit);
-        REQUIRE(lens.content(subject_in(screen.visit)));
-        CHECK(lens.content(subject_in(screen.visit))->from() == OrderContent::From::unturned);
+               [](order::State& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
+        const order::Model& model = order_in(screen.visit);
+        REQUIRE(model.content);
+        CHECK(model.content->from() == UnplacedRows::From::unturned);
         const auto record = subject_in(screen.visit).attention()->record(head.layer);
-        const auto* runs = lens.runs(PositionScheme::rotary);
+        const auto* runs = model.run(PositionScheme::rotary);
         REQUIRE(runs);
         for (Index token = 0; token < runs->after.queries(); ++token)
             for (Index b = 0; b < record->d_v(); ++b)
@@ -143,49 +143,18 @@ TEST_CASE("a RoPE model's original order under its own mask and RoPE gives its r
     }
 }
 
-TEST_CASE("GPT-2's first layer can be shown without its positions, and with its own table it gives its run") {
-    const auto trace = run_forward(load(golden_folder("gpt2-f32")), {1, 4, 2, 3, 4});
-    REQUIRE(trace);
-    const TextRun run(*trace, {"a", "b", "c", "d", "e"}, "abcde", "gpt2");
-    for (Index head = 0; head < run.heads(); ++head) {
-        const OrderContent content(run, run.record(0), {0, head}, {0, 5});
-        CHECK(content.from() == OrderContent::From::embedding);
-        const std::vector<Index> places{0, 1, 2, 3, 4};
-        const HeadRows placed = content.at_own_positions(places, places);
-        const Record& record = run.record_at(0);
-        for (Index token = 0; token < 5; ++token)
-            for (Index a = 0; a < record.d_k(); ++a) {
-                CHECK(placed.q.heads().head(0)(token, a) ==
-                      Catch::Approx(record.q().heads().head(head)(token, a)).margin(2e-6));
-                CHECK(content.at_own_position(Stage::k, token, token)[static_cast<std::size_t>(a)] ==
-                      Catch::Approx(record.k().heads().head(head)(token, a)).margin(2e-6));
-                CHECK(placed.v.heads().head(0)(token, a) ==
-                      Catch::Approx(record.v().heads().head(head)(token, a)).margin(2e-6));
-            }
-        // The same token id gives the same q without positions, and a different one with them.
-        const auto q = [&](const HeadRows& rows, Index token) { return rows.q.heads().head(0)(token, 0); };
-        CHECK(q(content.rows(), 1) == q(content.rows(), 4));
-        CHECK(q(placed, 1) != q(placed, 4));
-        // The projection of the mean is the mean of the projections.
-        double mean = 0;
-        for (Index token = 0; token < 5; ++token) mean += content.at_own_position(Stage::q, token, 3)[0] / 5;
-        CHECK(content.at_own_position(Stage::q, std::nullopt, 3)[0] == Catch::Approx(mean).margin(2e-6));
-        CHECK(OrderContent(run, run.record(1), {1, head}, {0, 5}).from() == OrderContent::From::inside);
-    }
-}
-
 TEST_CASE("if q and k already contain positions, Order leads to the layer that can do without") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
     open_order(screen);
-    REQUIRE(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::inside);
+    REQUIRE(order_in(screen.visit).content->from() == UnplacedRows::From::inside);
     CHECK(spoken(screen.visit)
               .starts_with("Drag a word to see what the order changes without adding positions."));
     screen.click("order/first-layer");
     screen.settle();
     CHECK(screen.visit.state().selection.layer == 0);
-    CHECK(order_in(screen.visit).content(subject_in(screen.visit))->from() == OrderContent::From::embedding);
+    CHECK(order_in(screen.visit).content->from() == UnplacedRows::From::embedding);
     CHECK_FALSE(screen.shows("order/first-layer"));
 }
 
@@ -198,33 +167,33 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
             for (const bool masked : {false, true}) {
                 screen.visit.perform(OpenSubject{subject});
                 open_order(screen);
-                const Index n = order_in(screen.visit).content(subject_in(screen.visit))->queries().size();
-                change(screen, [&](OrderState& o) {
+                const Index n = order_in(screen.visit).queries.size();
+                change(screen, [&](order::State& o) {
                     o = {.scheme = scheme,
                          .masked = masked,
                          .shift = 3,
                          .turn = 2,
                          .reach = 32,
                          .mean = masked};
-                    o.order = order_of({}, n);
+                    o.order = order::order_of({}, n);
                     std::ranges::reverse(o.order);
                 });
-                std::vector<CellRef> cells{order_cells::output(TokenOrder::original, 0, 1),
-                                           order_cells::output(TokenOrder::permuted, 0, 1),
-                                           order_cells::output_change(0),
-                                           order_cells::score(0, 1),
-                                           order_cells::score(1, 0),
-                                           order_cells::rotary_pair(0)};
+                std::vector<CellRef> cells{order::cells::output(order::TokenOrder::original, 0, 1),
+                                           order::cells::output(order::TokenOrder::permuted, 0, 1),
+                                           order::cells::output_change(0),
+                                           order::cells::score(0, 1),
+                                           order::cells::score(1, 0),
+                                           order::cells::rotary_pair(0)};
                 for (Index s = 0; s < std::ssize(order_in(screen.visit).offered()); ++s) {
-                    cells.push_back(order_cells::largest_output_change(s));
-                    cells.push_back(order_cells::equal_scores(s));
-                    cells.push_back(order_cells::largest_score_change(s, Precision::f32));
-                    cells.push_back(order_cells::largest_score_change(s, Precision::f64));
-                    cells.push_back(order_cells::score_at_distance(s, 7));
+                    cells.push_back(order::cells::largest_output_change(s));
+                    cells.push_back(order::cells::equal_scores(s));
+                    cells.push_back(order::cells::largest_score_change(s, order::Precision::f32));
+                    cells.push_back(order::cells::largest_score_change(s, order::Precision::f64));
+                    cells.push_back(order::cells::score_at_distance(s, 7));
                 }
                 for (std::size_t kind = 0; kind < length_scalings; ++kind) {
-                    cells.push_back(order_cells::extrapolated_score(kind, 50));
-                    cells.push_back(order_cells::wavelength(kind, 0));
+                    cells.push_back(order::cells::extrapolated_score(kind, 50));
+                    cells.push_back(order::cells::wavelength(kind, 0));
                 }
                 for (const CellRef& cell : cells) {
                     INFO(subject << ", scheme " << static_cast<int>(scheme) << ", " << write_cell(cell));
@@ -233,13 +202,13 @@ TEST_CASE("every number of Order explains itself, and its calculation ends in it
                     CHECK_FALSE(found->title.empty());
                     CHECK_FALSE(found->provenance.empty());
                     // A shift changes scores only by rounding, of which f32 has more.
-                    if (!cell.is(order_cells::largest_score_change))
+                    if (!cell.is(order::cells::largest_score_change))
                         CHECK(found->f32 == Catch::Approx(found->f64).epsilon(2e-5).margin(2e-5));
                     check_calculated(*found);
                     CHECK_FALSE(copied(*found, Dialect::numpy).empty());
                 }
-                CHECK_FALSE(why(screen.visit, order_cells::output_change(1000)));
-                CHECK_FALSE(why(screen.visit, order_cells::score_at_distance(0, 900'000)));
+                CHECK_FALSE(why(screen.visit, order::cells::output_change(1000)));
+                CHECK_FALSE(why(screen.visit, order::cells::score_at_distance(0, 900'000)));
             }
 }
 
@@ -247,8 +216,8 @@ TEST_CASE("the operands of a score in the original order lead to the head's q an
     Screen screen;
     screen.train_some();
     open_order(screen);
-    change(screen, [](OrderState& o) { o.scheme = PositionScheme::rotary; });
-    const auto score = why(screen.visit, order_cells::score(0, 1));
+    change(screen, [](order::State& o) { o.scheme = PositionScheme::rotary; });
+    const auto score = why(screen.visit, order::cells::score(0, 1));
     REQUIRE(score);
     for (const auto& operand : score->operands) {
         REQUIRE(operand.left_at);
@@ -257,8 +226,8 @@ TEST_CASE("the operands of a score in the original order lead to the head's q an
         REQUIRE(there);
         CHECK(there->f32 == Catch::Approx(operand.left).margin(1e-5));
     }
-    change(screen, [](OrderState& o) { o.scheme = PositionScheme::none; });
-    const auto plain = why(screen.visit, order_cells::score(0, 1));
+    change(screen, [](order::State& o) { o.scheme = PositionScheme::none; });
+    const auto plain = why(screen.visit, order::cells::score(0, 1));
     REQUIRE(plain);
     for (const auto& operand : plain->operands) {
         REQUIRE(operand.right_at);
@@ -273,8 +242,9 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
     Screen screen;
     screen.train_some();
     open_order(screen);
-    change(screen, [](OrderState& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
-    const auto output = why(screen.visit, order_cells::output(TokenOrder::original, 3, 0));
+    change(screen,
+           [](order::State& o) { o = {.scheme = PositionScheme::rotary, .first = 0, .masked = true}; });
+    const auto output = why(screen.visit, order::cells::output(order::TokenOrder::original, 3, 0));
     REQUIRE(output);
     for (const auto& operand : output->operands) {
         REQUIRE(operand.left_at);
@@ -286,20 +256,19 @@ TEST_CASE("an output before the move leads to the head's own weights and values,
         CHECK(weight->f64 == Catch::Approx(operand.left).margin(1e-6));
         CHECK(value->f32 == Catch::Approx(operand.right).margin(1e-6));
     }
-    change(screen, [](OrderState& o) { o.masked = false; });
-    const auto before = why(screen.visit, order_cells::output(TokenOrder::original, 3, 0));
+    change(screen, [](order::State& o) { o.masked = false; });
+    const auto before = why(screen.visit, order::cells::output(order::TokenOrder::original, 3, 0));
     for (const auto& operand : before->operands) CHECK_FALSE(operand.left_at);
 }
 
 TEST_CASE("distances and lengths are the scores they claim to be, and their slices end") {
     Screen screen;
     open_order(screen);
-    OrderLens& lens = order_in(screen.visit);
-    const OrderContent& content = *lens.content(subject_in(screen.visit));
-    const DistanceCurves& distances = lens.distances();
+    order::Model& model = order_in(screen.visit);
+    const DistanceCurves& distances = model.curves().distances;
     CHECK(distances.done());
-    const std::vector<double> q = content_row(content, Stage::q, 2), k = content_row(content, Stage::k, 0);
-    const double plain = dot_of(q, k) / 2;  // d_k = 4
+    const std::vector<double> q = model.content->row(Stage::q, 2), k = model.content->row(Stage::k, 0);
+    const double plain = dot(q, k) / 2;  // d_k = 4
     for (Index d = 0; d <= 128; ++d) {
         const auto at = static_cast<std::size_t>(d);
         CHECK(distances.scores(PositionScheme::none)[at] == Catch::Approx(plain).epsilon(1e-7));
@@ -315,7 +284,7 @@ TEST_CASE("distances and lengths are the scores they claim to be, and their slic
         CHECK(distances.scores(PositionScheme::rotary)[at] ==
               Catch::Approx((turned(0, distance) + turned(1, distance / 100)) / 2).margin(1e-7));
     }
-    const LengthCurves& lengths = lens.lengths();
+    const LengthCurves& lengths = model.curves().lengths;
     CHECK(lengths.done());
     CHECK(lengths.first_distance(24) == 2048);  // a quarter of 4 · 2,048
     for (const Index d : {0, 1, 77})
@@ -341,47 +310,36 @@ TEST_CASE("Order says what is wrong with its tokens, and stays") {
     open_order(screen);
     CHECK(screen.shows("order/refused"));
     CHECK(spoken(screen.visit).find("NaN or infinite") != std::string::npos);
-    CHECK_FALSE(why(screen.visit, order_cells::output_change(0)));
+    CHECK_FALSE(why(screen.visit, order::cells::output_change(0)));
     CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).empty());
     // Only twelve tokens are in view, and the last ones are good.
     for (int i = 0; i < 2; ++i) screen.click("order/first/more");
     screen.settle();
     CHECK(now(screen.visit).first == 2);
     CHECK_FALSE(screen.shows("order/refused"));
-    CHECK(f64(screen.visit, order_cells::equal_scores(0)) == 144);
+    CHECK(f64(screen.visit, order::cells::equal_scores(0)) == 144);
 }
 
 TEST_CASE("a learned table ends, and positions beyond it are left out") {
     Screen screen;
     open_order(screen);
-    change(screen, [](OrderState& o) { o.scheme = PositionScheme::learned; });
-    CHECK_FALSE(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
-    CHECK_FALSE(why(screen.visit, order_cells::equal_scores(PositionScheme::learned)));
-    change(screen, [](OrderState& o) { o.shift = 500; });
-    CHECK(order_in(screen.visit).runs(PositionScheme::learned)->shifted);
-    CHECK(f64(screen.visit, order_cells::largest_score_change(PositionScheme::learned, Precision::f64)) >
-          0.01);
+    change(screen, [](order::State& o) { o.scheme = PositionScheme::learned; });
+    CHECK_FALSE(order_in(screen.visit).run(PositionScheme::learned)->shifted);
+    CHECK_FALSE(why(screen.visit, order::cells::equal_scores(PositionScheme::learned)));
+    change(screen, [](order::State& o) { o.shift = 500; });
+    CHECK(order_in(screen.visit).run(PositionScheme::learned)->shifted);
+    CHECK(f64(screen.visit,
+              order::cells::largest_score_change(PositionScheme::learned, order::Precision::f64)) > 0.01);
     for (const PositionScheme scheme : {PositionScheme::none, PositionScheme::alibi, PositionScheme::buckets})
-        CHECK(f64(screen.visit, order_cells::equal_scores(scheme)) == 9);
-}
-
-TEST_CASE("the edge of a mask determines the positions of queries relative to keys") {
-    using M = Mask;
-    CHECK(diagonal_of(M::causal(2), 0, 3, 5) == 2);
-    CHECK(diagonal_of(M::causal(), 0, 3, 5) == 0);
-    CHECK(diagonal_of(M::causal(-2), 0, 5, 3) == -2);
-    CHECK(diagonal_of(M::window(1, 0) & M::causal(), 0, 5, 5) == 0);
-    CHECK(diagonal_of(M::painted({1, 2, 4, {1, 1, 1, 0, 1, 1, 1, 1}}), 0, 2, 4) == 2);
-    for (const Mask& none : {M(), M::causal(9), M::padding(2), M::strided(2), !M::causal(), M::padding(0)})
-        CHECK_FALSE(diagonal_of(none, 0, 3, 5));
+        CHECK(f64(screen.visit, order::cells::equal_scores(scheme)) == 9);
 }
 
 TEST_CASE("the pictures of Order have tables of what they show, and a click pins its number") {
     Screen screen({1440, 3000});
     screen.open_sentence(5);
     open_order(screen);
-    change(screen, [](OrderState& o) { o.order = {1, 0, 2, 3, 4}; });
-    const OrderLens::Runs& runs = *order_in(screen.visit).runs(PositionScheme::none);
+    change(screen, [](order::State& o) { o.order = {1, 0, 2, 3, 4}; });
+    const Reordering& runs = *order_in(screen.visit).run(PositionScheme::none);
     const Table tokens = table_of(screen, "Tokens in this order"),
                 after = table_of(screen, "Outputs in this order"),
                 scores = table_of(screen, "Scores in this order"),
@@ -393,18 +351,18 @@ TEST_CASE("the pictures of Order have tables of what they show, and a click pins
     CHECK(after.values.at(0, 2) == runs.after.outputs[static_cast<std::size_t>(after.values.cols + 2)]);
     CHECK(scores.row_labels == tokens.row_labels);
     CHECK(scores.values.at(1, 3) == runs.after.scores[5 + 3]);
-    CHECK(dials.values.at(0, 4) == Catch::Approx(f64(screen.visit, order_cells::rotary_pair(0))));
+    CHECK(dials.values.at(0, 4) == Catch::Approx(f64(screen.visit, order::cells::rotary_pair(0))));
     CHECK(table_of(screen, "How far each output").values.at(0, 0) ==
           static_cast<double>(static_cast<float>(runs.carried.f32[0])));
     table_of(screen, "Score over distance");
     table_of(screen, "Outputs before");
     table_of(screen, "Wavelength of each pair");
     const std::pair<const char*, CellRef> clicks[]{
-        {"order/after/1/2", order_cells::output(TokenOrder::permuted, 1, 2)},
-        {"order/scheme-numbers/2/0", order_cells::largest_output_change(PositionScheme::sinusoidal)},
-        {"order/score/3/1", order_cells::score(3, 1)},
-        {"order/off/4", order_cells::output_change(4)},
-        {"order/dial/1", order_cells::rotary_pair(1)}};
+        {"order/after/1/2", order::cells::output(order::TokenOrder::permuted, 1, 2)},
+        {"order/scheme-numbers/2/0", order::cells::largest_output_change(PositionScheme::sinusoidal)},
+        {"order/score/3/1", order::cells::score(3, 1)},
+        {"order/off/4", order::cells::output_change(4)},
+        {"order/dial/1", order::cells::rotary_pair(1)}};
     for (const auto& [landmark, cell] : clicks) {
         screen.click(landmark);
         CHECK(screen.visit.state().pin == cell);

@@ -4,6 +4,7 @@
 // length.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -12,24 +13,61 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/heads/distance_curves.hpp"
+#include "analysis/heads/reordering.hpp"
+#include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
-#include "lenses/order/content.hpp"
-#include "lenses/order/lengths.hpp"
-#include "lenses/order/state.hpp"
 
-namespace attn::app {
+namespace attn::app::order {
+
+inline constexpr Index tokens_limit = 12, turn_limit = 4096, reach_limit = 512, trained_limit = 1'000'000,
+                       factor_limit = 64;
+
+struct State {
+    PositionScheme scheme = PositionScheme::none;
+    // The token at each place, counted from the first in view; empty: the original order. If keys are
+    // different tokens, this orders the queries.
+    std::vector<Index> order{};
+    std::optional<Index> first{};    // the first token in view; none: chosen so that the query is in view
+    std::vector<Index> key_order{};  // order of the keys, if they are different tokens
+    std::optional<Index> first_key{};
+    bool masked = false;       // applies the head's own mask
+    bool interleaved = false;  // RoPE pairs components (2a, 2a + 1); otherwise (a, a + d_k/2)
+    Index shift = 1000;        // added to all positions
+    Index turn = 0;            // added to the position of the dials' query
+    Index reach = 128;         // the largest distance on the curves
+    bool mean = false;         // curves of the tokens' mean q and k, not of the chosen pair
+    Index trained = 0;         // length in tokens; 0: the model's own
+    Index factor = 4;          // factor of the context extension
+    Index far = 0;             // the distance in question there; 0: the trained length
+    Index pair = 0;            // the pair whose wavelength is shown
+    std::uint32_t seed = 1;    // for parameters that a scheme would have learned
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
+};
+LinkRows links();
+
+std::string_view scheme_name(PositionScheme scheme);
+inline constexpr std::array scaling_names{"plain RoPE", "linear", "NTK-aware", "YaRN", "Llama 3"};
+
+// Returns an order of this many tokens: the given one if its length matches.
+std::vector<Index> order_of(const std::vector<Index>& order, Index tokens);
+// Returns the order after moving a token from one place to another.
+std::vector<Index> with_moved(std::vector<Index> order, Index from, Index to);
 
 enum class TokenOrder { original, permuted };  // permuted: as arranged on screen
 enum class Precision { f32, f64 };
 
 // The lens's own numbers.
-namespace order_cells {
+namespace cells {
+inline constexpr std::array<std::string_view, position_schemes> scheme_words{
+    "none", "learned", "sinusoidal", "rope", "alibi", "t5", "own"};
 inline constexpr std::array<std::string_view, 2> order_words{"original", "permuted"};
 inline constexpr std::array<std::string_view, 2> precision_words{"f32", "f64"};
 inline constexpr std::array<std::string_view, length_scalings> scaling_words{"plain", "linear", "ntk", "yarn",
                                                                              "llama3"};
-inline constexpr CellAxis scheme_axis{"scheme", position_scheme_keys}, scaling_axis{"scaling", scaling_words};
+inline constexpr CellAxis scheme_axis{"scheme", scheme_words}, scaling_axis{"scaling", scaling_words};
 
 inline constexpr CellKind output{"output", {CellAxis{"order", order_words}, {"token"}, {"component"}}};
 inline constexpr CellKind output_change{"output_change", {CellAxis{"token"}}};  // caused by the reordering
@@ -43,133 +81,112 @@ inline constexpr CellKind rotary_pair{"rotary_pair", {CellAxis{"pair"}}};
 inline constexpr CellKind score_at_distance{"score_at_distance", {scheme_axis, {"distance"}}};
 inline constexpr CellKind extrapolated_score{"extrapolated_score", {scaling_axis, {"bin"}}};
 inline constexpr CellKind wavelength{"wavelength", {scaling_axis, {"pair"}}};
-}  // namespace order_cells
-CellKinds order_numbers();
-std::optional<CellRef> packed_order_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+std::optional<CellRef> packed_cell(Index row, Index col);
 
-inline constexpr Index order_pairs_shown = 32;
+// The queries or the keys in view.
+struct Tokens {
+    Range in_view;
+    std::vector<std::string> names;
+    std::vector<Index> order = {};  // the token at each place
+    Index first_position = 0;
+    Index chosen = 0;  // the token whose q or k is shown
 
-class OrderLens final : public Lens {
+    Index size() const { return in_view.size(); }
+    const std::string& name(Index token) const { return names[static_cast<std::size_t>(token)]; }
+    const std::string& chosen_name() const { return name(chosen); }
+    Index token_at(Index place) const { return order[static_cast<std::size_t>(place)]; }
+    Index place_of(Index token) const { return std::ranges::find(order, token) - order.begin(); }
+    Index position(Index place) const { return first_position + place; }
+};
+
+struct Curves {
+    DistanceCurves distances;
+    LengthCurves lengths;
+    bool done() const { return distances.done() && lengths.done(); }
+    bool step() { return distances.step() || lengths.step(); }
+};
+
+class Model {
   public:
-    using Lens::Lens;
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject&) { return true; }
+    static Guide guide(Subject& subject);
 
-    void follow(const State& before, Change how) override;
-    std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject&) const override { return true; }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
-    std::string spoken(Subject& subject) override;
-    std::vector<Table> tables(Subject& subject) override;
-    Guide guide(Subject& subject) const override;
-
-    // The results on screen, recomputed when their inputs change. Null while there are no inputs.
-    const OrderContent* content(Subject& subject);
-    struct Runs {
-        PlacedRun before, after;
-        CarriedError carried;
-        std::optional<PlacedRun>
-            shifted{};  // with all positions shifted; none: the scheme lacks such a position
-        std::optional<ScoreChange> change{};  // caused by the shift
-        bool along() const { return carried.most_f32() <= reorder_rounding(after); }
-    };
-    const Runs* runs(PositionScheme scheme) const;  // null: the scheme lacks these positions
-    // The schemes available for this head, in order; the last one needs the head's own biases.
-    std::span<const PositionScheme> offered() const;
-    const std::vector<Index>& order() const { return order_; }
-    // The same if queries and keys are the same tokens.
-    const std::vector<Index>& key_order() const { return key_order_; }
-    const DistanceCurves& distances();
-    const LengthCurves& lengths();
-
-  private:
+    // What the numbers are about.
     struct Seen {
         std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
         Range queries, keys;
         bool operator==(const Seen&) const = default;
     };
-    struct RunsOf {
-        std::vector<Index> order, key_order;
-        bool masked = false, interleaved = false;
-        Index shift = 0;
-        std::uint32_t seed = 0;
-        bool operator==(const RunsOf&) const = default;
+    struct Key {
+        Seen seen;
+        Index query = 0, key = 0;
+        State state;
+        bool operator==(const Key&) const = default;
     };
+    void update(Visit& visit, Subject& subject);
+    Key key() const { return {seen, queries.chosen, keys.chosen, state}; }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+
+    // Null: the scheme lacks these positions.
+    const Reordering* run(PositionScheme scheme) const;
+    const Reordering* run() const { return run(state.scheme); }
+    PositionRule rule(PositionScheme scheme) const;
+    // The schemes available for this head, in order; the last one needs the head's own biases.
+    std::span<const PositionScheme> offered() const;
+    bool in_own_order() const;
+    // The positions of the chosen tokens.
+    Index query_position() const { return queries.position(queries.place_of(queries.chosen)) + state.turn; }
+    Index key_position() const { return keys.position(keys.place_of(keys.chosen)); }
+    Index trained() const;
     struct CurvesOf {
+        Seen seen;
         CurvePair pair;
         bool interleaved = false, masked = false;
         std::uint32_t seed = 0;
         Index reach = 0, trained = 0, factor = 0;
         bool operator==(const CurvesOf&) const = default;
     };
-    const OrderState& now() const { return state().of<OrderState>(); }
-    void update(Subject& subject);
-    void forget();
-    void compute();
-    PositionRule rule_of(PositionScheme scheme) const;
-    std::vector<Index> query_positions(Index shift = 0) const;  // indexed by place
-    std::vector<Index> key_positions(Index shift = 0) const;
-    bool in_own_order() const;
-    Index place_of(Index query) const;  // its place in the order on screen
-    Index key_place_of(Index key) const;
-    // The tokens whose q and k are shown, as indices into the content.
-    Index query() const;
-    Index key() const;
-    Index query_position() const { return content_->query_position(place_of(query())) + now().turn; }
-    Index key_position() const { return content_->key_position(key_place_of(key())); }
-    Index trained() const;
-    std::string lacking() const;   // why there are no runs of the chosen scheme
-    std::string why() const;       // why the outputs moved along, or did not
-    std::string told() const;      // where q and k come from
-    std::string standing() const;  // positions of queries and keys, if they are different tokens
+    CurvesOf curves_of() const;
+    Curves& curves();
 
-    friend CellKinds order_numbers();
-    static const std::array<LensNumber<OrderLens>, 10> declared;
-    std::optional<Explained> explain_output(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_output_change(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_largest_change(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_shift(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_score(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_pair(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_distance(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_extrapolated(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_wavelength(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_change(PositionScheme scheme, Index token) const;
-    CellPlace place(const CellRef& cell) const { return {content_->head(), cell}; }
-    std::optional<CellPlace> content_place(Stage stage, Index token, Index component) const;
-    std::optional<CellPlace> placed_place(const PositionRule& rule, Stage stage, Index token, Index component,
-                                          Index position) const;
-    bool has_own_weights(Index token) const;
-    std::string name(Index query) const;
-    std::string key_name(Index key) const;
-
-    Sheet outputs_sheet(const Runs& shown, TokenOrder order) const;
-    Sheet schemes_sheet() const;
-    Table order_table(std::string title, bool keys) const;
-    Sheet scores_sheet(const Runs& shown) const;
-
-    void set(OrderState wanted) const;
-    void draw_presets();
-    void draw_controls(Subject& subject);
-    void draw_tokens(const Drawing& drawing, float width, bool keys);
-    void draw_outputs(const Drawing& drawing, float width);
-    void draw_schemes(const Drawing& drawing, float width);
-    void draw_scores(const Drawing& drawing, float width);
-    void draw_pair_controls(const Drawing& drawing);
-    void draw_dials(const Drawing& drawing);
-    void draw_distances(const Drawing& drawing, float width);
-    void draw_lengths(const Drawing& drawing);
-
-    std::string refused_;  // why there is nothing to compute; empty if there is something
-    Seen seen_;
-    std::shared_ptr<const OrderContent> content_;
-    RunsOf runs_of_;
-    std::vector<Index> order_, key_order_;
-    std::array<std::optional<Runs>, position_schemes> runs_;
-    CurvesOf curves_of_;
-    std::optional<DistanceCurves> distances_;
-    std::optional<LengthCurves> lengths_;
+    State state;
+    std::string refused;  // why there is nothing to compute; empty if there is something
+    Seen seen;
+    std::shared_ptr<const UnplacedRows> content;  // null: there are no tokens
+    Tokens queries, keys;
+    struct RunsOf {
+        Seen seen;
+        std::vector<Index> order, key_order;
+        bool masked = false, interleaved = false;
+        Index shift = 0;
+        std::uint32_t seed = 0;
+        bool operator==(const RunsOf&) const = default;
+    };
+    Derived<RunsOf, std::array<std::optional<Reordering>, position_schemes>> runs;
+    Derived<CurvesOf, Curves> kept_curves;
 };
 
-}  // namespace attn::app
+// Why there are no runs of the chosen scheme.
+std::string lacking(const Model& model);
+// Where q and k come from, how queries and keys stand to each other, and why the outputs moved along or not.
+std::string told(const Model& model);
+
+// Writes as few digits as a change needs: "2e-08", "0.31".
+std::string brief(double change);
+Sheet outputs_sheet(const Model& model, const Reordering& run, TokenOrder order);
+Sheet schemes_sheet(const Model& model);
+Sheet scores_sheet(const Model& model, const Reordering& run);
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+// Draws RoPE as dials, and the scores over distance.
+void draw_curves(Model& model, const Drawing& drawing, Subject& subject);
+// Belongs to the current gesture.
+void set(Model& model, const Drawing& drawing, Subject& subject, State wanted);
+
+}  // namespace attn::app::order
