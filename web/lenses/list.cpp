@@ -49,7 +49,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"gradient", "Gradient", understand, "What every number before an output could do for it", false, gradient::links(), make<gradient::Lens>, false, gradient::numbers(), gradient::packed_cell},
         LensEntry{"inverse", "Make it so", understand, "The least change that gives a weight you wish for, or why there is none", false, inverse_links(), make<InverseLens>, false, inverse_numbers(), packed_inverse_cell},
         LensEntry{"order", "Order", understand, "What attention knows of the order of its tokens, and six ways to tell it", false, order::links(), make<ModelLens<order::Model>>, false, order::numbers(), order::packed_cell},
-        LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles_links(), make<TilesLens>, false, tiles_numbers(), packed_tiles_cell},
+        LensEntry{"tiles", "Tiles", understand, "Fused attention step by step: a softmax that never sees its whole row", false, tiles::links(), make<tiles::TilesLens>, false, tiles::numbers(), tiles::packed_cell},
         LensEntry{"geometry", "Geometry", understand, "Scores as a bilinear form: its directions, its gauge, a metric, Einstein sums", false, geometry_links(), make<GeometryLens>, false, geometry_numbers(), packed_geometry_cell},
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory::links(), make<memory::Lens>, false, memory::numbers(), memory::packed_cell},
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>, false, layers_numbers(), packed_layers_cell},

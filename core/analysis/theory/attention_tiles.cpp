@@ -24,6 +24,16 @@ TileCost naive_cost(const Record& record) {
     return {bytes * (q * d + k * d + 2 * q * k + k * d_v), bytes * (2 * q * k + q * d_v), q * k * (d + d_v)};
 }
 
+TileSize usual_tile_size(const Record& record, Index most) {
+    TileSize size{2, 2};
+    const auto moves_more = [&] {
+        const Index rows = (record.queries() + size.queries - 1) / size.queries;
+        return number(rows - 1) * number(record.d_k() + record.d_v()) >= 4 * number(record.queries());
+    };
+    while (size.queries < most && moves_more()) size.queries *= 2;
+    return size;
+}
+
 double fast_memory(const Record& record, TileSize size) {
     const double q = number(size.queries), k = number(size.keys), d = number(record.d_k() + record.d_v());
     return bytes * (q * (d + 2) + k * d + q * k);

@@ -21,6 +21,7 @@ struct TileGrid {
     Index count() const { return rows() * cols(); }
     Index row(Index tile) const { return tile / cols(); }
     Index col(Index tile) const { return tile % cols(); }
+    Index tile_of(Index query, Index key) const { return query / size.queries * cols() + key / size.keys; }
     Range queries_of(Index row) const {
         return {row * size.queries, std::min((row + 1) * size.queries, queries)};
     }
@@ -45,6 +46,11 @@ struct TileCost {
 //   written 4 (2 n_q n_k + n_q d_v): the scores, the weights, the output
 //   products n_q n_k (d + d_v)
 TileCost naive_cost(const Record& record);
+
+// Returns tiles of two keys and of the smallest number of queries, doubled from two while it is below `most`,
+// that moves fewer bytes than naive attention. With R rows of tiles that is (R − 1) (d_k + d_v) < 4 n_q: see
+// naive_cost and TileCover::cost, without skipped tiles.
+TileSize usual_tile_size(const Record& record, Index most);
 
 // The bytes of fast memory that a tile takes, with B_q queries and B_k keys:
 //   4 (B_q (d + d_v + 2) + B_k (d + d_v) + B_q B_k): Q, output, maximum and sum; K and V; the scores

@@ -83,6 +83,46 @@ std::vector<Real> OnlineRow<Real>::scores() const {
 }
 
 template <class Real>
+std::pair<Index, Real> OnlineRow<Real>::largest_score(Range keys) const {
+    const std::vector<Real> all = scores();
+    Index found = keys.begin;
+    Real most = -infinite<Real>;
+    for (Index key = keys.begin; key < keys.end; ++key)
+        if (const Real score = all[static_cast<std::size_t>(key)]; score > most) {
+            most = score;
+            found = key;
+        }
+    return {found, all[static_cast<std::size_t>(found)]};
+}
+
+template <class Real>
+Real OnlineRow<Real>::number(Index tile, RunningNumber number) const {
+    switch (number) {
+        case RunningNumber::max_before: return before(tile).max;
+        case RunningNumber::max: return step(tile).after.max;
+        case RunningNumber::factor: return step(tile).factor;
+        case RunningNumber::sum_before: return before(tile).sum;
+        case RunningNumber::weight_sum: return step(tile).weight_sum;
+        case RunningNumber::sum: break;
+    }
+    return step(tile).after.sum;
+}
+
+template <class Real>
+Real OnlineRow<Real>::output(Index tile, TileOutput output, const NaiveRow<Real>& naive,
+                             Index component) const {
+    const auto b = static_cast<std::size_t>(component);
+    switch (output) {
+        case TileOutput::before: return before(tile).output[b];
+        case TileOutput::after: return step(tile).after.output[b];
+        case TileOutput::result: return result(tile)[b];
+        case TileOutput::naive: return naive.output[b];
+        case TileOutput::difference: break;
+    }
+    return result(tile)[b] - naive.output[b];
+}
+
+template <class Real>
 NaiveRow<Real>::NaiveRow(std::span<const Real> scores, ConstMatrix values)
     : output(static_cast<std::size_t>(values.cols)) {
     const Real max = largest(scores, -infinite<Real>);
@@ -124,6 +164,37 @@ bool OnlineWalk::step() {
     return !done();
 }
 
+Index OnlineWalk::most_rescaled(Index tile) const {
+    Index found = queries_.begin;
+    float least = 1;
+    for (Index query = queries_.begin; query < queries_.end; ++query) {
+        const float factor = row(query).step(tile).factor;
+        if (row(query).before(tile).sum == 0 || !(factor < least)) continue;
+        found = query;
+        least = factor;
+    }
+    return found;
+}
+
+const NaiveRow<float>& OnlineWalk::naive(Index query) {
+    if (naive_.empty())
+        for (const OnlineRow<float>& each : rows_) naive_.emplace_back(each.scores(), values());
+    return naive_[static_cast<std::size_t>(query - queries_.begin)];
+}
+
+OnlineWalk::Difference OnlineWalk::difference(Index tile) {
+    Difference found;
+    for (Index query = queries_.begin; query < queries_.end; ++query) {
+        const std::vector<float> result = row(query).result(tile);
+        for (std::size_t b = 0; b < result.size(); ++b) {
+            const double off = std::abs(static_cast<double>(result[b] - naive(query).output[b]));
+            found.finite = found.finite && std::isfinite(off);
+            found.largest = std::fmax(found.largest, std::isinf(off) ? 0 : off);
+        }
+    }
+    return found;
+}
+
 OnlineRow<double> exact_walk(const Record& record, Index head, Index query, Index keys_a_tile) {
     const RowChain chain = row_chain(record, head, query);
     const ConstMatrix values = record.v().heads().head(record.kv_head(head));
@@ -136,6 +207,14 @@ OnlineRow<double> exact_walk(const Record& record, Index head, Index query, Inde
         row.add(scores, rows(values, keys));
     }
     return row;
+}
+
+RowBothWays row_both_ways(const std::shared_ptr<const Record>& record, Index head, Index query,
+                          Index keys_a_tile) {
+    OnlineWalk walk(record, head, {query, query + 1}, keys_a_tile);
+    while (walk.step()) continue;
+    const OnlineRow<double> f64 = exact_walk(*record, head, query, keys_a_tile);
+    return {walk.row(query), f64, walk.naive(query), {f64.scores(), walk.values()}};
 }
 
 }  // namespace attn

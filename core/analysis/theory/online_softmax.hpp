@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attention/record.hpp"
@@ -36,6 +37,23 @@ struct RowStep {
     RunningRow<Real> after;
 };
 
+enum class RunningNumber { max_before, max, factor, sum_before, weight_sum, sum };
+enum class TileOutput {
+    before,
+    after,
+    result,      // output / sum
+    naive,       // softmax of the whole row, times the values
+    difference,  // result − naive
+};
+
+// The naive order: softmax of the whole row, and then its product with the values. Masked scores [keys],
+// values [keys, d_v].
+template <class Real>
+struct NaiveRow {
+    std::vector<Real> weights, output;  // [keys], [d_v]
+    NaiveRow(std::span<const Real> scores, ConstMatrix values);
+};
+
 // A row's way through its tiles, of which all are kept.
 template <class Real>
 class OnlineRow {
@@ -53,18 +71,15 @@ class OnlineRow {
     // o / l after that tile, [d_v]; zeros if no key has taken part.
     std::vector<Real> result(Index tile) const;
     std::vector<Real> scores() const;  // all tiles
+    // The key with the largest of these scores, and the score; NaN is not compared.
+    std::pair<Index, Real> largest_score(Range keys) const;
+    // What the tile makes of the row.
+    Real number(Index tile, RunningNumber number) const;
+    Real output(Index tile, TileOutput output, const NaiveRow<Real>& naive, Index component) const;
 
   private:
     RunningRow<Real> start_;
     std::vector<RowStep<Real>> steps_;
-};
-
-// The naive order: softmax of the whole row, and then its product with the values. Masked scores [keys],
-// values [keys, d_v].
-template <class Real>
-struct NaiveRow {
-    std::vector<Real> weights, output;  // [keys], [d_v]
-    NaiveRow(std::span<const Real> scores, ConstMatrix values);
 };
 
 extern template class OnlineRow<float>;
@@ -86,15 +101,37 @@ class OnlineWalk {
     }
     ConstMatrix values() const;  // [keys, d_v]
 
+    // The query whose numbers the tile rescales most; the first one if it rescales none.
+    Index most_rescaled(Index tile) const;
+
+    // These require a finished walk.
+    const NaiveRow<float>& naive(Index query);
+    struct Difference {
+        double largest = 0;  // finite, between the outputs after a tile and those of the naive order
+        bool finite = true;  // all of them are finite
+    };
+    Difference difference(Index tile);
+
   private:
     std::shared_ptr<const Record> record_;
     Index head_;
     Range queries_;
     Index keys_a_tile_, next_ = 0;  // key
     std::vector<OnlineRow<float>> rows_;
+    std::vector<NaiveRow<float>> naive_;
 };
 
 // Walks one row in double, from scores in double.
 OnlineRow<double> exact_walk(const Record& record, Index head, Index query, Index keys_a_tile);
+
+// One row in f32 and in double, by tiles and in the naive order.
+struct RowBothWays {
+    OnlineRow<float> f32;
+    OnlineRow<double> f64;
+    NaiveRow<float> naive32;
+    NaiveRow<double> naive64;
+};
+RowBothWays row_both_ways(const std::shared_ptr<const Record>& record, Index head, Index query,
+                          Index keys_a_tile);
 
 }  // namespace attn

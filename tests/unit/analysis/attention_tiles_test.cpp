@@ -2,7 +2,9 @@
 #include "analysis/theory/attention_tiles.hpp"
 
 #include <catch_amalgamated.hpp>
+#include <map>
 
+#include "analysis/theory/tile_blocks.hpp"
 #include "support/numbers.hpp"
 
 using namespace attn;
@@ -109,4 +111,51 @@ TEST_CASE("a long text gets larger tiles, and finding the skipped ones works in 
         for (Index col = 0; col < cover.grid().cols(); ++col)
             skipped += cover.grid().keys_of(col).begin > cover.grid().queries_of(row).end - 1;
     CHECK(cover.skipped_tiles() == skipped);
+}
+
+TEST_CASE("tiles of the usual size move fewer bytes than naive attention, whatever the head") {
+    for (const Index n : {1, 2, 3, 8, 14, 15, 64, 300, 2000})
+        for (const Index d : {1, 4, 20, 64, 128}) {
+            CAPTURE(n, d);
+            const auto record = record_of(n, n, d, d, Mask::everything());
+            const TileSize size = usual_tile_size(*record, 128);
+            CHECK(size.queries <= 128);
+            const TileCover cover = covered(record, tile_grid(n, n, size, 100'000));
+            CHECK(cover.cost(cover.grid().count()).moved() < naive_cost(*record).moved());
+        }
+}
+
+TEST_CASE("the blocks of a picture have every tile once, and a block is skipped if all of its tiles are") {
+    for (const Mask& mask : masks())
+        for (const Index most : {1, 3, 4, 100}) {
+            INFO(mask.text() << ", " << most);
+            const TileCover cover = covered(record_of(10, 14, 3, 2, mask), {10, 14, {2, 2}});
+            const TileGrid& grid = cover.grid();
+            const Index now = 17;  // the grid has 5 × 7 tiles
+            const TileBlocks blocks(cover, now, most);
+            CHECK(blocks.of_tiles() == (most == 100));
+            std::map<Index, TileFate> fates;
+            for (Index row = 0; row < blocks.rows(); ++row)
+                for (Index col = 0; col < blocks.cols(); ++col) {
+                    const Range rows = blocks.tile_rows(row), cols = blocks.tile_cols(col);
+                    CHECK(blocks.first_tile(row, col) == rows.begin * grid.cols() + cols.begin);
+                    bool skipped = true;
+                    for (Index r = rows.begin; r < rows.end; ++r)
+                        for (Index c = cols.begin; c < cols.end; ++c) {
+                            const Index tile = r * grid.cols() + c;
+                            CHECK(fates.emplace(tile, blocks.fate(row, col)).second);
+                            skipped = skipped && cover.skipped(tile);
+                        }
+                    CHECK(blocks.skipped(row, col) == skipped);
+                }
+            CHECK(std::ssize(fates) == grid.count());
+            CHECK(fates[now] == TileFate::now);
+            CHECK(blocks.fate(blocks.now().first, blocks.now().second) == TileFate::now);
+            if (most < 100) continue;
+            for (const auto& [tile, fate] : fates)
+                if (tile != now)
+                    CHECK(fate == (cover.skipped(tile) ? TileFate::skipped
+                                   : tile < now        ? TileFate::done
+                                                       : TileFate::ahead));
+        }
 }

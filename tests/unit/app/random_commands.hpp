@@ -92,8 +92,9 @@ class RandomCommands {
              [](R&, const State&) -> Command { return gradient::StepAlong{{Set<gradient::State>{}}}; }},
             {"MakeItSo", 1, [](R& r, const State&) -> Command { return MakeItSo{{r.field()}}; }},
             {"SetTileSize", 1,
-             [](R& r, const State&) -> Command { return SetTileSize{{r.below(140), r.below(140)}}; }},
-            {"SetTile", 1, [](R& r, const State&) -> Command { return SetTile{r.below(120'000) - 10}; }},
+             [](R& r, const State&) -> Command { return tiles::SetTileSize{{r.below(140), r.below(140)}}; }},
+            {"SetTile", 1,
+             [](R& r, const State&) -> Command { return tiles::SetTile{r.below(120'000) - 10}; }},
             {"SetComparisonView", 1,
              [](R& r, const State&) -> Command {
                  return SetComparisonView{static_cast<ComparisonView>(r.below(3))};

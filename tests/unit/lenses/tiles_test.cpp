@@ -21,20 +21,20 @@ using namespace attn::test;
 
 namespace {
 
-TilesLens& tiles_in(const Screen& screen) { return static_cast<TilesLens&>(screen.visit.lens()); }
-
-Explained explained(Screen& screen, const CellRef& cell) {
-    const Selection& s = screen.visit.state().selection;
-    const auto why = tiles_in(screen).explain(subject_in(screen.visit), {{s.layer, s.head}, cell});
-    INFO(write_cell(cell));
-    REQUIRE(why);
-    return *why;
+tiles::Model& tiles_in(const Screen& screen) {
+    return static_cast<tiles::TilesLens&>(screen.visit.lens()).model();
 }
 
-TilesLens::Shown shown(Screen& screen) {
-    const auto now = tiles_in(screen).shown(subject_in(screen.visit));
-    REQUIRE(now);
-    return *now;
+Explained explained(Screen& screen, const CellRef& cell) {
+    const auto found = why(screen.visit, cell);
+    INFO(write_cell(cell));
+    REQUIRE(found);
+    return *found;
+}
+
+tiles::Shown shown(Screen& screen) {
+    screen.draw(1);
+    return tiles_in(screen).shown;
 }
 
 void open_tiles(Screen& screen, std::string_view subject) {
@@ -48,13 +48,13 @@ void drop(Screen& screen, const Drop& files) {
     screen.settle();
 }
 
-std::vector<CellRef> cells_of(const TilesLens::Shown& now, Index query) {
+std::vector<CellRef> cells_of(const tiles::Shown& now, Index query) {
     std::vector<CellRef> cells;
-    for (std::size_t i = 0; i < tiles_cells::running_words.size(); ++i)
-        cells.push_back(tiles_cells::running(i, query));
-    for (Index key = 0; key < now.keys.size(); ++key) cells.push_back(tiles_cells::weight(query, key));
-    for (std::size_t i = 0; i < tiles_cells::output_words.size(); ++i)
-        for (Index b = 0; b < now.record->d_v(); ++b) cells.push_back(tiles_cells::output(i, query, b));
+    for (std::size_t i = 0; i < tiles::cells::running_words.size(); ++i)
+        cells.push_back(tiles::cells::running(i, query));
+    for (Index key = 0; key < now.keys.size(); ++key) cells.push_back(tiles::cells::weight(query, key));
+    for (std::size_t i = 0; i < tiles::cells::output_words.size(); ++i)
+        for (Index b = 0; b < now.record->d_v(); ++b) cells.push_back(tiles::cells::output(i, query, b));
     return cells;
 }
 
@@ -62,20 +62,21 @@ std::vector<CellRef> cells_of(const TilesLens::Shown& now, Index query) {
 
 TEST_CASE("tile sizes and tiles are refused with one sentence, and are in the link and in undo") {
     const State s = after(default_state(), OpenLens{"tiles"});
-    CHECK(refusal(s, SetTileSize{{0, 2}}) == "A tile here has 1 to 128 queries and as many keys.");
-    CHECK(refusal(s, SetTileSize{{2, 129}}) == "A tile here has 1 to 128 queries and as many keys.");
-    CHECK(refusal(s, SetTile{-1}) == "Choose a tile of the grid; this one does not exist.");
-    CHECK(refusal(s, SetTile{tiles_limit}) == "Choose a tile of the grid; this one does not exist.");
-    const State at = after(after(s, SetTileSize{{3, 1}}), SetTile{2});
+    CHECK(refusal(s, tiles::SetTileSize{{0, 2}}) == "A tile here has 1 to 128 queries and as many keys.");
+    CHECK(refusal(s, tiles::SetTileSize{{2, 129}}) == "A tile here has 1 to 128 queries and as many keys.");
+    CHECK(refusal(s, tiles::SetTile{-1}) == "Choose a tile of the grid; this one does not exist.");
+    CHECK(refusal(s, tiles::SetTile{tiles::count_limit}) ==
+          "Choose a tile of the grid; this one does not exist.");
+    const State at = after(after(s, tiles::SetTileSize{{3, 1}}), tiles::SetTile{2});
     CHECK(to_fragment(at) == "v=1&lens=tiles&tiles.size=3,1&tiles.tile=2");
     CHECK(parse_fragment(to_fragment(at)).state == at);
-    CHECK(after(at, SetTileSize{{1, 1}}).of<TilesState>().tile == 0);
+    CHECK(after(at, tiles::SetTileSize{{1, 1}}).of<tiles::State>().tile == 0);
     for (const char* bad : {"tiles.size=0,1", "tiles.size=3", "tiles.size=1,2,3", "tiles.size=a,b",
                             "tiles.tile=-1", "tiles.tile=x", "tiles.tile=99999999999"}) {
         const ParsedFragment parsed = parse_fragment(std::string("v=1&lens=tiles&") + bad);
         INFO(bad);
         CHECK_FALSE(parsed.note.empty());
-        CHECK(parsed.state.of<TilesState>() == TilesState{});
+        CHECK(parsed.state.of<tiles::State>() == tiles::State{});
     }
 }
 
@@ -84,51 +85,49 @@ TEST_CASE("Forward goes through the example's tiles, and the final output equals
     open_tiles(screen, worked_subject);
     CHECK(shown(screen).grid.count() == 4);
     CHECK(screen.shows("tiles/map/1/1"));
-    CHECK(tiles_in(screen)
-              .spoken(subject_in(screen.visit))
-              .starts_with("Tile 1 of 4: the largest score of “cat” so far is "));
+    CHECK(spoken(screen.visit).starts_with("Tile 1 of 4: the largest score of “cat” so far is "));
     for (const Index tile : {1, 2, 3}) {
         screen.click("tiles/forward");
-        CHECK(screen.visit.state().of<TilesState>().tile == tile);
+        CHECK(screen.visit.state().of<tiles::State>().tile == tile);
     }
     screen.click("tiles/forward");  // there are no more
-    CHECK(screen.visit.state().of<TilesState>().tile == 3);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 3);
     screen.settle();
     CHECK(screen.shows("tiles/equal"));
-    const TilesLens::Shown now = shown(screen);
+    const tiles::Shown now = shown(screen);
     CHECK(now.rows == Range{2, 3});
     const Record& record = *now.record;
     for (Index b = 0; b < record.d_v(); ++b) {
-        const Explained result = explained(screen, tiles_cells::output(TileOutput::result, 2, b));
+        const Explained result = explained(screen, tiles::cells::output(TileOutput::result, 2, b));
         const CellExplanation why = explain_output(record, 0, 2, b);
         CHECK(result.f64 == Catch::Approx(why.f64).epsilon(1e-14));
         // f32: sums of three numbers below 1.
         CHECK(std::abs(result.f32 - why.f64) < 5e-7);
-        CHECK(std::abs(explained(screen, tiles_cells::output(TileOutput::difference, 2, b)).f32) < 5e-7);
-        CHECK(explained(screen, tiles_cells::output(TileOutput::naive, 2, b)).f64 ==
+        CHECK(std::abs(explained(screen, tiles::cells::output(TileOutput::difference, 2, b)).f32) < 5e-7);
+        CHECK(explained(screen, tiles::cells::output(TileOutput::naive, 2, b)).f64 ==
               Catch::Approx(why.f64).epsilon(1e-14));
     }
     screen.click("tiles/back");
-    CHECK(screen.visit.state().of<TilesState>().tile == 2);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 2);
     screen.visit.undo();
-    CHECK(screen.visit.state().of<TilesState>().tile == 3);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 3);
     screen.click("tiles/map/0/1");
-    CHECK(screen.visit.state().of<TilesState>().tile == 1);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 1);
 }
 
 TEST_CASE("every number of a tile explains itself, and its copies compute it") {
     Screen screen;
     screen.open_sentence(7);
     screen.visit.perform(OpenLens{"tiles"});
-    screen.visit.perform(SetTileSize{{3, 2}});
+    screen.visit.perform(tiles::SetTileSize{{3, 2}});
     screen.visit.perform(Select{{1, 2, {}, {}, {}}});
     screen.settle();
-    const TilesLens::Shown first = shown(screen);
+    const tiles::Shown first = shown(screen);
     int numbers = 0;
     for (Index tile = 0; tile < first.grid.count(); ++tile) {
-        screen.visit.perform(SetTile{tile});
+        screen.visit.perform(tiles::SetTile{tile});
         screen.draw(2);
-        const TilesLens::Shown now = shown(screen);
+        const tiles::Shown now = shown(screen);
         for (Index query = now.rows.begin; query < now.rows.end; ++query)
             for (const CellRef& cell : cells_of(now, query)) {
                 ++numbers;
@@ -157,10 +156,10 @@ TEST_CASE("every number of a tile explains itself, and its copies compute it") {
             }
     }
     CHECK(numbers > 500);
-    for (const CellRef& none : {tiles_cells::weight(0, 2), tiles_cells::output(TileOutput::after, 0, 1000),
-                                tiles_cells::running(RunningNumber::max, 7),
-                                tiles_cells::running(tiles_cells::running_words.size(), 0)})
-        CHECK_FALSE(tiles_in(screen).explain(subject_in(screen.visit), {{1, 2}, none}));
+    for (const CellRef& none : {tiles::cells::weight(0, 2), tiles::cells::output(TileOutput::after, 0, 1000),
+                                tiles::cells::running(RunningNumber::max, 7),
+                                tiles::cells::running(tiles::cells::running_words.size(), 0)})
+        CHECK_FALSE(why(screen.visit, none));
 }
 
 TEST_CASE("the sentence is about the row that a tile changes most, or the chosen one") {
@@ -170,10 +169,10 @@ TEST_CASE("the sentence is about the row that a tile changes most, or the chosen
     const std::vector<float> q{1, 1, 2}, k{0, 1, 3};
     drop(screen,
          {{"q.npy", write_npy({3, 1}, q)}, {"k.npy", write_npy({3, 1}, k)}, {"v.npy", write_npy({3, 1}, k)}});
-    screen.visit.perform(SetTileSize{{3, 2}});
-    screen.visit.perform(SetTile{1});
+    screen.visit.perform(tiles::SetTileSize{{3, 2}});
+    screen.visit.perform(tiles::SetTile{1});
     screen.settle();
-    const auto said = [&] { return tiles_in(screen).spoken(subject_in(screen.visit)); };
+    const auto said = [&] { return spoken(screen.visit); };
     CHECK(said() ==
           "Tile 2 of 2: the largest score of “2” grows from 2.00 to 6.00.\n"
           "All that was summed up so far shrinks by × 0.02.");
@@ -187,10 +186,10 @@ TEST_CASE("a tile's number leads to the values, and back") {
     Screen screen({1440, 1600});
     open_tiles(screen, worked_subject);
     screen.click("tiles/running/1/5");
-    CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::sum, 1));
+    CHECK(screen.visit.state().pin == tiles::cells::running(RunningNumber::sum, 1));
     screen.click("inspector/operand/0/right");
-    CHECK(screen.visit.state().pin == tiles_cells::running(RunningNumber::factor, 1));
-    const CellRef output = tiles_cells::output(TileOutput::after, 1, 0);
+    CHECK(screen.visit.state().pin == tiles::cells::running(RunningNumber::factor, 1));
+    const CellRef output = tiles::cells::output(TileOutput::after, 1, 0);
     screen.visit.perform(Pin{output});
     screen.draw(3);
     screen.click("inspector/operand/2/right");
@@ -207,37 +206,37 @@ TEST_CASE("tiles above the diagonal are skipped, also during the automatic walk,
     Screen screen;
     screen.open_sentence(6);
     screen.visit.perform(OpenLens{"tiles"});
-    screen.visit.perform(SetTileSize{{2, 2}});
+    screen.visit.perform(tiles::SetTileSize{{2, 2}});
     screen.settle();
-    CHECK(tiles_in(screen).cover(shown(screen)).skipped_tiles() == 3);
+    CHECK(tiles_in(screen).cover().skipped_tiles() == 3);
     screen.click("tiles/forward");
-    CHECK(screen.visit.state().of<TilesState>().tile == 3);
-    screen.visit.perform(SetTile{1});
-    CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
+    CHECK(screen.visit.state().of<tiles::State>().tile == 3);
+    screen.visit.perform(tiles::SetTile{1});
+    CHECK(spoken(screen.visit) ==
           "Tile 2 of 9: the mask hides all of it, so nothing is read and nothing is computed.");
-    screen.visit.perform(SetTile{0});
+    screen.visit.perform(tiles::SetTile{0});
     screen.draw(2);
     screen.click("tiles/play");
-    CHECK(tiles_in(screen).playing());
-    for (int i = 0; i < 2000 && tiles_in(screen).playing(); ++i) {
+    CHECK(tiles_in(screen).play);
+    for (int i = 0; i < 2000 && tiles_in(screen).play; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         screen.draw();
     }
-    CHECK_FALSE(tiles_in(screen).playing());
-    CHECK(screen.visit.state().of<TilesState>().tile == 8);
+    CHECK_FALSE(tiles_in(screen).play);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 8);
     screen.visit.undo();  // all of it is one step
-    CHECK(screen.visit.state().of<TilesState>().tile == 0);
+    CHECK(screen.visit.state().of<tiles::State>().tile == 0);
     screen.click("tiles/play");
     screen.click("tiles/forward");
-    CHECK_FALSE(tiles_in(screen).playing());
+    CHECK_FALSE(tiles_in(screen).play);
 }
 
 TEST_CASE("each offered tile size is one undoable command, and is in the tables") {
     Screen screen;
     open_tiles(screen, worked_subject);
     screen.click("tiles/preset/one key at a time");
-    CHECK(screen.visit.state().of<TilesState>().size == TileSize{8, 1});
-    screen.visit.perform(SetTile{2});
+    CHECK(screen.visit.state().of<tiles::State>().size == TileSize{8, 1});
+    screen.visit.perform(tiles::SetTile{2});
     screen.settle();
     const auto tables = screen.frame.tables();
     REQUIRE(tables.size() == 9);
@@ -254,12 +253,12 @@ TEST_CASE("each offered tile size is one undoable command, and is in the tables"
     const TileSize own = default_kernels().attention_tile;
     screen.click("tiles/preset/the kernel’s own, " + std::to_string(own.queries) + " × " +
                  std::to_string(own.keys));
-    CHECK(screen.visit.state().of<TilesState>().size == own);
+    CHECK(screen.visit.state().of<tiles::State>().size == own);
     CHECK(shown(screen).grid.count() == 1);
     screen.visit.undo();
-    CHECK(screen.visit.state().of<TilesState>().size == TileSize{8, 1});
+    CHECK(screen.visit.state().of<tiles::State>().size == TileSize{8, 1});
     screen.click("tiles/queries/less");
-    CHECK(screen.visit.state().of<TilesState>().size == TileSize{7, 1});
+    CHECK(screen.visit.state().of<tiles::State>().size == TileSize{7, 1});
 }
 
 TEST_CASE("Tiles works on a network in training and on tensors, but not on weights alone") {
@@ -272,8 +271,8 @@ TEST_CASE("Tiles works on a network in training and on tensors, but not on weigh
     const Shape q{2, 40, 8}, v{2, 40, 4};
     drop(screen, {{"q.npy", normal_npy(q, 1)}, {"k.npy", normal_npy(q, 2)}, {"v.npy", normal_npy(v, 3)}});
     screen.visit.perform(OpenLens{"tiles"});
-    screen.visit.perform(SetTileSize{{16, 8}});
-    screen.visit.perform(SetTile{4});
+    screen.visit.perform(tiles::SetTileSize{{16, 8}});
+    screen.visit.perform(tiles::SetTile{4});
     screen.settle();
     CHECK(screen.shows("tiles/equal"));
     screen.click("tiles/rows/more");
@@ -302,19 +301,18 @@ TEST_CASE("NaN in the tensors is NaN in its rows, in one sentence, and nowhere e
                   {"v.npy", normal_npy(shape, 3)}});
     screen.visit.perform(OpenLens{"tiles"});
     for (Index tile = 0; tile < 9; ++tile) {
-        screen.visit.perform(SetTile{tile});
+        screen.visit.perform(tiles::SetTile{tile});
         screen.settle();
         CHECK(screen.shows("tiles/running/" + std::to_string(tile / 3 * 2) + "/5"));
     }
-    screen.visit.perform(SetTile{5});
+    screen.visit.perform(tiles::SetTile{5});
     screen.visit.perform(Select{{0, 0, 2, {}, {}}});
     screen.settle();
-    CHECK(tiles_in(screen).spoken(subject_in(screen.visit)) ==
-          "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
-    CHECK(std::isnan(explained(screen, tiles_cells::output(TileOutput::result, 2, 0)).f32));
+    CHECK(spoken(screen.visit) == "Tile 6 of 9: a score of “2” is NaN, and so its sum and its output are.");
+    CHECK(std::isnan(explained(screen, tiles::cells::output(TileOutput::result, 2, 0)).f32));
     for (const Index query : {2, 3})  // includes infinite numbers
         for (const CellRef& cell : cells_of(shown(screen), query)) explained(screen, cell);
-    CHECK(std::isfinite(explained(screen, tiles_cells::output(TileOutput::result, 1, 0)).f32));
+    CHECK(std::isfinite(explained(screen, tiles::cells::output(TileOutput::result, 1, 0)).f32));
 }
 
 TEST_CASE("with 16,384 tokens the map has blocks, and not all rows of a tile are shown") {
@@ -328,49 +326,30 @@ TEST_CASE("with 16,384 tokens the map has blocks, and not all rows of a tile are
     screen.settle();
     // The usual size, made coarser until the map has few enough blocks.
     CHECK(shown(screen).grid.size == (test::sanitized ? TileSize{32, 8} : TileSize{64, 64}));
-    screen.visit.perform(SetTileSize{default_kernels().attention_tile});
+    screen.visit.perform(tiles::SetTileSize{default_kernels().attention_tile});
     const Index across = tokens / 64, row = tokens / 96;  // tiles of 48 queries and 64 keys
-    screen.visit.perform(SetTile{row * across + 32});
+    screen.visit.perform(tiles::SetTile{row * across + 32});
     screen.settle();
     CHECK(shown(screen).grid.count() == (tokens + 47) / 48 * across);
     CHECK(screen.shows("tiles/saved"));
     CHECK(screen.shows("tiles/weights/" + std::to_string(48 * row) + "/2048"));
     CHECK(ImGui::GetDrawData()->TotalVtxCount < 60'000);
-    CHECK(explained(screen, tiles_cells::output(TileOutput::naive, 48 * row, 0)).operands.size() ==
+    CHECK(explained(screen, tiles::cells::output(TileOutput::naive, 48 * row, 0)).operands.size() ==
           static_cast<std::size_t>(tokens));
 }
 
-TEST_CASE("the tiles that the lens opens with move fewer bytes than naive attention, whatever the head") {
-    Random random(3);
-    for (const Index n : {1, 2, 3, 8, 14, 15, 64, 300, 2000})
-        for (const Index d : {1, 4, 20, 64, 128}) {
-            const auto drawn = [&] {
-                Tensor tensor({1, n, d});
-                for (Index i = 0; i < tensor.size(); ++i)
-                    tensor.data()[i] = static_cast<float>(random.normal());
-                return tensor;
-            };
-            CAPTURE(n, d);
-            auto run = Record::run(drawn(), drawn(), drawn(), AttentionSpec{});
-            REQUIRE(run);
-            const auto record = std::make_shared<const Record>(*std::move(run));
-            const TileSize size = usual_tile_size(*record);
-            CHECK(size.queries <= tile_side_limit);
-            TileCover cover(record, 0, tile_grid(n, n, size, tiles_limit));
-            while (cover.step()) continue;
-            CHECK(cover.cost(cover.grid().count()).moved() < naive_cost(*record).moved());
-        }
+TEST_CASE("the tiles that the lens opens with move fewer bytes than naive attention, and a walk keeps them") {
     Screen screen;
     open_tiles(screen, worked_subject);
     CHECK(shown(screen).grid.size == TileSize{2, 2});
     screen.open_sentence(16);
     open_tiles(screen, sentence_subject);
-    const TilesLens::Shown now = shown(screen);
-    CHECK(tiles_in(screen).cover(now).cost(now.grid.count()).moved() < naive_cost(*now.record).moved());
+    const tiles::Shown now = shown(screen);
+    CHECK(tiles_in(screen).cover().cost(now.grid.count()).moved() < naive_cost(*now.record).moved());
     // A walk keeps the tiles that it started with, and so does its link.
     screen.click("tiles/forward");
-    CHECK(screen.visit.state().of<TilesState>().size == now.grid.size);
-    CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<TilesState>().size == TileSize{2, 2});
+    CHECK(screen.visit.state().of<tiles::State>().size == now.grid.size);
+    CHECK(parse_fragment("v=1&lens=tiles&tiles.tile=2").state.of<tiles::State>().size == TileSize{2, 2});
 }
 
 TEST_CASE("a click in a matrix of a tile pins its number, and one on a query’s name chooses the query") {
@@ -378,10 +357,10 @@ TEST_CASE("a click in a matrix of a tile pins its number, and one on a query’s
     screen.open_sentence(6);
     open_tiles(screen, sentence_subject);
     const std::pair<const char*, CellRef> clicks[]{
-        {"tiles/weights/1/0", tiles_cells::weight(1, 0)},
-        {"tiles/running/1/2", tiles_cells::running(RunningNumber::factor, 1)},
-        {"tiles/output/1/3", tiles_cells::output(TileOutput::after, 1, 3)},
-        {"tiles/difference/1/3", tiles_cells::output(TileOutput::difference, 1, 3)}};
+        {"tiles/weights/1/0", tiles::cells::weight(1, 0)},
+        {"tiles/running/1/2", tiles::cells::running(RunningNumber::factor, 1)},
+        {"tiles/output/1/3", tiles::cells::output(TileOutput::after, 1, 3)},
+        {"tiles/difference/1/3", tiles::cells::output(TileOutput::difference, 1, 3)}};
     for (const auto& [landmark, cell] : clicks) {
         screen.click(landmark);
         CHECK(screen.visit.state().pin == cell);

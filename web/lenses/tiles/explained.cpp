@@ -5,329 +5,244 @@
 #include "lenses/tiles/tiles.hpp"
 #include "subjects/explain.hpp"
 
-namespace attn::app {
+namespace attn::app::tiles {
 
 namespace {
 
-template <class Real>
-double value_of(const OnlineRow<Real>& row, const NaiveRow<Real>& naive, Index tile, const LensCell& cell) {
-    const RunningRow<Real>& before = row.before(tile);
-    const RowStep<Real>& step = row.step(tile);
-    const auto at = [&](std::size_t axis) { return static_cast<std::size_t>(cell.at[axis]); };
-    const auto running = [&]() -> Real {
-        switch (static_cast<RunningNumber>(cell.at[0])) {
-            case RunningNumber::max_before: return before.max;
-            case RunningNumber::max: return step.after.max;
-            case RunningNumber::factor: return step.factor;
-            case RunningNumber::sum_before: return before.sum;
-            case RunningNumber::weight_sum: return step.weight_sum;
-            case RunningNumber::sum: return step.after.sum;
-        }
-        return 0;
-    };
-    const auto output = [&]() -> Real {
-        switch (static_cast<TileOutput>(cell.at[0])) {
-            case TileOutput::before: return before.output[at(2)];
-            case TileOutput::after: return step.after.output[at(2)];
-            case TileOutput::result: return row.result(tile)[at(2)];
-            case TileOutput::naive: return naive.output[at(2)];
-            case TileOutput::difference: return row.result(tile)[at(2)] - naive.output[at(2)];
-        }
-        return 0;
-    };
-    return static_cast<double>(cell.kind == &tiles_cells::running  ? running()
-                               : cell.kind == &tiles_cells::weight ? step.weights[at(1)]
-                                                                   : output());
-}
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
-// A weight of 0 ignores its value, even an infinite one.
-double present(double weight, double value) { return weight == 0 && !std::isfinite(value) ? 0 : value; }
-
-// One number of a tile, with everything that it is computed from in double.
-struct Number {
-    Explained& out;
-    const TilesLens::Shown& shown;
-    const OnlineRow<double>& row;
-    const NaiveRow<double>& naive;
-    const Places& places;
-    Index query, index;
-    std::string name;  // the query's name
+// A query's row after the last finished tile.
+struct Row {
+    const Shown& shown;
+    const RowBothWays& rows;
+    Places places;
+    Index query;
+    std::string name;  // the query's
     std::span<const std::string> key_names;
+    std::string provenance;
 
-    CellRef of(RunningNumber number) const { return tiles_cells::running(number, query); }
-    CellRef of(TileOutput output) const { return tiles_cells::output(output, query, index); }
-    CellRef weight(Index key) const { return tiles_cells::weight(query, key); }
-    double value(const CellRef& cell) const { return value_of(row, naive, shown.col(), cell.own); }
-    CellPlace at(const CellRef& cell) const { return {places.head, cell}; }
+    CellPlace place(const CellRef& cell) const { return {places.head, cell}; }
+    CellPlace place(RunningNumber number) const { return place(cells::running(number, query)); }
+    CellPlace place(TileOutput output, Index b) const { return place(cells::output(output, query, b)); }
+    CellPlace weight_at(Index key) const { return place(cells::weight(query, key)); }
+    CellPlace score_at(Index key) const { return places(before_softmax(shown.record->spec()), query, key); }
+    const RowStep<double>& tile() const { return rows.f64.step(shown.col()); }
+    double value(RunningNumber number) const { return rows.f64.number(shown.col(), number); }
+    double value(TileOutput output, Index b) const {
+        return rows.f64.output(shown.col(), output, rows.naive64, b);
+    }
+    Expression step(Explained& out, const char* called, RunningNumber number) const {
+        return out.step(called, value(number), place(number));
+    }
     std::string key(Index i) const { return label_at(key_names, shown.keys.begin + i); }
-    std::string component() const { return "[" + name + ", " + std::to_string(index) + "]"; }
-    CellPlace score_at(Index key) const { return places(score_stage(shown.record->spec()), query, key); }
-    double stored(Index key) const {
+    std::string score_name(Index key) const { return "S[" + name + ", " + label_at(key_names, key) + "]"; }
+    std::string before_tile() const { return " before tile " + with_commas(shown.tile + 1); }
+    // A weight of 0 ignores its value, even an infinite one.
+    double stored(double weight, Index key, Index b) const {
         const Record& record = *shown.record;
-        return static_cast<double>(record.v().heads().head(record.kv_head(places.head.head))(key, index));
+        const auto value = static_cast<double>(record.v().heads().head(record.kv_head(shown.head))(key, b));
+        return weight == 0 && !std::isfinite(value) ? 0 : value;
     }
-
-    void step(const char* what, std::string arithmetic, double number,
-              std::optional<CellPlace> place = {}) const {
-        out.steps.push_back({what, std::move(arithmetic), four(number), !place, place});
-    }
-    Expression line(const char* what, double number) const { return out.line(what, number); }
-    void operand(std::string what, double left, double right, std::optional<CellPlace> left_at,
-                 std::optional<CellPlace> right_at = {}) const {
-        out.operands.push_back({std::move(what), left, right, left * right, left_at, right_at});
-    }
-    // The key with the largest of these scores; NaN is not compared.
-    Index largest(Index begin, Index end) const {
-        const std::vector<double> scores = row.scores();
-        Index found = begin;
-        double most = -HUGE_VAL;
-        for (Index key = begin; key < end; ++key)
-            if (const double score = scores[static_cast<std::size_t>(key)]; score > most) {
-                most = score;
-                found = key;
-            }
-        return found;
-    }
-
-    void explain(RunningNumber number) const;
-    void explain(TileOutput output) const;
-    void explain_weight() const;
-    void explain_max() const;
-    void explain_sum(RunningNumber number) const;
-    void explain_output() const;
-    void explain_naive() const;
 };
 
-void Number::explain_max() const {
-    const double before = value(of(RunningNumber::max_before));
-    const Index at_key = largest(shown.keys.begin, shown.keys.end);
-    const double found = row.step(shown.col()).scores[static_cast<std::size_t>(at_key - shown.keys.begin)];
-    out.title = "m[" + name + "], the largest score so far";
-    out.formula = "max(m before, max_j S[" + name + ", j])";
-    step("m before", "", before, at(of(RunningNumber::max_before)));
-    step("of the tile", "S[" + name + ", " + label_at(key_names, at_key) + "]", found, score_at(at_key));
-    step("m", "max(" + four(before) + ", " + four(found) + ")", out.f64);
-    const Expression first = line("before", before), second = line("largest", found);
-    out.line("maximum", max(first, second));
+std::optional<Row> row_of(Model& model, Subject& subject, Index query) {
+    const Shown& now = model.shown;
+    if (query >= now.record->queries()) return std::nullopt;
+    const RowBothWays& rows = model.explained_row.of({now, {query, query + 1}}, [&] {
+        return row_both_ways(now.record, now.head, query, now.grid.size.keys);
+    });
+    const Attention& attention = *subject.attention();
+    return Row{
+        now,
+        rows,
+        {subject.chosen_head()},
+        query,
+        label_at(attention.query_names(), query),
+        attention.key_names(),
+        "computed by tiles · tile " + with_commas(now.tile + 1) + " of " + with_commas(now.grid.count())};
 }
 
-void Number::explain_sum(RunningNumber number) const {
-    const bool all = number == RunningNumber::sum;
-    out.title = all ? "l[" + name + "], the sum so far" : "Σ P[" + name + ", j] of the tile";
-    out.formula = all ? "f · l before + Σ_j P[" + name + ", j]" : "Σ_j P[" + name + ", j]";
-    out.operands_title = all ? "What was there, rescaled, and the tile’s weights" : "The tile’s weights";
-    if (all)
-        operand("before", value(of(RunningNumber::sum_before)), value(of(RunningNumber::factor)),
-                at(of(RunningNumber::sum_before)), at(of(RunningNumber::factor)));
-    for (Index j = 0; j < shown.keys.size(); ++j) operand(key(j), value(weight(j)), 1, at(weight(j)));
-    out.left_name = "terms";
-    out.right_name = "factors";
-    out.line("total", out.dot());
-}
+// ---- Running numbers --------------------------------------------------------------------------------------
 
-void Number::explain_output() const {
-    out.title = "O" + component() + " so far";
-    out.formula = "f · O before + Σ_j P[" + name + ", j] · V[j, " + std::to_string(index) + "]";
-    out.operands_title = "What was there, rescaled, and the tile’s weights × V";
-    operand("before", value(of(TileOutput::before)), value(of(RunningNumber::factor)),
-            at(of(TileOutput::before)), at(of(RunningNumber::factor)));
-    for (Index j = 0; j < shown.keys.size(); ++j) {
-        const double of_key = value(weight(j));
-        operand(key(j), of_key, present(of_key, stored(shown.keys.begin + j)), at(weight(j)),
-                places(Stage::v, shown.keys.begin + j, index));
-    }
-    out.left_name = "weights";
-    out.right_name = "values";
-    out.line("output", out.dot());
-}
+constexpr const char* previous_note =
+    "It belongs to the maximum before the tile. Go back a tile to see what it is made of.";
 
-void Number::explain_naive() const {
-    out.title = "O" + component() + " in the naive order";
-    out.formula = formula_of(Stage::output, {name, ""}, index);
-    out.operands_title = operands_title_of(Stage::output, {name, ""}, index);
-    for (Index j = 0; j < std::ssize(naive.weights); ++j) {
-        const double of_key = naive.weights[static_cast<std::size_t>(j)];
-        operand(label_at(key_names, j), of_key, present(of_key, stored(j)), places(Stage::weight, query, j),
-                places(Stage::v, j, index));
-    }
-    out.left_name = "weights";
-    out.right_name = "values";
-    out.line("output", out.dot());
-}
-
-void Number::explain(RunningNumber number) const {
-    const bool first = shown.col() == 0;
-    const std::string tile = "tile " + with_commas(shown.tile + 1);
-    switch (number) {
-        case RunningNumber::max_before: {
-            out.title = "m[" + name + "] before " + tile;
-            out.note = first ? "No key has been seen yet: the maximum begins at −∞." : "";
-            if (first) return;
-            const Index at_key = largest(0, shown.keys.begin);
-            step("largest", "S[" + name + ", " + label_at(key_names, at_key) + "]", out.f64,
-                 score_at(at_key));
-            return;
-        }
-        case RunningNumber::max: return explain_max();
-        case RunningNumber::factor: {
-            const double before = value(of(RunningNumber::max_before)), max = value(of(RunningNumber::max));
-            out.title = "f[" + name + "], the rescaling factor";
-            out.formula = "exp(m before − m)";
-            step("m before", "", before, at(of(RunningNumber::max_before)));
-            step("m", "", max, at(of(RunningNumber::max)));
-            step("f", "exp(" + four(before) + " − " + four(max) + ")", out.f64);
-            if (before == max) {
-                out.note = "The tile brings no larger score, so nothing is rescaled.";
-                line("factor", out.f64);
-                return;
-            }
-            if (std::isinf(before)) out.note = "There is nothing to rescale yet.";
-            const Expression then = line("before", before), maximum = line("maximum", max);
-            out.line("factor", std::isinf(max) ? Expression(0) : exp(then - maximum));
-            return;
-        }
-        case RunningNumber::sum_before:
-            out.title = "l[" + name + "] before " + tile;
-            out.note =
-                first
-                    ? "No key has been seen yet: the sum begins at 0."
-                    : "It belongs to the maximum before the tile. Go back a tile to see what it is made of.";
-            return;
-        case RunningNumber::weight_sum:
-        case RunningNumber::sum: return explain_sum(number);
-    }
-}
-
-void Number::explain_weight() const {
-    const Index at_key = shown.keys.begin + index;
-    const double score = row.step(shown.col()).scores[static_cast<std::size_t>(index)],
-                 max = value(of(RunningNumber::max));
-    const std::string pair = "[" + name + ", " + key(index) + "]";
-    out.title = "P" + pair;
-    out.formula = "exp(S" + pair + " − m)";
-    out.masked = !shown.record->spec().mask.allows(places.head.head, query, at_key);
-    step("S", "S" + pair, score, score_at(at_key));
-    step("m", "", max, at(of(RunningNumber::max)));
-    step("P", out.masked ? "0: the mask forbids it" : "exp(" + four(score - max) + ")", out.f64);
-    if (!std::isfinite(score) || !std::isfinite(max)) {
-        line("weight", out.f64);
+void explain_max_before(Explained& out, const Row& row) {
+    out.title = "m[" + row.name + "]" + row.before_tile();
+    if (row.shown.col() == 0) {
+        out.note = "No key has been seen yet: the maximum begins at −∞.";
         return;
     }
-    const Expression above = line("score", score) - line("maximum", max);
-    out.line("weight", exp(above));
+    const auto [key, score] = row.rows.f64.largest_score({0, row.shown.keys.begin});
+    out.beside("largest", score, row.score_name(key), row.score_at(key));
 }
 
-void Number::explain(TileOutput output) const {
-    const bool first = shown.col() == 0;
-    const std::string tile = "tile " + with_commas(shown.tile + 1);
-    switch (output) {
-        case TileOutput::before:
-            out.title = "O" + component() + " before " + tile;
-            out.note =
-                first
-                    ? "No key has been seen yet: the output begins at 0."
-                    : "It belongs to the maximum before the tile. Go back a tile to see what it is made of.";
-            return;
-        case TileOutput::after: return explain_output();
-        case TileOutput::result: {
-            const double numerator = value(of(TileOutput::after)), sum = value(of(RunningNumber::sum));
-            out.title = "O" + component() + " / l[" + name + "]";
-            out.formula = "O" + component() + " / l[" + name + "]";
-            step("O", "", numerator, at(of(TileOutput::after)));
-            step("l", "", sum, at(of(RunningNumber::sum)));
-            step("O / l", sum == 0 ? "0: no key was seen" : four(numerator) + " / " + four(sum), out.f64);
-            const Expression whole = line("output", numerator), total = line("total", sum);
-            out.line("result", sum == 0 ? Expression(0) : whole / total);
-            if (!shown.ends_row()) out.note = "Not the attention output yet: further tiles of keys follow.";
-            return;
-        }
-        case TileOutput::naive: return explain_naive();
-        case TileOutput::difference:
-            out.title = "Difference of O" + component();
-            out.formula = "O / l − naive";
-            out.operands_title = "By tiles, and in the naive order";
-            operand("tiles", value(of(TileOutput::result)), 1, at(of(TileOutput::result)));
-            operand("naive", value(of(TileOutput::naive)), -1, at(of(TileOutput::naive)));
-            out.left_name = "outputs";
-            out.right_name = "signs";
-            out.line("difference", out.dot());
-            if (!shown.ends_row()) out.note = "It vanishes, but for rounding, with the last tile of the row.";
+void explain_max(Explained& out, const Row& row) {
+    const auto [key, score] = row.rows.f64.largest_score(row.shown.keys);
+    out.title = "m[" + row.name + "], the largest score so far";
+    out.formula = "max(m before, max_j S[" + row.name + ", j])";
+    const Expression before = row.step(out, "m before", RunningNumber::max_before),
+                     found = out.step("of the tile", score, row.score_name(key), row.score_at(key));
+    out.step("m", max(before, found));
+}
+
+void explain_factor(Explained& out, const Row& row) {
+    const double f = out.f64;
+    out.title = "f[" + row.name + "], the rescaling factor";
+    out.formula = "exp(m before − m)";
+    const Expression before = row.step(out, "m before", RunningNumber::max_before),
+                     max = row.step(out, "m", RunningNumber::max);
+    out.step("f", std::isinf(max.value()) ? Expression(f) : exp(before - max));
+    if (before.value() == max.value())
+        out.note = "The tile brings no larger score, so nothing is rescaled.";
+    else if (std::isinf(before.value()))
+        out.note = "There is nothing to rescale yet.";
+}
+
+void explain_sum_before(Explained& out, const Row& row) {
+    out.title = "l[" + row.name + "]" + row.before_tile();
+    out.note = row.shown.col() == 0 ? "No key has been seen yet: the sum begins at 0." : previous_note;
+}
+
+void explain_sum(Explained& out, const Row& row, bool all) {
+    out.title = all ? "l[" + row.name + "], the sum so far" : "Σ P[" + row.name + ", j] of the tile";
+    out.formula = (all ? "f · l before + Σ_j P[" : "Σ_j P[") + row.name + ", j]";
+    out.operands_title = all ? "What was there, rescaled, and the tile’s weights" : "The tile’s weights";
+    if (all)
+        out.term("before", row.value(RunningNumber::sum_before), row.value(RunningNumber::factor),
+                 row.place(RunningNumber::sum_before), row.place(RunningNumber::factor));
+    for (Index j = 0; j < row.shown.keys.size(); ++j)
+        out.summand(row.key(j), row.tile().weights[at(j)], row.weight_at(j));
+    out.line("total", all ? out.dot("terms", "factors") : out.sum("weights"));
+}
+
+std::optional<Explained> explain_running(Model& model, Subject& subject, const LensCell& cell) {
+    const auto number = static_cast<RunningNumber>(cell.at[0]);
+    const auto found = row_of(model, subject, cell.at[1]);
+    if (!found) return std::nullopt;
+    const Row& row = *found;
+    Explained out{.provenance = row.provenance,
+                  .f32 = static_cast<double>(row.rows.f32.number(row.shown.col(), number)),
+                  .f64 = row.value(number)};
+    switch (number) {
+        case RunningNumber::max_before: explain_max_before(out, row); break;
+        case RunningNumber::max: explain_max(out, row); break;
+        case RunningNumber::factor: explain_factor(out, row); break;
+        case RunningNumber::sum_before: explain_sum_before(out, row); break;
+        case RunningNumber::weight_sum: explain_sum(out, row, false); break;
+        case RunningNumber::sum: explain_sum(out, row, true); break;
     }
-}
-
-}  // namespace
-
-const TilesLens::TwoRows& TilesLens::rows_of(const Shown& shown, Index query) {
-    const Index keys_a_tile = shown.grid.size.keys;
-    if (two_rows_ && two_rows_->record == shown.record && two_rows_->head == shown.head &&
-        two_rows_->query == query && two_rows_->keys_a_tile == keys_a_tile)
-        return *two_rows_;
-    OnlineWalk walk(shown.record, shown.head, {query, query + 1}, keys_a_tile);
-    while (walk.step()) continue;
-    const OnlineRow<float>& f32 = walk.row(query);
-    const OnlineRow<double> f64 = exact_walk(*shown.record, shown.head, query, keys_a_tile);
-    const std::vector<float> scores32 = f32.scores();
-    const std::vector<double> scores64 = f64.scores();
-    return two_rows_.emplace(TwoRows{shown.record, shown.head, query, keys_a_tile, f32, f64,
-                                     NaiveRow<float>(scores32, walk.values()),
-                                     NaiveRow<double>(scores64, walk.values())});
-}
-
-std::optional<Explained> TilesLens::explain(Subject& subject, const CellPlace& place) {
-    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    if (place.head != subject.chosen_head()) return std::nullopt;
-    return explain_by(declared, *this, subject, place.cell.own);
-}
-
-const std::array<LensNumber<TilesLens>, 3> TilesLens::declared{{
-    {&tiles_cells::running, &TilesLens::explain_number},
-    {&tiles_cells::weight, &TilesLens::explain_number},
-    {&tiles_cells::output, &TilesLens::explain_number},
-}};
-
-CellKinds tiles_numbers() { return kinds_of(TilesLens::declared); }
-
-std::optional<CellRef> packed_tiles_cell(Index row, Index col) {
-    using namespace tiles_cells;
-    const Index part = col / 65'536, index = col % 65'536;
-    if (part < 6) return index == 0 ? std::optional(running(part, row)) : std::nullopt;
-    if (part == 6) return weight(row, index);
-    return part < 12 ? std::optional(output(part - 7, row, index)) : std::nullopt;
-}
-
-std::optional<Explained> TilesLens::explain_number(Subject& subject, const LensCell& cell) {
-    const auto now = shown(subject);
-    if (!now) return std::nullopt;
-    const bool of_weight = cell.kind == &tiles_cells::weight, of_output = cell.kind == &tiles_cells::output;
-    const Index query = cell.at[of_weight ? 0 : 1], index = cell.at[of_weight ? 1 : 2],
-                most = of_weight   ? now->keys.size()
-                       : of_output ? now->record->d_v()
-                                   : 1;
-    if (query >= now->record->queries() || index >= most) return std::nullopt;
-    const TwoRows& rows = rows_of(*now, query);
-    const Attention& attention = *subject.attention();
-    Explained out;
-    out.f32 = value_of(rows.f32, rows.naive32, now->col(), cell);
-    out.f64 = value_of(rows.f64, rows.naive64, now->col(), cell);
-    out.provenance =
-        "computed by tiles · tile " + with_commas(now->tile + 1) + " of " + with_commas(now->grid.count());
-    const Places places{subject.chosen_head()};
-    const Number number{out,
-                        *now,
-                        rows.f64,
-                        rows.naive64,
-                        places,
-                        query,
-                        index,
-                        label_at(attention.query_names(), query),
-                        attention.key_names()};
-    if (of_weight)
-        number.explain_weight();
-    else if (of_output)
-        number.explain(static_cast<TileOutput>(cell.at[0]));
-    else
-        number.explain(static_cast<RunningNumber>(cell.at[0]));
     return out;
 }
 
-}  // namespace attn::app
+std::optional<Explained> explain_weight(Model& model, Subject& subject, const LensCell& cell) {
+    const Index j = cell.at[1], key = model.shown.keys.begin + j;
+    const auto found = row_of(model, subject, cell.at[0]);
+    if (!found || j >= model.shown.keys.size()) return std::nullopt;
+    const Row& row = *found;
+    const double weight = row.tile().weights[at(j)];
+    const std::string pair = "[" + row.name + ", " + row.key(j) + "]";
+    Explained out{.title = "P" + pair,
+                  .provenance = row.provenance,
+                  .masked = !row.shown.record->spec().mask.allows(row.shown.head, row.query, key),
+                  .f32 = static_cast<double>(row.rows.f32.step(row.shown.col()).weights[at(j)]),
+                  .formula = "exp(S" + pair + " − m)"};
+    const Expression score = out.step("S", row.tile().scores[at(j)], row.score_name(key), row.score_at(key)),
+                     max = row.step(out, "m", RunningNumber::max);
+    if (out.masked)
+        out.step("P", weight, "0: the mask forbids it");
+    else
+        out.step("P", std::isfinite(score.value()) && std::isfinite(max.value()) ? exp(score - max)
+                                                                                 : Expression(weight));
+    return out;
+}
+
+// ---- Outputs ----------------------------------------------------------------------------------------------
+
+void explain_after(Explained& out, const Row& row, Index b) {
+    out.title += " so far";
+    out.formula = "f · O before + Σ_j P[" + row.name + ", j] · V[j, " + std::to_string(b) + "]";
+    out.operands_title = "What was there, rescaled, and the tile’s weights × V";
+    out.term("before", row.value(TileOutput::before, b), row.value(RunningNumber::factor),
+             row.place(TileOutput::before, b), row.place(RunningNumber::factor));
+    for (Index j = 0; j < row.shown.keys.size(); ++j) {
+        const Index key = row.shown.keys.begin + j;
+        const double weight = row.tile().weights[at(j)];
+        out.term(row.key(j), weight, row.stored(weight, key, b), row.weight_at(j),
+                 row.places(Stage::v, key, b));
+    }
+    out.line("output", out.dot("weights", "values"));
+}
+
+void explain_result(Explained& out, const Row& row, Index b) {
+    out.title += " / l[" + row.name + "]";
+    out.formula = out.title;
+    const Expression output = out.step("O", row.value(TileOutput::after, b), row.place(TileOutput::after, b)),
+                     sum = row.step(out, "l", RunningNumber::sum);
+    if (sum.value() == 0)
+        out.step("O / l", 0, "0: no key was seen");
+    else
+        out.step("O / l", output / sum);
+    if (!row.shown.ends_row()) out.note = "Not the attention output yet: further tiles of keys follow.";
+}
+
+void explain_naive(Explained& out, const Row& row, Index b) {
+    out.title += " in the naive order";
+    out.formula = formula_of(Stage::output, {row.name, ""}, b);
+    out.operands_title = operands_title_of(Stage::output, {row.name, ""}, b);
+    for (Index key = 0; key < row.shown.record->keys(); ++key) {
+        const double weight = row.rows.naive64.weights[at(key)];
+        out.term(label_at(row.key_names, key), weight, row.stored(weight, key, b),
+                 row.places(Stage::weight, row.query, key), row.places(Stage::v, key, b));
+    }
+    out.line("output", out.dot("weights", "values"));
+}
+
+std::optional<Explained> explain_output(Model& model, Subject& subject, const LensCell& cell) {
+    const auto output = static_cast<TileOutput>(cell.at[0]);
+    const Index b = cell.at[2];
+    const auto found = row_of(model, subject, cell.at[1]);
+    if (!found || b >= model.shown.record->d_v()) return std::nullopt;
+    const Row& row = *found;
+    Explained out{
+        .title = "O[" + row.name + ", " + std::to_string(b) + "]",
+        .provenance = row.provenance,
+        .f32 = static_cast<double>(row.rows.f32.output(row.shown.col(), output, row.rows.naive32, b)),
+        .f64 = row.value(output, b)};
+    switch (output) {
+        case TileOutput::before:
+            out.title += row.before_tile();
+            out.note =
+                row.shown.col() == 0 ? "No key has been seen yet: the output begins at 0." : previous_note;
+            break;
+        case TileOutput::after: explain_after(out, row, b); break;
+        case TileOutput::result: explain_result(out, row, b); break;
+        case TileOutput::naive: explain_naive(out, row, b); break;
+        case TileOutput::difference:
+            out.title = "Difference of " + out.title;
+            out.formula = "O / l − naive";
+            out.operands_title = "By tiles, and in the naive order";
+            out.summand("tiles", row.value(TileOutput::result, b), row.place(TileOutput::result, b));
+            out.term("naive", row.value(TileOutput::naive, b), -1, row.place(TileOutput::naive, b));
+            out.line("difference", out.dot("outputs", "signs"));
+            if (!row.shown.ends_row())
+                out.note = "It vanishes, but for rounding, with the last tile of the row.";
+    }
+    return out;
+}
+
+constexpr std::array<ModelNumber<Model>, 3> declared{{
+    {&cells::running, explain_running},
+    {&cells::weight, explain_weight},
+    {&cells::output, explain_output},
+}};
+
+}  // namespace
+
+CellKinds numbers() { return kinds_of(declared); }
+
+std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {
+    return explain_by(declared, *this, subject, cell);
+}
+
+}  // namespace attn::app::tiles

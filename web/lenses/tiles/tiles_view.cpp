@@ -1,19 +1,24 @@
+#include <imgui.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "app/clock.hpp"
 #include "app/format.hpp"
-#include "lenses/tiles/view.hpp"
+#include "lenses/tiles/tiles.hpp"
+#include "parts/part.hpp"
 #include "present/present.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::tiles {
 
 namespace {
 
-constexpr float map_width = 292;
+constexpr float map_width = 292, least_beside = 150;
+constexpr Index most_beside = 8;  // keys per tile up to which its matrices stand side by side
 constexpr double play_ms = 450;
 constexpr Index play_steps = 200;  // at most, however many tiles there are
 
@@ -29,12 +34,9 @@ std::string amount(double count, const Units& units) {
 
 std::string times(TileSize size) { return std::to_string(size.queries) + " × " + std::to_string(size.keys); }
 
-}  // namespace
-
-void TilesLens::draw_controls(const Drawing& drawing, const Shown& now) {
-    const TileSize asked = state().of<TilesState>().size.value_or(usual_tile_size(*now.record));
-    const TileSize own = now.record->kernels().attention_tile;
-    const std::array<TileSize, 3> sizes{TileSize{tile_rows_shown, 1}, TileSize{2, 2}, own};
+void draw_controls(const Model& model, const Drawing& drawing) {
+    const TileSize asked = model.asked, own = model.shown.record->kernels().attention_tile;
+    const std::array<TileSize, 3> sizes{TileSize{rows_shown, 1}, TileSize{2, 2}, own};
     const std::string own_name = "the kernel’s own, " + times(own);
     const std::array<const char*, 3> names{"one key at a time", "2 × 2", own_name.c_str()};
     ImGui::BeginGroup();
@@ -44,71 +46,70 @@ void TilesLens::draw_controls(const Drawing& drawing, const Shown& now) {
         drawing.visit.perform(SetTileSize{sizes[static_cast<std::size_t>(*chosen)]});
     ImGui::EndGroup();
     TileSize size = asked;
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    if (const auto side = ui::stepper("tiles/queries", "queries", size.queries, 1, tile_side_limit))
-        size.queries = *side;
-    ImGui::EndGroup();
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    if (const auto side = ui::stepper("tiles/keys", "keys", size.keys, 1, tile_side_limit)) size.keys = *side;
-    ImGui::EndGroup();
+    for (const auto& [key, label, side] : {std::tuple{"tiles/queries", "queries", &size.queries},
+                                           std::tuple{"tiles/keys", "keys", &size.keys}}) {
+        ui::next_control(ui::need::stepper);
+        ImGui::BeginGroup();
+        if (const auto next = ui::stepper(key, label, *side, 1, side_limit)) *side = *next;
+        ImGui::EndGroup();
+    }
     if (size != asked) drawing.visit.perform(SetTileSize{size}, ui::gesture());
 }
 
 // Goes through the tiles by hand, which stops the automatic walk.
-void TilesLens::draw_steps(const Shown& now) {
-    const TileCover& covered = cover(now);
-    const Index back = covered.neighbour(now.tile, -1), next = covered.neighbour(now.tile, 1);
-    const auto go = [&](Index tile) {
-        play_.reset();
-        visit().perform(SetTile{tile, usual_tile_size(*now.record)}, ui::gesture());
+void draw_steps(Model& model, const Drawing& drawing) {
+    const Index tile = model.shown.tile, count = model.shown.grid.count();
+    const TileCover& cover = model.cover();
+    const Index back = cover.neighbour(tile, -1), next = cover.neighbour(tile, 1);
+    const auto go = [&](Index to) {
+        model.play.reset();
+        go_to(model, drawing, to, ui::gesture());
     };
-    if (ui::button("tiles/back", "Back", back != now.tile)) go(back);
+    if (ui::button("tiles/back", "Back", back != tile)) go(back);
     ImGui::SameLine(0, 6);
-    if (ui::button("tiles/forward", "Forward", next != now.tile)) go(next);
+    if (ui::button("tiles/forward", "Forward", next != tile)) go(next);
     ImGui::SameLine(0, 6);
-    if (ui::button("tiles/play", play_ ? "Pause" : "Play", {"Play", "Pause"},
-                   now.grid.count() > 1 ? ok() : Status(Error{"There is only one tile."}))) {
-        if (play_) {
-            play_.reset();
+    if (ui::button("tiles/play", model.play ? "Pause" : "Play", {"Play", "Pause"},
+                   count > 1 ? ok() : Status(Error{"There is only one tile."}))) {
+        if (model.play) {
+            model.play.reset();
         } else {
-            const bool at_end = next == now.tile;
-            play_ = Play{ui::gesture(), now_ms() + (at_end ? play_ms : 0)};
-            if (at_end) visit().perform(SetTile{0}, play_->gesture);
+            const bool at_end = next == tile;
+            model.play = {ui::gesture(), now_ms() + (at_end ? play_ms : 0)};
+            if (at_end) go_to(model, drawing, 0, model.play->gesture);
         }
     }
-    if (now.grid.count() == 1) return;
+    if (count == 1) return;
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
-    if (const auto place = ui::slider("tiles/tile", "tile", static_cast<double>(now.tile + 1), 1,
-                                      static_cast<double>(now.grid.count()), "%.0f"))
+    if (const auto place = ui::slider("tiles/tile", "tile", static_cast<double>(tile + 1), 1,
+                                      static_cast<double>(count), "%.0f"))
         go(static_cast<Index>(std::lround(*place)) - 1);
     ImGui::EndGroup();
 }
 
-void TilesLens::play(const Drawing& drawing, const Shown& now) {
-    if (!play_) return;
+void play(Model& model, const Drawing& drawing) {
+    if (!model.play) return;
     const double time = now_ms();
-    if (time >= play_->next_ms) {
-        const TileCover& covered = cover(now);
-        const Index stride = std::max(now.grid.count() / play_steps, Index{1});
-        const Index next = covered.neighbour(std::min(now.tile + stride, now.grid.count()) - 1, 1);
-        const bool ends = next <= now.tile || covered.neighbour(next, 1) == next;
-        if (next > now.tile)
-            drawing.visit.perform(SetTile{next, usual_tile_size(*now.record)}, play_->gesture);
-        if (ends) return play_.reset();
-        play_->next_ms = time + play_ms;
+    if (time >= model.play->next_ms) {
+        const TileCover& cover = model.cover();
+        const Index tile = model.shown.tile, count = model.shown.grid.count(),
+                    stride = std::max(count / play_steps, Index{1}),
+                    next = cover.neighbour(std::min(tile + stride, count) - 1, 1);
+        const bool ends = next <= tile || cover.neighbour(next, 1) == next;
+        if (next > tile) go_to(model, drawing, next, model.play->gesture);
+        if (ends) return model.play.reset();
+        model.play->next_ms = time + play_ms;
     }
-    drawing.visit.continue_at(play_->next_ms);
+    drawing.visit.continue_at(model.play->next_ms);
 }
 
 // Draws the traffic between slow and fast memory.
-void TilesLens::draw_cost(const View& view, float width) {
-    const TileCover& covered = view.cover;
+void draw_cost(Model& model, const Drawing& drawing, float width) {
+    const TileCover& covered = model.cover();
     if (!covered.done()) return ui::caption("Looking which tiles the mask hides …");
-    const Record& record = *view.shown.record;
-    const TileCost so_far = covered.cost(view.shown.tile + 1), all = covered.cost(covered.grid().count()),
+    const Record& record = *model.shown.record;
+    const TileCost so_far = covered.cost(model.shown.tile + 1), all = covered.cost(covered.grid().count()),
                    naive = naive_cost(record);
     const std::array costs{so_far, all, naive};
     const double most = std::max(all.moved(), naive.moved());
@@ -128,7 +129,7 @@ void TilesLens::draw_cost(const View& view, float width) {
         moved.bars.push_back({name, static_cast<float>(cost.moved()), amount(cost.moved(), bytes)});
     }
     moved.bars.front().lit = true;
-    present::bars(view.drawing, moved, width);
+    present::bars(drawing, moved, width);
     const double ratio = all.moved() > 0 ? naive.moved() / all.moved() : 1;
     std::string text = "In f32, tiles read " + amount(all.read, bytes) + " and write " +
                        amount(all.written, bytes) + "; the naive order reads " + amount(naive.read, bytes) +
@@ -144,48 +145,105 @@ void TilesLens::draw_cost(const View& view, float width) {
     ui::landmark_item("tiles/saved");
 }
 
-void TilesLens::draw(const Drawing& drawing, Subject& subject) {
+// Chooses which of the tile's queries are shown, if there are too many.
+void draw_rows(const Shown& now, const Drawing& drawing) {
+    if (now.queries.size() <= rows_shown) return;
+    const Index before = now.rows.begin - rows_shown, after = now.rows.end;
+    const std::string text = std::to_string(now.rows.begin) + "–" + std::to_string(after - 1);
+    ImGui::BeginGroup();
+    if (const auto first =
+            ui::stepper("tiles/rows", "queries shown", text,
+                        {before, before < now.queries.begin ? "These are the tile’s first queries." : ""},
+                        {after, after >= now.queries.end ? "These are the tile’s last queries." : ""}))
+        parts::choose_tokens(drawing, *first, std::nullopt);
+    ImGui::EndGroup();
+}
+
+// The query of one of the shown numbers.
+Index query_of(const CellRef& cell) {
+    return cell.is(cells::weight)                              ? cell.own.at[0]
+           : cell.is(cells::running) || cell.is(cells::output) ? cell.own.at[1]
+                                                               : cell.row;
+}
+
+// Draws the numbers of the last finished tile, for some of its queries.
+void draw_numbers(Model& model, const Drawing& drawing, Subject& subject, float width) {
+    const Shown& now = model.shown;
+    draw_rows(now, drawing);
+    if (!model.walk().done()) return ui::caption("Computing these queries …");
+    const auto lit = drawing.pointed.query ? drawing.pointed.query : selection_of(drawing).query;
+    const auto draw = [&](Sheet& sheet) {
+        return [&](float wide) {
+            if (lit && now.rows.holds(*lit)) sheet.lit_row = *lit - now.rows.begin;
+            present::sheet(drawing, sheet, wide, {}, {}, [&](Index row) {
+                parts::choose_tokens(drawing, now.rows.begin + row, std::nullopt);
+            });
+        };
+    };
+    std::vector<Sheet> of_tile = tile_sheets(model, subject), outputs = output_sheets(model, subject);
+    ui::columns("tiles/tile", now.keys.size() <= most_beside ? least_beside : width, present::card_gap,
+                draw(of_tile[0]), draw(of_tile[1]));
+    draw(of_tile[2])(width);
+    for (Sheet& sheet : outputs) draw(sheet)(width);
+    if (const auto& cell = drawing.now.cell) drawing.point(query_of(*cell), std::nullopt);
+    if (outputs.empty()) return ui::caption("There are no values here, so there is no output.");
+    if (!now.ends_row()) return;
+    const OnlineWalk::Difference off = model.walk().difference(now.col());
+    const std::string text =
+        std::string(off.finite ? "All keys seen. These outputs, "
+                               : "All keys seen. Those outputs that are finite, ") +
+        "by tiles and in the naive order, differ by " +
+        (off.largest == 0 ? "nothing." : fixed(off.largest, 2) + " at most, which is rounding.");
+    ui::caption(text.c_str());
+    ui::landmark_item("tiles/equal");
+}
+
+}  // namespace
+
+void go_to(const Model& model, const Drawing& drawing, Index tile, std::uint64_t gesture) {
+    drawing.visit.perform(SetTile{tile, model.asked}, gesture);
+}
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     ui::hint(
         "Press Forward: each tile of keys changes the running maximum, sum and output of its queries. After "
-        "the "
-        "last tile of a row, they are what a softmax over the whole row gives.");
-    if (const auto before = shown(subject)) {
-        play(drawing, *before);
-        if (ui::settings()) draw_controls(drawing, *before);
-    }
-    if (const auto before = shown(subject)) draw_steps(*before);
-    const auto now = shown(subject);
-    if (!now) return;
-    TileCover& covered = cover(*now);
-    OnlineWalk& walked = walk(*now);
-    while (!walked.done() && !drawing.deadline.passed()) walked.step();
-    if (!walked.done())
-        visit().continue_with([this, of = walked_] { return walk_ && of == walked_ && walk_->step(); });
-    if (!covered.done())
-        visit().continue_with(
-            [this, of = covered.grid()] { return cover_ && cover_->grid() == of && cover_->step(); });
-    if (covered.grid().size != state().of<TilesState>().size.value_or(usual_tile_size(*now->record)))
-        ui::caption(("So many tokens would make more than " + with_commas(tiles_limit) + " tiles; they are " +
-                     times(covered.grid().size) + " here.")
+        "the last tile of a row, they are what a softmax over the whole row gives.");
+    play(model, drawing);
+    if (ui::settings()) draw_controls(model, drawing);
+    model.update(drawing.visit, subject);
+    draw_steps(model, drawing);
+    model.update(drawing.visit, subject);
+    TileCover& cover = model.cover();
+    OnlineWalk& walk = model.walk();
+    while (!walk.done() && !drawing.deadline.passed()) walk.step();
+    if (!walk.done())
+        drawing.visit.continue_with([&model, of = model.rows()] {
+            return model.rows() == of && !model.walk().done() && model.walk().step();
+        });
+    if (!cover.done())
+        drawing.visit.continue_with(
+            [&model, of = CutHead(model.shown)] { return model.shown == of && model.cover().step(); });
+    if (model.shown.grid.size != model.asked)
+        ui::caption(("So many tokens would make more than " + with_commas(count_limit) + " tiles; they are " +
+                     times(model.shown.grid.size) + " here.")
                         .c_str());
     ImGui::Dummy({0, 4});
-    const View view{drawing, subject, *now, covered};
     const float width = ImGui::GetContentRegionAvail().x;
-    const bool beside = width >= ui::two_columns;
-    if (!beside) {
-        draw_map(view, width);
-        draw_numbers(view, width);
-        return draw_cost(view, width);
+    if (width < ui::two_columns) {
+        draw_map(model, drawing, width);
+        draw_numbers(model, drawing, subject, width);
+        return draw_cost(model, drawing, width);
     }
     ImGui::BeginGroup();
     ui::column("map", map_width, [&](float w) {
-        draw_map(view, w);
-        draw_cost(view, w);
+        draw_map(model, drawing, w);
+        draw_cost(model, drawing, w);
     });
     ImGui::EndGroup();
     ImGui::SameLine(0, present::card_gap);
-    ui::column("numbers", width - map_width - present::card_gap, [&](float w) { draw_numbers(view, w); });
+    ui::column("numbers", width - map_width - present::card_gap,
+               [&](float w) { draw_numbers(model, drawing, subject, w); });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::tiles
