@@ -4,6 +4,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 
+#include "analysis/theory/attention_pattern.hpp"
 #include "tensor/random.hpp"
 
 using namespace attn;
@@ -44,6 +45,21 @@ std::vector<double> permuted(Index n, Index step) {
 }
 
 }  // namespace
+
+TEST_CASE("a pattern says to which keys each query attends, and shares a row among them") {
+    CHECK(cells_of({PatternKind::previous, 3, 1, {}}) ==
+          std::vector<std::uint8_t>{1, 0, 0, 1, 0, 0, 0, 1, 0});
+    CHECK(cells_of({PatternKind::blocks, 4, 1, {}}) ==
+          std::vector<std::uint8_t>{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1});
+    const auto permutation = cells_of({PatternKind::permutation, 9, 4, {}});
+    for (std::size_t i = 0; i < 9; ++i) {
+        int row = 0, column = 0;
+        for (std::size_t j = 0; j < 9; ++j) row += permutation[i * 9 + j], column += permutation[j * 9 + i];
+        CHECK(row == 1);
+        CHECK(column == 1);
+    }
+    CHECK(target_of({PatternKind::painted, 2, 1, {1, 1, 0, 0}}) == std::vector<double>{0.5, 0.5, 0, 0});
+}
 
 TEST_CASE("statements about a fitted pattern are true of its Q and K") {
     Random random(2);

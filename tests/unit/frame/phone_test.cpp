@@ -264,7 +264,7 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         {"order", "order/shift", "77", [](const State& s) { return s.of<order::State>().shift == 77; }, true},
         {"inverse", "inverse/typed/0", "0.625",
          [](const State& s) {
-             const CellWish* wish = s.of<InverseState>().wish_of(1, 0);
+             const CellWish* wish = s.of<inverse::State>().wish_of(1, 0);
              return wish && wish->weight == 0.625;
          },
          true},

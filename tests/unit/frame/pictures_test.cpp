@@ -83,9 +83,9 @@ TEST_CASE("every picture of Gradient is a table, and pins the number that is cli
 TEST_CASE("every picture of Make it so is a table, and pins the number that is clicked") {
     ExampleIn screen("inverse");
     CHECK(click_pictures(screen, {"inverse/target"}) == 8);
-    InverseState wishing;
+    inverse::State wishing;
     wishing.wish(2, 1, 0.7);
-    screen.visit.perform(SetInverse{wishing});
+    screen.visit.perform(Set<inverse::State>{wishing});
     CHECK(click_pictures(screen, {"inverse/target"}) == 13);
 }
 

@@ -10,6 +10,7 @@
 #include "unit/app/support.hpp"
 #include "unit/app/tensors_visit.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -26,23 +27,23 @@ struct InverseScreen : Screen {
         visit.perform(OpenLens{"inverse"});
         settle();
     }
-    InverseLens& lens() const { return static_cast<InverseLens&>(visit.lens()); }
+    inverse::Model& model() const { return static_cast<inverse::Lens&>(visit.lens()).model(); }
     Subject& subject() const { return subject_in(visit); }
     const HeadChange& change() const {
-        const HeadChange* now = lens().change(subject());
+        const HeadChange* now = model().change.kept();
         REQUIRE(now);
         return *now;
     }
-    std::string spoken() const { return lens().spoken(subject()); }
+    std::string spoken() const { return test::spoken(visit); }
     // Sets targets for the chosen row, or for the last.
     void ask(ChangeOf of, const std::vector<Wish>& wishes) {
-        InverseState next = visit.state().of<InverseState>();
+        inverse::State next = visit.state().of<inverse::State>();
         next.of = of;
         next.wishes.clear();
         const Index last = subject().attention()->queries() - 1;
         for (const Wish& wish : wishes)
             next.wish(visit.state().selection.query.value_or(last), wish.key, wish.weight);
-        visit.perform(SetInverse{next});
+        visit.perform(Set<inverse::State>{next});
         settle();
     }
     double weight(Index query, Index key) const {
@@ -63,7 +64,7 @@ TEST_CASE("applied, the change gives the example its target weight, and undo res
                 continue;  // one source is enough
             InverseScreen screen;
             const auto changed = static_cast<ChangeOf>(of);
-            INFO(info(changed).label << (source == Source::qkv ? ", of Q and K" : ", of X"));
+            INFO(inverse::change_name(changed) << (source == Source::qkv ? ", of Q and K" : ", of X"));
             screen.visit.perform(SetSource{source});
             screen.visit.perform(SetSoftcap{3});
             screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
@@ -74,7 +75,7 @@ TEST_CASE("applied, the change gives the example its target weight, and undo res
             if (source == Source::qkv) CHECK(change.x() == nullptr);
             CHECK(change.search()->idle_share() < 1e-6);
             const State before = screen.visit.state();
-            REQUIRE(screen.lens().deed(screen.subject()));
+            REQUIRE(inverse::deed(screen.model(), screen.visit, screen.subject()));
             const std::vector<double> row0 = *change.after(2);
             const HeadChange::Moved elsewhere = change.elsewhere();
             screen.click("inverse/do");
@@ -147,7 +148,7 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
     const auto check = [&](const CellKind& kind, Index rows, Index cols, double tolerance) {
         for (Index row = 0; row < rows; ++row)
             for (Index col = 0; col < cols; ++col) {
-                const auto why = screen.lens().explain(screen.subject(), {{}, kind(row, col)});
+                const auto why = test::why(screen.visit, kind(row, col));
                 INFO(kind.name << " at " << row << ", " << col);
                 REQUIRE(why);
                 INFO(why->title);
@@ -158,13 +159,13 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
                 double sum = 0;
                 for (const auto& operand : why->operands) sum += operand.product;
                 // The smallest change is composed of keys if it has no idle part.
-                if (&kind == &inverse_cells::change && !why->operands.empty())
+                if (&kind == &inverse::cells::change && !why->operands.empty())
                     CHECK(std::abs(sum - why->f64) < 1e-6);
                 for (const auto& operand : why->operands)
                     for (const auto& [at, value] : {std::pair(operand.left_at, operand.left),
                                                     std::pair(operand.right_at, operand.right)}) {
                         if (!at) continue;
-                        const auto there = screen.lens().explain(screen.subject(), *at);
+                        const auto there = lens_in(screen.visit).explain(screen.subject(), *at);
                         REQUIRE(there);
                         CHECK(std::abs(there->f64 - value) < 1e-6);  // within the precision of f32
                     }
@@ -173,30 +174,30 @@ TEST_CASE("every number of the lens explains itself: operands, lines and what th
     for (Index of = 0; of < change_count; ++of) {
         screen.ask(static_cast<ChangeOf>(of), {{1, 0.7}});
         REQUIRE(screen.change().found());
-        check(inverse_cells::weight, 3, 3, rounding);
-        check(inverse_cells::query, 3, 4, 1e-6);
-        check(inverse_cells::key, 3, 4, 1e-6);
-        check(inverse_cells::iteration, 2, std::ssize(screen.change().search()->iterations()), 1e-6);
-        if (screen.change().x()) check(inverse_cells::projection, 4, 4, 1e-6);
-        if (screen.change().x()) check(inverse_cells::change, 4, 4, 1e-6);
-        if (screen.change().of() == ChangeOf::keys) check(inverse_cells::change, 3, 4, 1e-6);
-        CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, inverse_cells::weight(3, 0)}));
+        check(inverse::cells::weight, 3, 3, rounding);
+        check(inverse::cells::query, 3, 4, 1e-6);
+        check(inverse::cells::key, 3, 4, 1e-6);
+        check(inverse::cells::iteration, 2, std::ssize(screen.change().search()->iterations()), 1e-6);
+        if (screen.change().x()) check(inverse::cells::projection, 4, 4, 1e-6);
+        if (screen.change().x()) check(inverse::cells::change, 4, 4, 1e-6);
+        if (screen.change().of() == ChangeOf::keys) check(inverse::cells::change, 3, 4, 1e-6);
+        CHECK_FALSE(why(screen.visit, inverse::cells::weight(3, 0)));
     }
     screen.ask(ChangeOf::q, {{1, 0.7}});
     for (Index a = 0; a < 4; ++a) {
-        const auto why = screen.lens().explain(screen.subject(), {{}, inverse_cells::change(2, a)});
+        const auto why = test::why(screen.visit, inverse::cells::change(2, a));
         REQUIRE(why);
         REQUIRE(why->operands.size() == 3);
         double sum = 0;
         for (const auto& operand : why->operands) sum += operand.product;
         CHECK(std::abs(sum - why->f64) < 1e-6 * screen.change().search()->length());
     }
-    REQUIRE(screen.lens().fit().done());
-    check(inverse_cells::target, 8, 8, 1e-6);
-    check(inverse_cells::fitted_weight, 8, 8, 1e-6);
-    check(inverse_cells::fitted_query, 8, 2, 1e-4);
-    CHECK_FALSE(screen.lens().explain(screen.subject(), {{}, inverse_cells::error(9)}));
-    CHECK(screen.lens().explain(screen.subject(), {{}, inverse_cells::error(8)}));
+    REQUIRE(screen.model().fit.kept()->done());
+    check(inverse::cells::target, 8, 8, 1e-6);
+    check(inverse::cells::fitted_weight, 8, 8, 1e-6);
+    check(inverse::cells::fitted_query, 8, 2, 1e-4);
+    CHECK_FALSE(why(screen.visit, inverse::cells::error(9)));
+    CHECK(why(screen.visit, inverse::cells::error(8)));
 }
 
 TEST_CASE("targets in several rows are reached together, by any kind of change") {
@@ -206,12 +207,12 @@ TEST_CASE("targets in several rows are reached together, by any kind of change")
                 continue;  // one source is enough
             InverseScreen screen;
             screen.visit.perform(SetSource{source});
-            InverseState next = screen.visit.state().of<InverseState>();
+            inverse::State next = screen.visit.state().of<inverse::State>();
             next.of = static_cast<ChangeOf>(of);
             next.wishes = {{0, 1, 0.6}, {1, 0, 0.5}, {2, 1, 0.45}};
-            screen.visit.perform(SetInverse{next});
+            screen.visit.perform(Set<inverse::State>{next});
             screen.settle();
-            INFO(info(next.of).label);
+            INFO(inverse::change_name(next.of));
             const HeadChange& change = screen.change();
             REQUIRE(change.found());
             CHECK(change.search()->idle_share() < 1e-6);
@@ -222,7 +223,7 @@ TEST_CASE("targets in several rows are reached together, by any kind of change")
                 for (Index col = 0; col < 4; ++col) squares += std::pow(change.change(row, col), 2);
             CHECK(std::abs(std::sqrt(squares) - change.norm()) < 1e-9 * change.norm());
             for (Index col = 0; col < 4; ++col) {
-                const auto why = screen.lens().explain(screen.subject(), {{}, inverse_cells::change(1, col)});
+                const auto why = test::why(screen.visit, inverse::cells::change(1, col));
                 REQUIRE(why);
                 // It states the properties of a smallest change; this one has no idle part beyond 1e-8 of its
                 // length.
@@ -236,7 +237,8 @@ TEST_CASE("targets in several rows are reached together, by any kind of change")
     InverseScreen screen;
     screen.click("inverse/preset/previous");
     screen.settle();
-    CHECK(screen.visit.state().of<InverseState>().wishes == std::vector<CellWish>{{1, 0, 0.6}, {2, 1, 0.6}});
+    CHECK(screen.visit.state().of<inverse::State>().wishes ==
+          std::vector<CellWish>{{1, 0, 0.6}, {2, 1, 0.6}});
     CHECK(screen.change().found());
 }
 
@@ -278,7 +280,7 @@ TEST_CASE("an impossible target says why, in one sentence") {
     CHECK(screen.shows("missing/offer"));
     screen.click("missing/offer");
     screen.settle();
-    CHECK_FALSE(screen.lens().missing(screen.subject()));
+    CHECK_FALSE(lens_in(screen.visit).missing(screen.subject()));
     for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
     CHECK(screen.page.notices.empty());
 }
@@ -289,7 +291,7 @@ TEST_CASE("a head of a model is copied to the example with the change in it") {
     screen.visit.perform(Select{{1, 1, 4, {}, {}}});
     screen.open();
     for (const ChangeOf of : {ChangeOf::q, ChangeOf::keys, ChangeOf::w_q, ChangeOf::w_k}) {
-        INFO(info(of).label);
+        INFO(inverse::change_name(of));
         screen.ask(of, {{2, 0.75}});
         REQUIRE(screen.change().found());
         CHECK(screen.change().of() == of);
@@ -320,7 +322,7 @@ TEST_CASE("a weight is dragged, typed and reset; its row is chosen") {
     }
     io.AddMouseButtonEvent(0, false);
     screen.settle();
-    const InverseState& now = screen.visit.state().of<InverseState>();
+    const inverse::State& now = screen.visit.state().of<inverse::State>();
     REQUIRE(now.wishes.size() == 1);
     CHECK(now.wishes[0].query == 1);
     CHECK(now.wishes[0].key == 0);
@@ -329,18 +331,18 @@ TEST_CASE("a weight is dragged, typed and reset; its row is chosen") {
     CHECK(screen.change().found());
     CHECK(screen.shows("inverse/weight/1/0"));
     screen.visit.undo();
-    CHECK(screen.visit.state().of<InverseState>().wishes.empty());
+    CHECK(screen.visit.state().of<inverse::State>().wishes.empty());
     screen.settle();
     screen.click("inverse/now/2/1");
     screen.type("0.8");
     screen.press(ImGuiKey_Enter);
     screen.settle();
-    CHECK(screen.visit.state().of<InverseState>().wishes == std::vector<CellWish>{{2, 1, 0.8}});
+    CHECK(screen.visit.state().of<inverse::State>().wishes == std::vector<CellWish>{{2, 1, 0.8}});
     screen.type("2");
     screen.press(ImGuiKey_Enter);
     CHECK(screen.page.notices.size() == 1);
     screen.click("inverse/forget/1");
-    CHECK(screen.visit.state().of<InverseState>().wishes.empty());
+    CHECK(screen.visit.state().of<inverse::State>().wishes.empty());
 }
 
 TEST_CASE("on tensors of 16,384 tokens a target is reached in slices; a row with a NaN says so") {
@@ -356,17 +358,15 @@ TEST_CASE("on tensors of 16,384 tokens a target is reached in slices; a row with
     screen.open();
     screen.ask(ChangeOf::key, {{key, 0.4}});
     REQUIRE(screen.change().found());
-    CHECK(
-        std::abs(static_cast<double>(
-                     screen.lens().explain(screen.subject(), {{}, inverse_cells::weight(query, key)})->f32) -
-                 0.4) < 1e-4);
-    const ShownTokens keys = screen.lens().keys_shown(screen.change());
+    CHECK(std::abs(static_cast<double>(why(screen.visit, inverse::cells::weight(query, key))->f32) - 0.4) <
+          1e-4);
+    const ShownTokens keys = screen.model().keys_shown();
     const std::vector<float> row = screen.change().record().weights(screen.change().head(), query);
     const Index strongest = std::ranges::max_element(row) - row.begin();
     REQUIRE(keys.size() < n);
     CHECK(keys.holds(key));
     CHECK(keys.holds(strongest));
-    CHECK(screen.shows("inverse/weight/" + std::to_string(query % inverse_queries_shown) + "/" +
+    CHECK(screen.shows("inverse/weight/" + std::to_string(query % inverse::queries_on_page) + "/" +
                        std::to_string(keys.place(strongest))));
     CHECK(screen.change().all_moved());
     CHECK(screen.shows("inverse/do"));
@@ -393,10 +393,10 @@ TEST_CASE("the link restores the lens") {
     screen.ask(ChangeOf::w_k, {{0, 0.125}, {2, 0.5}});
     CHECK(to_fragment(screen.visit.state()) ==
           "v=1&lens=inverse&inverse.of=wk&inverse.wish=2.0:0.125,2.2:0.5");
-    InverseState next = screen.visit.state().of<InverseState>();
+    inverse::State next = screen.visit.state().of<inverse::State>();
     next.pattern = {PatternKind::painted, 3, 7, {1, 0, 0, 0, 1, 1, 0, 0, 0}};
     next.components = 3;
-    screen.visit.perform(SetInverse{next});
+    screen.visit.perform(Set<inverse::State>{next});
     const std::string link = to_fragment(screen.visit.state());
     CHECK(parse_fragment(link).state == screen.visit.state());
     for (const char* bad :
@@ -410,35 +410,23 @@ TEST_CASE("the link restores the lens") {
 
 TEST_CASE("a pattern is painted, fitted, and copied to the example") {
     InverseScreen screen;
-    CHECK(cells_of({PatternKind::previous, 3, 1, {}}) ==
-          std::vector<std::uint8_t>{1, 0, 0, 1, 0, 0, 0, 1, 0});
-    CHECK(cells_of({PatternKind::blocks, 4, 1, {}}) ==
-          std::vector<std::uint8_t>{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1});
-    const auto permutation = cells_of({PatternKind::permutation, 9, 4, {}});
-    for (std::size_t i = 0; i < 9; ++i) {
-        int row = 0, column = 0;
-        for (std::size_t j = 0; j < 9; ++j) row += permutation[i * 9 + j], column += permutation[j * 9 + i];
-        CHECK(row == 1);
-        CHECK(column == 1);
-    }
-    CHECK(target_of({PatternKind::painted, 2, 1, {1, 1, 0, 0}}) == std::vector<double>{0.5, 0.5, 0, 0});
-    InverseState next = screen.visit.state().of<InverseState>();
+    inverse::State next = screen.visit.state().of<inverse::State>();
     next.pattern = {PatternKind::first, 4, 1, {}};
     next.components = 1;
-    screen.visit.perform(SetInverse{next});
+    screen.visit.perform(Set<inverse::State>{next});
     screen.settle();
-    REQUIRE(screen.lens().fitted());
-    CHECK(screen.lens().fitted()->rows_right == 4);
+    REQUIRE(screen.model().fitted());
+    CHECK(screen.model().fitted()->rows_right == 4);
     // The targets are set only as far as this head's three tokens go.
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal});
     screen.settle();
-    CHECK(screen.lens().pattern_as_wishes(screen.change()) ==
+    CHECK(wishes_of(next.pattern, screen.change().record(), 0) ==
           std::vector<CellWish>{{1, 0, 0.9}, {2, 0, 0.9}});
     screen.visit.perform(SetMask{});
     screen.settle();
-    const auto deed = screen.lens().take_pattern();
+    const auto deed = inverse::take_pattern(screen.model(), screen.visit);
     REQUIRE(deed);
-    const FittedPattern fitted = *screen.lens().fitted();
+    const FittedPattern fitted = *screen.model().fitted();
     screen.visit.perform(deed->command);
     CHECK(screen.page.notices.empty());
     const WorkedState& w = worked_of(screen.visit.state());

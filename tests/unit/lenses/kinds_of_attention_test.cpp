@@ -267,23 +267,23 @@ TEST_CASE("W_Q and W_K are changed where RoPE rotates q and k, and in cross-atte
           Of{"t5", "decoder.block.1.layer.1.EncDecAttention.q.weight",
              "decoder.block.1.layer.1.EncDecAttention.k.weight", 5}})
         for (const ChangeOf of : {ChangeOf::w_q, ChangeOf::w_k}) {
-            CAPTURE(each.family, info(of).label);
+            CAPTURE(each.family, inverse::change_name(of));
             ModelFiles files = files_for(each.family);
             SmallScreen screen;
             opened(screen, files, each.layer);
-            InverseState asked;
+            inverse::State asked;
             asked.of = of;
             asked.wishes = {{3, 1, wished}, {4, 0, wished}};
-            screen.visit.perform(SetInverse{asked});
+            screen.visit.perform(Set<inverse::State>{asked});
             screen.settle();
-            const HeadChange* change = screen.lens<InverseLens>().change(screen.subject());
+            const HeadChange* change = screen.lens<inverse::Lens>().model().change.kept();
             REQUIRE(change);
             REQUIRE(change->found());
             CHECK(change->of() == of);
             CHECK(change->search()->least());
             const Record& record = screen.run().record_at(each.layer);
             // Each number of the change is the sum of its explanation's terms.
-            const auto why = screen.why(inverse_cells::change(2, 1));
+            const auto why = screen.why(inverse::cells::change(2, 1));
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(change->change(2, 1)).margin(1e-7));
             // The reference: the model with these weights in its file, run again.
@@ -302,12 +302,12 @@ TEST_CASE("W_Q and W_K are changed where RoPE rotates q and k, and in cross-atte
     // A norm of q and k is not a linear map.
     SmallScreen normed;
     opened(normed, files_for("qwen3"), 1);
-    InverseState of_norms;
+    inverse::State of_norms;
     of_norms.of = ChangeOf::w_q;
     of_norms.wishes = {{4, 0, wished}};
-    normed.visit.perform(SetInverse{of_norms});
+    normed.visit.perform(Set<inverse::State>{of_norms});
     normed.settle();
-    CHECK(normed.lens<InverseLens>().change(normed.subject())->of() == ChangeOf::q);
+    CHECK(normed.lens<inverse::Lens>().model().change.kept()->of() == ChangeOf::q);
     CHECK(normed.shows("inverse/normalised"));
 }
 

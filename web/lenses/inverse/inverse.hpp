@@ -9,21 +9,53 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/theory/attention_pattern.hpp"
+#include "analysis/theory/head_change.hpp"
 #include "analysis/theory/pattern_fit.hpp"
+#include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "app/shown_tokens.hpp"
-#include "lenses/inverse/state.hpp"
 #include "lenses/lens.hpp"
+#include "subjects/chosen_row.hpp"
 #include "subjects/projections.hpp"
 #include "widgets/typing.hpp"
 
 namespace attn::app {
 
-inline constexpr Index inverse_queries_shown = 14, inverse_keys_shown = 16, inverse_inputs_shown = 24;
+// Sets all numbers of a change at once.
+struct MakeItSo {
+    std::vector<Command> edits;
+    Status apply(State& state) const;
+    std::string describe(const State&) const { return "the least change that makes it so"; }
+};
+
+}  // namespace attn::app
+
+namespace attn::app::inverse {
+
+inline constexpr std::size_t wish_limit = 32;
+inline constexpr Index pattern_least = 2, pattern_limit = 16;  // tokens in a pattern
+inline constexpr Index queries_on_page = 14, keys_on_page = 16, inputs_shown = 24;
+
+struct State {
+    ChangeOf of = ChangeOf::q;
+    std::vector<CellWish> wishes = {};  // ordered by query, then by key
+    Pattern pattern;
+    Index components = 2;  // d_k of the fit that is shown
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
+
+    const CellWish* wish_of(Index query, Index key) const;
+    // Add or replace a target, or remove it.
+    void wish(Index query, Index key, double weight);
+    void forget(Index query, Index key);
+};
+LinkRows links();
+const char* change_name(ChangeOf of);  // on a button
 
 // The lens's own numbers: weights, q, k and W under the change, the change itself, the search, and the fit to
 // a pattern.
-namespace inverse_cells {
+namespace cells {
 inline constexpr std::array<std::string_view, 2> measure_words{"residual", "length"};
 
 inline constexpr CellKind weight{"weight", {CellAxis{"query"}, {"key"}}};
@@ -38,156 +70,109 @@ inline constexpr CellKind fitted_query{"fitted_query", {CellAxis{"query"}, {"com
 inline constexpr CellKind fitted_key{"fitted_key", {CellAxis{"key"}, {"component"}}};
 inline constexpr CellKind error{"error", {CellAxis{"d_k"}}};
 inline constexpr CellKind divergence{"divergence", {CellAxis{"d_k"}}};
-}  // namespace inverse_cells
-CellKinds inverse_numbers();
-std::optional<CellRef> packed_inverse_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+std::optional<CellRef> packed_cell(Index row, Index col);
 
-class InverseLens final : public Lens {
+class Model {
   public:
-    using Lens::Lens;
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject&) { return true; }
+    static Guide guide(Subject& subject);
 
-    void follow(const State& before, Change how) override;
-    std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject&) const override { return true; }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject& subject, const CellRef& cell) const override;
-    bool changes(const CellRef& cell) const override { return cell.stage == Stage::weight; }
-    std::vector<Table> tables(Subject& subject) override;
-    std::string spoken(Subject& subject) override;
-    Guide guide(Subject& subject) const override;
-
-    // Returns the change for the chosen head's targets; null until its vectors are computed. Recomputed after
-    // a change of its inputs.
-    const HeadChange* change(Subject& subject);
-    PatternFit& fit();
-    const FittedPattern* fitted() { return fitted_at(state().of<InverseState>().components); }
-    const FittedPattern* fitted_at(Index components);
-    // The step that applies the change if the numbers can be edited, or gives a changed copy to a subject
-    // that can edit it, and a caveat. Nothing without a change.
-    struct Deed {
-        std::string label, hint;
-        Command command;
-    };
-    std::optional<Deed> deed(Subject& subject);
-    std::optional<Deed> take_pattern();
-    // Turns the pattern into targets for the chosen head: its painted cells share most of each row, as far as
-    // the head sees them.
-    std::vector<CellWish> pattern_as_wishes(const HeadChange& change) const;
-    // The page of the chosen row.
-    Range queries_shown(const Record& record) const;
-    // The page of the chosen key, with the keys of targets and the strongest keys of the chosen row.
-    ShownTokens keys_shown(const HeadChange& change) const;
-    // The inputs of W_Q and W_K, and the rotation after them; nothing if they are unavailable or a norm comes
-    // between.
-    struct Inputs {
-        std::shared_ptr<const Matrix> q, k;
-        std::optional<TokenTurns> turns;
-    };
-    const std::optional<Inputs>& inputs(Subject& subject);
-    static bool normalised(const Trace& trace, Index layer);  // q or k
-    std::string why_not(Subject& subject, const HeadChange& change) const;
-    Index chosen_query(const Record& record) const;
-
-  private:
-    struct Asked {
+    struct HeadOf {
         std::string_view subject;
         std::uint64_t version = 0;  // version of the attention
         HeadIndex head;
+        bool operator==(const HeadOf&) const = default;
+    };
+    struct Asked {
+        HeadOf head;
         Range page;  // page of queries
         ChangeOf of = ChangeOf::q;
         std::vector<CellWish> wishes;
         bool operator==(const Asked&) const = default;
     };
-    // The row of the selection, unchanged.
-    struct Chosen {
-        std::uint64_t version = 0;
-        HeadIndex head;
-        Index query = 0;
-        ScoreRow row;
-        RowChain now;
-        bool is_of(std::uint64_t of_version, HeadIndex of_head, Index of_query) const {
-            return version == of_version && head == of_head && query == of_query;
-        }
+    struct Key {
+        std::optional<Asked> asked;  // none until the head's vectors are computed
+        Pattern pattern;
+        Index components;
+        bool operator==(const Key&) const = default;
     };
-    struct InputsOf {
-        std::string_view subject;
-        std::uint64_t version = 0;
-        Index layer = 0;
-        bool operator==(const InputsOf&) const = default;
+    void update(Visit& visit, Subject& subject);
+    Key key() const { return {asked, state.pattern, state.components}; }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+
+    // The page of the chosen row.
+    Range queries_shown() const;
+    // The page of the chosen key, with the keys of targets and the strongest keys of the chosen row.
+    ShownTokens keys_shown() const;
+    // Null until it is fitted.
+    const FittedPattern* fitted(Index components) const;
+    const Projections* edited() const;  // null: the projections cannot be edited
+    const FittedPattern* fitted() const { return fitted(std::min(state.components, state.pattern.tokens)); }
+
+    State state;
+    ChosenRow row;
+    std::optional<Index> key_chosen;
+    std::optional<Asked> asked;
+    // The inputs of W_Q and W_K, and the rotation after them; nothing if they are unavailable or a norm comes
+    // between.
+    struct Inputs {
+        std::shared_ptr<const InputRows> q, k;
+        std::optional<TokenTurns> turns;
+        std::optional<Projections> edited;
     };
+    Derived<HeadOf, std::optional<Inputs>> inputs;
+    Derived<HeadOf, std::shared_ptr<const std::vector<double>>> keys;
+    Derived<Asked, HeadChange> change;  // null until the head's vectors are computed
+    // The chosen row, unchanged.
+    struct Unchanged {
+        ScoreRow scores;
+        RowChain chain;
+    };
+    Derived<ChosenRow, Unchanged> unchanged;
+    Derived<Pattern, PatternFit> fit;
+
+    // Digits that are typed while a cell has the focus.
     struct Typed {
         Index query, key;
         ui::Typing typing;
     };
-
-    const Chosen& chosen(Subject& subject, const HeadChange& change);
-
-    friend CellKinds inverse_numbers();
-    static const std::array<LensNumber<InverseLens>, 12> declared;
-    struct Around;
-    std::optional<Around> begin_change(Subject& subject);  // nothing if there is no change
-    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_query(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_key(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_projection(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_change(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_iteration(Subject& subject, const LensCell& cell);
-    Explained begin_pattern(const LensCell& cell, std::string_view title, double value);
-    std::optional<Explained> explain_target(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_fitted_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_fitted_vector(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_fit(Subject& subject, const LensCell& cell);
-
-    Matrix weights_shown(const HeadChange& change, bool after) const;
-    // The shown part of a matrix under the change: the projection or, if that is large or unavailable, Q or
-    // K.
-    struct MovedMatrix {
-        Stage stage;
-        const CellKind* kind;
-        ShownTokens rows;
-        std::vector<std::string> row_names;
-        Matrix values;
-    };
-    MovedMatrix moved_matrix(Subject& subject, const HeadChange& change) const;
-    Matrix matrix_before(Subject& subject, const HeadChange& change, const MovedMatrix& moved) const;
-    std::optional<MovedMatrix> change_matrix(Subject& subject, const HeadChange& change) const;
-    Sheet weights_sheet(Subject& subject, const HeadChange& change, bool after) const;
-    std::vector<Sheet> matrix_sheets(Subject& subject, const HeadChange& change) const;
-    std::vector<Sheet> pattern_sheets();
-
-    void set(InverseState wanted) const;
-    void wish(const Drawing& drawing, Index query, Index key, double weight);
-    // An invalid weight is refused with a message that repeats the text.
-    void wish_as_typed(const Drawing& drawing, Index query, Index key, std::optional<double> weight,
-                       const std::string& text);
-    void draw_presets(Subject& subject, const HeadChange& change);
-    void draw_controls(const Drawing& drawing, Subject& subject, const HeadChange& change);
-    void draw_wishes(const Drawing& drawing, Subject& subject, const HeadChange& change);
-    void draw_weights(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
-    void forget(Index query, Index key) const;
-    struct Placed;
-    void type_into(const Drawing& drawing, const HeadChange& change, const Placed& cells);
-    void draw_found(const Drawing& drawing, Subject& subject);
-    void draw_deed(const Drawing& drawing, Subject& subject);
-    void draw_told(Subject& subject, const HeadChange& change) const;
-    void draw_row(const Drawing& drawing, Subject& subject, const HeadChange& change, float width);
-    void draw_search(const Drawing& drawing, const HeadChange& change, float width) const;
-    void draw_pattern(const Drawing& drawing, Subject& subject);
-    void draw_pattern_steps(const Drawing& drawing, Subject& subject);
-    void draw_pattern_controls();
-    void draw_fits(const Drawing& drawing, float width, bool divergence);
-
-    std::optional<Asked> asked_;
-    std::optional<HeadChange> change_;
-    std::optional<Chosen> chosen_;
-    std::shared_ptr<const std::vector<double>> keys_;  // for the present request
-    std::optional<InputsOf> inputs_of_;
-    std::optional<Inputs> inputs_;
-    std::optional<Pattern> fitted_of_;
-    std::optional<PatternFit> fit_;
-    std::optional<Typed> typed_;
-    std::optional<CellRef> heard_;
+    std::optional<Typed> typed;
+    std::optional<CellRef> heard;  // the cell with the focus
 };
 
-}  // namespace attn::app
+// Offers the step to q and k that can be edited, and keeps the fit while another lens is open.
+class Lens final : public ModelLens<Model> {
+  public:
+    using ModelLens::ModelLens;
+
+    void follow(const app::State& before, Change how) override;
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool changes(const CellRef& cell) const override { return cell.stage == Stage::weight; }
+    bool shows(Subject& subject, const CellRef& cell) const override;
+};
+
+bool normalised(const Attention& attention, Index layer);  // q or k, by a norm
+// The step that applies the change if the numbers can be edited, or gives a changed copy to a subject that
+// can edit it, and a caveat. Nothing without a change.
+struct Deed {
+    std::string label, hint;
+    Command command;
+};
+std::optional<Deed> deed(const Model& model, const Visit& visit, Subject& subject);
+std::optional<Deed> take_pattern(const Model& model, const Visit& visit);
+
+// Says how large the change is, and what else it moves.
+std::string told(const Model& model, Subject& subject);
+Sheet weights_sheet(const Model& model, Subject& subject, bool after);
+std::vector<Sheet> matrix_sheets(const Model& model, Subject& subject);
+std::vector<Sheet> pattern_sheets(const Model& model);
+void set(const Drawing& drawing, State wanted);  // within the current gesture
+void draw_pattern(Model& model, const Drawing& drawing, Subject& subject);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::inverse

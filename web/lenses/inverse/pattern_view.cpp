@@ -12,19 +12,17 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
-namespace attn::app {
+namespace attn::app::inverse {
 
 namespace {
 
 constexpr float fits_height = 220, least_fit = 300;
 constexpr double good_error = 0.01;
 
-}  // namespace
-
-void InverseLens::draw_pattern_controls() {
+void draw_pattern_controls(const Drawing& drawing) {
     static constexpr std::array<const char*, pattern_kind_count> kinds{
         "previous token", "itself", "first token", "blocks", "random permutation", "painted"};
-    InverseState next = state().of<InverseState>();
+    State next = drawing.state().of<State>();
     Pattern& pattern = next.pattern;
     if (const auto chosen =
             ui::labelled_choice("pattern", "inverse/pattern", kinds, static_cast<int>(pattern.kind))) {
@@ -58,12 +56,12 @@ void InverseLens::draw_pattern_controls() {
             ui::stepper("inverse/d", "d_k", std::min(next.components, pattern.tokens), 1, pattern.tokens))
         next.components = *d;
     ImGui::EndGroup();
-    set(std::move(next));
+    set(drawing, std::move(next));
 }
 
 // Draws the error over d_k, by one of the two measures.
-void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence) {
-    const PatternFit& all = fit();
+void draw_fits(const Model& model, const Drawing& drawing, float width, bool divergence) {
+    const PatternFit& all = *model.fit.kept();
     ui::ChartCurve curve{.name = divergence ? "divergence" : "largest error",
                          .colour = ui::series_colour(divergence ? 1 : 0),
                          .points = true};
@@ -83,42 +81,39 @@ void InverseLens::draw_fits(const Drawing& drawing, float width, bool divergence
                               .y = {good_error, good_error},
                               .dashed = true};
     const std::array curves{curve, good};
-    const Index d = std::min(state().of<InverseState>().components, all.n());
+    const Index d = std::min(model.state.components, all.n());
     const ui::Chart chart{.name = divergence ? "inverse-divergence" : "inverse-error",
                           .title = divergence ? "Divergence from the pattern" : "Largest error of a weight",
                           .x = {"d_k", 1, n, false, true},
                           .y = {divergence ? "nats a row" : "difference of weights", low / 2, 2 * high, true},
                           .marked = static_cast<double>(d)};
-    const ui::ChartReply reply = present::chart(
-        drawing, chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2),
-        [&](std::size_t of, std::size_t point) -> std::optional<CellRef> {
-            const CellKind& kind = divergence ? inverse_cells::divergence : inverse_cells::error;
-            return of == 0 ? std::optional(kind(point + 1)) : std::nullopt;
-        });
+    const ui::ChartReply reply =
+        present::chart(drawing, chart, width, fits_height, std::span(curves).first(divergence ? 1 : 2),
+                       [&](std::size_t of, std::size_t point) -> std::optional<CellRef> {
+                           const CellKind& kind = divergence ? cells::divergence : cells::error;
+                           return of == 0 ? std::optional(kind(point + 1)) : std::nullopt;
+                       });
     if (!reply.held) return;
-    InverseState next = state().of<InverseState>();
+    State next = drawing.state().of<State>();
     next.components = std::clamp(static_cast<Index>(std::lround(*reply.held)), Index{1}, all.n());
-    set(std::move(next));
+    set(drawing, std::move(next));
 }
 
 // Draws the steps that use the pattern: set it as targets for the head, or copy its Q and K.
-void InverseLens::draw_pattern_steps(const Drawing& drawing, Subject& subject) {
-    if (const HeadChange* now = change(subject)) {
-        const auto wishes = pattern_as_wishes(*now);
-        const Status possible =
-            wishes.empty() ? Status(Error{"This head sees none of the painted cells."}) : ok();
-        if (ui::button("inverse/ask", "Ask it of this head", possible)) {
-            InverseState next = state().of<InverseState>();
-            next.wishes = wishes;
-            visit().perform(SetInverse{std::move(next)});
-        }
-        if (possible)
-            ui::tooltip(
-                "Wishes 0.9 of each row for its painted cells, as far as this head sees them: above is the "
-                "least "
-                "change for it");
+void draw_pattern_steps(const Model& model, const Drawing& drawing) {
+    const auto wishes = wishes_of(model.state.pattern, *model.row.record, model.row.head.head);
+    const Status possible =
+        wishes.empty() ? Status(Error{"This head sees none of the painted cells."}) : ok();
+    if (ui::button("inverse/ask", "Ask it of this head", possible)) {
+        State next = drawing.state().of<State>();
+        next.wishes = wishes;
+        drawing.visit.perform(Set<State>{std::move(next)});
     }
-    const auto take = take_pattern();
+    if (possible)
+        ui::tooltip(
+            "Wishes 0.9 of each row for its painted cells, as far as this head sees them: above is the least "
+            "change for it");
+    const auto take = take_pattern(model, drawing.visit);
     if (!take) return;
     ui::next_control(ui::need::named_choices);
     const bool pressed = ui::button("inverse/take", take->label.c_str());
@@ -126,17 +121,36 @@ void InverseLens::draw_pattern_steps(const Drawing& drawing, Subject& subject) {
     if (pressed) drawing.visit.perform(take->command);
 }
 
-void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
+// Says which d_k suffice.
+std::string told_of_fit(const PatternFit& all) {
+    if (!all.done()) return "Fitting, " + percent(all.progress()) + " done.";
+    if (all.rows() == 0) return "Nothing is painted yet.";
+    const auto first = [&](auto&& holds) {
+        const auto found = std::ranges::find_if(all.found(), holds);
+        return found == all.found().end() ? Index{0} : found->d_k;
+    };
+    const Index right = first([&](const FittedPattern& each) { return each.rows_right == all.rows(); }),
+                near = first([](const FittedPattern& each) { return each.largest_error < good_error; });
+    return (right > 0 ? "The smallest d_k that was found with every query’s strongest key right is " +
+                            std::to_string(right)
+                      : "No d_k was found with every query’s strongest key right") +
+           (near > 0 ? "; with all weights within 0.01, it is " + std::to_string(near) + "."
+                     : "; none was found with all weights within 0.01.") +
+           " Better ones than the best of " + std::to_string(PatternFit::starts) + " starts may exist.";
+}
+
+}  // namespace
+
+void draw_pattern(Model& model, const Drawing& drawing, Subject& subject) {
     ui::section("A whole pattern");
     ui::caption(
         "Click cells to paint where each query should look; Q and K of ever more components are fitted to "
         "it. A row shares its weight among its painted cells, and one without any asks for nothing.");
-    draw_pattern_controls();
-    const PatternFit& all = fit();
-    const Index n = all.n();
+    draw_pattern_controls(drawing);
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
     std::optional<present::Place> painted;
-    const std::vector<Sheet> sheets = pattern_sheets();
+    const std::vector<Sheet> sheets = pattern_sheets(model);
     std::vector<present::Picture> pictures;
     for (const Sheet& sheet : sheets)
         pictures.emplace_back([&](float width) {
@@ -144,42 +158,28 @@ void InverseLens::draw_pattern(const Drawing& drawing, Subject& subject) {
             if (&sheet == &sheets.front()) painted = clicked;
         });
     present::in_columns(pictures, least_fit);
-    std::string told;
-    if (!all.done()) {
-        told = "Fitting, " + percent(all.progress()) + " done.";
-    } else if (all.rows() == 0) {
-        told = "Nothing is painted yet.";
-    } else {
-        const auto first = [&](auto&& holds) {
-            const auto found = std::ranges::find_if(all.found(), holds);
-            return found == all.found().end() ? Index{0} : found->d_k;
-        };
-        const Index right = first([&](const FittedPattern& each) { return each.rows_right == all.rows(); }),
-                    near = first([](const FittedPattern& each) { return each.largest_error < good_error; });
-        told = right > 0 ? "The smallest d_k that was found with every query’s strongest key right is " +
-                               std::to_string(right)
-                         : "No d_k was found with every query’s strongest key right";
-        told += near > 0 ? "; with all weights within 0.01, it is " + std::to_string(near) + "."
-                         : "; none was found with all weights within 0.01.";
-        told += " Better ones than the best of " + std::to_string(PatternFit::starts) + " starts may exist.";
-    }
-    ui::paragraph(told, ui::theme().text);
+    ui::paragraph(told_of_fit(*model.fit.kept()), ui::theme().text);
     ui::landmark_item("inverse/fit");
-    draw_pattern_steps(drawing, subject);
-    if (&subject_in(visit()) != &subject) return;
-    present::in_columns({[&](float width) { draw_fits(drawing, width, false); },
-                         [&](float width) { draw_fits(drawing, width, true); }},
+    draw_pattern_steps(model, drawing);
+    if (&subject_in(drawing.visit) != &subject) return;
+    model.update(drawing.visit, subject);
+    present::in_columns({[&](float width) { draw_fits(model, drawing, width, false); },
+                         [&](float width) { draw_fits(model, drawing, width, true); }},
                         least_fit);
     if (painted) {
-        InverseState next = state().of<InverseState>();
-        next.pattern.painted = cells_of(next.pattern);
-        next.pattern.kind = PatternKind::painted;
-        auto& cell = next.pattern.painted[static_cast<std::size_t>(painted->first * n + painted->second)];
+        State next = drawing.state().of<State>();
+        Pattern& pattern = next.pattern;
+        pattern.painted = cells_of(pattern);
+        pattern.kind = PatternKind::painted;
+        auto& cell =
+            pattern.painted[static_cast<std::size_t>(painted->first * pattern.tokens + painted->second)];
         cell = cell ? 0 : 1;
-        set(std::move(next));
+        set(drawing, std::move(next));
     }
-    if (!fit().done())
-        drawing.visit.continue_with([this, of = fitted_of_] { return fitted_of_ == of && fit_->step(); });
+    if (!model.fit.kept()->done())
+        drawing.visit.continue_with([&model, of = model.state.pattern] {
+            return model.state.pattern == of && model.fit.kept() && model.fit.kept()->step();
+        });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::inverse

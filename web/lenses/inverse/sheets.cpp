@@ -3,18 +3,35 @@
 #include <cmath>
 #include <utility>
 
-#include "app/format.hpp"
 #include "lenses/inverse/inverse.hpp"
 
-namespace attn::app {
+namespace attn::app::inverse {
+
+namespace {
+
+Matrix weights_of(const Model& model, const ShownTokens& queries, const ShownTokens& keys, bool after) {
+    const HeadChange& change = *model.change.kept();
+    Matrix matrix(queries.size(), keys.size());
+    for (Index r = 0; r < queries.size(); ++r) {
+        const std::vector<double>* moved = after ? change.after(queries[r]) : nullptr;
+        const std::vector<float> row = change.record().weights(change.head(), queries[r]);
+        for (Index c = 0; c < keys.size(); ++c) {
+            const auto key = static_cast<std::size_t>(keys[c]);
+            matrix.at(r, c) = moved ? (*moved)[key] : static_cast<double>(row[key]);
+        }
+    }
+    return matrix;
+}
+
+}  // namespace
 
 // The weights with the targets marked, or under the change.
-Sheet InverseLens::weights_sheet(Subject& subject, const HeadChange& change, bool after) const {
+Sheet weights_sheet(const Model& model, Subject& subject, bool after) {
     const Attention& attention = *subject.attention();
-    const Record& record = change.record();
-    const ShownTokens queries(record.queries(), queries_shown(record)), keys = keys_shown(change);
-    const Matrix now = weights_shown(change, false),
-                 then = change.found() ? weights_shown(change, true) : Matrix();
+    const HeadChange& change = *model.change.kept();
+    const ShownTokens queries(model.row.record->queries(), model.queries_shown()), keys = model.keys_shown();
+    const Matrix now = weights_of(model, queries, keys, false),
+                 then = change.found() ? weights_of(model, queries, keys, true) : Matrix();
     Matrix wished = now;
     for (const auto& [query, key, weight] : change.wishes())
         if (queries.holds(query) && keys.holds(key))
@@ -23,69 +40,98 @@ Sheet InverseLens::weights_sheet(Subject& subject, const HeadChange& change, boo
     double most = 0;
     for (const Matrix* each : {&now, &then})
         for (const double weight : each->values) most = std::max(most, std::isfinite(weight) ? weight : 0);
-    return {.key = after ? "inverse/weight" : "inverse/now",
-            .title = after ? "Weights with the change" : "Weights",
-            .notation = after                     ? "outlined: moved"
-                        : change.wishes().empty() ? "drag one, or type"
-                                                  : "outlined: wished",
-            .rows = {"query", queries.labels(attention.query_names())},
-            .columns = {"key", keys.labels(attention.key_names())},
-            .value = numbers_of(after ? then : now),
-            .cell =
-                [after, queries, keys](Index r, Index c) {
-                    return after ? inverse_cells::weight(queries[r], keys[c])
-                                 : CellRef{Stage::weight, queries[r], keys[c]};
-                },
-            .allowed =
-                [&change, queries, keys](Index r, Index c) {
-                    return change.record().spec().mask.allows(change.head(), queries[r], keys[c]);
-                },
-            .decimals = 3,
-            .most = static_cast<float>(most),
-            .is_whole = true,
-            .before = numbers_of(after ? now : std::move(wished)),
-            .lit_row = queries.place(chosen_query(record))};
+    return {
+        .key = after ? "inverse/weight" : "inverse/now",
+        .title = after ? "Weights with the change" : "Weights",
+        .notation = after                     ? "outlined: moved"
+                    : change.wishes().empty() ? "drag one, or type"
+                                              : "outlined: wished",
+        .rows = {"query", queries.labels(attention.query_names())},
+        .columns = {"key", keys.labels(attention.key_names())},
+        .value = numbers_of(after ? then : now),
+        .cell =
+            [after, queries, keys](Index r, Index c) {
+                return after ? cells::weight(queries[r], keys[c])
+                             : CellRef{Stage::weight, queries[r], keys[c]};
+            },
+        .allowed = [record = model.row.record, head = model.row.head.head, queries, keys](
+                       Index r, Index c) { return record->spec().mask.allows(head, queries[r], keys[c]); },
+        .decimals = 3,
+        .most = static_cast<float>(most),
+        .is_whole = true,
+        .before = numbers_of(after ? now : std::move(wished)),
+        .lit_row = queries.place(model.row.query)};
 }
 
-// The changed matrix: before, the change, and after.
-std::vector<Sheet> InverseLens::matrix_sheets(Subject& subject, const HeadChange& change) const {
-    const MovedMatrix moved = moved_matrix(subject, change);
-    const bool of_w = moved.stage != Stage::q && moved.stage != Stage::k;
-    const std::string of(symbol(moved.stage));
-    const auto sheet = [&](const char* key, std::string title, Matrix values, auto cell) {
+// The changed matrix: before, the change, and after. It is the projection or, if that is large or
+// unavailable, Q or K.
+std::vector<Sheet> matrix_sheets(const Model& model, Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const HeadChange& change = *model.change.kept();
+    const Record& record = change.record();
+    const std::vector<Index>& wished = change.wished_rows();
+    const Projections* edited =
+        change.of_projection() && change.x()->width <= inputs_shown ? model.edited() : nullptr;
+    const bool of_q = change.of() == ChangeOf::q || change.of() == ChangeOf::w_q;
+    const Stage stage = edited ? info(change.of()).stage : of_q ? Stage::q : Stage::k;
+    const bool of_change = stage == info(change.of()).stage;
+    const ShownTokens rows =
+        edited  ? ShownTokens(change.x()->width, Range{0, change.x()->width})
+        : !of_q ? model.keys_shown()
+                : ShownTokens(record.queries(), wished.size() == 1 ? Range{wished.front(), wished.front() + 1}
+                                                                   : model.queries_shown());
+    const Matrix before = edited ? (of_q ? edited->w_q : edited->w_k)
+                          : of_q ? rows_of(record.q(), change.head(), rows.tokens())
+                                 : rows_of(record.k(), record.kv_head(change.head()), rows.tokens());
+    Matrix by(before.rows, before.cols), after = by;
+    std::vector<std::string> names;
+    for (Index r = 0; r < rows.size(); ++r) {
+        const Index row = rows[r];
+        names.push_back(edited ? std::to_string(row)
+                               : label_at(of_q ? attention.query_names() : attention.key_names(), row));
+        for (Index c = 0; c < before.cols; ++c) {
+            if (of_change) by.at(r, c) = change.change(row, c);
+            after.at(r, c) = edited ? before.at(r, c) + by.at(r, c)
+                             : of_q ? change.q(row, c)
+                                    : change.k(row, c);
+        }
+    }
+    const auto sheet = [&](const char* key, std::string title, const Matrix& values, auto cell) {
         return Sheet{.key = key,
                      .title = std::move(title),
-                     .rows = {of_w                      ? "in"
-                              : moved.stage == Stage::q ? "query"
-                                                        : "key",
-                              moved.row_names},
-                     .columns = counted(of_w ? "out" : "component", values.cols),
-                     .value = numbers_of(std::move(values)),
-                     .cell = [cell, rows = moved.rows](Index r, Index c) { return cell(rows[r], c); },
+                     .rows = {edited ? "in"
+                              : of_q ? "query"
+                                     : "key",
+                              names},
+                     .columns = counted(edited ? "out" : "component", values.cols),
+                     .value = numbers_of(values),
+                     .cell = [cell, rows](Index r, Index c) { return cell(rows[r], c); },
                      .decimals = 3,
                      .is_signed = true,
                      .is_whole = true};
     };
-    std::vector<Sheet> all{sheet("inverse/before", of, matrix_before(subject, change, moved),
-                                 [stage = moved.stage](Index r, Index c) { return CellRef{stage, r, c}; })};
-    if (const auto by = change_matrix(subject, change))
-        all.push_back(sheet("inverse/change", "Change of " + of, by->values,
-                            [](Index r, Index c) { return inverse_cells::change(r, c); }));
-    all.push_back(sheet("inverse/moved", of + " with the change", moved.values,
-                        [kind = moved.kind](Index r, Index c) { return (*kind)(r, c); }));
+    const std::string of(symbol(stage));
+    const CellKind& kind = edited ? cells::projection : of_q ? cells::query : cells::key;
+    std::vector<Sheet> all{
+        sheet("inverse/before", of, before, [stage](Index r, Index c) { return CellRef{stage, r, c}; })};
+    if (of_change)
+        all.push_back(sheet("inverse/change", "Change of " + of, by,
+                            [](Index r, Index c) { return cells::change(r, c); }));
+    all.push_back(sheet("inverse/moved", of + " with the change", after,
+                        [&kind](Index r, Index c) { return kind(r, c); }));
     return all;
 }
 
 // The pattern, and the fit as far as it is found.
-std::vector<Sheet> InverseLens::pattern_sheets() {
-    const Index n = fit().n();
-    const auto sheet = [](const char* key, const char* title, std::string notation, Matrix values,
+std::vector<Sheet> pattern_sheets(const Model& model) {
+    const Index n = model.state.pattern.tokens;
+    const auto sheet = [](const char* key, const char* title, std::string about, Matrix values,
                           const CellKind& kind) {
-        const bool of_keys = &kind == &inverse_cells::fitted_key,
-                   of_pairs = !of_keys && &kind != &inverse_cells::fitted_query;
+        const bool of_keys = &kind == &cells::fitted_key,
+                   of_pairs = !of_keys && &kind != &cells::fitted_query;
         return Sheet{.key = key,
                      .title = title,
-                     .about = std::move(notation),
+                     .about = std::move(about),
                      .rows = counted(of_keys ? "key" : "query", values.rows),
                      .columns = counted(of_pairs ? "key" : "component", values.cols),
                      .value = numbers_of(std::move(values)),
@@ -94,35 +140,34 @@ std::vector<Sheet> InverseLens::pattern_sheets() {
                      .is_whole = true};
     };
     std::vector<Sheet> all{
-        sheet("inverse/target", "Pattern", "", Matrix(n, n, fit().target()), inverse_cells::target)};
+        sheet("inverse/target", "Pattern", "", Matrix(n, n, model.fit.kept()->target()), cells::target)};
     all.front().notation = "click to paint";
-    const FittedPattern* shown = fitted();
+    const FittedPattern* shown = model.fitted();
     if (!shown) return all;
-    const std::string at = "d_k = " + std::to_string(shown->d_k);
-    all.push_back(sheet("inverse/fitted", "Fitted weights", at, Matrix(n, n, shown->weights),
-                        inverse_cells::fitted_weight));
+    const Index d = shown->d_k;
+    const std::string at = "d_k = " + std::to_string(d);
     all.push_back(
-        sheet("inverse/fit_q", "Fitted Q", at, Matrix(n, shown->d_k, shown->q), inverse_cells::fitted_query));
-    all.push_back(
-        sheet("inverse/fit_k", "Fitted K", at, Matrix(n, shown->d_k, shown->k), inverse_cells::fitted_key));
+        sheet("inverse/fitted", "Fitted weights", at, Matrix(n, n, shown->weights), cells::fitted_weight));
+    all.push_back(sheet("inverse/fit_q", "Fitted Q", at, Matrix(n, d, shown->q), cells::fitted_query));
+    all.push_back(sheet("inverse/fit_k", "Fitted K", at, Matrix(n, d, shown->k), cells::fitted_key));
     return all;
 }
 
-std::vector<Table> InverseLens::tables(Subject& subject) {
+std::vector<Table> Model::tables(Subject& subject) {
     std::vector<Table> tables;
-    const HeadChange* now = change(subject);
+    const HeadChange* now = change.kept();
     if (!now) return tables;
     const auto add = [&](const std::vector<Sheet>& sheets) {
         for (const Sheet& each : sheets) tables.push_back(table_of(each));
     };
-    add({weights_sheet(subject, *now, false)});
+    add({weights_sheet(*this, subject, false)});
     if (now->found()) {
-        add({weights_sheet(subject, *now, true)});
+        add({weights_sheet(*this, subject, true)});
         bring_forward(tables, 1);
-        add(matrix_sheets(subject, *now));
+        add(matrix_sheets(*this, subject));
     }
-    add(pattern_sheets());
+    add(pattern_sheets(*this));
     return tables;
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::inverse

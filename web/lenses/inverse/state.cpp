@@ -1,16 +1,14 @@
-#include "lenses/inverse/state.hpp"
-
+// Defines the settings of lens Make it so, and the commands that change them.
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
-#include "tensor/random.hpp"
+#include "lenses/inverse/inverse.hpp"
 
-namespace attn::app {
+namespace attn::app::inverse {
 
 namespace {
 
@@ -69,23 +67,25 @@ std::optional<ChangeOf> read_change(std::string_view text) {
     return std::nullopt;
 }
 
+constexpr std::array<const char*, change_count> change_names{"queries", "these keys", "all keys", "W_Q",
+                                                             "W_K"};
 constexpr std::string_view change_examples[] = {"key", "keys", "wq", "wk", "q"},
                            pattern_examples[] = {"previous,8", "permutation,5"},
                            wish_examples[] = {"2.0:0.9,2.3:0.05", "1.0:0.5"};
 
-Status check_inverse(const InverseState& inverse) {
-    if (inverse.wishes.size() > wish_limit)
+Status check(const State& state) {
+    if (state.wishes.size() > wish_limit)
         return Error{"There are at most " + std::to_string(wish_limit) + " targets. Take one back first."};
-    for (std::size_t i = 0; i < inverse.wishes.size(); ++i) {
-        const auto [query, key, weight] = inverse.wishes[i];
-        const bool ordered = i == 0 || std::pair(inverse.wishes[i - 1].query, inverse.wishes[i - 1].key) <
-                                           std::pair(query, key);
+    for (std::size_t i = 0; i < state.wishes.size(); ++i) {
+        const auto [query, key, weight] = state.wishes[i];
+        const bool ordered =
+            i == 0 || std::pair(state.wishes[i - 1].query, state.wishes[i - 1].key) < std::pair(query, key);
         if (query < 0 || query >= position_limit || key < 0 || key >= position_limit || !ordered)
             return Error{"Choose a weight of this head; this cell does not exist."};
         if (!(weight > 0 && weight < 1))
             return Error{"A target must be above 0 and below 1: otherwise scores would have to be infinite."};
     }
-    const Pattern& pattern = inverse.pattern;
+    const Pattern& pattern = state.pattern;
     if (pattern.tokens < pattern_least || pattern.tokens > pattern_limit)
         return Error{"A pattern has 2 to 16 tokens."};
     const bool painted = pattern.kind == PatternKind::painted;
@@ -97,10 +97,10 @@ Status check_inverse(const InverseState& inverse) {
 
 }  // namespace
 
-const Fields<InverseState>& InverseState::fields() {
-    using S = InverseState;
+const Fields<State>& State::fields() {
+    using S = State;
     static const Field<S> all[]{
-        {"inverse.of", [](const S& s) { return std::string("change ") + info(s.of).label; },
+        {"inverse.of", [](const S& s) { return std::string("change ") + change_name(s.of); },
          spelled<&S::of, read_change, [](ChangeOf of) { return info(of).key; }>("change", change_examples)},
         {"inverse.pattern",
          [](const S& s) {
@@ -119,63 +119,27 @@ const Fields<InverseState>& InverseState::fields() {
          {"targets {}", "no target"},
          spelled<&S::wishes, read_wishes, write_wishes>("target weight of a query and a key", wish_examples)},
     };
-    static const Fields<S> fields{.all = all, .check = check_inverse};
+    static const Fields<S> fields{.all = all, .check = check};
     return fields;
 }
-LinkRows inverse_links() { return {rows_of_fields<InverseState, 5>()}; }
+LinkRows links() { return {rows_of_fields<State, 5>()}; }
 
-std::vector<std::uint8_t> cells_of(const Pattern& pattern) {
-    if (pattern.kind == PatternKind::painted) return pattern.painted;
-    const Index n = pattern.tokens;
-    std::vector<Index> looked_at(static_cast<std::size_t>(n));
-    std::iota(looked_at.begin(), looked_at.end(), Index{0});
-    Random random(pattern.seed);
-    if (pattern.kind == PatternKind::permutation)  // Fisher–Yates shuffle
-        for (Index i = n - 1; i > 0; --i)
-            std::swap(looked_at[static_cast<std::size_t>(i)],
-                      looked_at[static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(i + 1)))]);
-    std::vector<std::uint8_t> cells(static_cast<std::size_t>(n * n));
-    for (Index i = 0; i < n; ++i)
-        for (Index j = 0; j < n; ++j) {
-            bool on = j == looked_at[static_cast<std::size_t>(i)];
-            if (pattern.kind == PatternKind::previous) on = j == std::max<Index>(i - 1, 0);
-            if (pattern.kind == PatternKind::first) on = j == 0;
-            if (pattern.kind == PatternKind::blocks) on = i / pattern_block == j / pattern_block;
-            cells[static_cast<std::size_t>(i * n + j)] = on;
-        }
-    return cells;
-}
+const char* change_name(ChangeOf of) { return change_names[static_cast<std::size_t>(of)]; }
 
-std::vector<double> target_of(const Pattern& pattern) {
-    const std::vector<std::uint8_t> cells = cells_of(pattern);
-    std::vector<double> target(cells.begin(), cells.end());
-    for (auto row = target.begin(); row != target.end(); row += pattern.tokens) {
-        const double sum = std::accumulate(row, row + pattern.tokens, 0.0);
-        for (auto cell = row; sum > 0 && cell != row + pattern.tokens; ++cell) *cell /= sum;
-    }
-    return target;
-}
-
-const CellWish* InverseState::wish_of(Index query, Index key) const {
+const CellWish* State::wish_of(Index query, Index key) const {
     const auto found = std::ranges::find_if(
         wishes, [&](const CellWish& wish) { return wish.query == query && wish.key == key; });
     return found == wishes.end() ? nullptr : &*found;
 }
 
-void InverseState::wish(Index query, Index key, double weight) {
+void State::wish(Index query, Index key, double weight) {
     forget(query, key);
     const auto place = [](const CellWish& wish) { return std::pair(wish.query, wish.key); };
     wishes.insert(std::ranges::lower_bound(wishes, std::pair(query, key), {}, place), {query, key, weight});
 }
 
-void InverseState::forget(Index query, Index key) {
+void State::forget(Index query, Index key) {
     std::erase_if(wishes, [&](const CellWish& wish) { return wish.query == query && wish.key == key; });
 }
 
-Status MakeItSo::apply(State& state) const {
-    for (const Command& edit : edits)
-        if (const Status done = edit.apply(state); !done) return done;
-    return ok();
-}
-
-}  // namespace attn::app
+}  // namespace attn::app::inverse

@@ -1,34 +1,40 @@
-#include "lenses/inverse/head_change.hpp"
+#include "analysis/theory/head_change.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "analysis/linalg/vectors.hpp"
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
 constexpr std::array<ChangeInfo, change_count> change_table{{
-    {"q", "queries", Stage::q},
-    {"key", "these keys", Stage::k},
-    {"keys", "all keys", Stage::k},
-    {"wq", "W_Q", Stage::w_q},
-    {"wk", "W_K", Stage::w_k},
+    {"q", Stage::q},
+    {"key", Stage::k},
+    {"keys", Stage::k},
+    {"wq", Stage::w_q},
+    {"wk", Stage::w_k},
 }};
+constexpr Index rows_looked_at = 64;             // for side effects, beside those in view
 constexpr Index numbers_limit = Index{1} << 22;  // numbers in the gradients of all targets
 
-std::vector<double> as_vector(const float* row, Index count) { return {row, row + count}; }
-
-double along(const std::vector<double>& a, const float* b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * static_cast<double>(b[i]);
-    return sum;
+// Some of all rows, evenly chosen, after those in view.
+std::vector<Index> rows_to_look_at(Range in_view, Index all) {
+    std::vector<Index> rows;
+    for (Index i = in_view.begin; i < in_view.end; ++i) rows.push_back(i);
+    const Index count = std::min(all, rows_looked_at);
+    for (Index s = 0; s < count; ++s)
+        if (const Index i = s * all / count; !in_view.holds(i)) rows.push_back(i);
+    return rows;
 }
+
+std::vector<double> as_vector(const float* row, Index count) { return {row, row + count}; }
 
 // Gram–Schmidt: finds orthonormal vectors that span the given ones, and the coefficients of the given ones.
 void span_of(const std::vector<std::vector<double>>& vectors, std::vector<std::vector<double>>& basis,
@@ -86,25 +92,21 @@ std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, 
 
 HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of,
                        std::vector<CellWish> wishes, std::shared_ptr<const std::vector<double>> keys,
-                       std::shared_ptr<const Matrix> x, std::vector<Index> rows,
-                       std::optional<TokenTurns> turns)
-    : record_(std::move(record)),
-      head_(head),
-      of_(of),
-      wishes_(std::move(wishes)),
-      x_(std::move(x)),
-      rows_(std::move(rows)) {
+                       std::shared_ptr<const InputRows> x, Range in_view, std::optional<TokenTurns> turns)
+    : record_(std::move(record)), head_(head), of_(of), wishes_(std::move(wishes)), x_(std::move(x)) {
     if (of_projection()) turns_ = std::move(turns);
     for (const CellWish& wish : wishes_)
         if (wished_rows_.empty() || wished_rows_.back() != wish.query) wished_rows_.push_back(wish.query);
+    // A change of queries moves no other row.
+    if (of != ChangeOf::q) rows_ = rows_to_look_at(in_view, record_->queries());
     std::erase_if(rows_,
                   [&](Index row) { return std::ranges::find(wished_rows_, row) != wished_rows_.end(); });
     if (wishes_.empty()) return;
     const ConstMatrix q_rows = record_->q().heads().head(head);
     std::vector<Vector> spanned;
     for (const Index row : wished_rows_)
-        spanned.push_back(of == ChangeOf::w_q ? Vector(x_->values.begin() + row * x_->cols,
-                                                       x_->values.begin() + (row + 1) * x_->cols)
+        spanned.push_back(of == ChangeOf::w_q ? Vector(x_->values.begin() + row * x_->width,
+                                                       x_->values.begin() + (row + 1) * x_->width)
                                               : as_vector(q_rows.row(row), q_rows.cols));
     if (of_whole()) {
         shares_.assign(spanned.size(), {1});
@@ -117,8 +119,8 @@ HeadChange::HeadChange(std::shared_ptr<const Record> record, Index head, ChangeO
         span_of(spanned, basis_, shares_);
     }
     const Index width = of == ChangeOf::key || of == ChangeOf::keys ? record_->keys()
-                        : of_whole()                                ? x_->cols * record_->d_k()
-                        : of == ChangeOf::w_k                       ? x_->cols
+                        : of_whole()                                ? x_->width * record_->d_k()
+                        : of == ChangeOf::w_k                       ? x_->width
                                                                     : record_->d_k();
     const auto product = [](Index a, Index b, Index c) {
         return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
@@ -151,7 +153,7 @@ std::vector<WishedRow> HeadChange::wished(std::shared_ptr<const Vector> keys) co
         lever.own.assign(static_cast<std::size_t>(n), of_ == ChangeOf::keys ? 1 : 0);
         for (const CellWish& wish : wishes_) lever.own[static_cast<std::size_t>(wish.key)] = 1;
     } else if (of_ == ChangeOf::w_k) {
-        lever.width = of_whole() ? x_->cols * d : x_->cols;
+        lever.width = of_whole() ? x_->width * d : x_->width;
         lever.rows = {x_, &x_->values};
     } else {
         lever.width = d;
@@ -186,7 +188,7 @@ std::shared_ptr<const std::vector<double>> HeadChange::turned_lever(Index query)
             continue;
         }
         const Vector seen = query_seen(query, j);
-        for (Index b = 0; b < x_->cols; ++b)
+        for (Index b = 0; b < x_->width; ++b)
             for (const double each : seen) rows.push_back(x_->at(j, b) * each);
     }
     return std::make_shared<const Vector>(std::move(rows));
@@ -255,7 +257,7 @@ void HeadChange::take_change() {
                 Vector& by = q_by_.emplace_back();
                 for (Index i = 0; i < record_->queries(); ++i)
                     by.push_back(
-                        std::inner_product(b.begin(), b.end(), x_->values.begin() + i * x_->cols, 0.0));
+                        std::inner_product(b.begin(), b.end(), x_->values.begin() + i * x_->width, 0.0));
             }
             left_ = basis_;
             right_ = std::move(z_of);
@@ -267,7 +269,7 @@ void HeadChange::take_change() {
                 z_of.clear();
                 for (Index a = 0; a < record_->d_k(); ++a) {
                     Vector& column = z_of.emplace_back();
-                    for (Index b = 0; b < x_->cols; ++b)
+                    for (Index b = 0; b < x_->width; ++b)
                         column.push_back(whole[static_cast<std::size_t>(b * record_->d_k() + a)]);
                     basis_.emplace_back(
                         static_cast<std::size_t>(record_->d_k()))[static_cast<std::size_t>(a)] = 1;
@@ -277,7 +279,7 @@ void HeadChange::take_change() {
                 Vector& by = k_by_.emplace_back();
                 for (Index j = 0; j < record_->keys(); ++j)
                     by.push_back(std::inner_product(block.begin(), block.end(),
-                                                    x_->values.begin() + j * x_->cols, 0.0));
+                                                    x_->values.begin() + j * x_->width, 0.0));
             }
             left_ = std::move(z_of);
             right_ = basis_;
@@ -335,16 +337,17 @@ std::vector<double> HeadChange::moved(const std::vector<Vector>& by, Index token
 ScoreRow HeadChange::row_after(Index query) const {
     ScoreRow row = score_row(*record_, head_, query);
     const ConstMatrix k_rows = record_->k().heads().head(record_->kv_head(head_));
-    const float* own = record_->q().heads().head(head_).row(query);
+    const std::span own(record_->q().heads().head(head_).row(query),
+                        static_cast<std::size_t>(record_->d_k()));
     if (!q_by_.empty()) {
         const Vector more = moved(q_by_, query);
         for (Index j = 0; j < record_->keys(); ++j)
-            row.raw[static_cast<std::size_t>(j)] += along(more, k_rows.row(j));
+            row.raw[static_cast<std::size_t>(j)] += dot(more, std::span(k_rows.row(j), more.size()));
     }
     for (Index j = 0; turns_ && !k_by_.empty() && j < record_->keys(); ++j)
-        row.raw[static_cast<std::size_t>(j)] += along(moved(k_by_, j), own);
+        row.raw[static_cast<std::size_t>(j)] += dot(moved(k_by_, j), own);
     for (std::size_t l = 0; !turns_ && l < k_by_.size(); ++l) {
-        const double share = along(right_[l], own);
+        const double share = dot(right_[l], own);
         for (std::size_t j = 0; j < row.raw.size(); ++j)
             if (k_by_[l][j] != 0) row.raw[j] += k_by_[l][j] * share;
     }
@@ -402,4 +405,4 @@ float HeadChange::after_f32(Index query, Index key) {
     return run_.emplace(Run{query, *std::move(run)}).record.cell(Stage::weight, 0, 0, key);
 }
 
-}  // namespace attn::app
+}  // namespace attn

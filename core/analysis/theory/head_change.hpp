@@ -16,26 +16,25 @@
 // |z|.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/theory/best_weight.hpp"
 #include "analysis/theory/shortest_change.hpp"
-#include "app/matrix.hpp"
 #include "attention/record.hpp"
 #include "model/network.hpp"
 
-namespace attn::app {
+namespace attn {
 
 enum class ChangeOf : std::uint8_t { q, key, keys, w_q, w_k };  // key: only keys with a target
 inline constexpr Index change_count = 5;
 struct ChangeInfo {
     std::string_view key;  // in links
-    const char* label;
-    Stage stage;  // stage of the changed matrix
+    Stage stage;           // stage of the changed matrix
 };
 const ChangeInfo& info(ChangeOf of);
 
@@ -61,6 +60,16 @@ struct TokenTurns {
     std::vector<double> turned(const std::vector<double>& v, Index token, double direction) const;
 };
 
+// The inputs of a projection in double, [rows, width].
+struct InputRows {
+    Index width = 0;
+    std::vector<double> values;
+
+    double at(Index row, Index component) const {
+        return values[static_cast<std::size_t>(row * width + component)];
+    }
+};
+
 // Returns a head's K in double, [n_k, d_k].
 std::shared_ptr<const std::vector<double>> keys_in_double(const Record& record, Index head);
 
@@ -68,10 +77,10 @@ class HeadChange {
   public:
     // `keys` are keys_in_double, unused if there are no targets. For W_Q and W_K, x [n, d_model] is the input
     // of q or k, and `turns` the rotation after the projection, if any. `wishes` are in the order of their
-    // rows; `rows` lists the queries whose movement is to be reported.
+    // rows; the movement of the rows in view is reported first.
     HeadChange(std::shared_ptr<const Record> record, Index head, ChangeOf of, std::vector<CellWish> wishes,
-               std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const Matrix> x,
-               std::vector<Index> rows, std::optional<TokenTurns> turns = {});
+               std::shared_ptr<const std::vector<double>> keys, std::shared_ptr<const InputRows> x,
+               Range in_view, std::optional<TokenTurns> turns = {});
 
     bool step();  // works on about one row of scores; true while there is more to do
     bool found() const { return search_ && search_->done() && search_->best().found(); }
@@ -92,7 +101,7 @@ class HeadChange {
     bool of_projection() const { return of_ == ChangeOf::w_q || of_ == ChangeOf::w_k; }
     const std::vector<CellWish>& wishes() const { return wishes_; }
     const std::vector<Index>& wished_rows() const { return wished_rows_; }
-    const Matrix* x() const { return x_.get(); }
+    const InputRows* x() const { return x_.get(); }
     const TokenTurns* turns() const { return turns_ ? &*turns_ : nullptr; }
     // k of a key and q of a query as the changing projection sees them, rotated back by the other's position.
     std::vector<double> key_seen(Index query, Index key) const;
@@ -109,7 +118,7 @@ class HeadChange {
     double q(Index query, Index component) const;
     double k(Index key, Index component) const;
     // Returns the weights of a query under the change, [n_k] in double: at once for rows with targets, and
-    // for others of `rows` once they are computed.
+    // for the others that are looked at once they are computed.
     const std::vector<double>* after(Index query) const;
     ScoreRow row_after(Index query) const;
     float after_f32(Index query, Index key);  // computed by the kernels
@@ -137,8 +146,8 @@ class HeadChange {
     ChangeOf of_;
     std::vector<CellWish> wishes_;
     std::vector<Index> wished_rows_;
-    std::shared_ptr<const Matrix> x_;
-    std::vector<Index> rows_;
+    std::shared_ptr<const InputRows> x_;
+    std::vector<Index> rows_;          // without targets, whose movement is reported
     std::optional<TokenTurns> turns_;  // for W_Q and W_K
     bool is_so_ = true;
     std::vector<Vector> basis_, shares_;  // b_l or e_l; [rows with targets][blocks]
@@ -161,4 +170,4 @@ class HeadChange {
     std::optional<Run> run_;  // for the row requested last
 };
 
-}  // namespace attn::app
+}  // namespace attn
