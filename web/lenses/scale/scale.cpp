@@ -3,172 +3,166 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/theory/dot_products.hpp"
 #include "app/format.hpp"
-#include "subjects/chosen_row.hpp"
+#include "app/link_text.hpp"
 
-namespace attn::app {
+namespace attn::app::scale {
 
-ScaleHistogram::ScaleHistogram(const DotProducts& products, bool of_head) {
-    constexpr double reach_in_spreads = 4;
-    const Index d = products.components();
-    auto variance = static_cast<double>(d);
-    // The variance for normal vectors is known in advance.
-    if (of_head) variance = std::max(variance, moments_of(std::span(products.values())).variance);
-    reach = reach_in_spreads * std::sqrt(variance);
-    counts = bins_of(products.values(), reach, bins);
-    pairs = std::ssize(products.values());
-    const auto all = static_cast<double>(pairs);
-    // The probability up to an edge, by symmetry. The outermost bins include the tails.
-    const auto up_to = [&](Index edge_of, auto&& within) {
-        if (edge_of == 0 || edge_of == bins) return edge_of == 0 ? 0.0 : 1.0;
-        const double at = edge(edge_of);
-        return 0.5 + std::copysign(within(std::abs(at)), at) / 2;
-    };
-    const auto fill = [&](std::vector<double>& out, auto&& within) {
-        for (Index bin = 0; bin < bins; ++bin)
-            out.push_back(all * (up_to(bin + 1, within) - up_to(bin, within)));
-    };
-    fill(expected, [&](double to) { return dot_product_within(d, to); });
-    fill(normal, [&](double to) { return std::erf(to / std::sqrt(2 * static_cast<double>(d))); });
+namespace {
+
+constexpr std::array<std::string_view, 2> vector_keys{"normal", "head"};
+
+constexpr std::array hundred_scores{100.0, 1.0, 1.0, 1.0}, two_scores{2.0, 0.5, 0.5, 0.5};
+constexpr std::array ninety_scores{90.0, 10.0};
+constexpr std::array<std::string_view, 4> hundred_weights{"1.0", "0.0", "0.0", "0.0"},
+    two_weights{"0.5", "0.17", "0.17", "0.17"};
+constexpr std::array<std::string_view, 2> ninety_weights{"0.95", "0.05"};
+constexpr std::string_view heart = "Attention: The Heart of Transformers",
+                           search = "L03 - Self-Attention: The Search Engine of Language";
+constexpr std::array printed_rows{
+    PrintedRow{"100", "100, 1, 1, 1", heart, hundred_scores, hundred_weights},
+    PrintedRow{"2", "2, 0.5, 0.5, 0.5", heart, two_scores, two_weights},
+    PrintedRow{"90", "90, 10", search, ninety_scores, ninety_weights},
+};
+constexpr std::array<std::string_view, 4> row_keys{"seeded", printed_rows[0].key, printed_rows[1].key,
+                                                   printed_rows[2].key};
+
+State seeded(State now, Index components) {
+    now.vectors = Vectors::normal;
+    now.components = components;
+    now.row = Row::seeded;
+    return now;
+}
+State printed(State now, Row row) {
+    now.vectors = Vectors::normal;
+    now.row = row;
+    return now;
 }
 
-std::optional<std::string> ScaleLens::without_vectors(Subject& subject) const {
-    const Attention* attention = subject.attention();
-    if (!attention) return "There is no head here yet.";
-    const std::vector<Stage> stages = attention->stages();
+}  // namespace
+
+const Fields<State>& State::fields() {
+    using S = State;
+    static const Field<S> all[]{
+        {"scale.d",
+         [](const S& s) {
+             return s.vectors == Vectors::head
+                        ? "vectors of this head"
+                        : "d_k " + std::to_string(s.components) + ", seed " + std::to_string(s.seed);
+         },
+         whole<&S::components>("number of components", 1, components_limit), named<&S::vectors>(vector_keys),
+         whole<&S::seed>("seed", 0, seed_limit)},
+        {"scale.row",
+         [](const S& s) {
+             const PrintedRow* row = printed_row(s.row);
+             return row ? "scores " + std::string(row->scores_text) : many(s.keys, "key");
+         },
+         named<&S::row>(row_keys), whole<&S::keys>("number of keys", least_keys, most_keys)},
+        {"scale.own", "own scale {}", real<&S::own>("scale of your own", least_own, most_own)},
+    };
+    static const Fields<S> fields{.all = all};
+    return fields;
+}
+LinkRows links() { return {rows_of_fields<State, 3>()}; }
+
+const PrintedRow* printed_row(Row row) {
+    return row == Row::seeded ? nullptr : &printed_rows[static_cast<std::size_t>(row) - 1];
+}
+
+std::span<const Preset> presets() {
+    static constexpr std::array all{
+        Preset{"d_k = 1", [](State now) { return seeded(now, 1); }},
+        Preset{"d_k = 64", [](State now) { return seeded(now, 64); }},
+        Preset{"d_k = 512", [](State now) { return seeded(now, 512); }},
+        Preset{"100, 1, 1, 1", [](State now) { return printed(now, Row::hundred); }},
+        Preset{"2, 0.5, 0.5, 0.5", [](State now) { return printed(now, Row::two); }},
+        Preset{"90, 10", [](State now) { return printed(now, Row::ninety); }},
+    };
+    return all;
+}
+
+// ---- The model --------------------------------------------------------------------------------------------
+
+namespace {
+
+std::optional<std::string> why_no_vectors(Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const std::vector<Stage> stages = attention.stages();
     if (std::ranges::find(stages, Stage::raw) != stages.end()) return std::nullopt;
-    return attention->record(subject.chosen().layer)
+    return attention.record(subject.chosen().layer)
                ? "No head’s q and k can be shown here, because its scores are given."
                : "No head’s q and k can be shown here, because its weights are given.";
 }
 
-ScaleLens::Source ScaleLens::source(Subject& subject) const {
-    const Attention* attention = subject.attention();
-    const Selection s = subject.chosen();
-    if (state().of<ScaleState>().vectors != ScaleVectors::head || !attention) return {};
-    if (without_vectors(subject)) return {};
-    auto record = attention->record(s.layer);
-    if (!record || record->queries() == 0 || record->keys() == 0) return {};
-    return {std::move(record), attention->version(), s.layer, s.head};
-}
-
-Index ScaleLens::query_of(const Source& source) const {
-    if (!source.record) return 0;
-    return std::min(chosen_query(subject_in(visit())), source.record->queries() - 1);
-}
-
-const DotProducts& ScaleLens::products(Subject& subject) {
-    const ScaleState& now = state().of<ScaleState>();
-    ProductsFrom from{source(subject), now.components, now.seed};
-    if (!products_ || products_->from != from) {
-        const bool of_head = from.source.record != nullptr;
-        DotProducts products =
-            of_head ? DotProducts(HeadPairs(from.source.record, from.source.head), now.components)
-                    : DotProducts(now.components, scale_pairs, now.seed);
-        products.step();
-        products_.emplace(std::move(from), std::move(products));
-        histogram_.reset();
+RuledRows ruled_rows(const Model::RulesOf& of) {
+    if (const auto& record = of.row.record) {
+        const double own = record->scale();
+        return {{record, of.row.head.head, of.row.query},
+                {"as it is", "left out", "doubled", rule_names.back()},
+                {own, 1, 2 * own}};
     }
-    return products_->what;
-}
-
-const ScaleHistogram& ScaleLens::histogram(Subject& subject) {
-    const DotProducts& counted = products(subject);
-    const Index values = std::ssize(counted.values());
-    if (!histogram_ || histogram_->from != values)
-        histogram_.emplace(values, ScaleHistogram(counted, products_->from.source.record != nullptr));
-    return histogram_->what;
-}
-
-const ComponentVariances* ScaleLens::variances(Subject& subject) {
-    Source from = source(subject);
-    if (!from.record) return nullptr;
-    if (!variances_ || variances_->from != from) {
-        ComponentVariances variances(HeadPairs(from.record, from.head));
-        variances.step();
-        variances_.emplace(std::move(from), std::move(variances));
-    }
-    return &variances_->what;
-}
-
-const ScaleCurves& ScaleLens::curves() {
-    const ScaleState& now = state().of<ScaleState>();
-    const CurvesFrom from{now.keys, now.seed};
-    if (!curves_ || curves_->from != from) curves_.emplace(from, ScaleCurves(now.seed, now.keys, now.own));
-    curves_->what.use(now.own);
-    return curves_->what;
-}
-
-bool ScaleLens::Row::step() {
-    const std::size_t rule = rules.size();
-    if (rule < scale_rules) rules.emplace_back(row, rule_names[rule], scales[rule]);
-    if (rule == 0) keys = strongest_keys(rules.front(), scale_keys_shown);
-    return rules.size() < scale_rules;
-}
-
-ScaleLens::Row ScaleLens::made_row(const RowFrom& from, Subject& subject) const {
-    Row made;
-    const PrintedRow* printed = printed_row(from.row);
-    if (from.source.record) {
-        made.row = {from.source.record, from.source.head, from.query};
-        made.names = subject.attention()->key_names();
-        const double own = from.source.record->scale();
-        made.rule_names = {"as it is", "left out", "doubled", scale_rule_names.back()};
-        made.scales = {own, 1, 2 * own};
-    } else {
-        made.row =
-            printed ? row_of_scores(printed->scores) : seeded_row(from.seed, from.keys, from.components);
-        for (Index key = 0; key < made.row.record->keys(); ++key)
-            made.names.push_back("key " + std::to_string(key));
-        const std::string d = std::to_string(from.components);
-        made.rule_names = {scale_rule_names[0], "1/√" + d, "1/" + d, scale_rule_names[3]};
-        for (std::size_t rule = 0; rule < scale_rules; ++rule)
-            made.scales[rule] = scale_of(rule, from.components, 0);
-    }
+    const PrintedRow* printed = printed_row(of.kind);
+    const std::string d = std::to_string(of.components);
+    RuledRows made{printed ? row_of_scores(printed->scores) : seeded_row(of.seed, of.keys, of.components),
+                   {rule_names[0], "1/√" + d, "1/" + d, rule_names[3]},
+                   {}};
+    for (std::size_t rule = 0; rule < scale_rules; ++rule)
+        made.scales[rule] = scale_of(rule, of.components, 0);
     return made;
 }
 
-const ScaleLens::Row& ScaleLens::row(Subject& subject) {
-    constexpr Index at_once = Index{1} << 17;  // multiply-adds for the scores of a row under one rule
-    const ScaleState& now = state().of<ScaleState>();
-    RowFrom from{source(subject)};
-    if (from.source.record) {
-        from.query = query_of(from.source);
-    } else {
-        from.row = now.row;
-        from.components = now.components;
-        if (now.row == ScaleRow::seeded) from.keys = now.keys, from.seed = now.seed;
+}  // namespace
+
+void Model::update(Visit& visit, Subject& subject) {
+    const auto begun = [](auto job) {
+        job.step();
+        return job;
+    };
+    state = visit.state().of<State>();
+    without_vectors = why_no_vectors(subject);
+    row = state.vectors == Vectors::head && !without_vectors ? chosen_row(subject) : ChosenRow();
+    if (!row.record || row.record->queries() == 0 || row.record->keys() == 0) row = {};
+    const HeadOf head{row.record, row.head};
+    products.of({head, state.components, state.seed}, [&] {
+        return begun(row.record ? DotProducts(HeadPairs(row.record, row.head.head), state.components)
+                                : DotProducts(state.components, sampled_pairs, state.seed));
+    });
+    if (row.record)
+        variances.of(head, [&] { return begun(ComponentVariances(HeadPairs(row.record, row.head.head))); });
+    else
+        variances.forget();
+    curves.of({state.keys, state.seed}, [&] { return ScaleCurves(state.seed, state.keys, state.own); })
+        .use(state.own);
+    RulesOf rules_of{row};
+    if (!row.record) {
+        rules_of.kind = state.row;
+        rules_of.components = state.components;
+        if (state.row == Row::seeded) rules_of.keys = state.keys, rules_of.seed = state.seed;
     }
-    if (!row_ || row_->from != from) {
-        Row made = made_row(from, subject);
-        row_.emplace(std::move(from), std::move(made));
-    }
-    Row& row = row_->what;
-    if (row.scales.back() != now.own) {
-        row.scales.back() = now.own;
-        if (row.rules.size() == scale_rules) row.rules.pop_back();
-    }
-    const Record& record = *row.row.record;
-    if (row.rules.empty() || record.keys() * record.d_k() <= at_once)
-        while (row.step() && record.keys() * record.d_k() <= at_once) continue;
-    return row;
+    RuledRows& under = rules.of(rules_of, [&] { return ruled_rows(rules_of); });
+    under.use(state.own);
+    under.make_quick_ones();
 }
 
-const std::vector<RuledRow>& ScaleLens::rules(Subject& subject) { return row(subject).rules; }
+const ProductHistogram& Model::histogram() {
+    const DotProducts& counted = *products.kept();
+    const HeadOf head{row.record, row.head};
+    return histogram_.of({{head, state.components, state.seed}, std::ssize(counted.values())},
+                         [&] { return ProductHistogram(counted); });
+}
 
-std::string ScaleLens::spoken(Subject& subject) {
-    const DotProducts& shown = products(subject);
+std::string Model::headline(Subject&) {
+    const DotProducts& shown = *products.kept();
     const double spread = std::sqrt(moments_of(std::span(shown.values())).variance);
     const std::string d = std::to_string(shown.components());
-    const std::string whose = products_->from.source.record ? "this head’s q · k" : "q · k of seeded vectors";
+    const std::string whose = row.record ? "this head’s q · k" : "q · k of seeded vectors";
     return "Divided by √" + d + ", " + whose + " spreads by ± " +
            fixed(spread / std::sqrt(static_cast<double>(shown.components())), 2) + " instead of ± " +
            fixed(spread, 2) + ".\nThe spread is the standard deviation of sums over " +
            many(shown.components(), "component") + ".";
 }
 
-Guide ScaleLens::guide(Subject&) const {
+Guide Model::guide(Subject&) {
     return {"Why √d_k",
             "A score is a sum of d_k products. If the components of q and k are independent, with mean 0 and "
             "variance 1, each product has variance 1 and their sum has variance d_k (Vaswani et al. 2017, "
@@ -179,4 +173,4 @@ Guide ScaleLens::guide(Subject&) const {
             "Hover over a bar or a curve to see where its number comes from; click to keep it."};
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::scale

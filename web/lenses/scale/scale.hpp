@@ -5,26 +5,59 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/theory/sampled_products.hpp"
+#include "analysis/theory/scaled_rows.hpp"
+#include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
-#include "lenses/scale/products.hpp"
-#include "lenses/scale/rows.hpp"
-#include "lenses/scale/state.hpp"
+#include "subjects/chosen_row.hpp"
 
-namespace attn::ui {
-struct ChartReply;
-}
+namespace attn::app::scale {
 
-namespace attn::app {
+inline constexpr Index components_limit = 4096, least_keys = 2, most_keys = 64;
+inline constexpr double least_own = 1e-4, most_own = 10;
+
+enum class Vectors { normal, head };
+enum class Row { seeded, hundred, two, ninety };  // seeded q and k, or scores that a tutorial prints
+
+struct State {
+    Vectors vectors = Vectors::normal;
+    Index components = 64;  // d; limited by the head's own
+    std::uint32_t seed = 1;
+    Row row = Row::seeded;
+    Index keys = 8;     // in a seeded row
+    double own = 0.25;  // the scale of the fourth rule
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
+};
+LinkRows links();
+
+// A row of scores in a tutorial, with its printed weights.
+struct PrintedRow {
+    std::string_view key, scores_text, tutorial;
+    std::span<const double> scores;
+    std::span<const std::string_view> weights;
+};
+const PrintedRow* printed_row(Row row);  // null: seeded
+
+struct Preset {
+    const char* title;
+    State (*from)(State now);
+};
+std::span<const Preset> presets();
+
+// Names for seeded vectors and given scores.
+inline constexpr std::array<const char*, scale_rules> rule_names{"no scale", "1/√d_k", "1/d_k", "your own"};
 
 // The lens's own numbers. A rule is one of four side by side, whose scales depend on what is shown.
-namespace scale_cells {
+namespace cells {
 inline constexpr std::array<std::string_view, curve_measures> measure_words{"entropy", "max_weight",
                                                                             "jacobian_norm", "variance"};
 inline constexpr std::array<std::string_view, scale_rules> scale_words{"unscaled", "inverse_sqrt", "inverse",
@@ -39,126 +72,70 @@ inline constexpr CellKind curve{
     {CellAxis{"measure", measure_words}, {"scale", scale_words}, {"point"}}};  // ScaleCurves::points()
 inline constexpr CellKind component_variance{"component_variance", {CellAxis{"component"}}};
 inline constexpr CellKind cumulative_variance{"cumulative_variance", {CellAxis{"components"}}};
-}  // namespace scale_cells
-CellKinds scale_numbers();
-std::optional<CellRef> packed_scale_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+std::optional<CellRef> packed_cell(Index row, Index col);
 
-// A histogram of q · k, beside the theory of standard normal vectors.
-struct ScaleHistogram {
-    static constexpr Index bins = 41;
-
-    ScaleHistogram(const DotProducts& products, bool of_head);
-    double edge(Index bin) const {
-        return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
-    }
-
-    double reach;                          // the range is −reach to reach
-    Index pairs;                           // in all bins
-    std::vector<Index> counts;             // [bins]
-    std::vector<double> expected, normal;  // [bins], exact and in the limit of large d
-};
-
-// number of keys of a row that are shown individually
-inline constexpr std::size_t scale_keys_shown = 8;
-
-class ScaleLens final : public Lens {
+class Model {
   public:
-    using Lens::Lens;
+    static std::optional<Missing> missing(Subject&) { return std::nullopt; }
+    static bool suits(Subject&) { return true; }
+    static Guide guide(Subject& subject);
 
-    std::optional<Missing> missing(Subject&) const override { return std::nullopt; }
-    bool suits(Subject&) const override { return true; }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.stage == Stage::lens; }
-    std::string spoken(Subject& subject) override;
-    std::vector<Table> tables(Subject& subject) override;
-    Guide guide(Subject& subject) const override;
-
-    // The results on screen: for the head, if its vectors are chosen and available. Recomputed when their
-    // inputs change.
-    const DotProducts& products(Subject& subject);
-    const std::vector<RuledRow>& rules(Subject& subject);  // for a long row, at first fewer than all
-    const ScaleCurves& curves();                           // for seeded vectors
-    // Says in one sentence why there are no q and k of the head; nothing if there are.
-    std::optional<std::string> without_vectors(Subject& subject) const;
-    const ComponentVariances* variances(Subject& subject);  // null: no head
-
-  private:
-    struct Source {
-        std::shared_ptr<const Record> record;  // null: seeded vectors
-        std::uint64_t version = 0;             // version of the attention
-        Index layer = 0, head = 0;
-        bool operator==(const Source&) const = default;
+    struct Key {
+        ChosenRow row;
+        State state;
+        Index products, seeds;  // the numbers computed so far
+        bool operator==(const Key&) const = default;
     };
-    Source source(Subject& subject) const;
-    Index query_of(const Source& source) const;  // the chosen one, or the predicted one
+    void update(Visit& visit, Subject& subject);
+    Key key() const {
+        return {row, state, std::ssize(products.kept()->values()), curves.kept()->seeds_done()};
+    }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
 
-    // A result, and what it was computed from.
-    template <class From, class What>
-    struct Kept {
-        From from;
-        What what;
+    const ProductHistogram& histogram();
+
+    State state;
+    std::optional<std::string> without_vectors;  // says in one sentence why there are no q and k of the head
+    ChosenRow row;                               // without a record: seeded vectors, or a tutorial's scores
+    struct HeadOf {
+        std::shared_ptr<const Record> record;
+        HeadIndex head;
+        bool operator==(const HeadOf&) const = default;
     };
-    struct ProductsFrom {
-        Source source;
+    struct ProductsOf {
+        HeadOf head;
         Index components = 0;
         std::uint32_t seed = 0;
-        bool operator==(const ProductsFrom&) const = default;
+        bool operator==(const ProductsOf&) const = default;
     };
-    struct RowFrom {
-        Source source;
-        Index query = 0;
-        ScaleRow row = ScaleRow::seeded;
+    Derived<ProductsOf, DotProducts> products;
+    Derived<HeadOf, ComponentVariances> variances;  // null: no head
+    struct RulesOf {
+        ChosenRow row;
+        Row kind = Row::seeded;
         Index keys = 0, components = 0;
         std::uint32_t seed = 0;
-        bool operator==(const RowFrom&) const = default;
+        bool operator==(const RulesOf&) const = default;
     };
-    struct Row {
-        RowOfHead row;
-        std::array<std::string, scale_rules> rule_names;
-        std::array<double, scale_rules> scales{};
-        std::vector<std::string> names;  // names of the keys
-        std::vector<RuledRow> rules;  // at least the first; for long rows, they are made one after the other
-        std::vector<Index> keys;      // visible keys, the highest scores first
-        bool step();                  // makes the next rule; true while there is more to do
-    };
-    struct CurvesFrom {
+    Derived<RulesOf, RuledRows> rules;
+    struct CurvesOf {
         Index keys = 0;
         std::uint32_t seed = 0;
-        bool operator==(const CurvesFrom&) const = default;
+        bool operator==(const CurvesOf&) const = default;
     };
-    Row made_row(const RowFrom& from, Subject& subject) const;
-    const Row& row(Subject& subject);
+    Derived<CurvesOf, ScaleCurves> curves;  // for seeded vectors
 
-    const ScaleHistogram& histogram(Subject& subject);
-    SheetAxis rule_axis() const;
-    Sheet weights_sheet(Subject& subject);
-    Sheet measures_sheet(Subject& subject);
-
-    void draw_presets();
-    void draw_controls(Subject& subject);
-    void draw_histogram(const Drawing& drawing, Subject& subject, float width);
-    void draw_components(const Drawing& drawing, const ComponentVariances& of, float width);
-    void draw_grown(const Drawing& drawing, const ComponentVariances& of, float width);
-    void draw_row_controls(const Drawing& drawing, Subject& subject);
-    void draw_rules(const Drawing& drawing, Subject& subject);
-    void draw_curve(const Drawing& drawing, RowMeasure measure, float width);
-    void set_components(const ui::ChartReply& reply);  // to where the chart's mark was dragged
-
-    friend CellKinds scale_numbers();
-    static const std::array<LensNumber<ScaleLens>, 6> declared;
-    std::optional<Explained> explain_histogram(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_weight(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_measure(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_curve(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_component(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_cumulative(Subject& subject, const LensCell& cell);
-
-    std::optional<Kept<ProductsFrom, DotProducts>> products_;
-    std::optional<Kept<Index, ScaleHistogram>> histogram_;  // counts the values of products_ so far
-    std::optional<Kept<Source, ComponentVariances>> variances_;
-    std::optional<Kept<RowFrom, Row>> row_;
-    std::optional<Kept<CurvesFrom, ScaleCurves>> curves_;
+  private:
+    Derived<std::pair<ProductsOf, Index>, ProductHistogram> histogram_;  // with the number of its values
 };
 
-}  // namespace attn::app
+std::vector<std::string> key_names(const Model& model, Subject& subject);
+Sheet weights_sheet(const Model& model, Subject& subject);
+Sheet measures_sheet(const Model& model);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::scale

@@ -1,5 +1,5 @@
-// Computes the numbers of lens Scale: dot products of seeded normal vectors or of a head's q and k, and the
-// variance of the products in a head's scores. Works in slices of about a millisecond.
+// Samples dot products: of seeded normal vectors or of a head's q and k, counts them in a histogram, and
+// computes the variance of the products in a head's scores. Works in slices of about a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include "analysis/linalg/moments.hpp"
 #include "attention/record.hpp"
 
-namespace attn::app {
+namespace attn {
 
-inline constexpr Index scale_pairs = 2048;
+inline constexpr Index sampled_pairs = 2048;
 
 // At most this many of a head's pairs of query and key, evenly chosen.
 class HeadPairs {
   public:
-    HeadPairs(std::shared_ptr<const Record> record, Index head, Index most = scale_pairs);
+    HeadPairs(std::shared_ptr<const Record> record, Index head, Index most = sampled_pairs);
 
     Index count() const { return count_; }
     struct Pair {
@@ -48,6 +48,7 @@ class DotProducts {
     const std::vector<float>& values() const { return values_; }
     Index odd() const { return odd_; }  // number of NaN or infinite products, which `values` lacks
     Index components() const { return components_; }
+    bool of_head() const { return head_.has_value(); }
 
   private:
     std::optional<HeadPairs> head_;  // nothing: normal vectors
@@ -59,6 +60,21 @@ class DotProducts {
 
 // Counts values in bins of equal width over [−reach, reach]; values outside go into the outermost bins.
 std::vector<Index> bins_of(const std::vector<float>& values, double reach, Index bins);
+
+// A histogram of q · k, beside the theory of standard normal vectors (analysis/theory/dot_products.hpp).
+struct ProductHistogram {
+    static constexpr Index bins = 41;
+
+    explicit ProductHistogram(const DotProducts& products);
+    double edge(Index bin) const {
+        return reach * (2 * static_cast<double>(bin) / static_cast<double>(bins) - 1);
+    }
+
+    double reach;                          // the range is −reach to reach
+    Index pairs;                           // in all bins
+    std::vector<Index> counts;             // [bins]
+    std::vector<double> expected, normal;  // [bins], exact and in the limit of large d
+};
 
 // Variances of a head's products q_a k_a over its pairs, for each component and for sums of the first ones.
 // Pairs whose score is not finite are left out.
@@ -89,4 +105,4 @@ class ComponentVariances {
     std::vector<RunningMoments> own_, grown_;
 };
 
-}  // namespace attn::app
+}  // namespace attn

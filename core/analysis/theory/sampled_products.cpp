@@ -1,11 +1,12 @@
-#include "lenses/scale/products.hpp"
+#include "analysis/theory/sampled_products.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/theory/dot_products.hpp"
 #include "tensor/random.hpp"
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
@@ -72,6 +73,30 @@ std::vector<Index> bins_of(const std::vector<float>& values, double reach, Index
     return counts;
 }
 
+ProductHistogram::ProductHistogram(const DotProducts& products) {
+    constexpr double reach_in_spreads = 4;
+    const Index d = products.components();
+    auto variance = static_cast<double>(d);
+    // The variance for normal vectors is known in advance.
+    if (products.of_head()) variance = std::max(variance, moments_of(std::span(products.values())).variance);
+    reach = reach_in_spreads * std::sqrt(variance);
+    counts = bins_of(products.values(), reach, bins);
+    pairs = std::ssize(products.values());
+    const auto all = static_cast<double>(pairs);
+    // The probability up to an edge, by symmetry. The outermost bins include the tails.
+    const auto up_to = [&](Index edge_of, auto&& within) {
+        if (edge_of == 0 || edge_of == bins) return edge_of == 0 ? 0.0 : 1.0;
+        const double at = edge(edge_of);
+        return 0.5 + std::copysign(within(std::abs(at)), at) / 2;
+    };
+    const auto fill = [&](std::vector<double>& out, auto&& within) {
+        for (Index bin = 0; bin < bins; ++bin)
+            out.push_back(all * (up_to(bin + 1, within) - up_to(bin, within)));
+    };
+    fill(expected, [&](double to) { return dot_product_within(d, to); });
+    fill(normal, [&](double to) { return std::erf(to / std::sqrt(2 * static_cast<double>(d))); });
+}
+
 ComponentVariances::ComponentVariances(HeadPairs pairs)
     : pairs_(std::move(pairs)), own_(static_cast<std::size_t>(pairs_.record().d_k())), grown_(own_.size()) {}
 
@@ -101,4 +126,4 @@ bool ComponentVariances::step() {
     return !done();
 }
 
-}  // namespace attn::app
+}  // namespace attn

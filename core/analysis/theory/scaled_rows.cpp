@@ -1,4 +1,4 @@
-#include "lenses/scale/rows.hpp"
+#include "analysis/theory/scaled_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "attention/explain.hpp"
 #include "tensor/random.hpp"
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
@@ -91,6 +91,26 @@ std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first) {
     return keys;
 }
 
+bool RuledRows::step() {
+    const std::size_t rule = rules.size();
+    if (rule < scale_rules) rules.emplace_back(row, names[rule], scales[rule]);
+    if (rule == 0) keys = strongest_keys(rules.front(), keys_sorted);
+    return !done();
+}
+
+void RuledRows::use(double own) {
+    if (own == scales.back()) return;
+    scales.back() = own;
+    if (done()) rules.pop_back();
+}
+
+void RuledRows::make_quick_ones() {
+    constexpr Index at_once = Index{1} << 17;  // multiply-adds for the scores of a row under one rule
+    const bool is_short = row.record->keys() * row.record->d_k() <= at_once;
+    if (rules.empty() || is_short)
+        while (step() && is_short) continue;
+}
+
 std::span<const Index> ScaleCurves::points() { return curve_points; }
 
 ScaleCurves::ScaleCurves(std::uint32_t first_seed, Index keys, double own)
@@ -166,4 +186,4 @@ void ScaleCurves::spread(std::size_t rule) {
         }
 }
 
-}  // namespace attn::app
+}  // namespace attn

@@ -12,12 +12,10 @@
 #include "analysis/theory/saturation.hpp"
 #include "attention/record.hpp"
 
-namespace attn::app {
+namespace attn {
 
 inline constexpr std::size_t scale_rules = 4;
-// Names for seeded vectors and given scores.
-inline constexpr std::array<const char*, scale_rules> scale_rule_names{"no scale", "1/√d_k", "1/d_k",
-                                                                       "your own"};
+// 1, 1/√d_k, 1/d_k, or one of your own.
 double scale_of(std::size_t rule, Index components, double own);
 
 enum class RowMeasure { entropy, largest, gradient, variance };
@@ -50,6 +48,23 @@ struct RuledRow {
 
 // Returns the keys that the row may see, beginning with the requested number of highest scores.
 std::vector<Index> strongest_keys(const RuledRow& rule, std::size_t first);
+
+// A row under all rules, which are made one after the other because a long row takes a while.
+struct RuledRows {
+    static constexpr std::size_t keys_sorted = 8;
+
+    RowOfHead row;
+    std::array<std::string, scale_rules> names;
+    std::array<double, scale_rules> scales;
+    std::vector<RuledRow> rules = {};  // at least the first
+    std::vector<Index> keys = {};      // strongest_keys() under the first rule
+
+    bool step();  // makes the next rule; true while there is more to do
+    bool done() const { return rules.size() == scale_rules; }
+    void use(double own);  // sets the last rule's scale
+    // Makes the rules that take no time: of a short row all, and of any the first.
+    void make_quick_ones();
+};
 
 // Rows of seeded normal q and k under four rules, over d_k: uses the first d_k components of several seeds'
 // vectors.
@@ -87,4 +102,4 @@ class ScaleCurves {
     std::vector<Spread> spreads_;  // [points, rules, measures]
 };
 
-}  // namespace attn::app
+}  // namespace attn
