@@ -1,6 +1,7 @@
 #include "analysis/theory/gauge.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/linalg/decompositions.hpp"
@@ -20,6 +21,14 @@ Square orthogonal(std::uint32_t seed, Index size) {
 }
 
 }  // namespace
+
+Gauge fitted(Gauge gauge, Index components) {
+    if (components < 2 && gauge.kind != GaugeKind::mix) gauge.kind = GaugeKind::stretch;
+    gauge.first = std::min(gauge.first, components - 1);
+    gauge.second = std::min(gauge.second, components - 1);
+    if (gauge.first == gauge.second && components > 1) gauge.second = gauge.first > 0 ? gauge.first - 1 : 1;
+    return gauge;
+}
 
 GaugeMatrices gauge_matrices(const Gauge& gauge, Index size) {
     GaugeMatrices made{size, std::vector<double>(static_cast<std::size_t>(size * size)), {}, 1};

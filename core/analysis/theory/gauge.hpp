@@ -26,6 +26,9 @@ struct Gauge {
     bool operator==(const Gauge&) const = default;
 };
 
+// Limits the gauge to vectors with this many components.
+Gauge fitted(Gauge gauge, Index components);
+
 struct GaugeMatrices {
     Index size = 0;
     std::vector<double> g, dual;  // G and G⁻ᵀ, [size, size] row by row

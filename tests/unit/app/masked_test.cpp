@@ -254,9 +254,9 @@ TEST_CASE("lenses about one query start at the mask, or else at a word") {
     Opened opened("bert");
     show(opened.visit, "a pair", pair_ids);
     CHECK(chosen_query(sentence_in(opened.visit)) == 2);
-    GeometryState metric;
-    metric.part = GeometryPart::metric;
-    opened.visit.perform(SetGeometry{metric});
+    geometry::State metric;
+    metric.part = geometry::Part::metric;
+    opened.visit.perform(Set<geometry::State>{metric});
     opened.visit.perform(OpenLens{"geometry"});
     CHECK(lens_in(opened.visit).spoken(subject_in(opened.visit)).find("“[MASK]” looks most") !=
           std::string::npos);

@@ -88,10 +88,10 @@ TEST_CASE("a lens that shows part of a text shows the chosen and the strongest k
             for (const char* map : {"knockout/weights", "knockout/estimate"})
                 CHECK(has_column(map, "word59"));
             screen.visit.perform(OpenLens{"geometry"});
-            for (const GeometryPart part : {GeometryPart::gauge, GeometryPart::metric}) {
-                GeometryState state;
+            for (const geometry::Part part : {geometry::Part::gauge, geometry::Part::metric}) {
+                geometry::State state;
                 state.part = part;
-                screen.visit.perform(SetGeometry{state});
+                screen.visit.perform(Set<geometry::State>{state});
                 screen.settle();
                 check("geometry/score");
             }

@@ -256,9 +256,9 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         {"masks", "masks/text", "window(1,0)",
          [](const State& s) { return s.of<masks::State>().mask == Mask::window(1, 0); }},
         {"geometry", "geometry/text", "ij->j with A",
-         [](const State& s) { return s.of<GeometryState>().einsum == "ij->j with A"; }},
+         [](const State& s) { return s.of<geometry::State>().einsum == "ij->j with A"; }},
         {"geometry", "geometry/metric", "1 0 0 0; 0 2 0 0; 0 0 1 0; 0 0 0 1",
-         [](const State& s) { return s.of<GeometryState>().own.at(1, 1) == 2; }},
+         [](const State& s) { return s.of<geometry::State>().own.at(1, 1) == 2; }},
         {"memory", "memory/beta-typed", "2,5",
          [](const State& s) { return s.of<memory::State>().beta == 2.5; }, true},
         {"order", "order/shift", "77", [](const State& s) { return s.of<order::State>().shift == 77; }, true},
@@ -275,12 +275,12 @@ TEST_CASE("a touch screen types into the fields of every lens through fields of 
         phone.visit.perform(Pin{});
         phone.visit.perform(OpenLens{each.lens});
         phone.visit.perform(Select{{.query = 1, .key = 0}});
-        GeometryState geometry;
-        geometry.part =
-            std::string_view(each.key) == "geometry/text" ? GeometryPart::einsum : GeometryPart::metric;
-        geometry.metric = MetricKind::own;
-        geometry.own = identity(4, 4);
-        phone.visit.perform(SetGeometry{geometry});
+        geometry::State next;
+        next.part =
+            std::string_view(each.key) == "geometry/text" ? geometry::Part::einsum : geometry::Part::metric;
+        next.metric = geometry::MetricKind::own;
+        next.own = identity(4, 4);
+        phone.visit.perform(Set<geometry::State>{next});
         ui::folded().open = true;  // shows fields that belong to the settings
         phone.settle();
         const auto lens = [&] { return ui::landmarks().at("panel/lens"); };

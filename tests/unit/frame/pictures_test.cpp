@@ -60,16 +60,16 @@ struct ExampleIn : Screen {
 
 TEST_CASE("every picture of Geometry is a table, and pins the number that is clicked") {
     ExampleIn screen("geometry");
-    for (const GeometryPart part :
-         {GeometryPart::form, GeometryPart::gauge, GeometryPart::metric, GeometryPart::einsum}) {
+    for (const geometry::Part part :
+         {geometry::Part::form, geometry::Part::gauge, geometry::Part::metric, geometry::Part::einsum}) {
         INFO(static_cast<int>(part));
-        GeometryState next;
+        geometry::State next;
         next.part = part;
         next.gauge.t = 0.5;
-        screen.visit.perform(SetGeometry{next});
+        screen.visit.perform(Set<geometry::State>{next});
         CHECK(click_pictures(screen) == std::array{4, 6, 6, 1}[static_cast<std::size_t>(part)]);
     }
-    screen.visit.perform(SetGeometry{});
+    screen.visit.perform(Set<geometry::State>{});
     screen.open_sentence();
     screen.visit.perform(OpenLens{"geometry"});
     CHECK(click_pictures(screen) == 8);

@@ -75,10 +75,10 @@ TEST_CASE("a lens comes to rest at every height, where its contents just fit or 
     Screen screen;
     screen.visit.perform(OpenLens{"geometry"});
     for (const char* einsum : {"ij->ji with A", "ik,jk->ij with Q, K", "ij->i with A"}) {
-        GeometryState geometry;
-        geometry.part = GeometryPart::einsum;
-        geometry.einsum = einsum;
-        screen.visit.perform(SetGeometry{geometry});
+        geometry::State next;
+        next.part = geometry::Part::einsum;
+        next.einsum = einsum;
+        screen.visit.perform(Set<geometry::State>{next});
         for (float height = 420; height < 1000; height += test::sanitized ? 40 : 8) {
             INFO(einsum << ", " << height << " high");
             for (const float width : {390.0f, 1000.0f, 1440.0f}) {

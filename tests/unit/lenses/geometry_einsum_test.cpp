@@ -17,14 +17,14 @@ TEST_CASE("an einsum of the visible matrices equals the head's own matrix where 
     screen.open();
     const auto same = [&](const char* text) {
         screen.set([&](auto& s) {
-            s.part = GeometryPart::einsum;
+            s.part = geometry::Part::einsum;
             s.einsum = text;
         });
-        const auto& made = *screen.lens().sum(screen.subject());
+        const auto& made = screen.model().sum();
         INFO(text << (made ? "" : made.error().message));
         REQUIRE(made);
-        CHECK((*made)->sum().done());
-        return (*made)->same() ? std::string((*made)->same()->matrix->name) : "";
+        CHECK(made->sum().done());
+        return made->same() ? std::string(made->same()->matrix->name) : "";
     };
     CHECK(same("ik,jk->ij with Q, K") == "R");
     CHECK(same("hik,hjk->hij with Q, K") == "R");
@@ -32,11 +32,11 @@ TEST_CASE("an einsum of the visible matrices equals the head's own matrix where 
     CHECK(same("hij,hjd->hid with A, V") == "O");
     CHECK(same("j,jd->d with x, W_Q").empty());  // the tiny model has biases
     CHECK(same("ij->i with A").empty());
-    const auto& rows = *screen.lens().sum(screen.subject());
-    for (const double sum : (*rows)->sum().f64()) CHECK(std::abs(sum - 1) < 1e-6);
+    const auto& rows = screen.model().sum();
+    for (const double sum : rows->sum().f64()) CHECK(std::abs(sum - 1) < 1e-6);
     CHECK(same("k,k-> with q, k").empty());
     const Record& record = sentence_in(screen.visit).run()->record_at(1);
-    CHECK(std::abs((*screen.lens().sum(screen.subject()))->get()->sum().f64()[0] -
+    CHECK(std::abs(screen.model().sum()->sum().f64()[0] -
                    static_cast<double>(record.cell(Stage::raw, 1, 6, 2))) < 1e-5);
     CHECK(screen.spoken() == "This sum makes 1 number of " + std::to_string(record.d_k()) + " products.");
 }
@@ -45,10 +45,9 @@ TEST_CASE("an einsum that does not fit is refused with a sentence, and the pictu
     WorkedGeometry screen;
     screen.click("geometry/preset/einsum");
     screen.settle();
-    const GeometryState before = screen.now();
+    const geometry::State before = screen.now();
     const auto refused = [&](const char* text) {
-        const auto made = NamedSum::of(screen.subject(), screen.visit.state(),
-                                       screen.lens().weights(screen.subject()), text);
+        const auto made = NamedSum::of(screen.model().named_head(), text);
         REQUIRE_FALSE(made);
         CHECK(made.error().message.ends_with('.'));
         return made.error().message;

@@ -13,20 +13,22 @@ struct GeometryScreen : Screen {
         visit.perform(app::OpenLens{"geometry"});
         settle();
     }
-    app::GeometryLens& lens() const { return static_cast<app::GeometryLens&>(visit.lens()); }
+    app::geometry::Model& model() const {
+        return static_cast<app::ModelLens<app::geometry::Model>&>(visit.lens()).model();
+    }
     app::Subject& subject() const { return app::subject_in(visit); }
-    const app::GeometryState& now() const { return visit.state().of<app::GeometryState>(); }
+    const app::geometry::State& now() const { return visit.state().of<app::geometry::State>(); }
     void set(auto change) {
-        app::GeometryState next = now();
+        app::geometry::State next = now();
         change(next);
-        visit.perform(app::SetGeometry{next});
+        visit.perform(app::Set<app::geometry::State>{next});
         settle();
     }
     HeadIndex head() const { return {visit.state().selection.layer, visit.state().selection.head}; }
     std::optional<app::Explained> why(const app::CellRef& cell) const {
-        return lens().explain(subject(), {head(), cell});
+        return app::lens_in(visit).explain(subject(), {head(), cell});
     }
-    std::string spoken() const { return lens().spoken(subject()); }
+    std::string spoken() const { return app::lens_in(visit).spoken(subject()); }
 };
 
 struct WorkedGeometry : GeometryScreen {

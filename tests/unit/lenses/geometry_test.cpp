@@ -19,7 +19,7 @@ using namespace attn::test;
 
 namespace {
 
-const int geometry_kinds = static_cast<int>(geometry_numbers().size());
+const int geometry_kinds = static_cast<int>(geometry::numbers().size());
 
 // Checks one number: its operands give its value and lead to numbers with their values, and its lines end
 // with it.
@@ -38,14 +38,14 @@ void check_number(GeometryScreen& screen, const CellRef& cell) {
         for (const auto& [at, value] :
              {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
             if (!at) continue;
-            const auto there = screen.lens().explain(screen.subject(), *at);
+            const auto there = lens_in(screen.visit).explain(screen.subject(), *at);
             REQUIRE(there);
             INFO("leads to " << there->title);
             CHECK(std::abs(there->f64 - value) < 3e-6 * (1 + std::abs(value)));
         }
     }
     for (const auto& step : why->steps)
-        if (step.at) CHECK(screen.lens().explain(screen.subject(), *step.at));
+        if (step.at) CHECK(lens_in(screen.visit).explain(screen.subject(), *step.at));
     check_calculated(*why);
     if (!why->operands.empty() && why->calculation.lines().size() == 1)
         CHECK(std::abs(sum - why->f64) < 1e-9 * (1 + std::abs(why->f64)));
@@ -54,15 +54,15 @@ void check_number(GeometryScreen& screen, const CellRef& cell) {
 // Checks some numbers of every kind available here, and returns the number of kinds.
 int check_numbers(GeometryScreen& screen) {
     // The directions of a form and an einsum are computed only while they are shown; then they stay.
-    for (const auto part : {GeometryPart::form, GeometryPart::einsum})
+    for (const auto part : {geometry::Part::form, geometry::Part::einsum})
         screen.set([&](auto& s) { s.part = part; });
     int kinds = 0;
-    for (const CellKind* kind : geometry_numbers()) {
+    for (const CellKind* kind : geometry::numbers()) {
         int seen = 0;
         for (const Index row : {0, 1, 2, 5, 9})
             for (const Index col : {0, 1, 3, 7}) {
                 const CellRef cell = (*kind)(row, col);
-                if (!screen.lens().shows(screen.subject(), cell)) {
+                if (!screen.model().holds(cell.own)) {
                     CHECK_FALSE(screen.why(cell));
                     continue;
                 }
@@ -71,39 +71,12 @@ int check_numbers(GeometryScreen& screen) {
             }
         kinds += seen > 0;
     }
-    CHECK_FALSE(screen.why(geometry_cells::singular_value(1000)));
-    CHECK_FALSE(screen.why(geometry_cells::bilinear_form(0, 20'000)));
+    CHECK_FALSE(screen.why(geometry::cells::singular_value(1000)));
+    CHECK_FALSE(screen.why(geometry::cells::bilinear_form(0, 20'000)));
     return kinds;
 }
 
 }  // namespace
-
-TEST_CASE("the squares and directions of a form take several steps") {
-    constexpr Index width = 40, d = 6;
-    HeadWeights w;
-    Random random(3);
-    for (Matrix* each : {&w.w_q, &w.w_k}) {
-        *each = Matrix(width, d);
-        for (double& number : each->values) number = random.normal();
-    }
-    HeadForm form(FormOf::scores, w);
-    CHECK(form.squares().square);
-    CHECK(form.squares().whole == 0);
-    CHECK_FALSE(form.directions());
-    int steps = 1;
-    while (form.step()) ++steps;
-    CHECK(steps == 5);  // the squares, two factors, their product, and back
-    REQUIRE(form.directions());
-    double whole = 0, values = 0;
-    for (Index i = 0; i < width; ++i)
-        for (Index j = 0; j < width; ++j) {
-            const double cell = form_cell<double>(form.factors(), i, j);
-            whole += cell * cell;
-        }
-    for (const double value : form.directions()->values) values += value * value;
-    CHECK(form.squares().whole == Catch::Approx(whole).epsilon(1e-12));
-    CHECK(values == Catch::Approx(whole).epsilon(1e-12));
-}
 
 TEST_CASE("every number of the example explains itself, in all parts of the lens") {
     WorkedGeometry screen;
@@ -113,10 +86,10 @@ TEST_CASE("every number of the example explains itself, in all parts of the lens
     screen.visit.perform(SetSource{Source::qkv});
     screen.set([](auto& s) {
         s.gauge = {GaugeKind::mix, 2, 0, 1, 3};
-        s.metric = MetricKind::minkowski;
+        s.metric = geometry::MetricKind::minkowski;
         s.einsum = "hik,hjk->hij with Q, K";
     });
-    CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
+    CHECK(screen.model().form_of() == FormOf::tokens);
     CHECK(check_numbers(screen) == geometry_kinds - 4);  // also none of inputs
 }
 
@@ -127,7 +100,7 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
     screen.open();
     screen.set([](auto& s) {
         s.gauge = {GaugeKind::shear, -1.5, 2, 1, 0};
-        s.metric = MetricKind::axis;
+        s.metric = geometry::MetricKind::axis;
     });
     CHECK(check_numbers(screen) == geometry_kinds);
     screen.set([](auto& s) {
@@ -136,19 +109,19 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
         s.einsum = "ac,bc->ab with W_V, W_O";
     });
     // The directions of W_V W_O write, so no input lies along v; and W_O has its rows the other way round.
-    CHECK_FALSE(*screen.lens().sum(screen.subject()));
+    CHECK_FALSE(screen.model().sum());
     CHECK(check_numbers(screen) == geometry_kinds - 2);
     screen.train_some();
     screen.visit.perform(Select{{1, 0, 5, {}, {}}});
     screen.open();
-    screen.set([](auto& s) { s.einsum = GeometryState{}.einsum; });
+    screen.set([](auto& s) { s.einsum = geometry::State{}.einsum; });
     CHECK(check_numbers(screen) == geometry_kinds - 1);
     screen.visit.perform(OpenSubject{tensors_subject});
     put(screen.visit, {{"q.npy", normal_npy({2, 9, 6}, 1)}, {"k.npy", normal_npy({2, 11, 6}, 2)}});
     screen.settle();
     screen.visit.perform(Select{{0, 1, 5, {}, {}}});
     screen.open();
-    CHECK(screen.lens().form_of(screen.subject()) == FormOf::tokens);
+    CHECK(screen.model().form_of() == FormOf::tokens);
     // With nine queries and eleven keys there is no symmetric part.
     CHECK(check_numbers(screen) == geometry_kinds - 6);
 }
@@ -156,10 +129,10 @@ TEST_CASE("so does every number of a model's head, of a network in training, and
 TEST_CASE(
     "the form of a head's weights gives its scores from its inputs, if there are no biases or rotations") {
     WorkedGeometry screen;
-    const HeadForm& form = *screen.lens().form(screen.subject());
-    const HeadWeights& w = *screen.lens().weights(screen.subject());
+    const HeadForm& form = screen.model().form();
+    const HeadWeights& w = *screen.model().weights;
     CHECK_FALSE(w.biased);
-    CHECK_FALSE(w.turned);
+    CHECK_FALSE(w.rotated);
     const WorkedState& worked = worked_of(screen.visit.state());
     const WorkedRun run = *run_worked(worked);
     const SingularDirections& all = *form.directions();
@@ -191,35 +164,34 @@ TEST_CASE(
     for (const GaugeKind kind : {GaugeKind::rotation, GaugeKind::stretch, GaugeKind::shear, GaugeKind::mix})
         for (const double t : {-8.0, 0.3, 8.0}) {
             screen.set([&](auto& s) {
-                s.part = GeometryPart::gauge;
+                s.part = geometry::Part::gauge;
                 s.gauge = {kind, t, 1, 0, 7};
             });
-            const GaugedHead& head = *screen.lens().gauged(screen.subject());
+            const GaugedScores& head = screen.model().gauged();
             CHECK(head.off32 <= head.bound + head.plain_off32);
             CHECK(head.off <= 1e-13 * head.matrices.condition * (1 + head.bound * 0x1p24));
             CHECK(screen.spoken().starts_with("Under this "));
-            const std::string last = std::to_string(head.in_view.keys.size() - 1);
+            const std::string last = std::to_string(screen.model().keys.size() - 1);
             CHECK(screen.shows("geometry/score/" + last + "/" + last));
-            CHECK(head.in_view.keys.holds(screen.subject().attention()->queries() - 1));
+            CHECK(screen.model().keys.holds(screen.subject().attention()->queries() - 1));
         }
     screen.visit.perform(OpenSubject{worked_subject});
     screen.visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
     screen.settle();
-    CHECK(screen.lens().gauged(screen.subject())->off <
-          1e-15 * screen.lens().gauged(screen.subject())->matrices.condition);
-    screen.set([](auto& s) { s.part = GeometryPart::metric; });
+    CHECK(screen.model().gauged().off < 1e-15 * screen.model().gauged().matrices.condition);
+    screen.set([](auto& s) { s.part = geometry::Part::metric; });
     screen.visit.perform(Select{{0, 0, 0, {}}});
     screen.settle();
     CHECK(screen.spoken().starts_with("No key has a weight for "));
-    CHECK(screen.why(geometry_cells::metric_weight(0, 1))->f64 == 0);
-    CHECK(screen.why(geometry_cells::metric_weight(0, 1))->masked);
+    CHECK(screen.why(geometry::cells::metric_weight(0, 1))->f64 == 0);
+    CHECK(screen.why(geometry::cells::metric_weight(0, 1))->masked);
 }
 
 TEST_CASE("a metric's weights are a softmax of its scores; the identity changes nothing") {
     WorkedGeometry screen;
-    screen.set([](auto& s) { s.part = GeometryPart::metric; });
+    screen.set([](auto& s) { s.part = geometry::Part::metric; });
     const auto check = [&](auto g) {
-        const MetricHead& head = **screen.lens().metric(screen.subject());
+        const MetricScores& head = *screen.model().metric();
         const Matrix q = worked_in(screen.visit).run().q, k = worked_in(screen.visit).run().k;
         std::array<double, 3> scores{};
         double sum = 0;
@@ -238,18 +210,18 @@ TEST_CASE("a metric's weights are a softmax of its scores; the identity changes 
     CHECK(screen.spoken().find("looks most at the same key") != std::string::npos);
     screen.click("geometry/preset/minkowski");
     check([](Index a, Index b) { return a != b ? 0.0 : a == 0 ? -1.0 : 1.0; });
-    CHECK((*screen.lens().metric(screen.subject()))->metric.negative() == 1);
-    screen.set([](auto& s) { s.metric = MetricKind::divided; });
+    CHECK(screen.model().metric()->metric.negative() == 1);
+    screen.set([](auto& s) { s.metric = geometry::MetricKind::divided; });
     check([](Index a, Index b) { return a == b ? 0.5 : 0.0; });
     screen.set([](auto& s) {
-        s.metric = MetricKind::own;
+        s.metric = geometry::MetricKind::own;
         s.own = identity(4, 4);
         s.own.at(0, 2) = s.own.at(2, 0) = 0.25;
     });
     check([](Index a, Index b) { return a == b ? 1.0 : a + b == 2 && a != 1 ? 0.25 : 0.0; });
     // A pinned number of g is changed on a slider, together with its mirror image.
     screen.click("geometry/g/1/3");
-    CHECK(screen.visit.state().pin == geometry_cells::metric(1, 3));
+    CHECK(screen.visit.state().pin == geometry::cells::metric(1, 3));
     REQUIRE(screen.shows("geometry/cell"));
     screen.visit.perform(OpenSubject{tensors_subject});
     put(screen.visit, {{"q.npy", normal_npy({3, 5}, 1)}, {"k.npy", normal_npy({3, 5}, 2)}});
@@ -262,36 +234,36 @@ TEST_CASE("the lens says what it lacks, and what is not finite") {
     WorkedGeometry screen;
     screen.visit.perform(SetSource{Source::scores});
     screen.settle();
-    REQUIRE(screen.lens().missing(screen.subject()));
+    REQUIRE(lens_in(screen.visit).missing(screen.subject()));
     CHECK(screen.shows("missing"));
     screen.visit.perform(OpenSubject{tensors_subject});
     put(screen.visit, {{"weights.npy", weights_npy({3, 3})}});
     screen.settle();
-    REQUIRE(screen.lens().missing(screen.subject()));
+    REQUIRE(lens_in(screen.visit).missing(screen.subject()));
     std::vector<float> odd(8, 1.0f);
     odd[3] = NAN;
     put(screen.visit, {{"q.npy", write_npy({4, 2}, odd)}, {"k.npy", normal_npy({4, 2}, 2)}});
     screen.settle();
     CHECK(screen.spoken() == "Some number of Q Kᵀ is not finite, so it has no directions.");
-    for (const auto part : {GeometryPart::gauge, GeometryPart::metric, GeometryPart::einsum}) {
+    for (const auto part : {geometry::Part::gauge, geometry::Part::metric, geometry::Part::einsum}) {
         screen.set([&](auto& s) { s.part = part; });
         CHECK(screen.spoken().ends_with('.'));
     }
-    screen.set([](auto& s) { s.part = GeometryPart::gauge; });
+    screen.set([](auto& s) { s.part = geometry::Part::gauge; });
     CHECK(screen.spoken().find("not finite") != std::string::npos);
 }
 
 TEST_CASE("each preset is one undo step, and its link restores it") {
     WorkedGeometry screen;
-    for (const GeometryPreset& preset : geometry_presets()) {
+    for (const geometry::Preset& preset : geometry::presets()) {
         const State before = screen.visit.state();
         screen.click(preset.name);
         screen.settle();
-        CHECK(screen.now() == preset.from(before.of<GeometryState>()));
+        CHECK(screen.now() == preset.from(before.of<geometry::State>()));
         const std::string link = to_fragment(screen.visit.state());
         CHECK(parse_fragment(link).state == screen.visit.state());
         CHECK(parse_fragment(link).note.empty());
-        CHECK_FALSE(screen.lens().tables(screen.subject()).empty());
+        CHECK_FALSE(lens_in(screen.visit).tables(screen.subject()).empty());
         if (screen.visit.state() == before) continue;  // the usual text of the einsum
         screen.visit.undo();
         CHECK(screen.visit.state() == before);
@@ -319,25 +291,25 @@ TEST_CASE("a large head is shown in parts, and each of its steps is short") {
     screen.settle();
     screen.visit.perform(Select{{0, 0, 2500, {}, {}}});
     screen.open();
-    const HeadForm& form = *screen.lens().form(screen.subject());
-    CHECK(form.factors().rows() == form_tokens_limit);
-    CHECK(form.first_row() == 2501 - form_tokens_limit);
+    const HeadForm& form = screen.model().form();
+    CHECK(form.factors().rows() == geometry::form_tokens_limit);
+    CHECK(form.first_row() == 2501 - geometry::form_tokens_limit);
     REQUIRE(form.directions());
     CHECK(screen.shows("geometry/m/47/47"));
-    FormPicture& picture = screen.lens().picture(screen.subject(), form, FormPart::whole);
+    const FormPicture& picture = screen.model().picture();
     CHECK(picture.in_blocks());
     for (const Index at : {0, 20, 47}) {
         const auto [i, j] = picture.at(at, at);
-        CHECK(picture.values().at(at, at) == static_cast<double>(form_cell<float>(form.factors(), i, j)));
-        CHECK(i >= at * form_tokens_limit / form_blocks_shown);
-        CHECK(i < (at + 1) * form_tokens_limit / form_blocks_shown);
-        for (Index row = at * form_tokens_limit / form_blocks_shown;
-             row < (at + 1) * form_tokens_limit / form_blocks_shown; ++row)
+        CHECK(picture.values()(at, at) == static_cast<double>(form_cell<float>(form.factors(), i, j)));
+        CHECK(i >= at * geometry::form_tokens_limit / form_blocks_shown);
+        CHECK(i < (at + 1) * geometry::form_tokens_limit / form_blocks_shown);
+        for (Index row = at * geometry::form_tokens_limit / form_blocks_shown;
+             row < (at + 1) * geometry::form_tokens_limit / form_blocks_shown; ++row)
             CHECK(std::abs(form_cell<double>(form.factors(), row, j)) <=
-                  std::abs(picture.values().at(at, at)) + 1e-4);
+                  std::abs(picture.values()(at, at)) + 1e-4);
     }
     screen.set([](auto& s) {
-        s.part = GeometryPart::einsum;
+        s.part = geometry::Part::einsum;
         s.einsum = "ik,jk->ij with Q, K";
     });
     CHECK(screen.spoken().find("250 million multiply-adds") != std::string::npos);
@@ -362,7 +334,7 @@ TEST_CASE("the share of symmetry is compared with that of a matrix of independen
     GeometryScreen screen;
     screen.open_sentence(6);
     screen.open();
-    const auto rows = static_cast<double>(screen.lens().form(screen.subject())->factors().rows());
+    const auto rows = static_cast<double>(screen.model().form().factors().rows());
     const std::string expected = "a matrix of independent numbers has " + fixed(50 + 50 / rows, 1) + " and " +
                                  fixed(50 - 50 / rows, 1) + " % on average";
     CHECK(std::ranges::any_of(ui::semantics(), [&](const ui::Node& node) {

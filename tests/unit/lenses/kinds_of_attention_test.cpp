@@ -174,10 +174,10 @@ TEST_CASE("Masks starts the four conventions from scores with T5's biases") {
 TEST_CASE("Geometry's form gives cross-attention's scores from the decoder's and the encoder's vectors") {
     SmallScreen screen;
     screen.open("geometry", {5, 1});
-    GeometryLens& lens = screen.lens<GeometryLens>();
+    auto& lens = screen.lens<ModelLens<geometry::Model>>();
     REQUIRE_FALSE(lens.missing(screen.subject()));
-    const HeadForm& form = *lens.form(screen.subject());
-    const HeadWeights& w = *lens.weights(screen.subject());
+    const HeadForm& form = lens.model().form();
+    const HeadWeights& w = *lens.model().weights;
     CHECK(w.crosses);
     CHECK_FALSE(form.squares().square);  // its sides belong to two spaces
     const Record& record = screen.run().record_at(5);
@@ -195,7 +195,7 @@ TEST_CASE("Geometry's form gives cross-attention's scores from the decoder's and
     for (const bool right : {false, true}) {
         const Index token = right ? record.keys() - 1 : record.queries() - 1;
         const auto why =
-            screen.why((right ? geometry_cells::right_token : geometry_cells::left_token)(token, 0));
+            screen.why((right ? geometry::cells::right_token : geometry::cells::left_token)(token, 0));
         REQUIRE(why);
         CHECK(why->f64 == Catch::Approx(why->f32).margin(1e-4));
         for (const std::size_t b : {std::size_t{0}, std::size_t{9}}) {
@@ -205,15 +205,15 @@ TEST_CASE("Geometry's form gives cross-attention's scores from the decoder's and
             CHECK(there->f32 == Catch::Approx(why->operands[b].left).margin(1e-6));
         }
     }
-    CHECK_FALSE(screen.why(geometry_cells::symmetric_part(0, 0)));
-    CHECK_FALSE(screen.why(geometry_cells::right_token(record.keys(), 0)));
+    CHECK_FALSE(screen.why(geometry::cells::symmetric_part(0, 0)));
+    CHECK_FALSE(screen.why(geometry::cells::right_token(record.keys(), 0)));
     CHECK_FALSE(lens.spoken(screen.subject()).empty());
     for (const FormOf of : {FormOf::values, FormOf::tokens}) {
-        GeometryState next;
+        geometry::State next;
         next.form = of;
-        screen.visit.perform(SetGeometry{next});
+        screen.visit.perform(Set<geometry::State>{next});
         screen.settle();
-        CHECK(lens.form(screen.subject())->of() == of);
+        CHECK(lens.model().form().of() == of);
     }
 }
 

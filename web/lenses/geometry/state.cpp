@@ -1,6 +1,6 @@
-#include "lenses/geometry/state.hpp"
-
+// Defines the settings of lens Geometry, and how links spell its numbers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "analysis/linalg/einsum.hpp"
@@ -8,8 +8,9 @@
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "app/table.hpp"
+#include "lenses/geometry/geometry.hpp"
 
-namespace attn::app {
+namespace attn::app::geometry {
 
 namespace {
 
@@ -19,15 +20,15 @@ constexpr std::array<std::string_view, 3> shown_keys{"whole", "symmetric", "anti
 constexpr std::array<std::string_view, 4> gauge_keys{"rotation", "stretch", "shear", "mix"};
 constexpr std::array<std::string_view, 4> metric_keys{"identity", "divided", "axis", "minkowski"};
 
-void prune(State& state) {
-    const GeometryState& now = state.of<GeometryState>();
+void prune(app::State& state) {
+    const State& now = state.of<State>();
     if (now.metric != MetricKind::own || fits_into_a_link(write_matrix(now.own))) return;
-    GeometryState& next = state.edit<GeometryState>();
+    State& next = state.edit<State>();
     next.metric = MetricKind::identity;
     next.own = {};
 }
 
-bool read_metric_into(GeometryState& to, std::string_view text) {
+bool read_metric(State& to, std::string_view text) {
     to.own = {};
     if (const auto kind = index_of(metric_keys, text)) {
         to.metric = static_cast<MetricKind>(*kind);
@@ -38,18 +39,19 @@ bool read_metric_into(GeometryState& to, std::string_view text) {
     to.metric = MetricKind::own;
     return !to.own.empty();
 }
-std::string write_metric(const GeometryState& state) {
+std::string write_metric(const State& state) {
     return state.metric == MetricKind::own ? write_matrix(state.own)
                                            : std::string(metric_keys[static_cast<std::size_t>(state.metric)]);
 }
 constexpr std::string_view metric_examples[] = {"2x2:1,0,0,-1", "identity", "divided", "axis", "minkowski"};
 constexpr std::string_view einsum_examples[] = {"ik,jk->ij with Q, K", "ij,jd->id with A, V"};
 
-Status check_geometry(const GeometryState& geometry) {
-    const auto& [part, form, shown, direction, gauge, metric, own, einsum] = geometry;
-    if (gauge.first == gauge.second) return Error{"A gauge takes two different components."};
-    if ((metric == MetricKind::own) != !own.empty()) return Error{"A metric of your own has numbers."};
-    if (metric == MetricKind::own) {
+Status check(const State& now) {
+    const Matrix& own = now.own;
+    const bool is_own = now.metric == MetricKind::own;
+    if (now.gauge.first == now.gauge.second) return Error{"A gauge takes two different components."};
+    if (is_own != !own.empty()) return Error{"A metric of your own has numbers."};
+    if (is_own) {
         if (own.rows != own.cols || own.rows > own_metric_limit)
             return Error{"A metric of your own is a square matrix of at most " +
                          std::to_string(own_metric_limit) + " rows."};
@@ -57,14 +59,14 @@ Status check_geometry(const GeometryState& geometry) {
         if (std::ranges::any_of(own.values, [](double x) { return std::abs(x) > metric_reach; }))
             return Error{"The numbers of a metric here are at most a million."};
     }
-    const auto text = EinsumText::parse(einsum);
+    const auto text = EinsumText::parse(now.einsum);
     return text ? ok() : Status(text.error());
 }
 
 }  // namespace
 
-const Fields<GeometryState>& GeometryState::fields() {
-    using S = GeometryState;
+const Fields<State>& State::fields() {
+    using S = State;
     static const Field<S> all[]{
         {"geometry.part", "geometry: {}", named<&S::part>(part_keys)},
         {"geometry.form", "form {}", named<&S::form>(form_keys), named<&S::shown>(shown_keys),
@@ -79,71 +81,59 @@ const Fields<GeometryState>& GeometryState::fields() {
              return s.metric == MetricKind::own ? std::string("a metric of your own")
                                                 : "metric " + write_metric(s);
          },
-         FieldPart<S>{
-             {.kind = FieldValue::Kind::spelled, .what = "metric", .names = metric_examples},
-             [](const FieldValue&, S& to, std::string_view text) { return read_metric_into(to, text); },
-             [](const FieldValue&, const S& s) { return write_metric(s); },
-             [](const FieldValue&, const S&) { return true; },
-             [](const S& a, const S& b) { return a.metric == b.metric && a.own == b.own; }}},
+         FieldPart<S>{{.kind = FieldValue::Kind::spelled, .what = "metric", .names = metric_examples},
+                      [](const FieldValue&, S& to, std::string_view text) { return read_metric(to, text); },
+                      [](const FieldValue&, const S& s) { return write_metric(s); },
+                      [](const FieldValue&, const S&) { return true; },
+                      [](const S& a, const S& b) { return a.metric == b.metric && a.own == b.own; }}},
         {"geometry.einsum", [](const S& s) { return "einsum " + s.einsum; },
          spelled<&S::einsum, [](std::string_view text) { return std::optional(std::string(text)); },
                  [](const std::string& text) { return text; }>("sum of named matrices", einsum_examples)},
     };
-    static const Fields<S> fields{.all = all, .check = check_geometry};
+    static const Fields<S> fields{.all = all, .check = check};
     return fields;
 }
-LinkRows geometry_links() { return {.rows = rows_of_fields<GeometryState, 5>(), .prune = prune}; }
+LinkRows links() { return {.rows = rows_of_fields<State, 5>(), .prune = prune}; }
 
-std::span<const GeometryPreset> geometry_presets() {
-    static constexpr std::array presets{
-        GeometryPreset{"geometry/preset/rotation", "A rotation",
-                       [](GeometryState now) {
-                           now.part = GeometryPart::gauge;
-                           now.gauge = {.kind = GaugeKind::rotation, .t = 0.75};
-                           return now;
-                       }},
-        GeometryPreset{"geometry/preset/mix", "An ill-conditioned gauge",
-                       [](GeometryState now) {
-                           now.part = GeometryPart::gauge;
-                           now.gauge = {.kind = GaugeKind::mix, .t = 6};
-                           return now;
-                       }},
-        GeometryPreset{"geometry/preset/minkowski", "Minkowski",
-                       [](GeometryState now) {
-                           now.part = GeometryPart::metric;
-                           now.metric = MetricKind::minkowski;
-                           now.own = {};
-                           return now;
-                       }},
-        GeometryPreset{"geometry/preset/einsum", "ik,jk->ij",
-                       [](GeometryState now) {
-                           now.part = GeometryPart::einsum;
-                           now.einsum = GeometryState{}.einsum;
-                           return now;
-                       }},
+std::span<const Preset> presets() {
+    static constexpr std::array all{
+        Preset{"geometry/preset/rotation", "A rotation",
+               [](State now) {
+                   now.part = Part::gauge;
+                   now.gauge = {.kind = GaugeKind::rotation, .t = 0.75};
+                   return now;
+               }},
+        Preset{"geometry/preset/mix", "An ill-conditioned gauge",
+               [](State now) {
+                   now.part = Part::gauge;
+                   now.gauge = {.kind = GaugeKind::mix, .t = 6};
+                   return now;
+               }},
+        Preset{"geometry/preset/minkowski", "Minkowski",
+               [](State now) {
+                   now.part = Part::metric;
+                   now.metric = MetricKind::minkowski;
+                   now.own = {};
+                   return now;
+               }},
+        Preset{"geometry/preset/einsum", "ik,jk->ij",
+               [](State now) {
+                   now.part = Part::einsum;
+                   now.einsum = State{}.einsum;
+                   return now;
+               }},
     };
-    return presets;
+    return all;
 }
 
-Matrix metric_of(const GeometryState& state, Index size) {
+Matrix metric_of(const State& state, Index size) {
     if (state.metric == MetricKind::own) return state.own;
     Matrix g = identity(size, size);
     if (state.metric == MetricKind::divided)
         for (double& each : g.values) each /= std::sqrt(static_cast<double>(size));
-    if (state.metric == MetricKind::axis) g.at(0, 0) = metric_axis;
+    if (state.metric == MetricKind::axis) g.at(0, 0) = 4;
     if (state.metric == MetricKind::minkowski) g.at(0, 0) = -1;
     return g;
 }
 
-Result<Matrix> read_metric(const std::string& text) {
-    std::string rows = text;
-    std::ranges::replace(rows, ';', '\n');
-    auto read = parse_numbers(rows);
-    if (!read) return read.error();
-    const auto made = read->rows == read->cols ? Metric::of(read->rows, read->values)
-                                               : Result<Metric>(Error{"A metric is a square matrix."});
-    if (!made) return made.error();
-    return *std::move(read);
-}
-
-}  // namespace attn::app
+}  // namespace attn::app::geometry

@@ -1,18 +1,27 @@
-// Finds the matrices of the chosen head by the names that an einsum uses, and computes the sum.
+// Einstein sums over the matrices of one head, found by name: Q, K, A, W_Q and so on.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/heads/head_form.hpp"
 #include "analysis/linalg/einsum.hpp"
-#include "app/explained.hpp"
-#include "lenses/geometry/form.hpp"
+#include "attention/stage.hpp"
 
-namespace attn::app {
+namespace attn {
 
 inline constexpr Index named_size_limit = 1'000'000;  // most numbers in an operand
+
+// The head whose matrices have names.
+struct NamedHead {
+    std::shared_ptr<const Record> record;        // of its layer
+    std::shared_ptr<const HeadWeights> weights;  // null if only q, k and v are known
+    HeadIndex head;
+    Index query = 0, key = 0;  // those with a name of their own
+};
 
 // An operand of an einsum. With two indices it belongs to the chosen head, with three to all heads of its
 // layer, along the first; with one it is a row of the chosen query or key.
@@ -25,7 +34,12 @@ struct NamedMatrix {
     Index heads_each = 1;  // number of heads that share one matrix along the first index
     Index row = 0;         // if it has one index
 
-    CellPlace place(Index offset) const;
+    struct Place {
+        HeadIndex head;
+        Stage stage;
+        Index row, col;
+    };
+    Place place(Index offset) const;
 };
 
 struct NamedInfo {
@@ -35,19 +49,14 @@ struct NamedInfo {
 std::span<const NamedInfo> named_matrices();
 
 // Returns the matrix with this many indices, or one sentence that says why there is none.
-Result<NamedMatrix> named_matrix(Subject& subject, const State& state,
-                                 const std::optional<HeadWeights>& weights, const std::string& name,
-                                 std::size_t indices);
+Result<NamedMatrix> named_matrix(const NamedHead& of, const std::string& name, std::size_t indices);
 
-// An einsum over the matrices in view, computed in slices and then compared with the head's own matrices.
+// An einsum over a head's matrices, computed in slices and then compared with the head's own matrices.
 class NamedSum {
   public:
     // One sentence if these matrices have no such sum.
-    static Result<std::unique_ptr<NamedSum>> of(Subject& subject, const State& state,
-                                                const std::optional<HeadWeights>& weights,
-                                                const std::string& text);
-    // True while there is more to do.
-    bool step(Subject& subject, const State& state, const std::optional<HeadWeights>& weights);
+    static Result<NamedSum> of(NamedHead head, const std::string& text);
+    bool step();  // true while there is more to do
     bool done() const { return sum_->done() && (same_ || compared_ == named_matrices().size()); }
 
     const EinsumText& text() const { return text_; }
@@ -64,6 +73,7 @@ class NamedSum {
     Index last() const;
 
   private:
+    NamedHead head_;
     EinsumText text_;
     std::vector<NamedMatrix> operands_;
     std::optional<Einsum> sum_;
@@ -71,4 +81,4 @@ class NamedSum {
     std::optional<Same> same_;
 };
 
-}  // namespace attn::app
+}  // namespace attn
