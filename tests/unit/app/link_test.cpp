@@ -46,7 +46,7 @@ State kept(State s) {
     auto& masks = s.edit<masks::State>();
     if (masks.mask.text().size() > most) masks.mask = masks::State{}.mask;
     // A link keeps how two runs are compared only if there are two.
-    if (!lens_of(s).compares && !sentence_of(s).compared) s.edit<CompareState>() = {};
+    if (!lens_of(s).compares && !sentence_of(s).compared) s.edit<compare::State>() = {};
     return s;
 }
 

@@ -122,7 +122,7 @@ json dump(const Looks& looks) {
 
 json dump(const State& state) {
     const SentenceState& s = sentence_of(state);
-    const auto view = name_of_value({"sides", "blink", "difference"}, state.of<CompareState>().view);
+    const auto view = name_of_value({"sides", "blink", "difference"}, state.of<compare::State>().view);
     json sentence = dump(looks_of(state, sentence_subject));
     sentence.update({{"text", s.text},
                      {"model", s.model},

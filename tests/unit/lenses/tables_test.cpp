@@ -86,7 +86,7 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
               "Weights of the first, layer 0, head 0", "Weights of the second, layer 0, head 0",
               "Weights of the first minus the second, layer 0, head 0", "Same attention pattern?",
               "What “word5” looks at, word by word", "Same word, different vector?"});
-    screen.visit.perform(SetComparisonView{ComparisonView::difference});
+    screen.visit.perform(Set<compare::State>{{compare::View::difference}});
     const Table difference = first(screen);
     CHECK(difference.title == "Weights of the first minus the second, layer 0, head 0");
     const auto& subject = sentence_in(screen.visit);
@@ -97,7 +97,7 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
     CHECK(std::abs(difference.values.at(1, 0) -
                    (weight(*subject.run(), 1, 0) - weight(*subject.compared_run(), 1, 0))) < 1e-7);
     CHECK(difference.row_labels[1] == "word1");
-    screen.visit.perform(SetComparisonView{ComparisonView::sides});
+    screen.visit.perform(Set<compare::State>{});
     screen.visit.perform(Pin{CellRef{Stage::weight, 2, 1, true}});
     CHECK(first(screen).title == "Weights of the second, layer 0, head 0");
     CHECK(first(screen).row_labels.back() == "end");

@@ -1,8 +1,8 @@
-#include "lenses/compare/compare.hpp"
+#include "text/differing_end.hpp"
 
 #include <catch_amalgamated.hpp>
 
-using namespace attn::app;
+using attn::from_difference;
 
 TEST_CASE("a truncated title begins shortly before the words that differ") {
     const std::string tired = "The animal didn't cross the street because it was too tired.",
