@@ -7,6 +7,8 @@ namespace attn {
 
 namespace {
 
+std::uint64_t texel_serials = 0;  // over all MapTiles
+
 // Stands for an infinite cell, because infinity says something else in a picture.
 constexpr float largest = std::numeric_limits<float>::max();
 
@@ -83,8 +85,8 @@ const MapTiles::Texels* MapTiles::find(TileAt at) {
         Shown& shown = shown_[at];
         if (shown.texels.serial == 0) {
             const bool mean = pooling_ == Pooling::mean && at.level > 0;
-            shown.texels = {++serials_, fine.rows, fine.cols, drawable(mean ? fine.mean : fine.strongest),
-                            true};
+            shown.texels = {++texel_serials, fine.rows, fine.cols,
+                            drawable(mean ? fine.mean : fine.strongest), true};
         }
         return &shown.texels;
     }
@@ -95,7 +97,7 @@ const MapTiles::Texels* MapTiles::find(TileAt at) {
     if (shown.version == tile.version) return &shown.texels;
     shown.version = tile.version;
     Texels& texels = shown.texels;
-    texels = {++serials_, tile.rows, tile.cols, {}, tile.complete()};
+    texels = {++texel_serials, tile.rows, tile.cols, {}, tile.complete()};
     const auto& values = pooling_ == Pooling::mean ? tile.mean : tile.strongest;
     texels.values = values.empty()
                         ? std::vector<float>(static_cast<std::size_t>(tile.rows * tile.cols), masked_cell)
@@ -167,7 +169,7 @@ const Quantiles* MapTiles::quantiles() {
     if (!pyramid_ || !pyramid_->done()) return nullptr;
     if (quantiles_.serial == 0) {
         const Tile& all = pyramid_->tile({pyramid_->coarsest(), 0, 0});
-        quantiles_ = quantiles_of(pooling_ == Pooling::mean ? all.mean : all.strongest, ++serials_);
+        quantiles_ = quantiles_of(pooling_ == Pooling::mean ? all.mean : all.strongest, ++texel_serials);
     }
     return &quantiles_;
 }

@@ -27,7 +27,7 @@ class MapTiles {
     static constexpr std::size_t kept = 48;  // tiles below the pyramid, of 0.5 MB
 
     struct Texels {
-        std::uint64_t serial = 0;  // other texels have another number
+        std::uint64_t serial = 0;  // other texels, of any MapTiles, have another number
         Index rows = 0, cols = 0;
         std::vector<float> values;  // [rows, cols]; −inf: masked; unknown_texel
         bool complete = false;
@@ -83,7 +83,7 @@ class MapTiles {
     std::optional<Pyramid> pyramid_;
     std::map<TileAt, Fine> fine_;
     std::map<TileAt, Shown> shown_;
-    std::uint64_t serials_ = 0, frame_ = 0;
+    std::uint64_t frame_ = 0;
     float extent_ = 0;
     std::uint64_t extent_of_ = 0;  // version of the single coarsest tile
     Quantiles quantiles_;

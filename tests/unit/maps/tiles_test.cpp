@@ -114,6 +114,11 @@ TEST_CASE("sampled rows are shown in a first picture until the blocks are there"
     REQUIRE(tiles.find(all));
     CHECK(tiles.find(all)->complete);
     CHECK(tiles.find(all)->serial != first);
+    const auto last = tiles.find(all)->serial;
+    tiles = MapTiles();
+    tiles.show(map_of(trace, 0, 1, Stage::weight, Sink::shown), Pooling::strongest);
+    finish_tiles(tiles);
+    CHECK(tiles.find({tiles.coarsest(), 0, 0})->serial > last);
 }
 
 TEST_CASE("below the pyramid only visible tiles are computed, and kept while there is room") {
