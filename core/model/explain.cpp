@@ -62,6 +62,13 @@ StoredAt stored_at(const Model& model, std::string_view vector, Index i) {
     return weight ? stored_at(*weight, i) : StoredAt{};
 }
 
+std::vector<Term> terms_between(std::span<const float> left, std::span<const float> right) {
+    std::vector<Term> terms;
+    for (std::size_t a = 0; a < left.size(); ++a)
+        terms.push_back({static_cast<Index>(a), static_cast<double>(left[a]), static_cast<double>(right[a])});
+    return terms;
+}
+
 double LinearSum::value() const {
     double sum = bias;
     for (const Term& term : terms) sum += term.product();
@@ -126,43 +133,51 @@ double VectorComponent::value() const {
     return partner_component < 0 ? own_value() : own_value() * cosine + partner_value() * sine;
 }
 
-VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
-                                  Index component) {
-    const Model& model = *trace.model();
-    const LayerAttention at = trace.attention(layer);
+VectorComponent explain_unturned(const Model& model, Stage stage, Index layer, Index head,
+                                 std::span<const float> row, Index component) {
+    const AttentionSublayer& half = model.network().attention(layer);
     const Index width = model.config().head_dim;
-    const auto x = row_of(stage == Stage::q ? at.run.attention_input : at.key_input, token);
     const auto projected = [&](Index of_head, Index which) {
         const QkvColumn column = qkv_column(model, stage, layer, of_head, which);
-        return explain_linear(*column.linear, x, column.out);
-    };
-    const std::optional<Norm>* norm = stage == Stage::q   ? &at.half.q_norm
-                                      : stage == Stage::k ? &at.half.k_norm
-                                                          : nullptr;
-    std::vector<double> group;  // what is normalised together
-    if (norm && *norm) {
-        const Index heads = (*norm)->gain.size() / width, first = heads == 1 ? head : 0;
-        for (Index i = 0; i < heads * width; ++i)
-            group.push_back(projected(first + i / width, i % width).value());
-    }
-    const auto normalised = [&](Index which) {
-        const Index column = std::ssize(group) == width ? which : head * width + which;
-        return group.empty() ? std::nullopt : std::optional(explain_norm(**norm, group, column));
+        return explain_linear(*column.linear, row, column.out);
     };
     VectorComponent out;
     out.own = projected(head, component);
-    out.own_norm = normalised(component);
+    const std::optional<Norm> none, &norm = stage == Stage::q   ? half.q_norm
+                                            : stage == Stage::k ? half.k_norm
+                                                                : none;
+    if (!norm) return out;
+    const Index heads = norm->gain.size() / width, first = heads == 1 ? head : 0;
+    std::vector<double> group;  // what is normalised together
+    for (Index i = 0; i < heads * width; ++i)
+        group.push_back(projected(first + i / width, i % width).value());
+    out.own_norm = explain_norm(*norm, group, (head - first) * width + component);
+    return out;
+}
+
+void turn(VectorComponent& own, const VectorComponent& partner, const RotaryPair& pair, double angle,
+          double magnitude) {
+    own.partner = partner.own;
+    own.partner_norm = partner.own_norm;
+    own.partner_component = pair.partner;
+    own.first = pair.first;
+    own.cosine = std::cos(angle) * magnitude;
+    own.sine = (pair.first ? -std::sin(angle) : std::sin(angle)) * magnitude;
+}
+
+VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
+                                  Index component) {
+    const LayerAttention at = trace.attention(layer);
+    const auto x = row_of(stage == Stage::q ? at.run.attention_input : at.key_input, token);
+    const auto unturned = [&](Index which) {
+        return explain_unturned(*trace.model(), stage, layer, head, x, which);
+    };
+    VectorComponent out = unturned(component);
     const Rotary* rotary = stage == Stage::v ? nullptr : trace.network().rotary_of(layer);
     const RotaryPair pair = pair_of(rotary, component);
     if (pair.partner < 0) return out;
-    out.first = pair.first;
     out.frequency = rotary->of_text(trace.tokens())[static_cast<std::size_t>(pair.pair)];
-    const double angle = static_cast<double>(token) * out.frequency;
-    out.partner_component = pair.partner;
-    out.partner = projected(head, pair.partner);
-    out.partner_norm = normalised(pair.partner);
-    out.cosine = std::cos(angle) * rotary->magnitude;
-    out.sine = (pair.first ? -std::sin(angle) : std::sin(angle)) * rotary->magnitude;
+    turn(out, unturned(pair.partner), pair, static_cast<double>(token) * out.frequency, rotary->magnitude);
     return out;
 }
 

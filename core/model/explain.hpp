@@ -30,6 +30,9 @@ struct StoredAt {
 StoredAt stored_at(const Model& model, const WeightView& weight, Index in, Index out);
 StoredAt stored_at(const Model& model, std::string_view vector, Index i);
 
+// The products of two vectors, component by component.
+std::vector<Term> terms_between(std::span<const float> left, std::span<const float> right);
+
 // Σ_i x[i] · W[i, out] + bias[out], of one row.
 struct LinearSum {
     std::vector<Term> terms;
@@ -68,6 +71,12 @@ struct VectorComponent {
     double partner_value() const { return partner_norm ? partner_norm->value() : partner.value(); }
     double value() const;
 };
+// The component of a row that an attention reads, [d_model], before positions turn it.
+VectorComponent explain_unturned(const Model& model, Stage stage, Index layer, Index head,
+                                 std::span<const float> row, Index component);
+// Turns a component with the other one of its pair.
+void turn(VectorComponent& own, const VectorComponent& partner, const RotaryPair& pair, double angle,
+          double magnitude);
 // Tokens are queries where the stage is q, and keys where it is k or v.
 VectorComponent explain_component(const Trace& trace, Stage stage, Index layer, Index head, Index token,
                                   Index component);

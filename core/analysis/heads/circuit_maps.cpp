@@ -118,6 +118,15 @@ Tensor CircuitJob::read(Range rows) const {
                                           : ends_.read(head_.layer, rows);
 }
 
+std::optional<CircuitJob::StoredRow> CircuitJob::stored_row(Index row) const {
+    const Network& network = ends_.model()->network();
+    if (network.embedding_norm) return std::nullopt;
+    if (circuit_ == Circuit::positions)
+        return StoredRow{*network.position_embedding, network.first_position + row, 1};
+    if (network.project_in) return std::nullopt;
+    return StoredRow{network.token_embedding, row, network.embedding_scale};
+}
+
 bool CircuitJob::step() {
     if (done()) return false;
     const Model& model = *ends_.model();

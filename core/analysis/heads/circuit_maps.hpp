@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,14 @@ class CircuitJob {
 
     // What the head reads of some rows, [rows, d_model]: tokens or positions.
     Tensor read(Range rows) const;
+    // The stored row that becomes that by a scale and the norm in front of the attention. Nothing where more
+    // comes in between.
+    struct StoredRow {
+        WeightView table;
+        Index row = 0;
+        double scale = 1;
+    };
+    std::optional<StoredRow> stored_row(Index row) const;
 
   private:
     CircuitJob(const CircuitEnds& ends, Circuit circuit, HeadIndex head);

@@ -159,6 +159,12 @@ double CopyingJob::progress() const {
     return (products_.progress() + static_cast<double>(heads_.size()) / static_cast<double>(count_)) / 2;
 }
 
+HeadIndex CopyingJob::best() const {
+    const auto score = [](const Copying& each) { return std::isnan(each.score) ? -2 : each.score; };
+    const Index most = std::ranges::max_element(heads_, {}, score) - heads_.begin();
+    return {most / heads_of_layer_, most % heads_of_layer_};
+}
+
 const Copying& CopyingJob::of(HeadIndex head) const {
     return heads_[static_cast<std::size_t>(head.layer * heads_of_layer_ + head.head)];
 }

@@ -80,6 +80,7 @@ class CopyingJob {
     // [layers · heads], those that have been found.
     const std::vector<Copying>& heads() const { return heads_; }
     const Copying& of(HeadIndex head) const;  // once done
+    HeadIndex best() const;                   // once done: the head with the highest score
 
   private:
     explicit CopyingJob(const CircuitEnds& ends);

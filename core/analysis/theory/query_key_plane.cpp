@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace attn {
 
@@ -14,7 +15,35 @@ double spread_of(const std::vector<double>& values, Index rows) {
     return std::inner_product(values.begin(), values.end(), values.begin(), 0.0) / static_cast<double>(rows);
 }
 
+bool is_finite(ConstMatrix m) {
+    for (Index r = 0; r < m.rows; ++r)
+        for (Index c = 0; c < m.cols; ++c)
+            if (!std::isfinite(m(r, c))) return false;
+    return true;
+}
+
 }  // namespace
+
+std::vector<Index> QueryKeyPlane::nearest(const End& end) const {
+    std::vector<std::pair<double, Index>> away;
+    for (const Place& to : end.key ? queries : keys)
+        away.emplace_back(std::hypot(to[0] - at(end)[0], to[1] - at(end)[1]), std::ssize(away));
+    std::ranges::sort(away);
+    std::vector<Index> points;
+    for (const auto& [distance, point] : away) points.push_back(point);
+    return points;
+}
+
+std::vector<double> QueryKeyPlane::direction(bool key, std::size_t axis) const {
+    std::vector<double> stretched = axes[axis];
+    for (double& each : stretched) each *= key ? 1 / stretch : stretch;
+    return stretched;
+}
+
+std::optional<QueryKeyPlaneSearch> QueryKeyPlaneSearch::of(ConstMatrix q, ConstMatrix k) {
+    if (!is_finite(q) || !is_finite(k)) return std::nullopt;
+    return QueryKeyPlaneSearch(q, k);
+}
 
 QueryKeyPlaneSearch::QueryKeyPlaneSearch(ConstMatrix q, ConstMatrix k) : width_(q.cols) {
     queries_ = centred(q, plane_.query_mean);

@@ -24,6 +24,20 @@ struct QueryKeyPlane {
     std::array<std::vector<double>, 2> axes;   // [d], of length 1; the largest component is positive
     Place share{};                             // each axis's share of the squared distances from the mean
     std::vector<Place> queries, keys;
+
+    // The query or the key of a point.
+    struct End {
+        bool key = false;
+        Index point = 0;
+        bool operator==(const End&) const = default;
+    };
+    const Place& at(const End& end) const {
+        return (end.key ? keys : queries)[static_cast<std::size_t>(end.point)];
+    }
+    std::vector<Index> nearest(const End& end) const;  // all points of the other kind, the nearest first
+    // A coordinate of x [d] is x · direction(of a key, axis), less that of the mean.
+    std::vector<double> direction(bool key, std::size_t axis) const;
+    const std::vector<double>& mean(bool key) const { return key ? key_mean : query_mean; }
 };
 
 // Finds it in slices.
@@ -31,6 +45,8 @@ class QueryKeyPlaneSearch {
   public:
     // Takes finite numbers; q [queries, d], k [keys, d], at least one of each, d at least 1.
     QueryKeyPlaneSearch(ConstMatrix q, ConstMatrix k);
+    // Nothing if some number is not finite.
+    static std::optional<QueryKeyPlaneSearch> of(ConstMatrix q, ConstMatrix k);
 
     bool step();  // a few rows, or O(d²) operations; true while there is more to do
     bool done() const { return done_; }
