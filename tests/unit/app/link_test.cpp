@@ -115,9 +115,9 @@ TEST_CASE("a link contains only what differs from the default") {
                                                .least = 0.25f}});
     State learned = after(default_state(), OpenSubject{training_subject});
     learned = after(learned, ShowTrainingStep{12});
-    CHECK(to_fragment(after(learned, SetTrainingMaps{TrainingMaps::weights})) ==
+    CHECK(to_fragment(after(learned, Set<curves::State>{TrainingMaps::weights})) ==
           "v=1&subject=training&step=12");
-    learned = after(learned, SetTrainingMaps{TrainingMaps::gradient});
+    learned = after(learned, Set<curves::State>{TrainingMaps::gradient});
     CHECK(to_fragment(learned) == "v=1&subject=training&step=12&maps=gradient");
     check_round_trip(learned);
     CHECK_THAT(parse_fragment("v=1&maps=weights").note, Catch::Matchers::ContainsSubstring("'maps'"));

@@ -156,7 +156,7 @@ json dump(const State& state) {
               {"compared", or_null(t.compared, [](const TrainingPlan& plan) { return dump(plan); })},
               {"step", or_null(t.step, [](std::int64_t step) { return step; })},
               {"running", t.running},
-              {"maps", name_of_value({"weights", "gradient"}, state.of<CurvesState>().maps)}}},
+              {"maps", name_of_value({"weights", "gradient"}, state.of<curves::State>().maps)}}},
             {"tensors", tensors},
             {"selection",
              {{"layer", chosen.layer},

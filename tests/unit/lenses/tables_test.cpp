@@ -139,7 +139,7 @@ TEST_CASE("each curve of a head is a table of the measured steps, and a click pi
     const auto* probe = static_cast<const TextRun*>(subject_in(screen.visit).attention());
     CHECK(maps[0].values.at(5, 3) == static_cast<double>(probe->record_at(1).cell(Stage::weight, 0, 5, 3)));
     CHECK(maps[0].row_labels == run.data().probe_pieces);
-    screen.visit.perform(SetTrainingMaps{TrainingMaps::gradient});
+    screen.visit.perform(Set<curves::State>{TrainingMaps::gradient});
     CHECK(screen.frame.tables()[0].title == "Gradient of the loss by the weights at step 4, layer 1, head 0");
     CHECK(screen.frame.tables()[0].values.at(5, 3) != maps[0].values.at(5, 3));
 }

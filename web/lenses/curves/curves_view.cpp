@@ -10,7 +10,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::curves {
 
 namespace {
 
@@ -21,75 +21,51 @@ constexpr float head_gap = 10, label_line = 15, label_height = 2 * label_line + 
 ui::ChartCurve loss_curve(const TrainingRun& run, bool compared) {
     ui::ChartCurve curve{.name = compared ? "compared" : "loss",
                          .colour = ui::series_colour(compared ? 1 : 0),
+                         .y{run.losses().begin(), run.losses().end()},
                          .dashed = compared};
-    for (const float loss : run.losses()) {
-        curve.x.push_back(static_cast<double>(curve.x.size() + 1));
-        curve.y.push_back(static_cast<double>(loss));
-    }
+    for (std::size_t step = 1; step <= curve.y.size(); ++step) curve.x.push_back(static_cast<double>(step));
     return curve;
 }
 
 // Returns one curve per head.
 std::vector<ui::ChartCurve> head_curves(const TrainingRun& run, double HeadPoint::* score, bool compared) {
-    std::vector<ui::ChartCurve> curves(static_cast<std::size_t>(run.plan().layers * run.plan().heads));
-    for (std::size_t head = 0; head < curves.size(); ++head) {
-        ui::ChartCurve& curve = curves[head];
-        const auto heads = static_cast<std::size_t>(run.plan().heads);
-        curve.colour = ui::series_colour(head);
-        curve.dashed = compared;
-        if (!compared) curve.name = std::to_string(head / heads) + "." + std::to_string(head % heads);
+    std::vector<ui::ChartCurve> curves;
+    const Index heads = run.plan().heads;
+    for (Index head = 0; head < run.plan().layers * heads; ++head) {
+        const std::string name = std::to_string(head / heads) + "." + std::to_string(head % heads);
+        const auto place = static_cast<std::size_t>(head);
+        ui::ChartCurve& curve = curves.emplace_back(ui::ChartCurve{
+            .name = compared ? "" : name, .colour = ui::series_colour(place), .dashed = compared});
         for (const TrainingPoint& point : run.points()) {
             curve.x.push_back(static_cast<double>(point.step));
-            curve.y.push_back(point.heads[head].*score);
+            curve.y.push_back(point.heads[place].*score);
         }
     }
     return curves;
 }
 
-struct Cell {
-    Index query, key;
-};
-
-std::optional<Cell> cell_under(ImVec2 at, float side, Index n) {
-    const ImVec2 mouse = ImGui::GetMousePos();
-    if (!ImGui::IsMousePosValid(&mouse)) return std::nullopt;
-    const auto place = [&](float distance) {
-        return static_cast<Index>(std::floor(distance / side * static_cast<float>(n)));
-    };
-    const Cell cell{place(mouse.y - at.y), place(mouse.x - at.x)};
-    if (cell.query < 0 || cell.query >= n || cell.key < 0 || cell.key >= n) return std::nullopt;
-    return cell;
-}
-
-std::string gradient_words(double gradient) {
-    return "∂loss/∂weight " + fixed(gradient, 4) + " nats a token: " +
-           (gradient == 0
-                ? "more weight here would change nothing"
-                : std::string("more weight here would ") + (gradient < 0 ? "lower" : "raise") + " the loss");
-}
-
-}  // namespace
-
-void CurvesLens::draw_curves(const Drawing& drawing, const TrainingState& course, const TrainingRun& run,
-                             const TrainingRun* compared, std::int64_t shown, float width) {
+void draw_curves(const Model& model, const Drawing& drawing, const TrainingState& course,
+                 const TrainingRun* compared, float width) {
+    const TrainingRun& run = *model.run;
     // The run's own curves come first and explain their points.
-    const auto drawn = [&](const char* name, const char* title, ui::ChartAxis y,
-                           const std::vector<ui::ChartCurve>& curves, std::size_t own, const CellRef& first) {
+    const auto drawn = [&](const char* name, const std::string& title, ui::ChartAxis y,
+                           const std::vector<ui::ChartCurve>& curves, Index own, const CellRef& first) {
         const ui::Chart chart{.name = name,
                               .title = title,
                               .x = {"step", 0, static_cast<double>(course.plan.steps), false, true},
                               .y = std::move(y),
-                              .marked = static_cast<double>(shown)};
+                              .marked = static_cast<double>(model.step)};
         const ui::ChartReply reply =
             present::chart(drawing, chart, width, curve_height, curves,
                            [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
-                               if (curve >= own) return std::nullopt;
+                               const auto place = static_cast<Index>(curve);
+                               if (place >= own) return std::nullopt;
                                return CellRef{.stage = first.stage,
                                               .row = static_cast<Index>(curves[curve].x[point]),
-                                              .col = first.col + static_cast<Index>(curve)};
+                                              .col = first.col + place};
                            });
         if (reply.held)
-            visit().perform(
+            drawing.visit.perform(
                 ShowTrainingStep{std::min<std::int64_t>(std::llround(*reply.held), run.steps_taken())});
     };
     std::vector<ui::ChartCurve> losses{loss_curve(run, false)};
@@ -103,45 +79,40 @@ void CurvesLens::draw_curves(const Drawing& drawing, const TrainingState& course
     drawn("loss", "Loss", up_to("nats, mean over each step’s targets", {losses.front()}, 1), losses, 1,
           {.stage = Stage::loss});
 
-    const auto both = [&](double HeadPoint::* score) {
-        std::vector<ui::ChartCurve> curves = head_curves(run, score, false);
-        if (compared && compared->plan().heads == run.plan().heads &&
-            compared->plan().layers == run.plan().layers)
-            std::ranges::move(head_curves(*compared, score, true), std::back_inserter(curves));
-        return curves;
-    };
-    const Index heads = run.plan().layers * run.plan().heads;
-    const auto of_heads = [&](const char* name, const char* title, ui::ChartAxis y,
-                              const std::vector<ui::ChartCurve>& curves, CurveScore score) {
-        drawn(name, title, std::move(y), curves, static_cast<std::size_t>(heads),
-              {.stage = Stage::curve, .col = static_cast<Index>(score) * heads});
-    };
-    if (!run.data().repeated.empty())
-        of_heads("induction", "Induction, by head", {"induction, on one random repeat"},
-                 both(&HeadPoint::induction), CurveScore::induction);
-    of_heads("previous", "Previous token, by head", {"weight, on the sequence shown"},
-             both(&HeadPoint::previous_token), CurveScore::previous_token);
-    const std::vector<ui::ChartCurve> entropies = both(&HeadPoint::entropy);
-    of_heads("entropy", "Entropy, by head", up_to("nats, on the sequence shown", entropies, 2), entropies,
-             CurveScore::entropy);
+    const bool alike = compared && compared->plan().heads == run.plan().heads &&
+                       compared->plan().layers == run.plan().layers;
+    static constexpr std::array keys{"induction", "previous", "entropy"};
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto& [name, axis, formula, value] = curve_scores[i];
+        if (value == &HeadPoint::induction && run.data().repeated.empty()) continue;
+        std::vector<ui::ChartCurve> curves = head_curves(run, value, false);
+        const auto own = std::ssize(curves);
+        if (alike) std::ranges::move(head_curves(*compared, value, true), std::back_inserter(curves));
+        drawn(keys[i], std::string(name) + ", by head",
+              value == &HeadPoint::entropy ? up_to(axis, curves, 2) : ui::ChartAxis{axis}, curves, own,
+              {.stage = Stage::curve, .col = static_cast<Index>(i) * own});
+    }
 }
 
-void CurvesLens::draw_fork(const std::string& name, const char* label, const TrainingPlan& plan,
-                           const ForkTraining& fork) {
-    if (ui::button(name.c_str(), label, check_fork(plan, fork.step, fork.values))) visit().perform(fork);
+// Draws a button that forks the run; `plan` is the run's own, without its text.
+void draw_fork(const Drawing& drawing, const std::string& name, const char* label, const TrainingPlan& plan,
+               const ForkTraining& fork) {
+    if (ui::button(name.c_str(), label, check_fork(plan, fork.step, fork.values)))
+        drawing.visit.perform(fork);
 }
 
 // Offers steps that continue from the shown one.
-void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& plan, std::int64_t shown) {
-    const std::string from = "From step " + std::to_string(shown) + ":";
+void draw_branches(const Drawing& drawing, const TrainingState& course, const TrainingPlan& plan,
+                   std::int64_t step) {
+    const std::string from = "From step " + std::to_string(step) + ":";
     ImGui::AlignTextToFramePadding();
     ui::text_item(from);
     ui::semantic_text(ui::Role::heading, from);
     ImGui::SameLine(0, 10);
     const auto fork = [&](const char* name, const char* label, auto change) {
-        TrainingValues values = plan.values_at(shown);
+        TrainingValues values = plan.values_at(step);
         change(values);
-        draw_fork(name, label, plan, {shown, values});
+        draw_fork(drawing, name, label, plan, {step, values});
     };
     fork("training/slower", "rate ÷ 3", [](TrainingValues& v) { v.rate /= 3; });
     ImGui::SameLine(0, 6);
@@ -150,31 +121,36 @@ void CurvesLens::draw_branches(const TrainingState& course, const TrainingPlan& 
     fork("training/other-data", "other sequences", [](TrainingValues& v) { ++v.seed; });
     ui::next_control(ui::menu_width);
     if (course.compared) {
-        if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{std::nullopt});
+        if (ui::button("training/alone", "End comparison"))
+            drawing.visit.perform(CompareTraining{std::nullopt});
     } else if (ui::button("training/compare", "Keep for comparison")) {
-        visit().perform(CompareTraining{course.plan});
+        drawing.visit.perform(CompareTraining{course.plan});
     }
 }
 
 // Writes "C looks at B: 0.981" for the cell under the cursor, which a click pins.
-void CurvesLens::touch_map(const Drawing& drawing, const TrainingRun& run, HeadIndex head, ImVec2 at,
-                           float side) const {
-    const auto& pieces = run.data().probe_pieces;
-    const Index n = std::ssize(pieces);
-    const auto cell = cell_under(at, side, n);
-    if (!cell || !ImGui::IsItemHovered()) return;
+void touch_map(const Model& model, const Drawing& drawing, HeadIndex head, const render::Heatmap& map) {
+    if (!ImGui::IsItemHovered()) return;
+    const auto at = [&](float distance) {
+        return std::clamp<Index>(static_cast<Index>(distance / map.cell.x), 0, map.rows - 1);
+    };
+    const ImVec2 mouse = ImGui::GetMousePos();
+    const Index query = at(mouse.y - map.min.y), key = at(mouse.x - map.min.x);
+    const auto& pieces = model.run->data().probe_pieces;
     const auto named = [&](Index token) {
         return curly_quoted(pieces[static_cast<std::size_t>(token)]) + " (" + std::to_string(token) + ")";
     };
-    const bool weights = maps_.shown() == TrainingMaps::weights;
-    const auto place = static_cast<std::size_t>(head.layer * run.plan().heads + head.head);
-    const auto number = static_cast<double>(maps_.of(place)[cell->query * n + cell->key]);
-    const std::string text = named(cell->query) + " → " + named(cell->key) + "   " +
-                             (std::isinf(number) ? "masked"
-                              : weights          ? fixed(number, 4)
-                                                 : gradient_words(number));
-    ui::tooltip(text.c_str());
-    drawing.now.cell = CellRef{weights ? Stage::weight : Stage::gradient, cell->query, cell->key};
+    const bool weights = model.maps.shown() == TrainingMaps::weights;
+    const auto number = static_cast<double>(map.values[query * map.cols + key]);
+    const std::string effect = number == 0  ? "change nothing"
+                               : number < 0 ? "lower the loss"
+                                            : "raise the loss",
+                      told = std::isinf(number) ? "masked"
+                             : weights          ? four(number)
+                                                : "∂loss/∂weight " + four(number) +
+                                             " nats a token: more weight here would " + effect;
+    ui::tooltip((named(query) + " → " + named(key) + "   " + told).c_str());
+    drawing.now.cell = CellRef{weights ? Stage::weight : Stage::gradient, query, key};
     drawing.now.head = head;
     if (!ui::clicked()) return;
     parts::choose_head(drawing, head);
@@ -182,41 +158,76 @@ void CurvesLens::touch_map(const Drawing& drawing, const TrainingRun& run, HeadI
 }
 
 // Draws what the maps show, and the control that changes it.
-void CurvesLens::draw_choice() {
-    const TrainingMaps shown = maps_.shown();
+void draw_choice(const StepMaps& maps, const Drawing& drawing) {
     static constexpr std::array names{"weights", "gradient"};
-    if (const auto chosen = ui::choice("training/stage", names, static_cast<int>(shown)))
-        visit().perform(SetTrainingMaps{static_cast<TrainingMaps>(*chosen)});
-    const std::string gradient =
-        "Rows are queries, columns keys: how the mean loss of this sequence would change with each weight, "
-        "if the others stayed as they are. Orange: more weight here lowers the loss; blue: more weight here "
-        "raises it. Full colour at " +
-        fixed(static_cast<double>(maps_.extent()), 4) + " nats a token.";
-    ui::caption(shown == TrainingMaps::gradient ? gradient.c_str()
-                                                : "Rows are queries, columns keys, of one fixed sequence. "
-                                                  "Drag over a curve to go through the steps.");
+    if (const auto chosen = ui::choice("training/stage", names, static_cast<int>(maps.shown())))
+        drawing.visit.perform(Set<State>{{static_cast<TrainingMaps>(*chosen)}});
+    if (maps.shown() == TrainingMaps::weights)
+        return ui::caption(
+            "Rows are queries, columns keys, of one fixed sequence. Drag over a curve to go through the "
+            "steps.");
+    ui::caption(("Rows are queries, columns keys: how the mean loss of this sequence would change with each "
+                 "weight, if the others stayed as they are. Orange: more weight here lowers the loss; blue: "
+                 "more weight here raises it. Full colour at " +
+                 four(static_cast<double>(maps.extent())) + " nats a token.")
+                    .c_str());
 }
 
-void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const TrainingPlan& plan,
-                           const TrainingView& view, const NamedHeads* named, float width) {
-    maps_.update(run, view, state().of<CurvesState>().maps);
-    const ui::ColourScale scale = maps_.shown() == TrainingMaps::weights
-                                      ? ui::sequential_scale(1)
-                                      : ui::diverging_scale(maps_.extent());
-    const Index layers = std::ssize(view.probe->layers()), heads = view.probe->layers()[0].attention.heads(),
-                n = view.probe->tokens();
-    const TrainingValues& values = plan.values_at(view.step);
-    draw_choice();
+// Draws one head's names, map and button, and returns the map, which is drawn with the others.
+render::Heatmap draw_head(const Model& model, const Drawing& drawing, const TrainingPlan& plan,
+                          HeadIndex head, const std::string& does, ImVec2 at, float side) {
+    const std::size_t place = static_cast<std::size_t>(head.layer * plan.heads + head.head);
+    TrainingValues toggled = plan.values_at(model.view->step);
+    const bool out = std::erase(toggled.ablated, head) > 0;
+    if (!out) toggled.ablated.push_back(head);
+    const std::string name = std::to_string(head.layer) + "." + std::to_string(head.head);
+    const ui::Theme& theme = ui::theme();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled({at.x, at.y + 7}, {at.x + 8, at.y + 11}, ui::series_colour(place), 2);
+    {
+        ui::Type small(ui::Face::regular, ui::size_small);
+        ui::draw_text_within(list, {at.x + 12, at.y}, side - 12, out ? theme.dim : theme.text,
+                             "head " + name);
+        ui::draw_text_within(list, {at.x, at.y + label_line}, side, theme.dim, out ? "left out" : does);
+    }
+    render::Heatmap map;
+    map.key = {&model.maps, model.maps.serial() * 64 + place};
+    map.values = model.maps.cells(head);
+    map.rows = map.cols = model.view->probe->tokens();
+    map.min = map.origin = {at.x, at.y + label_height};
+    map.max = {map.min.x + side, map.min.y + side};
+    map.cell.x = map.cell.y = side / static_cast<float>(map.rows);
+    ui::use_scale(map, model.maps.shown() == TrainingMaps::weights
+                           ? ui::sequential_scale(1)
+                           : ui::diverging_scale(model.maps.extent()));
+    ImGui::SetCursorScreenPos(map.min);
+    ImGui::PushID(static_cast<int>(place));
+    ImGui::InvisibleButton("map", {side, side});
+    touch_map(model, drawing, head, map);
+    ui::landmark_item("training/map/" + name);
+    ui::semantic_item(ui::Role::img, "training/map/" + name, "Map of head " + name);
+    ImGui::SetCursorScreenPos({at.x, map.max.y + 4});
+    ui::Type small(ui::Face::regular, ui::size_small);
+    draw_fork(drawing, "training/ablate/" + name, out ? "put back" : "leave out", plan,
+              {model.view->step, toggled});
+    ui::rename_node((out ? "Put back head " : "Leave out head ") + name);
+    ImGui::PopID();
+    return map;
+}
+
+void draw_maps(const Model& model, const Drawing& drawing, const TrainingPlan& plan, const NamedHeads* named,
+               float width) {
+    draw_choice(model.maps, drawing);
     const present::Card card(drawing,
                              {.key = "training/maps",
-                              .title = "Attention at step " + std::to_string(view.step),
-                              .table = [&] { return map_table(run, view); },
+                              .title = "Attention at step " + std::to_string(model.view->step),
+                              .table = [&] { return map_table(model); },
                               .is_listed = false},
                              width);
     width = card.width();
-
-    const Index columns =
-        std::clamp<Index>(static_cast<Index>((width + head_gap) / (least_map_side + head_gap)), 1, heads);
+    const Index heads = plan.heads,
+                columns = std::clamp<Index>(
+                    static_cast<Index>((width + head_gap) / (least_map_side + head_gap)), 1, heads);
     const float side = std::min(
         std::floor((width - head_gap * static_cast<float>(columns - 1)) / static_cast<float>(columns)),
         most_map_side);
@@ -224,80 +235,44 @@ void CurvesLens::draw_maps(const Drawing& drawing, const TrainingRun& run, const
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     std::vector<render::Heatmap> drawn;
     float y = corner.y;
-    for (Index layer = 0; layer < layers; ++layer)
+    for (Index layer = 0; layer < plan.layers; ++layer)
         for (Index first = 0; first < heads; first += columns, y += pitch)
             for (Index head = first; head < std::min(first + columns, heads); ++head) {
-                const ImVec2 at{corner.x + static_cast<float>(head - first) * (side + head_gap),
-                                y + label_height};
-                const std::size_t place = static_cast<std::size_t>(layer * heads + head);
-                TrainingValues toggled = values;
-                const bool out = std::erase(toggled.ablated, HeadIndex{layer, head}) > 0;
-                if (!out) toggled.ablated.push_back({layer, head});
-                const std::string name = std::to_string(layer) + "." + std::to_string(head);
                 const auto role = named ? named->role({layer, head}) : std::nullopt;
-                const std::string does = role ? info(*role).name : "";
-                ImDrawList* list = ImGui::GetWindowDrawList();
-                list->AddRectFilled({at.x, y + 7}, {at.x + 8, y + 11}, ui::series_colour(place), 2);
-                {
-                    ui::Type small(ui::Face::regular, ui::size_small);
-                    ui::draw_text_within(list, {at.x + 12, y}, side - 12,
-                                         out ? ui::theme().dim : ui::theme().text, "head " + name);
-                    ui::draw_text_within(list, {at.x, y + label_line}, side, ui::theme().dim,
-                                         out ? "left out" : does);
-                }
-                render::Heatmap map;
-                map.key = {&maps_, maps_.serial() * 64 + place};
-                map.values = maps_.of(place);
-                map.rows = map.cols = n;
-                map.min = map.origin = at;
-                map.max = {at.x + side, at.y + side};
-                map.cell.x = map.cell.y = side / static_cast<float>(n);
-                ui::use_scale(map, scale);
-                drawn.push_back(map);
-
-                ImGui::SetCursorScreenPos(at);
-                ImGui::PushID(static_cast<int>(place));
-                ImGui::InvisibleButton("map", {side, side});
-                touch_map(drawing, run, {layer, head}, at, side);
-                ui::landmark_item("training/map/" + name);
-                ui::semantic_item(ui::Role::img, "training/map/" + name, "Map of head " + name);
-                ImGui::SetCursorScreenPos({at.x, at.y + side + 4});
-                ui::Type small(ui::Face::regular, ui::size_small);
-                draw_fork("training/ablate/" + name, out ? "put back" : "leave out", plan,
-                          {view.step, toggled});
-                ui::rename_node((out ? "Put back head " : "Leave out head ") + name);
-                ImGui::PopID();
+                const float x = corner.x + static_cast<float>(head - first) * (side + head_gap);
+                drawn.push_back(draw_head(model, drawing, plan, {layer, head}, role ? info(*role).name : "",
+                                          {x, y}, side));
             }
     ui::draw_heatmaps(ImGui::GetWindowDrawList(), drawn);
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({width, y - corner.y});
 }
 
-void CurvesLens::draw(const Drawing& drawing, Subject& subject) {
+}  // namespace
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
+    if (!model.run) return;
     const TrainingState& course = *subject.course();
-    TrainingRuns& runs = *subject.runs();
-    const TrainingRun* run = runs.shown();
-    if (!run) return;
-    const std::int64_t shown = run->shown_step(course.step.value_or(run->steps_taken()));
-    TrainingPlan plan = run->plan();
+    TrainingPlan plan = model.run->plan();
     plan.text.clear();  // irrelevant here, and possibly long
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor(width * left_share) : width;
     ImGui::Dummy({0, 6});
     ImGui::BeginGroup();
-    draw_curves(drawing, course, *run, runs.compared(), shown, left);
+    draw_curves(model, drawing, course, subject.runs()->compared(), left);
     ImGui::EndGroup();
     if (beside) ImGui::SameLine(0, present::card_gap);
     ImGui::BeginGroup();
-    if (const TrainingView* view = runs.shown_view(course)) {
+    model.update(drawing.visit, subject);
+    if (model.view) {
         const float room = beside ? width - left - present::card_gap : width;
-        draw_maps(drawing, *run, plan, *view, subject.named_heads(), room);
+        draw_maps(model, drawing, plan, subject.named_heads(), room);
         subject.draw_beside(drawing, room);
     }
     ImGui::Dummy({0, 6});
-    draw_branches(course, plan, shown);
+    draw_branches(drawing, course, plan, model.step);
     ImGui::EndGroup();
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::curves
