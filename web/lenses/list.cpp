@@ -55,7 +55,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers_links(), make<LayersLens>, false, layers_numbers(), packed_layers_cell},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true, knockout_numbers(), packed_knockout_cell},
         LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads_links(), make<HeadsLens>, false, heads_numbers(), packed_heads_cell},
-        LensEntry{"circuits", "Circuits", question, "What a head would do on any text: what it looks for, what it writes, whom it reads from", false, circuits_links(), make<CircuitsLens>, false, circuits_numbers(), packed_circuits_cell},
+        LensEntry{"circuits", "Circuits", question, "What a head would do on any text: what it looks for, what it writes, whom it reads from", false, circuits::links(), make<ModelLens<circuits::Model>>, false, circuits::numbers(), circuits::packed_cell},
         LensEntry{"cache", "Cache", question, "What a decoder keeps, what that saves, and what becomes of the answer if it keeps less", false, cache::links(), make<cache::CacheLens>, false, cache::numbers(), cache::packed_cell},
     };
     // clang-format on

@@ -25,11 +25,11 @@ void open_many(Screen& screen, const char* name) {
     screen.write_words(6);
 }
 
-const CircuitsLens& plane_of_many(Screen& screen) {
+const circuits::Model& plane_of_many(Screen& screen) {
     screen.visit.perform(OpenLens{"circuits"});
-    screen.visit.perform(SetCircuits{{.part = CircuitsPart::plane, .corpus = true}});
+    screen.visit.perform(Set<circuits::State>{{.part = circuits::Part::plane, .corpus = true}});
     screen.settle();
-    return static_cast<const CircuitsLens&>(screen.visit.lens());
+    return static_cast<ModelLens<circuits::Model>&>(screen.visit.lens()).model();
 }
 
 const std::string own_texts = "apple bear cat\ndog egg fig goat hat\nink jar";
@@ -43,9 +43,9 @@ TEST_CASE(
         Screen screen;
         open_many(screen, name);
         screen.visit.perform(SetCorpus{{.own = own_texts}});
-        const CircuitsLens& lens = plane_of_many(screen);
-        REQUIRE(lens.corpus_plane());
-        const CorpusPlane& plane = *lens.corpus_plane();
+        const circuits::Model& model = plane_of_many(screen);
+        REQUIRE(model.corpus_plane());
+        const CorpusPlane& plane = *model.corpus_plane();
         CHECK(plane.points().size() == 10);
         const CorpusRun& texts = *subject_in(screen.visit).corpus();
         REQUIRE(texts.traces().size() == 3);
@@ -57,17 +57,17 @@ TEST_CASE(
                 if (a.text != b.text) continue;
                 const Record& record =
                     texts.traces()[static_cast<std::size_t>(a.text)]->attention(0).record();
-                CHECK(std::abs(plane.score(i, j) - static_cast<double>(record.cell(
-                                                       Stage::scaled, plane.head().head, a.token, b.token))) <
-                      1e-5);
+                CHECK(std::abs(plane.score({false, i}, j) -
+                               static_cast<double>(
+                                   record.cell(Stage::scaled, plane.head().head, a.token, b.token))) < 1e-5);
             }
         for (Index which = 0; which < 4; ++which) {
-            const auto told = why(screen.visit, circuits_cells::corpus_plane(which / 2, which % 2, 7));
+            const auto told = why(screen.visit, circuits::cells::corpus_plane(which / 2, which % 2, 7));
             REQUIRE(told);
             const auto& places = which < 2 ? plane.plane().queries : plane.plane().keys;
             CHECK(std::abs(told->f64 - places[7][static_cast<std::size_t>(which % 2)]) < 1e-5);
         }
-        CHECK_FALSE(why(screen.visit, circuits_cells::corpus_plane(0, 0, 10)));
+        CHECK_FALSE(why(screen.visit, circuits::cells::corpus_plane(0, 0, 10)));
         CHECK_THAT(spoken(screen.visit), ContainsSubstring("Of 10 tokens of 3 texts, the query of"));
         for (const char* part : {"circuits/corpus", "corpus/own", "circuits/corpus_product/0",
                                  "circuits/corpus_nearest", "circuits/colour/position"}) {
@@ -79,7 +79,7 @@ TEST_CASE(
         CHECK_THAT(link, ContainsSubstring("corpus.texts="));
         CHECK(parse_fragment(link).state == screen.visit.state());
         screen.visit.undo();
-        CHECK_FALSE(screen.visit.state().of<CircuitsState>().corpus);
+        CHECK_FALSE(screen.visit.state().of<circuits::State>().corpus);
         screen.visit.undo();
         screen.visit.undo();
         CHECK(sentence_of(screen.visit.state()).corpus == Corpus{});
@@ -91,15 +91,15 @@ TEST_CASE("generated texts depend on their seed, and so do the sampled tokens") 
         Screen screen;
         open_many(screen, "gpt2");
         screen.visit.perform(SetCorpus{{"", seed}});
-        const CircuitsLens& lens = plane_of_many(screen);
-        REQUIRE(lens.corpus_plane());
+        const circuits::Model& model = plane_of_many(screen);
+        REQUIRE(model.corpus_plane());
         const CorpusRun& texts = *subject_in(screen.visit).corpus();
         CHECK(texts.tokens() <= CorpusRun::most_tokens);
         CHECK(texts.texts().size() > 50);
         std::vector<double> numbers{static_cast<double>(texts.texts().size()),
-                                    static_cast<double>(lens.corpus_plane()->points().size())};
-        for (const auto& place : lens.corpus_plane()->plane().queries) numbers.push_back(place[0]);
-        CHECK(lens.corpus_plane()->points().size() ==
+                                    static_cast<double>(model.corpus_plane()->points().size())};
+        for (const auto& place : model.corpus_plane()->plane().queries) numbers.push_back(place[0]);
+        CHECK(model.corpus_plane()->points().size() ==
               static_cast<std::size_t>(std::min(texts.tokens(), CorpusPlane::most_points)));
         return numbers;
     };
@@ -112,8 +112,7 @@ TEST_CASE("a stopped corpus keeps the finished runs, and one without tokens says
     Screen screen;
     open_many(screen, "gpt2");
     screen.visit.perform(SetCorpus{{.own = " \n "}});
-    const CircuitsLens& lens = plane_of_many(screen);
-    CHECK_FALSE(lens.corpus_plane());
+    CHECK_FALSE(plane_of_many(screen).corpus_plane());
     CHECK_THAT(spoken(screen.visit), ContainsSubstring("None of the texts has a token"));
     const auto model = sentence_in(screen.visit).model();
     CorpusRun run(model, {{{1, 2, 3}, {}, {"a", "b", "c"}, "a b c"}, {{4, 1}, {}, {"d", "a"}, "d a"}}, 1);

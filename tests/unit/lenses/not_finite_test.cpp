@@ -71,10 +71,10 @@ TEST_CASE("the effect of a weight that is not finite is shown, in every lens on 
                     look_at_all(screen);
                 }
             if (std::string_view(lens) == "circuits")
-                for (Index part = 0; part < circuits_part_count; ++part) {
-                    CircuitsState next = screen.visit.state().of<CircuitsState>();
-                    next.part = static_cast<CircuitsPart>(part);
-                    screen.visit.perform(SetCircuits{next});
+                for (Index part = 0; part < circuits::part_count; ++part) {
+                    circuits::State next = screen.visit.state().of<circuits::State>();
+                    next.part = static_cast<circuits::Part>(part);
+                    screen.visit.perform(Set<circuits::State>{next});
                     look_at_all(screen);
                 }
             if (std::string_view(lens) == "cache")

@@ -3,62 +3,26 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "app/format.hpp"
-#include "lenses/circuits/circuits.hpp"
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
-#include "present/present.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
-#include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/landmarks.hpp"
+#include "widgets/free_labels.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 
-namespace attn::app {
+namespace attn::app::circuits {
 
 namespace {
-
-using namespace circuits_view;
 
 constexpr float dot_radius = 5, plane_reach = 14;
 constexpr std::size_t lines_drawn = 5, products_listed = 14;
 constexpr Index most_labels = 48;
 constexpr const char* point_prefix = "circuits/point/";
-
-// Places words on the plane where no other word is.
-class PlaneLabels {
-  public:
-    explicit PlaneLabels(const Scatter& plane)
-        : low_(plane.at), high_{plane.at.x + plane.side, plane.at.y + plane.side} {}
-
-    void keep_free(ImVec2 at) {
-        taken_.emplace_back(ImVec2{at.x - dot_radius, at.y - dot_radius},
-                            ImVec2{at.x + dot_radius, at.y + dot_radius});
-    }
-    void write(ImVec2 at, ImU32 colour, const std::string& text) {
-        const ImVec2 size = ui::text_size(text);
-        ImVec2 min{at.x + dot_radius + 3, at.y - size.y / 2};
-        if (min.x + size.x > high_.x) min.x = at.x - dot_radius - 3 - size.x;
-        const ImVec2 max{min.x + size.x, min.y + size.y};
-        if (min.x < low_.x || min.y < low_.y || max.y > high_.y) return;
-        for (const auto& [a, b] : taken_)
-            if (min.x < b.x && a.x < max.x && min.y < b.y && a.y < max.y) return;
-        taken_.emplace_back(min, max);
-        ImGui::GetWindowDrawList()->AddRectFilled({min.x - 1, min.y}, {max.x + 1, max.y},
-                                                  ui::with_alpha(ui::theme().background, 0.8f), 3);
-        ui::draw_text(ImGui::GetWindowDrawList(), min, colour, text);
-    }
-
-  private:
-    ImVec2 low_, high_;
-    std::vector<std::pair<ImVec2, ImVec2>> taken_;
-};
 
 // Returns the keys with the highest measures, at most this many.
 std::vector<Index> highest(std::vector<Index> keys, std::size_t most, auto&& measure) {
@@ -88,7 +52,7 @@ void draw_dots(const Scatter& scatter, Range tokens, Index query, const Attentio
 // Names the query and its best keys first, then the others if there is room.
 void write_names(const Scatter& scatter, Range tokens, Index query, const std::vector<Index>& best,
                  const Attention& attention) {
-    PlaneLabels labels(scatter);
+    ui::FreeLabels labels(scatter.at, {scatter.at.x + scatter.side, scatter.at.y + scatter.side}, dot_radius);
     for (Index i = 0; i < tokens.size(); ++i)
         for (const bool key : {false, true}) labels.keep_free(scatter.point({key, i}));
     const ui::Type small(ui::Face::regular, ui::size_small);
@@ -115,31 +79,25 @@ void draw_plane_legend(float width) {
     ImGui::Dummy({width, 20});
 }
 
-}  // namespace
-
 // Returns the query whose lines it draws: the hovered one, or else the given one.
-Index CircuitsLens::draw_points(const Drawing& drawing, Subject& subject, Index query, float width) {
+Index draw_points(const Model& model, const Drawing& drawing, Subject& subject, Index query, float width) {
     const Attention& attention = *subject.attention();
-    const Range tokens = plane_->tokens;
+    const Range tokens = model.placed->tokens;
     const present::Card card(drawing,
                              {.key = "circuits/plane",
                               .title = "Queries and keys in one plane",
-                              .table = [&] { return plane_table(subject); },
+                              .table = [&] { return plane_table(model, subject); },
                               .is_listed = false},
                              width);
-    const Scatter scatter(*plane(), card.width());
-    ImGui::InvisibleButton("plane", {scatter.side, scatter.side});
-    ui::landmark_item("circuits/plane");
-    std::optional<PlaneEnd> over;
-    if (ImGui::IsItemHovered()) over = scatter.under_cursor(plane_reach);
+    const Scatter scatter(*model.plane(), "circuits/plane", card.width(), plane_reach);
+    std::optional<QueryKeyPlane::End> over = scatter.over;
     if (const auto asked = ui::asked_place(point_prefix); asked && tokens.holds(asked->col)) {
-        over = PlaneEnd{false, asked->col - tokens.begin};
+        over = {false, asked->col - tokens.begin};
         if (asked->pressed) parts::choose_tokens(drawing, asked->col, std::nullopt);
     }
-    const bool clicked = ImGui::IsItemDeactivated() && !ui::dragged();
     if (over && !over->key) query = tokens.begin + over->point;
 
-    const std::vector<float> weights = attention.record(head_.layer)->weights(head_.head, query);
+    const std::vector<float> weights = attention.record(model.head.layer)->weights(model.head.head, query);
     const auto weight_of = [&](Index key) { return weights[static_cast<std::size_t>(key)]; };
     std::vector<Index> seen;
     for (Index key = tokens.begin; key < tokens.end; ++key)
@@ -155,74 +113,66 @@ Index CircuitsLens::draw_points(const Drawing& drawing, Subject& subject, Index 
     draw_plane_legend(scatter.side);
     if (!over) return query;
     const Index token = tokens.begin + over->point;
-    drawing.now.cell = circuits_cells::plane(over->key, 0, token);
+    drawing.now.cell = cells::plane(over->key, 0, token);
     over->key ? drawing.point(std::nullopt, token) : drawing.point(token, std::nullopt);
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (clicked) {
+    if (scatter.clicked) {
         present::pin(drawing, *drawing.now.cell);
         if (!over->key) parts::choose_tokens(drawing, token, std::nullopt);
     }
     return query;
 }
 
-void CircuitsLens::draw_products(const Drawing& drawing, Subject& subject, Index query, float width) {
+void draw_products(const Model& model, const Drawing& drawing, Subject& subject, Index query, float width) {
     const Attention& attention = *subject.attention();
-    const auto record = attention.record(head_.layer);
-    const std::vector<float> weights = record->weights(head_.head, query);
-    const auto score = [&](Index key) { return record->cell(Stage::scaled, head_.head, query, key); };
+    const auto record = attention.record(model.head.layer);
+    const Index head = model.head.head;
+    const std::vector<float> weights = record->weights(head, query);
+    const auto score = [&](Index key) { return record->cell(Stage::scaled, head, query, key); };
     std::vector<Index> keys;
-    for (Index key = plane_->tokens.begin; key < plane_->tokens.end; ++key)
-        if (record->spec().mask.allows(head_.head, query, key)) keys.push_back(key);
+    for (Index key = model.placed->tokens.begin; key < model.placed->tokens.end; ++key)
+        if (record->spec().mask.allows(head, query, key)) keys.push_back(key);
     keys = highest(std::move(keys), products_listed, score);
-    std::vector<ui::Bar> bars;
-    float most = 0;
+    present::Bars bars{
+        .key = "circuits/product",
+        .title = "True scores of " + query_in_words(attention, query),
+        .value = "weight",
+        .cell = [&](Index i) {
+            return CellRef{.stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(i)]};
+        }};
     for (const Index key : keys) {
         const float weight = weights[static_cast<std::size_t>(key)];
-        most = std::max(most, weight);
-        bars.push_back(
+        bars.bars.push_back(
             {key_in_words(attention, key), weight,
-             percent(static_cast<double>(weight)) + "   " + fixed(static_cast<double>(score(key)), 2), false,
-             false});
+             percent(static_cast<double>(weight)) + "   " + fixed(static_cast<double>(score(key)), 2)});
     }
-    present::bars(drawing,
-                  {.key = "circuits/product",
-                   .title = "True scores of " + query_in_words(attention, query),
-                   .value = "weight",
-                   .bars = bars,
-                   .most = most,
-                   .scale = ui::sequential_scale(most),
-                   .most_name = list_name_width,
-                   .cell =
-                       [&](Index i) {
-                           return CellRef{.stage = Stage::scaled,
-                                          .row = query,
-                                          .col = keys[static_cast<std::size_t>(i)]};
-                       }},
-                  width);
+    draw_bars(drawing, std::move(bars), false, width);
     ui::caption(
         "Bars are weights; beside them is the score that softmax makes each of, q · k with its scale. The "
         "plane leaves out all other directions, so near is not always high.");
 }
 
-void CircuitsLens::draw_plane(const Drawing& drawing, Subject& subject) {
-    if (now().corpus) return draw_corpus_plane(drawing, subject);
-    if (!plane_) return ui::caption("Queries and keys are placed as soon as the attention is computed.");
-    const Range tokens = plane_->tokens;
+}  // namespace
+
+void draw_plane(const Model& model, const Drawing& drawing, Subject& subject) {
+    if (!model.plane())
+        return ui::caption("Queries and keys are placed as soon as the attention is computed.");
+    const Range tokens = model.placed->tokens;
+    const QueryKeyPlane::Place share = model.plane()->share;
     Index query = std::clamp(chosen_query(subject), tokens.begin, tokens.end - 1);
     const auto draw_left = [&](float w) {
-        query = draw_points(drawing, subject, query, w);
-        std::string told =
-            "The plane of the first two principal components of both, which hold " +
-            percent(plane()->share[0]) + " and " + percent(plane()->share[1]) +
-            " of their spread. Queries and keys are moved to one mean and brought to one spread, which "
-            "changes no weight.";
+        query = draw_points(model, drawing, subject, query, w);
+        std::string told = "The plane of the first two principal components of both, which hold " +
+                           percent(share[0]) + " and " + percent(share[1]) +
+                           " of their spread. Queries and keys are moved to one mean and brought to one "
+                           "spread, which changes no weight.";
         if (tokens.size() < subject.attention()->queries())
             told += " Shown are " + many(tokens.size(), "token") + ", up to the chosen one.";
         ui::caption(told.c_str());
         ui::landmark_item("circuits/plane_told");
     };
     ui::unequal_columns(0.6f, present::card_gap, "circuits/plane", draw_left, "circuits/products",
-                        [&](float w) { draw_products(drawing, subject, query, w); });
+                        [&](float w) { draw_products(model, drawing, subject, query, w); });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::circuits

@@ -7,28 +7,22 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "lenses/circuits/circuits.hpp"
 #include "lenses/circuits/view.hpp"
 #include "parts/part.hpp"
-#include "present/present.hpp"
 #include "widgets/controls.hpp"
-#include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
 
-namespace attn::app {
+namespace attn::app::circuits {
 
 namespace {
-
-using namespace circuits_view;
 
 constexpr float names_room = 58, most_node = 11, layer_height = 84, least_height = 190, wire_reach = 7;
 constexpr std::size_t wires_listed = 10;
 constexpr const char* node_prefix = "circuits/node/";
-constexpr std::array<std::size_t, composition_count> wire_series{0, 1, 2};
 constexpr std::array wire_letters{"Q", "K", "V"};
 
-ImU32 wire_colour(Composition kind) { return ui::series_colour(wire_series[static_cast<std::size_t>(kind)]); }
+ImU32 wire_colour(Composition kind) { return ui::series_colour(static_cast<std::size_t>(kind)); }
 
 // Positions of the heads: the first layer is at the bottom, because the residual stream runs upwards.
 struct Diagram {
@@ -79,7 +73,7 @@ struct Diagram {
             }
         return over;
     }
-    std::optional<Wire> under_cursor(std::span<const CircuitsLens::DrawnWire> wires) const {
+    std::optional<Wire> under_cursor(std::span<const Wires::One> wires) const {
         std::optional<Wire> over;
         float nearest = wire_reach;
         for (const auto& each : wires) {
@@ -95,8 +89,7 @@ struct Diagram {
 bool touches(const Wire& wire, HeadIndex head) { return wire.from == head || wire.to == head; }
 
 // Draws the heads; emphasises the chosen one and the two of this wire.
-void draw_nodes(const Diagram& diagram, HeadIndex chosen, const std::optional<Wire>& wire,
-                const Layers& numbering, auto&& name_of) {
+void draw_nodes(const Diagram& diagram, Subject& subject, const std::optional<Wire>& wire) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ui::Theme& t = ui::theme();
     const float radius = diagram.radius();
@@ -104,12 +97,12 @@ void draw_nodes(const Diagram& diagram, HeadIndex chosen, const std::optional<Wi
     const ui::Type mono(ui::Face::mono, 12);
     for (Index layer = 0; layer < diagram.layers; ++layer) {
         ui::draw_text(list, {diagram.at.x, diagram.node({layer, 0}).y - ImGui::GetFontSize() / 2}, t.dim,
-                      numbering.name(layer));
+                      subject.attention()->numbering().name(layer));
         for (Index head = 0; head < diagram.heads; ++head) {
             const HeadIndex which{layer, head};
             const ImVec2 at = diagram.node(which), min{at.x - radius, at.y - radius},
                          max{at.x + radius, at.y + radius};
-            const bool is_chosen = which == chosen, is_end = wire && touches(*wire, which);
+            const bool is_chosen = which == subject.chosen_head(), is_end = wire && touches(*wire, which);
             list->AddCircleFilled(at, radius, is_chosen ? t.accent : t.raised);
             list->AddCircle(at, radius, is_end ? t.text : t.border, 0, is_end ? 2.0f : 1.0f);
             if (radius >= 9) {
@@ -120,175 +113,159 @@ void draw_nodes(const Diagram& diagram, HeadIndex chosen, const std::optional<Wi
             }
             const std::string key = node_prefix + std::to_string(layer * diagram.heads + head);
             ui::landmark(key, min, max);
-            ui::semantic_place(ui::Role::option, key, name_of(which), min, max).on = is_chosen;
+            ui::semantic_place(ui::Role::option, key, "head " + head_name(subject, which), min, max).on =
+                is_chosen;
         }
     }
 }
 
-}  // namespace
-
-CellRef CircuitsLens::wire_cell(const Wire& wire) const {
-    const Index heads = composition_->heads();
-    return circuits_cells::composition(wire.kind, wire.from.layer * heads + wire.from.head,
-                                       wire.to.layer * heads + wire.to.head);
+CellRef wire_cell(const Model& model, const Wire& wire) {
+    const Index heads = model.composition->heads();
+    return cells::composition(wire.kind, wire.from.layer * heads + wire.from.head,
+                              wire.to.layer * heads + wire.to.head);
 }
 
-void CircuitsLens::choose_wire(const Drawing& drawing, const Wire& wire) {
-    present::pin(drawing, wire_cell(wire));
-    CircuitsState next = now();
+void choose_wire(const Model& model, const Drawing& drawing, const Wire& wire) {
+    present::pin(drawing, wire_cell(model, wire));
+    State next = drawing.state().of<State>();
     next.wire = wire;
-    set(next, ui::gesture());
+    set(drawing, next);
 }
 
-void CircuitsLens::draw_diagram(const Drawing& drawing, Subject& subject, float width) {
+// What is under the cursor, or asked for by a key.
+struct Pointed {
+    std::optional<HeadIndex> head;
+    std::optional<Wire> wire;
+};
+
+void draw_wires(const Model& model, const Diagram& diagram, const Pointed& over,
+                const std::optional<Wire>& chosen) {
+    const Wires& wires = *model.wires.kept();
+    const double span = std::max(wires.strongest - wires.threshold, 1e-9);
+    const auto draw = [&](const Wires::One& each, float alpha, float more) {
+        const Diagram::Curve c = diagram.curve(each.wire);
+        const auto strength = static_cast<float>(std::clamp((each.value - wires.threshold) / span, 0.0, 1.0));
+        ImGui::GetWindowDrawList()->AddBezierCubic(c.a, c.b, c.c, c.d,
+                                                   ui::with_alpha(wire_colour(each.wire.kind), alpha),
+                                                   1.2f + 4 * strength + more);
+    };
+    for (auto each = wires.listed.rbegin(); each != wires.listed.rend(); ++each) {
+        const bool lit = over.head ? touches(each->wire, *over.head) : !over.wire || each->wire == *over.wire;
+        draw(*each, lit ? 0.75f : 0.15f, 0);
+    }
+    if (!chosen) return;
+    const auto value = static_cast<double>(model.composition->value(chosen->kind, chosen->from, chosen->to));
+    if (!std::isnan(value)) draw({*chosen, value}, 1, 1.5f);
+}
+
+void draw_diagram(const Model& model, const Drawing& drawing, Subject& subject, float width) {
     const present::Card card(drawing,
                              {.key = "circuits/wiring",
                               .title = "How far heads read what earlier ones write",
-                              .table = [&] { return wires_table(subject); },
+                              .table = [&] { return wires_table(model, subject); },
                               .is_listed = false},
                              width);
     width = card.width();
-    const Index layers = composition_->layers(), heads = composition_->heads();
+    const Index layers = model.composition->layers(), heads = model.composition->heads();
     const float height = std::clamp(layer_height * static_cast<float>(layers), least_height, 640.0f);
     const Diagram diagram{ImGui::GetCursorScreenPos(), width, height, layers, heads};
     ImGui::InvisibleButton("wiring", {width, height});
     ui::landmark_item("circuits/wiring");
     const bool hovered = ImGui::IsItemHovered();
 
-    std::optional<HeadIndex> over_head;
-    std::optional<Wire> over;
-    if (hovered) over_head = diagram.head_under_cursor();
-    if (hovered && !over_head) over = diagram.under_cursor(wires_.drawn);
+    Pointed over;
+    if (hovered) over.head = diagram.head_under_cursor();
+    if (hovered && !over.head) over.wire = diagram.under_cursor(model.wires.kept()->listed);
     if (const auto asked = ui::asked_place(node_prefix); asked && asked->col < layers * heads) {
-        over_head = HeadIndex{asked->col / heads, asked->col % heads};
-        if (asked->pressed) parts::choose_head(drawing, *over_head);
+        over.head = HeadIndex{asked->col / heads, asked->col % heads};
+        if (asked->pressed) parts::choose_head(drawing, *over.head);
     }
-
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const double span = std::max(wires_.strongest - wires_.threshold, 1e-9);
-    const auto draw_wire = [&](const DrawnWire& each, float alpha, float more) {
-        const Diagram::Curve c = diagram.curve(each.wire);
-        const auto strength =
-            static_cast<float>(std::clamp((each.value - wires_.threshold) / span, 0.0, 1.0));
-        list->AddBezierCubic(c.a, c.b, c.c, c.d, ui::with_alpha(wire_colour(each.wire.kind), alpha),
-                             1.2f + 4 * strength + more);
-    };
-    for (auto each = wires_.drawn.rbegin(); each != wires_.drawn.rend(); ++each) {
-        const bool lit = over_head ? touches(each->wire, *over_head) : !over || each->wire == *over;
-        draw_wire(*each, lit ? 0.75f : 0.15f, 0);
+    const auto emphasised = over.wire ? over.wire : model.wire();
+    draw_wires(model, diagram, over, emphasised);
+    draw_nodes(diagram, subject, emphasised);
+    if (over.wire) {
+        const auto [kind, from, to] = *over.wire;
+        drawing.now.cell = wire_cell(model, *over.wire);
+        ui::tooltip_at_cursor((wire_name(subject, *over.wire) + ": " +
+                               fixed(static_cast<double>(model.composition->value(kind, from, to)), 3))
+                                  .c_str());
     }
-    const auto emphasised = over ? over : wire();
-    if (emphasised) {
-        const double value =
-            static_cast<double>(composition_->value(emphasised->kind, emphasised->from, emphasised->to));
-        if (!std::isnan(value)) draw_wire({*emphasised, value}, 1, 1.5f);
-    }
-    draw_nodes(diagram, head_, emphasised, subject.attention()->numbering(),
-               [&](HeadIndex head) { return "head " + head_name(subject, head); });
-    if (over) {
-        drawing.now.cell = wire_cell(*over);
-        ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-        const double value = static_cast<double>(composition_->value(over->kind, over->from, over->to));
-        ui::tooltip_at_cursor((wire_name(subject, *over) + ": " + fixed(value, 3)).c_str());
-    }
-    if (over_head) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (over.wire || over.head) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (!hovered || !ImGui::IsMouseReleased(0) || ui::dragged()) return;
-    if (over) choose_wire(drawing, *over);
-    if (over_head) parts::choose_head(drawing, *over_head);
+    if (over.wire) choose_wire(model, drawing, *over.wire);
+    if (over.head) parts::choose_head(drawing, *over.head);
 }
 
-void CircuitsLens::draw_wire_list(const Drawing& drawing, Subject& subject, float width) {
-    std::vector<ui::Bar> bars;
-    const auto shown = std::min(wires_.drawn.size(), wires_listed);
-    const auto chosen = wire();
-    for (std::size_t i = 0; i < shown; ++i) {
-        const DrawnWire& each = wires_.drawn[i];
-        bars.push_back({head_name(subject, each.wire.from) + " → " + head_name(subject, each.wire.to) + "  " +
-                            wire_letters[static_cast<std::size_t>(each.wire.kind)],
-                        static_cast<float>(each.value), fixed(each.value, 3), chosen == each.wire, false});
-    }
-    const auto most = static_cast<float>(wires_.strongest);
-    const auto wire_at = [&](Index i) { return wires_.drawn[static_cast<std::size_t>(i)].wire; };
-    const auto reply = present::bars(drawing,
-                                     {.key = "circuits/wire",
-                                      .title = "The strongest wires",
-                                      .value = "composition",
-                                      .bars = bars,
-                                      .most = most,
-                                      .scale = ui::sequential_scale(most),
-                                      .most_name = list_name_width,
-                                      .cell = [&](Index i) { return wire_cell(wire_at(i)); }},
-                                     width);
-    if (reply.clicked) choose_wire(drawing, wire_at(*reply.clicked));
-    ui::caption(("At random: " + fixed(expected_composition(trace_->model()->config().d_model), 3) +
+void draw_wire_list(const Model& model, const Drawing& drawing, Subject& subject, float width) {
+    const Wires& wires = *model.wires.kept();
+    const auto chosen = model.wire();
+    const auto wire_at = [&](Index i) { return wires.listed[static_cast<std::size_t>(i)].wire; };
+    present::Bars bars{
+        .key = "circuits/wire", .title = "The strongest wires", .value = "composition", .cell = [&](Index i) {
+            return wire_cell(model, wire_at(i));
+        }};
+    for (const auto& [wire, value] :
+         std::span(wires.listed).first(std::min(wires.listed.size(), wires_listed)))
+        bars.bars.push_back({head_name(subject, wire.from) + " → " + head_name(subject, wire.to) + "  " +
+                                 wire_letters[static_cast<std::size_t>(wire.kind)],
+                             static_cast<float>(value), fixed(value, 3), chosen == wire});
+    const auto reply = draw_bars(drawing, std::move(bars), false, width);
+    if (reply.clicked) choose_wire(model, drawing, wire_at(*reply.clicked));
+    ui::caption(("At random: " + fixed(expected_composition(model.trace->model()->config().d_model), 3) +
                  ", whatever the size of a head (1 / √d_model).")
                     .c_str());
 }
 
-// The wire's two heads as one.
-void CircuitsLens::draw_virtual(const Drawing& drawing, Subject& subject) {
-    const auto of = wire();
+void draw_carried(const Model& model, const Drawing& drawing, Subject& subject, float width) {
+    const VirtualHead& both = *model.virtual_head();
+    if (both.token() != model.tokens.key || !both.outputs()->done()) return;
+    const std::span<const TokenAlong> highest = both.outputs()->highest();
+    present::Bars bars{
+        .key = "circuits/virtual",
+        .title = "Through both, " + token_name(model, subject, model.tokens.key) + " raises",
+        .value = "adds",
+        .cell = [&](Index i) { return cells::virtual_logit(highest[static_cast<std::size_t>(i)].id); }};
+    for (const TokenAlong& each : highest)
+        bars.bars.push_back(
+            {token_name(model, subject, each.id), each.along, fixed(static_cast<double>(each.along), 3)});
+    draw_bars(drawing, std::move(bars), true, width);
+}
+
+void draw_virtual(const Model& model, const Drawing& drawing, Subject& subject) {
+    const auto of = model.wire();
     if (!of) return;
     ImGui::Dummy({0, below_text});
     ui::section(
         ("Virtual head: head " + head_name(subject, of->from) + ", then head " + head_name(subject, of->to))
             .c_str());
-    if (!virtual_ || !(virtual_->of == *of)) {
-        const double share = copying_ ? copying_->products().progress() : 0;
-        return ui::caption(("Computing what the two do together, " + percent(share) + ".").c_str());
+    const VirtualHead* both = model.virtual_head();
+    if (!both) {
+        const std::string share = percent(model.copying_job->products().progress());
+        return ui::caption(("Computing what the two do together, " + share + ".").c_str());
     }
     ui::caption(("Where the later head attends to a token at which the earlier one attended to another, the "
-                 "two act as "
-                 "one. Its copying score is " +
-                 rounded(virtual_->copying.score, 3) + ".")
+                 "two act as one. Its copying score is " +
+                 rounded(both->copying()->score, 3) + ".")
                     .c_str());
     ui::landmark_item("circuits/virtual_score");
     ImGui::Dummy({0, below_text});
     ui::columns(
         "circuits/both", least_column, present::card_gap,
-        [&](float w) { draw_eigenvalues(drawing, virtual_->copying, true, w); },
-        [&](float w) { draw_carried(drawing, subject, w); });
+        [&](float w) { draw_eigenvalues(drawing, *both->copying(), true, w); },
+        [&](float w) { draw_carried(model, drawing, subject, w); });
 }
 
-void CircuitsLens::draw_carried(const Drawing& drawing, Subject& subject, float width) {
-    if (!virtual_->outputs || virtual_->token != key() || !virtual_->outputs->done()) return;
-    const std::span<const TokenAlong> highest = virtual_->outputs->highest();
-    std::vector<ui::Bar> bars;
-    float most = 0;
-    for (const TokenAlong& each : highest) {
-        most = std::max(most, std::abs(each.along));
-        bars.push_back({token_name(subject, each.id), each.along, fixed(static_cast<double>(each.along), 3),
-                        false, false});
-    }
-    present::bars(
-        drawing,
-        {.key = "circuits/virtual",
-         .title = "Through both, " + token_name(subject, key()) + " raises",
-         .value = "adds",
-         .bars = bars,
-         .most = most,
-         .scale = ui::diverging_scale(most),
-         .most_name = list_name_width,
-         .cell =
-             [&](Index i) { return circuits_cells::virtual_logit(highest[static_cast<std::size_t>(i)].id); }},
-        width);
-}
-
-void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
-    if (!composition_->done()) {
-        ui::caption(("Multiplying every pair of heads, " + percent(composition_->progress()) + ".").c_str());
-        return ui::landmark_item("circuits/progress");
-    }
-    CircuitsState next = now();
-    static constexpr std::array<const char*, composition_count> names{"Q", "K", "V"},
-        keys{"circuits/kind/q", "circuits/kind/k", "circuits/kind/v"},
+void draw_wiring_controls(const Model& model, const Drawing& drawing) {
+    State next = model.state;
+    static constexpr std::array<const char*, composition_count> keys{"circuits/kind/q", "circuits/kind/k",
+                                                                     "circuits/kind/v"},
         tips{"Into queries", "Into keys", "Into values"};
     ui::label("wires into");
-    for (std::size_t kind = 0; kind < names.size(); ++kind) {
+    for (std::size_t kind = 0; kind < keys.size(); ++kind) {
         if (kind > 0) ImGui::SameLine(0, 6);
-        auto wanted = now().kinds;
+        auto wanted = model.state.kinds;
         wanted[kind] = !wanted[kind];
-        if (ui::toggle(keys[kind], names[kind], now().kinds[kind]) &&
+        if (ui::toggle(keys[kind], wire_letters[kind], model.state.kinds[kind]) &&
             wanted != std::array{false, false, false})
             next.kinds = wanted;
         ui::tooltip(tips[kind]);
@@ -296,33 +273,47 @@ void CircuitsLens::draw_wiring(const Drawing& drawing, Subject& subject) {
         ImGui::GetWindowDrawList()->AddLine({min.x + 5, max.y + 3}, {max.x - 5, max.y + 3},
                                             wire_colour(static_cast<Composition>(kind)), 3);
     }
+    const Wires& wires = *model.wires.kept();
     ui::next_control(ui::need::slider);
     ImGui::BeginGroup();
-    if (const auto to = ui::slider("circuits/threshold", "at least", wires_.threshold, 0,
-                                   std::clamp(wires_.strongest, 0.01, 1.0), "%.3f"))
+    if (const auto to = ui::slider("circuits/threshold", "at least", wires.threshold, 0,
+                                   std::clamp(wires.strongest, 0.01, 1.0), "%.3f"))
         next.threshold = std::clamp(*to, 0.0, 1.0);
     ImGui::EndGroup();
     ui::next_button("The strongest");
+    const bool changed = model.state.threshold || model.state.wire;
     if (ui::button("circuits/strongest", "The strongest",
-                   now().threshold || now().wire ? ok() : Status(Error{"These are shown already."}))) {
+                   changed ? ok() : Status(Error{"These are shown already."}))) {
         next.threshold.reset();
         next.wire.reset();
     }
-    set(next, ui::gesture());
-    find_wires();
+    set(drawing, next);
+}
+
+}  // namespace
+
+void draw_wiring(Model& model, const Drawing& drawing, Subject& subject) {
+    if (!model.composition->done()) {
+        const double share = model.composition->progress();
+        ui::caption(("Multiplying every pair of heads, " + percent(share) + ".").c_str());
+        return ui::landmark_item("circuits/progress");
+    }
+    draw_wiring_controls(model, drawing);
+    model.update(drawing.visit, subject);
+    const Wires& wires = *model.wires.kept();
     ImGui::Dummy({0, 4});
     const auto draw_left = [&](float w) {
-        draw_diagram(drawing, subject, w);
+        draw_diagram(model, drawing, subject, w);
         std::string told =
-            many(std::ssize(wires_.drawn), "wire") + " of at least " + fixed(wires_.threshold, 3) + ".";
-        if (wires_.left_out > 0)
-            told += " " + with_commas(wires_.left_out) + " more are too many to draw; raise the threshold.";
+            many(std::ssize(wires.listed), "wire") + " of at least " + fixed(wires.threshold, 3) + ".";
+        if (wires.left_out > 0)
+            told += " " + with_commas(wires.left_out) + " more are too many to draw; raise the threshold.";
         ui::caption((told + " The stream runs upwards, from the first layer to the last.").c_str());
         ui::landmark_item("circuits/wires_told");
     };
     ui::unequal_columns(0.62f, present::card_gap, "circuits/diagram", draw_left, "circuits/wire",
-                        [&](float w) { draw_wire_list(drawing, subject, w); });
-    draw_virtual(drawing, subject);
+                        [&](float w) { draw_wire_list(model, drawing, subject, w); });
+    draw_virtual(model, drawing, subject);
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::circuits

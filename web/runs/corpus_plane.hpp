@@ -2,9 +2,8 @@
 // some of them with a seed.
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "analysis/theory/query_key_plane.hpp"
@@ -16,8 +15,10 @@ namespace attn::app {
 class CorpusPlane {
   public:
     static constexpr Index most_points = 1500;  // number of tokens; each has a query and a key
+    using End = QueryKeyPlane::End;
     struct Point {
         Index text = 0, token = 0;
+        auto operator<=>(const Point&) const = default;
     };
 
     // The runs are complete and have at least one token.
@@ -32,17 +33,14 @@ class CorpusPlane {
     const QueryKeyPlane& plane() const { return search_->plane(); }  // once done
     // In the order of the texts.
     const std::vector<Point>& points() const { return points_; }
+    const Point& at(const End& end) const { return points_[static_cast<std::size_t>(end.point)]; }
     Index tokens() const { return tokens_; }  // tokens that they were drawn from
-    std::span<const float> q(Index point) const { return row(q_, point); }
-    std::span<const float> k(Index point) const { return row(k_, point); }
-    // Returns scale · q · k for any two points, whether or not they are in the same text.
-    double score(Index query, Index key) const;
-    double scale() const { return scale_; }
+    std::span<const float> vector(const End& end) const;
+    // Returns scale · q · k with any point of the other kind, whether or not they are in the same text.
+    double score(const End& end, Index other) const;
+    std::vector<Index> best(const End& end) const;  // all points of the other kind, the highest score first
 
   private:
-    static std::span<const float> row(const Tensor& of, Index point) {
-        return {of.matrix().row(point), static_cast<std::size_t>(of.dim(1))};
-    }
     std::uint64_t version_;
     HeadIndex head_;
     std::vector<Point> points_;
