@@ -169,12 +169,46 @@ void DirectAttribution::leave_attention(const StreamPlace& place) {
         const std::span own(slopes.data() + static_cast<std::size_t>(head) * d_v, d_v);
         add(LogitPart::head, dot(own, {record.output().heads().head(head).row(row_), d_v}), number, head);
         const std::vector<float> weights = record.weights(head, row_);
-        const ConstMatrix v = record.v().heads().head(record.kv_head(head));
         for (std::size_t key = 0; key < weights.size(); ++key)
             if (weights[key] != 0)
                 taken[key] +=
-                    static_cast<double>(weights[key]) * dot(own, {v.row(static_cast<Index>(key)), d_v});
+                    static_cast<double>(weights[key]) * adds({number, head}, static_cast<Index>(key));
     }
+}
+
+LogitSums DirectAttribution::sums() const {
+    LogitSums all;
+    for (const LogitShare& share : shares_) {
+        all.changed |= is_change(share.part);
+        (share.part == LogitPart::head            ? all.heads
+         : share.part == LogitPart::mlp           ? all.mlps
+         : is_change(share.part)                  ? all.changes
+         : share.part < LogitPart::embedding_norm ? all.embeddings
+                                                  : all.rest) += share.value;
+    }
+    return all;
+}
+
+std::vector<double> DirectAttribution::exact_direction(const LogitShare& share) const {
+    const std::span<const double> reads = direction(share);
+    if (share.part != LogitPart::head) return {reads.begin(), reads.end()};
+    const LayerAttention of = trace_->attention(share.number);
+    const Index d_v = of.record().d_v();
+    std::vector<double> along(static_cast<std::size_t>(d_v));
+    for (Index b = 0; b < d_v; ++b)
+        for (std::size_t c = 0; c < reads.size(); ++c)
+            along[static_cast<std::size_t>(b)] +=
+                reads[c] * element(of.half.attention_out.weight, share.head * d_v + b, static_cast<Index>(c));
+    return along;
+}
+
+double DirectAttribution::adds(const HeadIndex& head, Index key) const {
+    const LayerAttention of = trace_->attention(head.layer);
+    const Record& record = of.record();
+    const auto d_v = static_cast<std::size_t>(record.d_v());
+    const float* v = record.v().heads().head(record.kv_head(head.head)).row(key);
+    const std::span slopes = slopes_[static_cast<std::size_t>(head.layer)];
+    return dot(slopes.subspan(static_cast<std::size_t>(head.head) * d_v, d_v), {v, d_v});
 }
 
 Tensor DirectAttribution::embedded_row() const {

@@ -16,6 +16,7 @@
 
 #include "analysis/attribution/logit_lens.hpp"
 #include "analysis/attribution/token_shares.hpp"
+#include "attention/head_index.hpp"
 #include "model/block.hpp"
 
 namespace attn {
@@ -53,6 +54,12 @@ struct LogitShare {
     std::size_t direction = 0;
 };
 
+// Sums of shares by what makes them.
+struct LogitSums {
+    double embeddings = 0, heads = 0, mlps = 0, changes = 0, rest = 0;
+    bool changed = false;  // interventions changed the stream
+};
+
 // Attributes the logit of a token in one row, in slices. Matrices multiply in f32, everything is added up in
 // double.
 class DirectAttribution {
@@ -63,6 +70,7 @@ class DirectAttribution {
     bool step();  // a half of a block, from the last to the first; true while there is more to do
     bool done() const { return places_.empty(); }
     const Trace& trace() const { return *trace_; }
+    const std::shared_ptr<const Trace>& shared_trace() const { return trace_; }
     Index row() const { return row_; }
     std::int32_t token() const { return token_; }
     double logit() const { return logit_; }  // what the run gives
@@ -70,6 +78,7 @@ class DirectAttribution {
     // Once done. In the order of the arithmetic.
     const std::vector<LogitShare>& shares() const { return shares_; }
     double sum() const;
+    LogitSums sums() const;
     double capped() const;  // the sum, under the cap of the logits where the model has one
     // What the heads take from each token of their keys: their weight on it times its value. Together, the
     // heads' shares, unless their outputs were changed.
@@ -78,10 +87,10 @@ class DirectAttribution {
     // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its
     // attention writes. Empty for the parts of the head of the model.
     std::span<const double> direction(const LogitShare& share) const { return directions_[share.direction]; }
-    // What one more of each number that the heads of an attention give adds to the logit, [heads · d_v].
-    std::span<const double> slopes(Index attention) const {
-        return slopes_[static_cast<std::size_t>(attention)];
-    }
+    // The direction of what the part writes, in double; of a head, of what it gives to W_O, [d_v].
+    std::vector<double> exact_direction(const LogitShare& share) const;
+    // What a head adds to the logit for each unit of its weight on a key: its slopes times the key's value.
+    double adds(const HeadIndex& head, Index key) const;
     // What the part writes, [d_model]; of a head, what it gives to W_O, [d_v].
     std::span<const float> written(const LogitShare& share) const;
 
@@ -118,7 +127,9 @@ class DirectAttribution {
     std::vector<StreamPlace> places_;  // still to be visited
     std::vector<double> down_;         // the direction of the stream where the way down has got to
     std::vector<std::vector<double>> directions_;  // for what parts write
-    std::vector<std::vector<double>> slopes_;      // one for each attention, by number
+    // What one more of each number that the heads of an attention give adds to the logit, [heads · d_v]; one
+    // for each attention, by number.
+    std::vector<std::vector<double>> slopes_;
     std::vector<LogitShare> shares_;
     std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // keys: part and number
     TokenShares tokens_;

@@ -44,4 +44,14 @@ bool Rollout::step() {
     return !done();
 }
 
+double Rollout::mixed_first(Index query, Index key) const {
+    const LayerAttention first = trace_->attention(0);
+    const Record& record = first.record();
+    double mean = 0;
+    for (Index head = 0; head < record.heads(); ++head)
+        mean += static_cast<double>(record.cell(Stage::weight, head, query, key)) /
+                static_cast<double>(record.heads());
+    return ((query == key ? 1 : 0) + mean) / 2;
+}
+
 }  // namespace attn

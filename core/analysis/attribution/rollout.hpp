@@ -22,6 +22,8 @@ class Rollout {
     const TokenShares& shares() const { return shares_; }  // their sum is 1
     // The shares of the first attention's queries, which it mixes last.
     const std::vector<double>& before_first() const { return before_first_; }
+    // What that attention's query takes of a key, half of it by itself.
+    double mixed_first(Index query, Index key) const;
 
   private:
     std::shared_ptr<const Trace> trace_;

@@ -213,7 +213,7 @@ TEST_CASE(
     screen.visit.perform(OpenLens{"layers"});
     screen.settle();
     screen.settle();
-    screen.visit.perform(Pin{layers_cells::norm(2)});
+    screen.visit.perform(Pin{layers::cells::norm(2)});
     screen.draw(3);
     CHECK(screen.shows("change/add"));
     screen.click("change/zero");

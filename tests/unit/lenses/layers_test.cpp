@@ -19,7 +19,9 @@ using namespace attn::test;
 
 namespace {
 
-LayersLens& layers_in(const Visit& visit) { return static_cast<LayersLens&>(visit.lens()); }
+layers::Model& layers_in(const Visit& visit) {
+    return static_cast<ModelLens<layers::Model>&>(visit.lens()).model();
+}
 
 void open_layers(Screen& screen) {
     screen.page.piece = [](std::int32_t id) { return "·w" + std::to_string(id); };
@@ -29,24 +31,24 @@ void open_layers(Screen& screen) {
 
 // All of the lens's own cells, a few of each kind.
 std::vector<CellRef> cells_of(const Visit& visit) {
-    const LayersLens& lens = layers_in(visit);
+    const layers::Model& lens = layers_in(visit);
     const Index places = std::ssize(lens.reading()->places());
     std::vector<CellRef> cells;
     for (Index i = 0; i < places; ++i) {
-        cells.push_back(layers_cells::likeliest(i, 1));
+        cells.push_back(layers::cells::likeliest(i, 1));
         for (const std::int32_t id : {lens.token(), 3}) {
-            cells.push_back(layers_cells::probability(i, id));
-            cells.push_back(layers_cells::rank(i, id));
-            cells.push_back(layers_cells::logit(i, id));
+            cells.push_back(layers::cells::probability(i, id));
+            cells.push_back(layers::cells::rank(i, id));
+            cells.push_back(layers::cells::logit(i, id));
         }
-        cells.push_back(layers_cells::norm(i));
-        cells.push_back(layers_cells::cosine(i));
+        cells.push_back(layers::cells::norm(i));
+        cells.push_back(layers::cells::cosine(i));
     }
     for (Index i = 0; i < std::ssize(lens.parts()->shares()); ++i)
-        cells.push_back(layers_cells::attribution(i));
+        cells.push_back(layers::cells::attribution(i));
     for (Index i = 0; i < token_measure_count; ++i) {
-        cells.push_back(layers_cells::token(i, 0));
-        if (lens.parts()->trace().encoder()) cells.push_back(layers_cells::encoder_token(i, 1));
+        cells.push_back(layers::cells::token(i, 0));
+        if (lens.parts()->trace().encoder()) cells.push_back(layers::cells::encoder_token(i, 1));
     }
     return cells;
 }
@@ -86,7 +88,7 @@ TEST_CASE(
         Screen screen;
         open_family(screen, name);
         open_layers(screen);
-        const LayersLens& lens = layers_in(screen.visit);
+        const layers::Model& lens = layers_in(screen.visit);
         REQUIRE(lens.reading());
         REQUIRE(lens.parts());
         const TextRun& run = *sentence_in(screen.visit).run();
@@ -97,7 +99,7 @@ TEST_CASE(
         for (const LogitShare& share : lens.parts()->shares()) size += std::abs(share.value);
         CHECK(std::abs(lens.parts()->capped() - lens.parts()->logit()) < 4e-6 * size);
         for (const TokenMeasure measure : {TokenMeasure::rollout, TokenMeasure::gradient})
-            CHECK(lens.measured(measure)->total() == Catch::Approx(1).epsilon(1e-5));
+            CHECK(lens.tokens.measured(measure)->total() == Catch::Approx(1).epsilon(1e-5));
         CHECK(screen.page.notices.empty());
     }
 }
@@ -108,33 +110,33 @@ TEST_CASE("a click decodes the stream there, another follows a token, and both a
     open_layers(screen);
     screen.click("layers/likeliest/2/3");
     screen.settle();
-    CHECK(screen.visit.state().of<LayersState>().place == 2);
+    CHECK(screen.visit.state().of<layers::State>().place == 2);
     CHECK(screen.visit.state().selection.query == 3);
-    CHECK(screen.visit.state().pin == layers_cells::likeliest(2, 3));
+    CHECK(screen.visit.state().pin == layers::cells::likeliest(2, 3));
     CHECK(layers_in(screen.visit).reading()->row() == 3);
     reveal(screen, "layers/said/3");
     const std::int32_t wanted = layers_in(screen.visit).reading()->states()[2].likeliest[3].id;
     screen.click("layers/said/3");
     screen.settle();
     CHECK(layers_in(screen.visit).token() == wanted);
-    CHECK(screen.visit.state().pin == layers_cells::probability(2, wanted));
+    CHECK(screen.visit.state().pin == layers::cells::probability(2, wanted));
     const std::string link = to_fragment(screen.visit.state());
     CHECK(link.find("layers.token=" + std::to_string(wanted) + "&layers.at=2") != std::string::npos);
     CHECK(parse_fragment(link).state == screen.visit.state());
     screen.visit.undo();
-    CHECK_FALSE(screen.visit.state().of<LayersState>().token);
+    CHECK_FALSE(screen.visit.state().of<layers::State>().token);
     screen.visit.redo();
-    CHECK(screen.visit.state().of<LayersState>().token == wanted);
+    CHECK(screen.visit.state().of<layers::State>().token == wanted);
     screen.settle();
     screen.click("layers/preset/likeliest");
-    CHECK_FALSE(screen.visit.state().of<LayersState>().token);
+    CHECK_FALSE(screen.visit.state().of<layers::State>().token);
     screen.settle();
     screen.click("layers/preset/text");
     screen.settle();
     CHECK(layers_in(screen.visit).token() == sentence_in(screen.visit).run()->ids()[4]);
     CHECK(spoken(screen.visit).starts_with("After “word3”"));
     screen.click("layers/at/more");
-    CHECK(screen.visit.state().of<LayersState>().place == 3);
+    CHECK(screen.visit.state().of<layers::State>().place == 3);
     screen.click("layers/position/more");
     screen.settle();
     CHECK(screen.visit.state().selection.query == 4);
@@ -142,8 +144,8 @@ TEST_CASE("a click decodes the stream there, another follows a token, and both a
     CHECK(screen.visit.state().selection.query == 5);
     screen.settle();
     CHECK(layers_in(screen.visit).reading()->row() == 5);
-    CHECK_FALSE(apply(default_state(), SetLayers{{.token = -1, .place = {}}}));
-    CHECK_FALSE(apply(default_state(), SetLayers{{.token = {}, .place = -1}}));
+    CHECK_FALSE(apply(default_state(), Set<layers::State>{{.token = -1, .place = {}}}));
+    CHECK_FALSE(apply(default_state(), Set<layers::State>{{.token = {}, .place = -1}}));
     for (const char* bad :
          {"v=1&layers.token=-1", "v=1&layers.token=x", "v=1&layers.at=-1", "v=1&layers.at="})
         CHECK_FALSE(parse_fragment(bad).note.empty());
@@ -156,14 +158,14 @@ TEST_CASE("a token is typed by its name, and one that the model lacks is refused
     screen.click("layers/token");
     screen.type("w17");
     screen.settle();
-    CHECK(screen.visit.state().of<LayersState>().token == 17);
+    CHECK(screen.visit.state().of<layers::State>().token == 17);
     CHECK_FALSE(screen.shows("layers/fault"));
     screen.type("99");
     screen.settle();
-    CHECK(screen.visit.state().of<LayersState>().token == 17);
+    CHECK(screen.visit.state().of<layers::State>().token == 17);
     CHECK(screen.shows("layers/fault"));
     // A link may name a token of another model.
-    screen.visit.perform(SetLayers{{.token = 5000, .place = {}}});
+    screen.visit.perform(Set<layers::State>{{.token = 5000, .place = {}}});
     screen.settle();
     CHECK(screen.shows("layers/refused"));
     CHECK(layers_in(screen.visit).token() ==
@@ -190,8 +192,8 @@ TEST_CASE("every number of Layers explains itself, and its calculation ends in i
             CHECK_FALSE(copied(*found, Dialect::numpy).empty());
         }
         for (const CellRef& cell :
-             {layers_cells::likeliest(900, 0), layers_cells::norm(900), layers_cells::probability(0, 20),
-              layers_cells::attribution(500), layers_cells::token(0, 50), layers_cells::token(4, 0)})
+             {layers::cells::likeliest(900, 0), layers::cells::norm(900), layers::cells::probability(0, 20),
+              layers::cells::attribution(500), layers::cells::token(0, 50), layers::cells::token(4, 0)})
             CHECK_FALSE(why(screen.visit, cell));
     }
 }
@@ -206,10 +208,10 @@ TEST_CASE("a decoder's stream is decoded, whichever attention is chosen, and the
             CAPTURE(family.name, layer);
             screen.visit.perform(Select{{layer, 1, {}, {}, {}}});
             screen.settle();
-            const LayersLens& lens = layers_in(screen.visit);
+            const layers::Model& lens = layers_in(screen.visit);
             REQUIRE(lens.parts());
             CHECK(lens.reading()->row() == sentence_in(screen.visit).run()->predicted());
-            CHECK(lens.measured(TokenMeasure::rollout)->encoded.size() == 5);
+            CHECK(lens.tokens.measured(TokenMeasure::rollout)->encoded.size() == 5);
             CHECK(screen.shows("layers/tokens/encoded/1/4"));
             for (const CellRef& cell : cells_of(screen.visit)) {
                 CAPTURE(write_cell(cell));
@@ -233,7 +235,7 @@ TEST_CASE("Layers' tables match what it shows, and a click on a picture pins the
     screen.open_sentence();
     open_layers(screen);
     check_pictures(screen);
-    const LayersLens& lens = layers_in(screen.visit);
+    const layers::Model& lens = layers_in(screen.visit);
     const Table read = lens_in(screen.visit).tables(subject_in(screen.visit)).front();
     CHECK(read.row_labels ==
           std::vector<std::string>{"embedding", "attention 0", "MLP 0", "attention 1", "MLP 1"});
@@ -247,16 +249,17 @@ TEST_CASE("Layers' tables match what it shows, and a click on a picture pins the
           Catch::Approx(parts.values.at(parts.values.rows - 1, 0)).margin(1e-4));
     CHECK(parts.row_labels[2] == "layer 0 · head 0");
     CHECK(table_shown(screen, "layers/heads").values.at(0, 0) == parts.values.at(2, 0));
-    CHECK(table_shown(screen, "layers/tokens").values.at(3, 3) == lens.measured(TokenMeasure::exact)->own[3]);
+    CHECK(table_shown(screen, "layers/tokens").values.at(3, 3) ==
+          lens.tokens.measured(TokenMeasure::exact)->own[3]);
     const auto most = std::ranges::max_element(lens.parts()->shares(), {},
                                                [](const LogitShare& each) { return std::abs(each.value); });
     screen.click("layers/part/0");
-    CHECK(screen.visit.state().pin == layers_cells::attribution(most - lens.parts()->shares().begin()));
+    CHECK(screen.visit.state().pin == layers::cells::attribution(most - lens.parts()->shares().begin()));
     screen.click("layers/tokens/1/2");
-    CHECK(screen.visit.state().pin == layers_cells::token(TokenMeasure::rollout, 2));
+    CHECK(screen.visit.state().pin == layers::cells::token(TokenMeasure::rollout, 2));
     screen.click("layers/heads/1/1");
     CHECK(screen.visit.state().selection.head == 1);
-    CHECK(screen.visit.state().pin->is(layers_cells::attribution));
+    CHECK(screen.visit.state().pin->is(layers::cells::attribution));
 }
 
 TEST_CASE("on a phone every part of Layers is available, one below the other") {
@@ -277,14 +280,14 @@ TEST_CASE(
         Screen screen;
         open_family(screen, name);
         open_layers(screen);
-        const LayersLens& lens = layers_in(screen.visit);
+        const layers::Model& lens = layers_in(screen.visit);
         const Trace& trace = lens.parts()->trace();
         const Index row = lens.parts()->row();
         const std::int32_t token = lens.token();
         const auto logit = [&](const Trace& run) {
             return static_cast<double>(run.logits({row, row + 1}).values()[static_cast<std::size_t>(token)]);
         };
-        REQUIRE(lens.measured(TokenMeasure::exact));
+        REQUIRE(lens.tokens.measured(TokenMeasure::exact));
         std::vector<double> falls, gradient;
         for (Index at = 0; at < trace.tokens(); ++at) {
             std::vector<Intervention> hidden;
@@ -293,16 +296,18 @@ TEST_CASE(
             auto forward = ForwardPass::start_with(hidden, sentence_in(screen.visit).run()->run);
             REQUIRE(forward);
             const double fall = logit(trace) - logit(**forward->finish());
-            const double measured = lens.measured(TokenMeasure::exact)->own[static_cast<std::size_t>(at)];
+            const double measured =
+                lens.tokens.measured(TokenMeasure::exact)->own[static_cast<std::size_t>(at)];
             CHECK(std::abs(measured - fall) < 1e-6);
             if (trace.network().causal && at > row) continue;
             falls.push_back(fall);
-            gradient.push_back(lens.measured(TokenMeasure::gradient)->own[static_cast<std::size_t>(at)]);
-            const auto told = why(screen.visit, layers_cells::token(3, at));
+            gradient.push_back(
+                lens.tokens.measured(TokenMeasure::gradient)->own[static_cast<std::size_t>(at)]);
+            const auto told = why(screen.visit, layers::cells::token(3, at));
             REQUIRE(told);
             CHECK(told->f64 == measured);
         }
-        CHECK(*lens.agreement(TokenMeasure::gradient) ==
+        CHECK(*lens.tokens.agreement(TokenMeasure::gradient) ==
               Catch::Approx(rank_correlation(gradient, falls)).margin(1e-9));
     }
 }
@@ -312,10 +317,10 @@ TEST_CASE("in a long text, visible tokens are ablated, the most important first,
     constexpr Index words = 300;
     open_family(screen, "falcon", words);
     open_layers(screen);
-    const LayersLens& lens = layers_in(screen.visit);
+    const layers::Model& lens = layers_in(screen.visit);
     REQUIRE(rect("layers/tokens/3/0").top > rect("panel/lens").bottom);
-    CHECK(lens.measured(TokenMeasure::gradient));
-    CHECK_FALSE(lens.falls_so_far());
+    CHECK(lens.tokens.measured(TokenMeasure::gradient));
+    CHECK_FALSE(lens.tokens.ablation());
     CHECK_FALSE(screen.visit.busy());
     const Rect panel = rect("panel/lens");
     ImGui::GetIO().AddMousePosEvent(panel.right - 4, (panel.top + panel.bottom) / 2);
@@ -323,16 +328,16 @@ TEST_CASE("in a long text, visible tokens are ablated, the most important first,
         ImGui::GetIO().AddMouseWheelEvent(0, -3);
         screen.draw(3);
     }
-    for (int i = 0; i < 400 && !lens.falls_so_far(); ++i) screen.visit.work(1), screen.draw();
-    REQUIRE(lens.falls_so_far());
-    REQUIRE_FALSE(lens.measured(TokenMeasure::exact));
+    for (int i = 0; i < 400 && !lens.tokens.ablation(); ++i) screen.visit.work(1), screen.draw();
+    REQUIRE(lens.tokens.ablation());
+    REQUIRE_FALSE(lens.tokens.measured(TokenMeasure::exact));
     const auto says = [](const char* part) {
         return std::ranges::any_of(
             ui::semantics(), [&](const ui::Node& node) { return node.name.find(part) != std::string::npos; });
     };
     CHECK(says(" of 300 tokens so far"));
     const auto known = [&](Index token) {
-        return !std::isnan(lens.falls_so_far()->own[static_cast<std::size_t>(token)]);
+        return !std::isnan(lens.tokens.ablation()->falls().own[static_cast<std::size_t>(token)]);
     };
     Index done = 0, last = -1;
     for (int i = 0; i < 4000 && done < 3; ++i) {
@@ -359,7 +364,7 @@ TEST_CASE("in a long text, visible tokens are ablated, the most important first,
     ui::focus_node("", -1, -1);
     CHECK(in_row >= std::min<Index>(done, 3));
     screen.settle();
-    CHECK(lens.measured(TokenMeasure::exact));
+    CHECK(lens.tokens.measured(TokenMeasure::exact));
 }
 
 TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
@@ -373,7 +378,7 @@ TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
             ChangeRun{{.at = {.site = site, .attention = 1}, .operation = Operation::add, .value = 0.75}});
         screen.settle();
         screen.settle();  // the lens starts once the changed run is complete
-        const LayersLens& lens = layers_in(screen.visit);
+        const layers::Model& lens = layers_in(screen.visit);
         REQUIRE(lens.parts());
         REQUIRE(lens.parts()->trace().interventions().size() == 1);
         CHECK(std::abs(lens.parts()->sum() - lens.parts()->logit()) < 2e-5);
@@ -381,12 +386,12 @@ TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
             lens.parts()->shares(), [](const LogitShare& each) { return is_change(each.part); });
         const bool of_part = site == Site::head_output || site == Site::mlp_output;
         REQUIRE((changed == lens.parts()->shares().end()) == of_part);
-        REQUIRE(lens.measured(TokenMeasure::gradient));
+        REQUIRE(lens.tokens.measured(TokenMeasure::gradient));
         CHECK(screen.shows("layers/tokens/2/0"));
-        REQUIRE(lens.measured(TokenMeasure::exact));
+        REQUIRE(lens.tokens.measured(TokenMeasure::exact));
         if (of_part) continue;
         const auto told =
-            why(screen.visit, layers_cells::attribution(changed - lens.parts()->shares().begin()));
+            why(screen.visit, layers::cells::attribution(changed - lens.parts()->shares().begin()));
         REQUIRE(told);
         CHECK(std::abs(told->f64 - changed->value) < 1e-6);
     }

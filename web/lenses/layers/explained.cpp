@@ -1,5 +1,4 @@
 // Explains the numbers of lens Layers: the stream decoded at a place, and the parts of a logit.
-#include <algorithm>
 #include <cmath>
 
 #include "app/format.hpp"
@@ -8,432 +7,359 @@
 #include "subjects/explain.hpp"
 #include "subjects/explain_measured.hpp"
 
-namespace attn::app {
+namespace attn::app::layers {
 
 namespace {
 
-void note_step(Explained& out, std::string name, std::string arithmetic, double value, bool current = false,
-               std::optional<CellPlace> at = {}) {
-    out.steps.push_back({std::move(name), std::move(arithmetic), four(value), current, at});
+std::string computed_by(Subject& subject) { return "computed by " + stream_text(subject).title(); }
+
+// Says whether there is such a place and such a token.
+bool is_read(const Model& model, const LensCell& cell) {
+    const LogitLens& read = *model.reading();
+    return cell.at[0] < std::ssize(read.places()) && cell.at[1] < std::ssize(read.logits(0));
 }
 
-}  // namespace
-
-std::optional<Explained> LayersLens::explain(Subject& subject, const CellPlace& place) {
-    if (place.cell.stage != Stage::lens) return subject.explain_at(place);
-    if (!subject.attention() || missing(subject)) return std::nullopt;
-    update(subject);
-    if (!reading()) return std::nullopt;
-    const LensCell& cell = place.cell.own;
-    if (!kept_ || kept_->trace != trace_ || kept_->row != row() || kept_->token != token() ||
-        kept_->cell != cell || !kept_->why)
-        kept_ = Kept{trace_, row(), token(), cell, explain_by(declared, *this, subject, cell)};
-    return kept_->why;
+// A token as the stream at a place has it.
+Candidate candidate(const Model& model, Index place, std::int32_t id) {
+    const LogitLens& read = *model.reading();
+    return {id, read.logits(place)[static_cast<std::size_t>(id)], read.probability(place, id)};
 }
 
-const std::array<LensNumber<LayersLens>, 9> LayersLens::declared{{
-    {&layers_cells::likeliest, &LayersLens::explain_likeliest},
-    {&layers_cells::probability, &LayersLens::explain_probability},
-    {&layers_cells::rank, &LayersLens::explain_rank},
-    {&layers_cells::logit, &LayersLens::explain_logit},
-    {&layers_cells::norm, &LayersLens::explain_state},
-    {&layers_cells::cosine, &LayersLens::explain_state},
-    {&layers_cells::attribution, &LayersLens::explain_attribution},
-    {&layers_cells::token, &LayersLens::explain_token},
-    {&layers_cells::encoder_token, &LayersLens::explain_token},
-}};
-
-CellKinds layers_numbers() { return kinds_of(LayersLens::declared); }
-
-std::optional<CellRef> packed_layers_cell(Index row, Index col) {
-    using namespace layers_cells;
-    static constexpr std::array of_places{&likeliest, &probability, &rank, &logit};
-    if (row < 4000) return (*of_places[static_cast<std::size_t>(row / 1000)])(row % 1000, col);
-    if (row < 6000) return col == 0 ? std::optional((row < 5000 ? norm : cosine)(row % 1000)) : std::nullopt;
-    if (row == 6000) return attribution(col);
-    if (row < 6005) return token(row - 6001, col);
-    return row >= 6011 && row < 6015 ? std::optional(encoder_token(row - 6011, col)) : std::nullopt;
+std::span<const float> state_at(const Model& model, Index place, Index row) {
+    const ConstMatrix stream = stream_after(*model.trace, model.place_at(place)).matrix();
+    return {stream.row(row), static_cast<std::size_t>(stream.cols)};
 }
 
-bool LayersLens::is_read(const LensCell& cell) const {
-    return cell.at[0] < std::ssize(reading()->places()) && cell.at[1] < std::ssize(reading()->logits(0));
-}
-
-Explained LayersLens::begin(Subject& subject, std::string title) const {
-    Explained out;
-    out.title = std::move(title);
-    out.provenance = "computed by " + stream_text(subject).title();
-    return out;
-}
-
-CellPlace LayersLens::stream_cell(Subject& subject, const StreamPlace& place, Index row, Index column) const {
-    const Index head = subject.chosen_head().head, number = attention_of(trace_->network(), place);
-    const auto at = [&](Index layer, Stage stage) {
-        return CellPlace{{layer, head}, {.stage = stage, .row = row, .col = column}};
-    };
-    const LayerTrace& layer = trace_->layers()[static_cast<std::size_t>(place.layer)];
-    switch (place.after) {
-        case StreamPlace::After::embedding: return at(number, Stage::resid_pre);
-        case StreamPlace::After::attention:
-            if (!layer.cross) return at(number, Stage::resid_mid);
-            return at(attention_of(trace_->network(), {StreamPlace::After::cross, place.layer}),
-                      Stage::resid_pre);
-        case StreamPlace::After::cross: return at(number, Stage::resid_mid);
-        case StreamPlace::After::mlp: break;
-    }
-    return place.layer + 1 < std::ssize(trace_->layers()) ? at(number + 1, Stage::resid_pre)
-                                                          : at(number, Stage::final_residual);
+// The cells of the stream's numbers at a place.
+PlaceOf stream_cells(const Model& model, Subject& subject, const StreamPlace& place) {
+    using enum StreamPlace::After;
+    const Network& network = model.trace->network();
+    const bool crosses = model.trace->layers()[static_cast<std::size_t>(place.layer)].cross.has_value(),
+               last = place.layer + 1 == std::ssize(model.trace->layers());
+    HeadIndex head{attention_of(network, place), subject.chosen_head().head};
+    Stage stage = Stage::resid_pre;
+    if (place.after == cross || (place.after == attention && !crosses))
+        stage = Stage::resid_mid;
+    else if (place.after == attention)
+        head.layer = attention_of(network, {cross, place.layer});
+    else if (place.after == mlp && last)
+        stage = Stage::final_residual;
+    else if (place.after == mlp)
+        ++head.layer;
+    return [places = Places{head}, stage, row = model.row()](Index c) { return places(stage, row, c); };
 }
 
 // ---- The stream decoded at a place --------------------------------------------------------------------
 
-std::optional<Explained> LayersLens::explain_likeliest(Subject& subject, const LensCell& cell) {
-    const auto [place, position, unused] = cell.at;
-    const States* states = states_at(position);
-    if (place >= std::ssize(reading()->places()) || !states ||
-        (*states)[static_cast<std::size_t>(place)].likeliest.empty())
-        return std::nullopt;
-    const Candidate& best = (*states)[static_cast<std::size_t>(place)].likeliest.front();
-    return probability_of(subject, place, position, best.id, static_cast<double>(best.logit),
-                          best.probability);
-}
-
-std::optional<Explained> LayersLens::explain_probability(Subject& subject, const LensCell& cell) {
-    if (!is_read(cell)) return std::nullopt;
-    const Index place = cell.at[0];
-    const auto id = static_cast<std::int32_t>(cell.at[1]);
-    const double probability = reading()->probability(place, id);
-    if (std::isnan(probability)) return std::nullopt;
-    return probability_of(subject, place, row(), id,
-                          static_cast<double>(reading()->logits(place)[static_cast<std::size_t>(id)]),
-                          probability);
-}
-
-Explained LayersLens::probability_of(Subject& subject, Index place, Index position, std::int32_t id,
-                                     double logit, double probability) {
-    const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
-    Explained out = begin(subject, "Probability of " + vocabulary_.name(subject, id) + ", " +
-                                       place_in_words(at) + ", " + at_temperature);
-    const std::string reads = label_at(stream_text(subject).query_names(), position);
-    const auto state = stream_after(*trace_, at).matrix();
-    const double exact = logit_of(
-        trace_->network(),
-        head_reads(*trace_->model(), {state.row(position), static_cast<std::size_t>(state.cols)}), id);
+Explained probability_of(const Model& model, Subject& subject, Index place, Index position,
+                         const Candidate& token) {
+    const Network& network = model.trace->network();
+    Explained out{.title = "Probability of " + model.vocabulary.name(subject, token.id) + ", " +
+                           place_in_words(model.place_at(place)) + ", " + at_temperature,
+                  .provenance = computed_by(subject),
+                  .f32 = single(token.probability),
+                  .formula = "exp(logit) / Σ exp(logits)",
+                  .note =
+                      "The last norm and the head read the stream here as they read it at the end; the sum "
+                      "is of the run’s logits."};
+    const Expression logit = out.step(
+        "logit",
+        logit_of(network, head_reads(*model.trace->model(), state_at(model, place, position)), token.id),
+        "of id " + std::to_string(token.id) + ", read at " +
+            in_quotes(label_at(stream_text(subject).query_names(), position)),
+        position == model.row()
+            ? std::optional(CellPlace{subject.chosen_head(), cells::logit(place, token.id)})
+            : std::nullopt);
     // ln Σ exp(logit) over the vocabulary, for the run's logits.
-    const double log_sum = logit - std::log(probability);
-    out.f32 = single(probability);
-    out.f64 = std::exp(exact - log_sum);
-    out.formula = "exp(logit) / Σ exp(logits)";
-    note_step(out, "logit", "of id " + std::to_string(id) + ", read at " + in_quotes(reads), exact, false,
-              position == row()
-                  ? std::optional(CellPlace{subject.chosen_head(), layers_cells::logit(place, id)})
-                  : std::nullopt);
-    note_step(out, "ln Σ", "over " + with_commas(trace_->network().head.weight.out) + " tokens", log_sum);
-    out.steps.push_back(
-        {"probability", "exp(" + four(exact) + " − " + four(log_sum) + ")", fixed(out.f64, 6), true});
-    out.line("probability", exp(Expression(exact) - log_sum));
-    out.note =
-        "The last norm and the head read the stream here as they read it at the end; the sum is of the "
-        "run’s logits.";
+    const Expression log_sum =
+        out.step("ln Σ", static_cast<double>(token.logit) - std::log(token.probability),
+                 "over " + with_commas(network.head.weight.out) + " tokens");
+    out.step("probability", exp(logit - log_sum));
     return out;
 }
 
-std::optional<Explained> LayersLens::explain_rank(Subject& subject, const LensCell& cell) {
-    if (!is_read(cell)) return std::nullopt;
+std::optional<Explained> explain_likeliest(Model& model, Subject& subject, const LensCell& cell) {
+    const auto [place, position, unused] = cell.at;
+    const bool is_place = place < std::ssize(model.reading()->places());
+    const Candidate* best = is_place ? model.likeliest(place, position) : nullptr;
+    return best ? std::optional(probability_of(model, subject, place, position, *best)) : std::nullopt;
+}
+
+std::optional<Explained> explain_probability(Model& model, Subject& subject, const LensCell& cell) {
+    if (!is_read(model, cell)) return std::nullopt;
+    const Candidate token = candidate(model, cell.at[0], static_cast<std::int32_t>(cell.at[1]));
+    if (std::isnan(token.probability)) return std::nullopt;
+    return probability_of(model, subject, cell.at[0], model.row(), token);
+}
+
+std::optional<Explained> explain_rank(Model& model, Subject& subject, const LensCell& cell) {
+    if (!is_read(model, cell)) return std::nullopt;
     const Index place = cell.at[0];
-    const auto id = static_cast<std::int32_t>(cell.at[1]);
-    const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
-    Explained out = begin(subject, "Rank of " + vocabulary_.name(subject, id) + ", " + place_in_words(at));
-    out.f32 = out.f64 = static_cast<double>(reading()->rank(place, id));
-    out.formula = "1 + how many tokens have a larger logit";
-    const std::span<const float> logits = reading()->logits(place);
-    note_step(out, "logit", "", static_cast<double>(logits[static_cast<std::size_t>(id)]), false,
-              CellPlace{subject.chosen_head(), layers_cells::logit(place, id)});
-    for (const Candidate& each : reading()->states()[static_cast<std::size_t>(place)].likeliest)
-        if (each.logit > logits[static_cast<std::size_t>(id)])
-            note_step(out, vocabulary_.name(subject, each.id), "a larger logit",
-                      static_cast<double>(each.logit));
-    out.line("rank", out.f64);
-    out.note = "Of equal logits, the lower id comes first.";
+    const Candidate token = candidate(model, place, static_cast<std::int32_t>(cell.at[1]));
+    const auto rank = static_cast<double>(model.reading()->rank(place, token.id));
+    Explained out{.title = "Rank of " + model.vocabulary.name(subject, token.id) + ", " +
+                           place_in_words(model.place_at(place)),
+                  .provenance = computed_by(subject),
+                  .f32 = rank,
+                  .formula = "1 + how many tokens have a larger logit",
+                  .note = "Of equal logits, the lower id comes first."};
+    out.beside("logit", static_cast<double>(token.logit), "",
+               CellPlace{subject.chosen_head(), cells::logit(place, token.id)});
+    for (const Candidate& each : model.reading()->states()[static_cast<std::size_t>(place)].likeliest)
+        if (each.logit > token.logit)
+            out.beside(model.vocabulary.name(subject, each.id), static_cast<double>(each.logit),
+                       "a larger logit");
+    out.line("rank", rank);
     return out;
 }
 
-std::optional<Explained> LayersLens::explain_logit(Subject& subject, const LensCell& cell) {
-    if (!is_read(cell)) return std::nullopt;
+std::optional<Explained> explain_logit(Model& model, Subject& subject, const LensCell& cell) {
+    if (!is_read(model, cell)) return std::nullopt;
     const Index place = cell.at[0];
     const auto id = static_cast<std::int32_t>(cell.at[1]);
-    const StreamPlace& at = reading()->places()[static_cast<std::size_t>(place)];
-    const Network& network = trace_->network();
-    Explained out = begin(subject, "Logit of " + vocabulary_.name(subject, id) + ", " + place_in_words(at));
-    const ConstMatrix state = stream_after(*trace_, at).matrix();
-    const std::vector<double> reads =
-        head_reads(*trace_->model(), {state.row(row()), static_cast<std::size_t>(state.cols)});
-    std::vector<Term> terms;
-    double sum = 0;
-    for (const double each : reads) {
-        const Index i = std::ssize(terms);
-        terms.push_back({i, each, element(network.head.weight, i, id)});
-        sum += terms.back().product();
-    }
-    const bool last = place + 1 == std::ssize(reading()->places());
-    const HeadIndex head{attention_of(network, at), subject.chosen_head().head};
-    const auto stored = [&](Stage stage, Index row, Index col) {
-        return std::optional(CellPlace{head, {.stage = stage, .row = row, .col = col}});
-    };
+    const Network& network = model.trace->network();
+    const bool is_last = place + 1 == std::ssize(model.reading()->places());
+    const Places places{{attention_of(network, model.place_at(place)), subject.chosen_head().head}};
     const Stage read_at = has_head_input(network) ? Stage::head_input : Stage::final_norm;
-    const std::string name(symbol(read_at));
-    add_terms(
-        out, terms, [&](Index i) { return last ? stored(read_at, row(), i) : std::nullopt; },
-        [&](Index i) { return stored(Stage::w_head, i, id); }, {"x", "w"});
+    const std::string name(symbol(read_at)), column = std::to_string(id);
     const double bias = network.head.bias.size() > 0
                             ? static_cast<double>(network.head.bias.values()[static_cast<std::size_t>(id)])
                             : 0;
-    out.f32 = static_cast<double>(reading()->logits(place)[static_cast<std::size_t>(id)]);
-    out.f64 = sum + bias;
-    out.formula =
-        "Σ_b " + name + "[b] · W_head[b, " + std::to_string(id) + "]" + (bias != 0 ? " + bias" : "");
-    out.operands_title = name + " of the stream here · W_head[·, " + std::to_string(id) + "]";
-    note_step(out, "Σ", "", sum, bias == 0 && network.logit_cap == 0);
-    if (bias != 0) note_step(out, "+ bias", four(sum) + " + " + four(bias), out.f64, network.logit_cap == 0);
-    const Expression logit = out.line("logit", out.dot() + bias);
-    if (network.logit_cap == 0) return out;
-    const double cap = network.logit_cap, plain = out.f64;
-    out.f64 = cap * std::tanh(plain / cap);
-    note_step(out, "capped", four(cap) + " × tanh(" + four(plain) + " / " + four(cap) + ")", out.f64, true);
-    out.line("capped", cap * tanh(logit / cap));
+    Explained out{.title = "Logit of " + model.vocabulary.name(subject, id) + ", " +
+                           place_in_words(model.place_at(place)),
+                  .provenance = computed_by(subject),
+                  .f32 = static_cast<double>(candidate(model, place, id).logit),
+                  .formula = "Σ_b " + name + "[b] · W_head[b, " + column + "]" + (bias != 0 ? " + bias" : ""),
+                  .operands_title = name + " of the stream here · W_head[·, " + column + "]"};
+    for (const double each : head_reads(*model.trace->model(), state_at(model, place, model.row()))) {
+        const Index i = std::ssize(out.operands);
+        out.term(std::to_string(i), each, element(network.head.weight, i, id),
+                 is_last ? std::optional(places(read_at, model.row(), i)) : std::nullopt,
+                 places(Stage::w_head, i, id));
+    }
+    Expression logit = out.step("Σ", out.dot("x", "w"));
+    if (bias != 0) logit = out.step("+ bias", logit + bias);
+    const double cap = network.logit_cap;
+    if (cap > 0) out.step("capped", cap * tanh(logit / cap));
     return out;
 }
 
-std::optional<Explained> LayersLens::explain_state(Subject& subject, const LensCell& cell) {
-    if (!is_read(cell)) return std::nullopt;
-    const Index place = cell.at[0];
-    const bool of_cosine = cell.kind == &layers_cells::cosine;
-    const StreamPlace &at = reading()->places()[static_cast<std::size_t>(place)],
-                      &end = reading()->places().back();
-    Explained out =
-        begin(subject, (of_cosine ? "Cosine to the end, " : "Length of the stream, ") + place_in_words(at));
-    const Cosine& run = reading()->states()[static_cast<std::size_t>(place)].cosine;
-    const ConstMatrix here = stream_after(*trace_, at).matrix(), last = trace_->final_residual().matrix();
+std::optional<Explained> explain_state(Model& model, Subject& subject, const LensCell& cell) {
+    const Index place = cell.at[0], end = std::ssize(model.reading()->places()) - 1;
+    if (place > end) return std::nullopt;
+    const bool of_cosine = cell.kind == &cells::cosine;
+    const Cosine& run = model.reading()->states()[static_cast<std::size_t>(place)].cosine;
+    const auto at = stream_cells(model, subject, model.place_at(place));
+    const CellPlace stream = *at(0);
+    Explained out{
+        .title = (of_cosine ? "Cosine to the end, " : "Length of the stream, ") +
+                 place_in_words(model.place_at(place)),
+        .provenance = computed_by(subject),
+        .f32 = single(of_cosine ? run.value() : run.first_norm),
+        .formula = "√Σ_b x[b]²",
+        .operands_title = of_cosine ? "The stream here · the stream at the end" : "The stream here, squared",
+        .part = RunPart{.site = stream.cell.stage == Stage::resid_mid        ? Site::resid_mid
+                                : stream.cell.stage == Stage::final_residual ? Site::resid_post
+                                                                             : Site::resid_pre,
+                        .attention = stream.head.layer,
+                        .row = model.row()}};
+    const auto here = state_at(model, place, model.row()),
+               other = of_cosine ? state_at(model, end, model.row()) : here;
     std::vector<Term> terms;
-    double squares = 0;
-    for (Index c = 0; c < here.cols; ++c) {
-        const auto x = static_cast<double>(here(row(), c));
-        terms.push_back({c, x, of_cosine ? static_cast<double>(last(row(), c)) : x});
-        squares += x * x;
-    }
-    const auto cell_at = [&](const StreamPlace& of) -> PlaceOf {
-        return [&, of](Index c) { return std::optional(stream_cell(subject, of, row(), c)); };
-    };
-    out.f32 = single(of_cosine ? run.value() : run.first_norm);
-    const CellPlace stream = stream_cell(subject, at, row(), 0);
-    out.part = RunPart{.site = stream.cell.stage == Stage::resid_mid        ? Site::resid_mid
-                               : stream.cell.stage == Stage::final_residual ? Site::resid_post
-                                                                            : Site::resid_pre,
-                       .attention = stream.head.layer,
-                       .row = row()};
+    for (std::size_t c = 0; c < here.size(); ++c)
+        terms.push_back({static_cast<Index>(c), static_cast<double>(here[c]), static_cast<double>(other[c])});
     if (of_cosine) {
-        out.operands_title = "The stream here · the stream at the end";
-        explain_cosine(out, terms, cell_at(at), cell_at(end));
+        explain_cosine(out, terms, at, stream_cells(model, subject, model.place_at(end)));
         return out;
     }
-    out.f64 = std::sqrt(squares);
-    out.formula = "√Σ_b x[b]²";
-    out.operands_title = "The stream here, squared";
-    add_terms(out, terms, cell_at(at), cell_at(at), {"x", "x"});
-    note_step(out, "length", "√" + four(squares), out.f64, true);
-    out.line("length", norm(out.left()));
+    add_terms(out, terms, at, at, {"x", "x"});
+    out.step("length", norm(out.left()));
     return out;
 }
 
 // ---- The parts of a logit -----------------------------------------------------------------------------
 
-std::optional<Explained> LayersLens::explain_attribution(Subject& subject, const LensCell& cell) {
+// A part of the model's own head: a number without operands.
+void explain_head_part(Explained& out, const Model& model, const LogitShare& share, const Places& places) {
+    const bool of_bias = share.part == LogitPart::head_bias;
+    out.recomputed = false;
+    out.formula = of_bias ? "bias of the token"
+                  : share.part == LogitPart::activation_remainder
+                      ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
+                      : "the biases of the head’s dense layer and its norm";
+    out.step("part", share.value,
+             of_bias ? std::optional(places(Stage::b_head, 0, model.token())) : std::nullopt);
+    if (!of_bias)
+        out.note =
+            "This model’s head is not linear. Its activation is taken by its slope here, and what that "
+            "leaves is a part of its own.";
+}
+
+std::optional<Explained> explain_attribution(Model& model, Subject& subject, const LensCell& cell) {
     const auto part = static_cast<std::size_t>(cell.at[0]);
-    if (part >= parts()->shares().size()) return std::nullopt;
-    const LogitShare& share = parts()->shares()[part];
-    const Attention& text = stream_text(subject);
-    Explained out = begin(subject, "Part of " + part_name(text, share) + " in the logit of " +
-                                       vocabulary_.name(subject, token()));
-    out.f32 = single(share.value);
-    out.f64 = share.value;
-    const std::span<const float> written = parts()->written(share);
-    const std::span<const double> direction = parts()->direction(share);
-    const HeadIndex head{share.number,
-                         share.part == LogitPart::head ? share.head : subject.chosen_head().head};
-    const auto at = [&](Stage stage, Index row, Index col) {
-        return std::optional(CellPlace{head, {.stage = stage, .row = row, .col = col}});
-    };
+    if (part >= model.parts()->shares().size()) return std::nullopt;
+    const LogitShare& share = model.parts()->shares()[part];
+    const std::span<const float> written = model.parts()->written(share);
+    const bool of_head = share.part == LogitPart::head;
+    const Places places{{share.number, of_head ? share.head : subject.chosen_head().head}};
+    Explained out{.title = "Part of " + part_name(model, subject, share) + " in the logit of " +
+                           model.vocabulary.name(subject, model.token()),
+                  .provenance = computed_by(subject),
+                  .f32 = single(share.value)};
     if (written.empty()) {
-        out.recomputed = false;
-        out.formula = share.part == LogitPart::head_bias ? "bias of the token"
-                      : share.part == LogitPart::activation_remainder
-                          ? "Σ_i slope · (act(z[i]) − act′(z[i]) z[i])"
-                          : "the biases of the head’s dense layer and its norm";
-        note_step(out, "part", "", share.value, true,
-                  share.part == LogitPart::head_bias ? at(Stage::b_head, 0, token()) : std::nullopt);
-        if (share.part != LogitPart::head_bias)
-            out.note =
-                "This model’s head is not linear. Its activation is taken by its slope here, and what "
-                "that leaves is a part of its own.";
-        out.line("part", share.value);
+        explain_head_part(out, model, share, places);
         return out;
     }
-    std::vector<Term> terms;
-    out.f64 = 0;
-    for (std::size_t i = 0; i < written.size(); ++i) {
-        const auto b = static_cast<Index>(i);
-        double along = share.part == LogitPart::head ? 0 : direction[i];
-        if (share.part == LogitPart::head) {
-            const WeightView& w_o = trace_->attention(share.number).half.attention_out.weight;
-            for (std::size_t c = 0; c < direction.size(); ++c)
-                along +=
-                    direction[c] * element(w_o, share.head * std::ssize(written) + b, static_cast<Index>(c));
-        }
-        terms.push_back({b, static_cast<double>(written[i]), along});
-        out.f64 += terms.back().product();
-    }
-    const auto written_at = [&](Index i) -> std::optional<CellPlace> {
-        switch (share.part) {
-            case LogitPart::token_embedding: return at(Stage::embedding, row(), i);
-            case LogitPart::position_embedding: return at(Stage::position, row(), i);
-            case LogitPart::segment_embedding: return at(Stage::segment, row(), i);
-            case LogitPart::head: return at(Stage::output, row(), i);
-            case LogitPart::attention_bias: return at(Stage::b_o, 0, i);
-            case LogitPart::mlp: return at(Stage::mlp_output, row(), i);
-            default: return std::nullopt;
-        }
-    };
-    add_terms(out, terms, written_at, PlaceOf(), {"written", "direction"});
-    const bool of_head = share.part == LogitPart::head;
-    if (of_head || share.part == LogitPart::mlp)
-        out.part = RunPart{of_head ? Site::head_output : Site::mlp_output, share.number,
-                           of_head ? std::optional(share.head) : std::nullopt, row()};
     out.formula = of_head ? "Σ_b Output[b] · (W_O u)[b]" : "Σ_c written[c] · u[c]";
     out.operands_title = of_head ? "Output of the head · how far the logit grows with it"
                                  : "What is written · the direction that the logit reads";
-    note_step(out, "part", "", out.f64, true);
-    out.line("part", out.dot());
     out.note =
         "u is the token’s column of W_head, brought back through every norm on the way, each held at the "
         "mean and the deviation that it had.";
+    if (of_head || share.part == LogitPart::mlp)
+        out.part = RunPart{of_head ? Site::head_output : Site::mlp_output, share.number,
+                           of_head ? std::optional(share.head) : std::nullopt, model.row()};
+    const auto written_at = [&](Index i) -> std::optional<CellPlace> {
+        switch (share.part) {
+            case LogitPart::token_embedding: return places(Stage::embedding, model.row(), i);
+            case LogitPart::position_embedding: return places(Stage::position, model.row(), i);
+            case LogitPart::segment_embedding: return places(Stage::segment, model.row(), i);
+            case LogitPart::head: return places(Stage::output, model.row(), i);
+            case LogitPart::attention_bias: return places(Stage::b_o, 0, i);
+            case LogitPart::mlp: return places(Stage::mlp_output, model.row(), i);
+            default: return std::nullopt;
+        }
+    };
+    const std::vector<double> direction = model.parts()->exact_direction(share);
+    for (std::size_t i = 0; i < written.size(); ++i)
+        out.term(std::to_string(i), static_cast<double>(written[i]), direction[i],
+                 written_at(static_cast<Index>(i)));
+    out.step("part", out.dot("written", "direction"));
     return out;
 }
 
-std::optional<Explained> LayersLens::explain_token(Subject& subject, const LensCell& cell) {
-    const auto measure = static_cast<TokenMeasure>(cell.at[0]);
-    const bool encoded = cell.kind == &layers_cells::encoder_token;
-    const Index token = cell.at[1];
-    const TokenShares* shares = measure == TokenMeasure::exact ? falls_so_far() : measured(measure);
-    if (!shares) return std::nullopt;
-    const std::vector<double>& values = encoded ? shares->encoded : shares->own;
-    if (token >= std::ssize(values)) return std::nullopt;
-    const bool waits = measure == TokenMeasure::exact && !measured(measure);
-    if (waits && std::isnan(values[static_cast<std::size_t>(token)])) return std::nullopt;
-    const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
-    static constexpr std::array names{"Directly, from ", "Rollout, from ", "Attention × gradient of ",
-                                      "Without "};
-    Explained out = begin(
-        subject, names[static_cast<std::size_t>(measure)] + in_quotes(label_at(text.query_names(), token)));
-    const auto j = static_cast<std::size_t>(token);
-    out.f32 = single(values[j]);
-    out.f64 = values[j];
-    const auto add = [&](std::string name, double left, double right, std::optional<CellPlace> at = {}) {
-        out.operands.push_back({std::move(name), left, right, left * right, at});
-    };
-    if (measure == TokenMeasure::exact) {
-        const double value = taken_out_->value(), without = value - values[j];
-        out.recomputed = false;
-        out.formula = "run as it is − run in which no query sees the token’s key";
-        const std::string name = vocabulary_.name(subject, this->token());
-        note_step(out, "logit of " + name, "in the run as it is", value);
-        note_step(out, "logit of " + name, "without the key", without);
-        note_step(out, "falls by", "", out.f64, true);
-        out.line("fall", Expression(value) - without);
-        out.note = !encoded && trace_->network().causal && token > row()
-                       ? "This position comes before the token, so nothing of it arrives here."
-                       : "The key is hidden in every head of every layer, from its own query too; the other "
-                         "keys share its weight. Its own stream goes on, which no other token reads.";
-        return out;
-    }
+// ---- Source tokens ------------------------------------------------------------------------------------
+
+// A token of the run's text, or of the text that its encoder read.
+struct Source {
+    Index token;
+    bool encoded;
+    double share;
+};
+
+void explain_fall(Explained& out, const Model& model, Subject& subject, const Source& source) {
+    const double logit = model.tokens.ablation()->logit();
+    const std::string name = "logit of " + model.vocabulary.name(subject, model.token());
+    out.recomputed = false;
+    out.formula = "run as it is − run in which no query sees the token’s key";
+    const Expression with = out.step(name, logit, std::string("in the run as it is")),
+                     without = out.step(name, logit - source.share, std::string("without the key"));
+    out.step("falls by", with - without);
+    out.note = !source.encoded && model.trace->network().causal && source.token > model.row()
+                   ? "This position comes before the token, so nothing of it arrives here."
+                   : "The key is hidden in every head of every layer, from its own query too; the other "
+                     "keys share its weight. Its own stream goes on, which no other token reads.";
+}
+
+void explain_direct(Explained& out, const Model& model, Subject& subject, const Source& source) {
     const Layers numbering = stream_text(subject).numbering();
-    const auto holds_keys = [&](Index number) {
-        const AttentionKind kind = trace_->attention(number).place.kind;
-        return (kind == AttentionKind::cross || kind == AttentionKind::encoder) == encoded;
-    };
-    if (measure == TokenMeasure::direct) {
-        out.formula = "Σ_heads A[i, j] · (V[j] · W_O u)";
-        out.operands_title = "Weight of each head on it · what its value adds to the logit";
-        out.left_name = "weights", out.right_name = "values";
-        out.f64 = 0;
-        for (Index number = 0; number < trace_->attentions(); ++number) {
-            const LayerAttention of = trace_->attention(number);
-            if (!holds_keys(number) || of.place.kind == AttentionKind::encoder) continue;
-            const Record& record = of.record();
-            const auto d_v = static_cast<std::size_t>(record.d_v());
-            for (Index head = 0; head < record.heads(); ++head) {
-                const double weight = static_cast<double>(record.cell(Stage::weight, head, row(), token));
-                if (weight == 0) continue;
-                const float* v = record.v().heads().head(record.kv_head(head)).row(token);
-                const auto slopes =
-                    parts()->slopes(number).subspan(static_cast<std::size_t>(head) * d_v, d_v);
-                double value = 0;
-                for (std::size_t b = 0; b < d_v; ++b) value += slopes[b] * static_cast<double>(v[b]);
-                add(numbering.short_head({number, head}), weight, value,
-                    CellPlace{{number, head}, {.stage = Stage::weight, .row = row(), .col = token}});
-                out.f64 += weight * value;
-            }
+    out.formula = "Σ_heads A[i, j] · (V[j] · W_O u)";
+    out.operands_title = "Weight of each head on it · what its value adds to the logit";
+    out.note =
+        "What the heads read of it at this position, added up. What other positions read of it first, and "
+        "what the MLPs make of it, is in other parts.";
+    for (Index number = 0; number < model.trace->attentions(); ++number) {
+        const LayerAttention of = model.trace->attention(number);
+        if (has_encoder_keys(of.place.kind) != source.encoded || of.place.kind == AttentionKind::encoder)
+            continue;
+        for (Index h = 0; h < of.record().heads(); ++h) {
+            const HeadIndex head{number, h};
+            const auto weight =
+                static_cast<double>(of.record().cell(Stage::weight, h, model.row(), source.token));
+            if (weight != 0)
+                out.term(numbering.short_head(head), weight, model.parts()->adds(head, source.token),
+                         Places{head}(Stage::weight, model.row(), source.token));
         }
-        out.line("direct", out.operands.empty() ? Expression(0) : out.dot());
-        out.note =
-            "What the heads read of it at this position, added up. What other positions read of it first, "
-            "and what the MLPs make of it, is in other parts.";
-        return out;
     }
-    if (measure == TokenMeasure::rollout) {
-        out.formula = "row i of Â_L ⋯ Â_1, where Â = ½ I + ½ mean over heads of A";
-        out.note =
-            "How much of this token arrives if every attention hands on half of what it has and half of "
-            "what it mixes (Abnar & Zuidema 2020). It knows no values and no signs.";
-        const LayerAttention of = trace_->attention(0);
-        if (trace_->encoder() && !encoded) {
-            out.recomputed = false;
-            note_step(out, "share", "", out.f64, true);
-            out.line("share", out.f64);
-            return out;
-        }
-        out.operands_title = "What arrives above " + numbering.name(0) + " · its row of Â";
-        out.left_name = "above", out.right_name = "mixed";
-        out.f64 = 0;
-        const Record& record = of.record();
-        for (Index query = 0; query < record.queries(); ++query) {
-            const double above = rollout_->before_first()[static_cast<std::size_t>(query)];
-            if (above == 0) continue;
-            double mean = 0;
-            for (Index head = 0; head < record.heads(); ++head)
-                mean += static_cast<double>(record.cell(Stage::weight, head, query, token)) /
-                        static_cast<double>(record.heads());
-            const double mixed = ((query == token ? 1 : 0) + mean) / 2;
-            if (mixed == 0) continue;
-            add(label_at(text.query_names(), query), above, mixed);
-            out.f64 += above * mixed;
-        }
-        out.line("share", out.operands.empty() ? Expression(0) : out.dot());
-        return out;
+    out.line("direct", out.operands.empty() ? Expression(0) : out.dot("weights", "values"));
+}
+
+void explain_rollout(Explained& out, const Model& model, Subject& subject, const Source& source) {
+    out.formula = "row i of Â_L ⋯ Â_1, where Â = ½ I + ½ mean over heads of A";
+    out.note =
+        "How much of this token arrives if every attention hands on half of what it has and half of what it "
+        "mixes (Abnar & Zuidema 2020). It knows no values and no signs.";
+    if (model.trace->encoder() && !source.encoded) {
+        out.recomputed = false;
+        out.step("share", source.share);
+        return;
     }
+    const Attention& text = source.encoded ? *encoder_text(subject) : stream_text(subject);
+    out.operands_title = "What arrives above " + stream_text(subject).numbering().name(0) + " · its row of Â";
+    const Rollout& rollout = model.tokens.rollout();
+    for (Index query = 0; query < std::ssize(rollout.before_first()); ++query) {
+        const double above = rollout.before_first()[static_cast<std::size_t>(query)],
+                     mixed = above == 0 ? 0 : rollout.mixed_first(query, source.token);
+        if (mixed != 0) out.term(label_at(text.query_names(), query), above, mixed);
+    }
+    out.line("share", out.operands.empty() ? Expression(0) : out.dot("above", "mixed"));
+}
+
+void explain_gradient(Explained& out, const Model& model, Subject& subject, const Source& source) {
     out.formula = "Σ max(A · ∂L/∂A, 0), over heads and queries, / Σ of all tokens";
     out.operands_title = "Of each attention · 1 / the sum of all tokens";
-    out.left_name = "positive", out.right_name = "shares";
-    out.f64 = 0;
-    const double total = gradient_->total();
-    for (Index number = 0; number < trace_->attentions(); ++number) {
-        if (!holds_keys(number)) continue;
-        const double positive = gradient_->keys_of(number)[j], share = total > 0 ? 1 / total : 0;
-        add(numbering.name(number), positive, share);
-        out.f64 += positive * share;
-    }
-    out.line("share", out.dot());
     out.note = "L is the logit. Weights that would lower it if they grew count 0 (Barkan et al. 2021).";
+    const double total = model.tokens.gradient().total();
+    for (Index number = 0; number < model.trace->attentions(); ++number)
+        if (has_encoder_keys(model.trace->attention(number).place.kind) == source.encoded)
+            out.term(stream_text(subject).numbering().name(number),
+                     model.tokens.gradient().keys_of(number)[static_cast<std::size_t>(source.token)],
+                     total > 0 ? 1 / total : 0);
+    out.line("share", out.dot("positive", "shares"));
+}
+
+std::optional<Explained> explain_token(Model& model, Subject& subject, const LensCell& cell) {
+    static constexpr std::array names{"Directly, from ", "Rollout, from ", "Attention × gradient of ",
+                                      "Without "};
+    const auto measure = static_cast<TokenMeasure>(cell.at[0]);
+    const bool encoded = cell.kind == &cells::encoder_token;
+    const Index token = cell.at[1];
+    const TokenShares* shares = model.shares(measure);
+    if (!shares || token >= std::ssize(shares->of(encoded))) return std::nullopt;
+    const Source source{token, encoded, shares->of(encoded)[static_cast<std::size_t>(token)]};
+    if (!model.tokens.measured(measure) && std::isnan(source.share)) return std::nullopt;
+    const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
+    Explained out{
+        .title = names[static_cast<std::size_t>(measure)] + in_quotes(label_at(text.query_names(), token)),
+        .provenance = computed_by(subject),
+        .f32 = single(source.share)};
+    switch (measure) {
+        case TokenMeasure::direct: explain_direct(out, model, subject, source); break;
+        case TokenMeasure::rollout: explain_rollout(out, model, subject, source); break;
+        case TokenMeasure::gradient: explain_gradient(out, model, subject, source); break;
+        case TokenMeasure::exact: explain_fall(out, model, subject, source); break;
+    }
     return out;
 }
 
-}  // namespace attn::app
+constexpr std::array<ModelNumber<Model>, 9> declared{{
+    {&cells::likeliest, explain_likeliest},
+    {&cells::probability, explain_probability},
+    {&cells::rank, explain_rank},
+    {&cells::logit, explain_logit},
+    {&cells::norm, explain_state},
+    {&cells::cosine, explain_state},
+    {&cells::attribution, explain_attribution},
+    {&cells::token, explain_token},
+    {&cells::encoder_token, explain_token},
+}};
+
+}  // namespace
+
+CellKinds numbers() { return kinds_of(declared); }
+
+std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {
+    return reading() ? explain_by(declared, *this, subject, cell) : std::nullopt;
+}
+
+}  // namespace attn::app::layers

@@ -2,74 +2,83 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "analysis/ordered.hpp"
 #include "app/format.hpp"
 #include "lenses/layers/layers.hpp"
-#include "subjects/explain.hpp"
-#include "subjects/reading.hpp"
 
-namespace attn::app {
+namespace attn::app::layers {
 
 namespace {
 
-constexpr Index most_positions = 16;
-
-}  // namespace
-
-// The row's own position, and earlier positions rather than later ones.
-Range LayersLens::positions() const {
-    const Index all = trace_->tokens(), count = std::min(all, most_positions),
-                first = std::clamp(row() + 1 - count, Index{0}, all - count);
-    return {first, first + count};
-}
-
-SheetAxis LayersLens::place_axis() const {
+SheetAxis place_axis(const Model& model) {
     SheetAxis axis{.name = "after"};
-    for (const StreamPlace& place : reading()->places()) axis.labels.push_back(place_name(place));
+    for (const StreamPlace& place : model.reading()->places()) axis.labels.push_back(place_name(place));
     return axis;
 }
 
-Sheet LayersLens::places_sheet(Subject& subject) {
-    const Range shown = positions();
-    std::vector<Index> nearest(static_cast<std::size_t>(shown.size()));
-    std::iota(nearest.begin(), nearest.end(), Index{0});
-    const Index own = row() - shown.begin;
-    std::ranges::sort(nearest, {}, [&](Index c) { return std::pair(c > own, std::abs(c - own)); });
-    const auto likeliest = [this, shown](Index place, Index c) -> const Candidate* {
-        const States* states = states_at(shown.begin + c);
-        if (!states || (*states)[static_cast<std::size_t>(place)].likeliest.empty()) return nullptr;
-        return &(*states)[static_cast<std::size_t>(place)].likeliest.front();
+std::string followed_name(const Model& model, Subject& subject) {
+    return model.vocabulary.name(subject, model.token()) + " " + after_words(model, subject);
+}
+
+// The followed token at every place, with the logits that its curves leave out.
+Sheet followed_sheet(const Model& model, Subject& subject) {
+    return {
+        .key = "layers/followed",
+        .title = "Layers, " + followed_name(model, subject),
+        .rows = place_axis(model),
+        .columns = {"number",
+                    {std::string("probability ") + at_temperature, "rank", "logit", "norm", "cosine"}},
+        .value = [&model](Index place, Index c) {
+            const LogitLens& read = *model.reading();
+            const auto at = static_cast<std::size_t>(place), token = static_cast<std::size_t>(model.token());
+            const Cosine& cosine = read.states()[at].cosine;
+            return std::array{read.probability(place, model.token()), static_cast<double>(model.ranks()[at]),
+                              static_cast<double>(read.logits(place)[token]), cosine.first_norm,
+                              cosine.value()}[static_cast<std::size_t>(c)];
+        }};
+}
+
+}  // namespace
+
+Sheet places_sheet(const Model& model, Subject& subject) {
+    const Range shown = model.nearby->around(model.row());
+    const Index own = model.row() - shown.begin;
+    const auto likeliest = [&model, shown](Index place, Index c) {
+        return model.likeliest(place, shown.begin + c);
     };
-    return {.key = "layers/likeliest",
-            .title = trace_->network().causal ? "What it would say next, read after each half"
-                                              : "What it would put there, read after each half",
-            .notation = std::string("coloured by its probability ") + at_temperature,
-            .rows = place_axis(),
-            .columns = {"position", labels_in(stream_text(subject).query_names(), shown), std::move(nearest)},
-            .value =
-                [likeliest](Index place, Index c) {
-                    const Candidate* found = likeliest(place, c);
-                    return found ? found->probability : NAN;
-                },
-            .cell = [shown](Index place, Index c) { return layers_cells::likeliest(place, shown.begin + c); },
-            .text =
-                [this, &subject, likeliest](Index place, Index c) {
-                    const Candidate* found = likeliest(place, c);
-                    return found ? Vocabulary::bare(vocabulary_.text(subject, found->id)) : "";
-                },
-            .is_coloured = true,
-            .most = 1,
-            .lit_row = place(),
-            .lit_column = own};
+    return {
+        .key = "layers/likeliest",
+        .title = model.trace->network().causal ? "What it would say next, read after each half"
+                                               : "What it would put there, read after each half",
+        .notation = std::string("coloured by its probability ") + at_temperature,
+        .rows = place_axis(model),
+        .columns = {"position", labels_in(stream_text(subject).query_names(), shown),
+                    ordered_by(shown.size(), [&](Index c) { return std::pair(c > own, std::abs(c - own)); })},
+        .value =
+            [likeliest](Index place, Index c) {
+                const Candidate* found = likeliest(place, c);
+                return found ? found->probability : NAN;
+            },
+        .cell = [shown](Index place, Index c) { return cells::likeliest(place, shown.begin + c); },
+        .text =
+            [&model, &subject, likeliest](Index place, Index c) {
+                const Candidate* found = likeliest(place, c);
+                return found ? Vocabulary::bare(model.vocabulary.text(subject, found->id)) : "";
+            },
+        .is_coloured = true,
+        .most = 1,
+        .lit_row = model.place(),
+        .lit_column = own};
 }
 
 // A row for each block: its heads, and its MLP.
-Sheet LayersLens::heads_sheet() const {
-    const std::vector<LogitShare>& shares = parts()->shares();
-    const Index layers = std::ssize(trace_->network().blocks), heads = trace_->model()->config().heads;
-    const bool crosses = trace_->network().encoder != nullptr;
+Sheet heads_sheet(const Model& model) {
+    const std::vector<LogitShare>& shares = model.parts()->shares();
+    const Index layers = std::ssize(model.trace->network().blocks),
+                heads = model.trace->model()->config().heads;
+    const bool crosses = model.trace->network().encoder != nullptr;
     Sheet sheet{.key = "layers/heads",
                 .title = "Heads and MLPs, layer by layer",
                 .notation = std::string("what each adds to the logit") +
@@ -80,20 +89,20 @@ Sheet LayersLens::heads_sheet() const {
                 .is_whole = true};
     if (crosses)
         for (const std::string& name : numbered_labels(heads, "c")) sheet.columns.labels.push_back(name);
-    const Index mlp = sheet.columns.size();
     sheet.columns.labels.emplace_back("MLP");
-    std::vector<std::optional<std::size_t>> places(static_cast<std::size_t>(layers * (mlp + 1)));
+    const Index width = sheet.columns.size();
+    std::vector<std::optional<std::size_t>> places(static_cast<std::size_t>(layers * width));
     for (std::size_t i = 0; i < shares.size(); ++i) {
         const LogitShare& share = shares[i];
         if (share.part != LogitPart::head && share.part != LogitPart::mlp) continue;
-        const AttentionPlace at = trace_->attention(share.number).place;
-        const Index column = share.part == LogitPart::mlp      ? mlp
+        const AttentionPlace at = model.trace->attention(share.number).place;
+        const Index column = share.part == LogitPart::mlp      ? width - 1
                              : at.kind == AttentionKind::cross ? heads + share.head
                                                                : share.head;
-        places[static_cast<std::size_t>(at.layer * (mlp + 1) + column)] = i;
+        places[static_cast<std::size_t>(at.layer * width + column)] = i;
     }
-    const auto share_at = [places = std::move(places), mlp](Index layer, Index column) {
-        return places[static_cast<std::size_t>(layer * (mlp + 1) + column)];
+    const auto share_at = [places = std::move(places), width](Index layer, Index column) {
+        return places[static_cast<std::size_t>(layer * width + column)];
     };
     sheet.value = [&shares, share_at](Index layer, Index column) {
         const auto share = share_at(layer, column);
@@ -101,15 +110,14 @@ Sheet LayersLens::heads_sheet() const {
     };
     sheet.cell = [share_at](Index layer, Index column) {
         const auto share = share_at(layer, column);
-        return share ? std::optional(layers_cells::attribution(*share)) : std::nullopt;
+        return share ? std::optional(cells::attribution(*share)) : std::nullopt;
     };
     return sheet;
 }
 
 // The measures of every token; the chosen one comes first, then those that matter most to any measure.
-Sheet LayersLens::tokens_sheet(Subject& subject, bool encoded) const {
-    static constexpr std::array<const char*, token_measure_count> names{"direct", "rollout", "gradient",
-                                                                        "taken out"};
+Sheet tokens_sheet(const Model& model, Subject& subject, bool encoded) {
+    static constexpr std::array names{"direct", "rollout", "gradient", "taken out"};
     const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
     Sheet sheet{.key = encoded ? "layers/tokens/encoded" : "layers/tokens",
                 .title = encoded ? "Tokens that the encoder read" : "Which tokens it came from",
@@ -119,71 +127,50 @@ Sheet LayersLens::tokens_sheet(Subject& subject, bool encoded) const {
                 .rows = {.name = "measure"},
                 .columns = {"token",
                             {text.query_names().begin(), text.query_names().end()},
-                            by_importance(text.queries(), encoded)},
+                            by_importance(model.tokens.all_measured(), encoded, text.queries())},
                 .is_signed = true,
                 .is_scaled_by_row = true,
                 .is_tall = true};
     if (const auto chosen = subject.chosen().key)
         sheet.columns.wanted.insert(sheet.columns.wanted.begin(), *chosen);
     std::vector<TokenMeasure> measures;
-    for (Index i = 0; i < token_measure_count; ++i) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
         const auto measure = static_cast<TokenMeasure>(i);
-        if (measure == TokenMeasure::gradient && !no_gradient_.empty()) continue;
+        if (measure == TokenMeasure::gradient && !model.tokens.no_gradient().empty()) continue;
         measures.push_back(measure);
-        sheet.rows.labels.emplace_back(names[static_cast<std::size_t>(i)]);
+        sheet.rows.labels.emplace_back(names[i]);
     }
-    sheet.value = [this, encoded, measures](Index r, Index token) {
-        const TokenMeasure measure = measures[static_cast<std::size_t>(r)];
-        const TokenShares* shares = measure == TokenMeasure::exact ? falls_so_far() : measured(measure);
-        return shares ? (encoded ? shares->encoded : shares->own)[static_cast<std::size_t>(token)] : NAN;
+    sheet.value = [&model, encoded, measures](Index r, Index token) {
+        const TokenShares* shares = model.shares(measures[static_cast<std::size_t>(r)]);
+        return shares ? shares->of(encoded)[static_cast<std::size_t>(token)] : NAN;
     };
     sheet.cell = [encoded, measures](Index r, Index token) {
-        return (encoded ? layers_cells::encoder_token : layers_cells::token)(
-            measures[static_cast<std::size_t>(r)], token);
+        return (encoded ? cells::encoder_token : cells::token)(measures[static_cast<std::size_t>(r)], token);
     };
     return sheet;
 }
 
-// The followed token at every place, with the logits that its curves leave out.
-Table LayersLens::followed_table(Subject& subject) const {
-    const LogitLens& read = *reading();
-    Table table{"Layers, " + followed_name(subject),
-                {std::string("probability ") + at_temperature, "rank", "logit", "norm", "cosine"},
-                place_axis().labels,
-                Matrix(std::ssize(read.places()), 5)};
-    for (Index i = 0; i < table.values.rows; ++i) {
-        const Cosine& cosine = read.states()[static_cast<std::size_t>(i)].cosine;
-        const std::array numbers{read.probability(i, token()),
-                                 static_cast<double>(ranks()[static_cast<std::size_t>(i)]),
-                                 static_cast<double>(read.logits(i)[static_cast<std::size_t>(token())]),
-                                 cosine.first_norm, cosine.value()};
-        for (std::size_t c = 0; c < numbers.size(); ++c)
-            table.values.at(i, static_cast<Index>(c)) = numbers[c];
+// All parts, their sum, and the run's logit.
+Table sum_table(const Model& model, Subject& subject) {
+    Table table{"What adds up to the logit of " + followed_name(model, subject), {"adds"}, {}, {}};
+    std::vector<double> numbers;
+    for (const LogitShare& share : model.parts()->shares()) {
+        table.row_labels.push_back(part_name(model, subject, share));
+        numbers.push_back(share.value);
     }
+    for (const char* name : {"sum", "logit"}) table.row_labels.emplace_back(name);
+    for (const double number : {model.parts()->sum(), model.parts()->logit()}) numbers.push_back(number);
+    table.values = Matrix(std::ssize(table.row_labels), 1, std::move(numbers));
     return table;
 }
 
-Table LayersLens::sum_table(Subject& subject) const {
-    Table table{"What adds up to the logit of " + followed_name(subject), {"adds"}, {}, {}};
-    const auto add = [&](std::string name, double value) {
-        table.row_labels.push_back(std::move(name));
-        table.values.values.push_back(value);
-    };
-    for (const LogitShare& share : parts()->shares())
-        add(part_name(stream_text(subject), share), share.value);
-    add("sum", parts()->sum());
-    add("logit", parts()->logit());
-    table.values = Matrix(std::ssize(table.row_labels), 1, std::move(table.values.values));
-    return table;
-}
-
-std::vector<Table> LayersLens::tables(Subject& subject) {
-    update(subject);
+std::vector<Table> Model::tables(Subject& subject) {
     if (!reading()) return {};
-    std::vector<Table> all{followed_table(subject), table_of(places_sheet(subject)), sum_table(subject),
-                           table_of(heads_sheet()), table_of(tokens_sheet(subject, false))};
-    if (encoder_text(subject)) all.push_back(table_of(tokens_sheet(subject, true)));
+    std::vector<Table> all{table_of(followed_sheet(*this, subject)), table_of(places_sheet(*this, subject)),
+                           sum_table(*this, subject), table_of(heads_sheet(*this)),
+                           table_of(tokens_sheet(*this, subject, false))};
+    if (encoder_text(subject)) all.push_back(table_of(tokens_sheet(*this, subject, true)));
     return all;
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::layers
