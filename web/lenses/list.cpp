@@ -54,7 +54,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"memory", "Memory", understand, "Keys as stored patterns: attention as one step of a memory", false, memory::links(), make<memory::Lens>, false, memory::numbers(), memory::packed_cell},
         LensEntry{"layers", "Layers", question, "The residual stream as it becomes the answer, and what adds up to a logit", false, layers::links(), make<ModelLens<layers::Model>>, false, layers::numbers(), layers::packed_cell},
         LensEntry{"knockout", "Knock-out", question, "What the answer loses without a head or an edge; bright is not the same as important", false, knockout_links(), make<KnockoutLens>, true, knockout_numbers(), packed_knockout_cell},
-        LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads_links(), make<HeadsLens>, false, heads_numbers(), packed_heads_cell},
+        LensEntry{"heads", "Heads", question, "How many heads work together, and how many keys and values they need", false, heads::links(), make<ModelLens<heads::Model>>, false, heads::numbers(), heads::packed_cell},
         LensEntry{"circuits", "Circuits", question, "What a head would do on any text: what it looks for, what it writes, whom it reads from", false, circuits::links(), make<ModelLens<circuits::Model>>, false, circuits::numbers(), circuits::packed_cell},
         LensEntry{"cache", "Cache", question, "What a decoder keeps, what that saves, and what becomes of the answer if it keeps less", false, cache::links(), make<cache::CacheLens>, false, cache::numbers(), cache::packed_cell},
     };

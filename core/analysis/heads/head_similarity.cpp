@@ -6,6 +6,10 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
+
+#include "analysis/comparison.hpp"
+#include "analysis/ordered.hpp"
 
 namespace attn {
 
@@ -126,6 +130,42 @@ bool HeadSimilarity::step() {
         next_ += stride_;
     }
     return !done();
+}
+
+std::vector<double> HeadSimilarity::map_distances(Index a, Index b) const {
+    const HeadIndex first = head(a), second = head(b);
+    const Record &of_first = trace_->attention(first.layer).record(),
+                 &of_second = trace_->attention(second.layer).record();
+    std::vector<double> all;
+    for (const Index query : taken_)
+        all.push_back(jensen_shannon_distance(of_first.weights(first.head, query),
+                                              of_second.weights(second.head, query)));
+    return all;
+}
+
+std::vector<double> HeadSimilarity::output_cosines(Index a, Index b) const {
+    std::vector<double> all;
+    const auto written = [&](const HeadIndex& at, Index query) {
+        return trace_->head_contribution(at.layer, at.head, {query, query + 1});
+    };
+    for (const Index query : taken_) {
+        const Tensor first = written(head(a), query), second = written(head(b), query);
+        const double each = a == b ? 1 : cosine(first.values(), second.values()).value();
+        all.push_back(std::isnan(each) ? 0 : each);
+    }
+    return all;
+}
+
+HeadClusters clusters_of(const HeadSimilarity& heads, bool by_outputs) {
+    const Index n = heads.heads();
+    if (heads.rows() == 0) return {{}, ordered_by(n, [](Index head) { return head; })};
+    std::vector<double> distances;
+    for (Index a = 0; a < n; ++a)
+        for (Index b = 0; b < n; ++b)
+            distances.push_back(1 - (by_outputs ? heads.of_outputs(a, b) : heads.of_maps(a, b)));
+    std::vector<ClusterMerge> merges = average_linkage(distances, n);
+    std::vector<Index> order = leaf_order(merges, n);
+    return {std::move(merges), std::move(order)};
 }
 
 }  // namespace attn

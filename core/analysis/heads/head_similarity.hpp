@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/linalg/average_linkage.hpp"
 #include "attention/head_index.hpp"
 #include "model/trace.hpp"
 
@@ -43,6 +44,9 @@ class HeadSimilarity {
     // Once done; NaN where no row counts.
     double of_maps(Index a, Index b) const { return 1 - mean(maps_, a, b); }
     double of_outputs(Index a, Index b) const { return mean(outputs_, a, b); }
+    // The same of single rows, computed again: √JSD, or the cosine of what the heads write.
+    std::vector<double> map_distances(Index a, Index b) const;
+    std::vector<double> output_cosines(Index a, Index b) const;
     // The share of a head's weight on keys at most near_tokens away; NaN where queries and keys are of two
     // texts.
     double local(Index i) const;
@@ -71,5 +75,13 @@ class HeadSimilarity {
     std::vector<double> maps_, outputs_;  // sums over rows, [heads, heads]
     std::vector<double> local_, uniform_;
 };
+
+// Average linkage of heads that are compared, by 1 − how alike they look or write. Where no row counts, no
+// heads are merged.
+struct HeadClusters {
+    std::vector<ClusterMerge> merges;
+    std::vector<Index> order;  // heads in the order of the dendrogram's leaves
+};
+HeadClusters clusters_of(const HeadSimilarity& heads, bool by_outputs);
 
 }  // namespace attn

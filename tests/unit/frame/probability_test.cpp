@@ -82,10 +82,10 @@ TEST_CASE("a next token's probability names its setting in every lens") {
         check(std::string(lens.key));
     }
     screen.visit.perform(OpenLens{"heads"});
-    for (const HeadsPart part : {HeadsPart::sharing, HeadsPart::latent}) {
-        HeadsState state;
+    for (const heads::Part part : {heads::Part::sharing, heads::Part::latent}) {
+        heads::State state;
         state.part = part;
-        screen.visit.perform(SetHeadsLens{state});
+        screen.visit.perform(Set<heads::State>{state});
         check("heads, " + std::to_string(static_cast<int>(part)));
     }
     screen.visit.perform(OpenLens{"cache"});

@@ -6,12 +6,12 @@
 
 namespace attn::test {
 
-inline app::HeadsLens& heads_in(const app::Visit& visit) {
-    return static_cast<app::HeadsLens&>(visit.lens());
+inline app::heads::Model& heads_in(const app::Visit& visit) {
+    return static_cast<app::ModelLens<app::heads::Model>&>(visit.lens()).model();
 }
 
-inline void show_heads(Screen& screen, const app::HeadsState& shown = {}) {
-    show_lens(screen, "heads", app::SetHeadsLens{shown});
+inline void show_heads(Screen& screen, const app::heads::State& shown = {}) {
+    show_lens(screen, "heads", app::Set<app::heads::State>{shown});
 }
 
 constexpr const char* four_heads =

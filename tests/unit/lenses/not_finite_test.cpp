@@ -63,11 +63,11 @@ TEST_CASE("the effect of a weight that is not finite is shown, in every lens on 
             look_at_all(screen);
             CHECK_THAT(spoken(screen.visit), !ContainsSubstring("does not fall"));
             if (std::string_view(lens) == "heads")
-                for (const HeadsPart part : {HeadsPart::shapes, HeadsPart::writes, HeadsPart::alike,
-                                             HeadsPart::sharing, HeadsPart::latent}) {
-                    HeadsState next = screen.visit.state().of<HeadsState>();
+                for (const heads::Part part : {heads::Part::shapes, heads::Part::writes, heads::Part::alike,
+                                               heads::Part::sharing, heads::Part::latent}) {
+                    heads::State next = screen.visit.state().of<heads::State>();
                     next.part = part;
-                    screen.visit.perform(SetHeadsLens{next});
+                    screen.visit.perform(Set<heads::State>{next});
                     look_at_all(screen);
                 }
             if (std::string_view(lens) == "circuits")

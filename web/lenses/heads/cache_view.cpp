@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "app/format.hpp"
 #include "lenses/heads/heads.hpp"
@@ -16,70 +17,62 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::heads {
 
 namespace {
 
 constexpr float chart_height = 210, change_name_width = 90;
 
-}  // namespace
-
 // Draws the loss over the settings measured so far. The mark is the chosen setting, and can be dragged.
-void HeadsLens::draw_loss(const Drawing& drawing, float width) {
-    const bool shares = now().part == HeadsPart::sharing;
-    const Smaller* before = runs()->at(0);
-    if (!before || std::isnan(before->loss) || most_setting() < 2) return;
-    std::vector<Index> shown = settings_;
-    if (setting() != 0 && std::ranges::find(shown, setting()) == shown.end()) shown.push_back(setting());
-    std::ranges::sort(shown);
+void draw_loss(const Model& model, const Drawing& drawing, float width) {
+    const SmallerRuns& runs = model.runs();
+    const bool shares = runs.shares();
+    const Smaller* before = runs.at(0);
+    if (!before || std::isnan(before->loss) || runs.most() < 2) return;
+    std::set<Index> shown(runs.settings().begin(), runs.settings().end());
+    if (model.setting() != 0) shown.insert(model.setting());
     ui::ChartCurve loss{.name = "loss", .colour = ui::series_colour(0), .points = true, .radius = 4};
     std::vector<Index> points;
-    for (const Index each : shown)
-        if (const Smaller* measured = runs()->at(each); measured && std::isfinite(measured->loss)) {
-            loss.x.push_back(static_cast<double>(each));
-            loss.y.push_back(measured->loss);
-            points.push_back(each);
-        }
-    if (shares) {
-        loss.x.push_back(static_cast<double>(most_setting()));
-        loss.y.push_back(before->loss);
-        points.push_back(0);
-    }
+    const auto add = [&](Index setting, Index at) {
+        const Smaller* measured = runs.at(setting);
+        if (!measured || !std::isfinite(measured->loss)) return;
+        loss.x.push_back(static_cast<double>(at));
+        loss.y.push_back(measured->loss);
+        points.push_back(setting);
+    };
+    for (const Index each : shown) add(each, each);
+    if (shares) add(0, runs.most());
     if (loss.x.empty()) return;
-    const double most = static_cast<double>(most_setting());
+    const double most = static_cast<double>(runs.most());
     const ui::ChartCurve as_it_is{.name = "as it is",
                                   .colour = ui::theme().dim,
                                   .x = {1, most},
                                   .y = {before->loss, before->loss},
                                   .dashed = true};
     const std::array<ui::ChartCurve, 2> curves{loss, as_it_is};
-    const double marked = setting() == 0 ? most : static_cast<double>(setting());
     const ui::Chart chart{.name = "heads-loss",
                           .title = "Loss of this text",
                           .x = {shares ? "heads of K and V" : "rank", 1, most, true, true},
                           .y = ui::fitted("nats a token", curves, false),
-                          .marked = marked};
+                          .marked = model.setting() == 0 ? most : static_cast<double>(model.setting())};
     const auto reply =
         present::chart(drawing, chart, width, chart_height, curves,
                        [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
                            if (curve != 0) return std::nullopt;
-                           return heads_cells::cache(is_latent(), CacheMeasure::loss, points[point]);
+                           return cells::cache(model.is_latent(), CacheMeasure::loss, points[point]);
                        });
-    HeadsState next = now();
-    if (reply.held) {
-        const auto to = static_cast<Index>(std::lround(std::max(1.0, *reply.held)));
-        (shares ? next.kv_heads : next.rank) = to;
-    }
-    if (reply.clicked && reply.over->curve == 0) {
-        const Index at = points[reply.over->point];
-        (shares ? next.kv_heads : next.rank) = at == 0 ? most_setting() : at;
-    }
-    if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
+    State next = model.state;
+    Index& wanted = shares ? next.kv_heads : next.rank;
+    if (reply.held) wanted = static_cast<Index>(std::lround(std::max(1.0, *reply.held)));
+    if (reply.clicked && reply.over->curve == 0)
+        wanted = points[reply.over->point] == 0 ? runs.most() : points[reply.over->point];
+    if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
 }
 
-void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float width) {
-    const Smaller* shown = runs()->last();
-    if (!shown || runs()->last_setting() == 0) return;
+void draw_changes(const Model& model, const Drawing& drawing, Subject& subject, float width) {
+    const SmallerRuns& runs = model.runs();
+    const Smaller* shown = runs.last();
+    if (!shown || runs.last_setting() == 0) return;
     std::vector<ui::Bar> bars;
     double most = 0;
     for (const double change : shown->changes) {
@@ -87,41 +80,43 @@ void HeadsLens::draw_changes(const Drawing& drawing, Subject& subject, float wid
         bars.push_back({subject.attention()->numbering().name(std::ssize(bars)), static_cast<float>(change),
                         percent(change), false, false});
     }
-    present::bars(drawing,
-                  {.key = "heads/change",
-                   .title = "How far what each layer writes changes",
-                   .value = "change",
-                   .bars = bars,
-                   .most = static_cast<float>(most),
-                   .scale = ui::sequential_scale(static_cast<float>(most)),
-                   .most_name = change_name_width,
-                   .cell =
-                       [&](Index layer) {
-                           return heads_cells::output_error(is_latent(), layer, runs()->last_setting());
-                       }},
-                  width);
+    present::bars(
+        drawing,
+        {.key = "heads/change",
+         .title = "How far what each layer writes changes",
+         .value = "change",
+         .bars = bars,
+         .most = static_cast<float>(most),
+         .scale = ui::sequential_scale(static_cast<float>(most)),
+         .most_name = change_name_width,
+         .cell =
+             [&](Index layer) { return cells::output_error(model.is_latent(), layer, runs.last_setting()); }},
+        width);
 }
 
-void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject) {
-    const ModelConfig& config = trace_->model()->config();
-    const bool shares = now().part == HeadsPart::sharing, factored = shares || factors_->done();
-    const Index wanted = setting();
-    if (!factored || !runs()->at(wanted)) {
+}  // namespace
+
+void draw_cache(const Model& model, const Drawing& drawing, Subject& subject) {
+    const SmallerRuns& runs = model.runs();
+    const ModelConfig& config = model.trace->model()->config();
+    const bool shares = runs.shares(), factored = runs.factored();
+    const Index wanted = model.setting();
+    if (!factored || !runs.at(wanted)) {
         const std::string what =
-            !factored ? "Keys and values are being factored, " + percent(factors_->progress())
-                      : "Reading the text with " + (wanted == 0 ? "all heads" : setting_name(wanted)) + ", " +
-                            percent(runs()->progress());
+            !factored ? "Keys and values are being factored, " + percent(runs.factors()->progress())
+                      : "Reading the text with " + (wanted == 0 ? "all heads" : setting_name(model, wanted)) +
+                            ", " + percent(runs.progress());
         ui::caption((what + ".").c_str());
         ui::landmark_item("heads/progress");
     }
-    if (factored && runs()->at(0)) {
+    if (factored && runs.at(0)) {
         const auto measures = [&](float w) {
-            present::sheet(drawing, measures_sheet(), w);
-            if (says()) present::sheet(drawing, said_sheet(subject), w);
+            present::sheet(drawing, measures_sheet(model), w);
+            if (model.says()) present::sheet(drawing, said_sheet(model, subject), w);
         };
         const auto curves = [&](float w) {
-            draw_loss(drawing, w);
-            draw_changes(drawing, subject, w);
+            draw_loss(model, drawing, w);
+            draw_changes(model, drawing, subject, w);
         };
         ui::columns("heads/cache", ui::two_columns / 2 - ui::column_gap, present::card_gap, measures, curves);
     }
@@ -132,11 +127,11 @@ void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject) {
               "without training the model on.";
     if (!shares && factored) {
         double kept = 0;
-        for (Index i = 0; i < config.attentions(); ++i) kept += factors_->kept(i, wanted);
+        for (Index i = 0; i < config.attentions(); ++i) kept += runs.factors()->kept(i, wanted);
         note += " Rank " + std::to_string(wanted) + " keeps " +
                 percent(kept / static_cast<double>(config.attentions())) + " of the squares.";
     }
-    if (!shares && !trace_->network().rotary.empty())
+    if (!shares && !model.trace->network().rotary.empty())
         note += " Positions turn the keys that the latent gives; DeepSeek-V2 keeps a turning part beside it.";
     if (config.decoder_layers > 0)
         note += " Counted are the decoder’s own keys and values; the encoder’s tokens keep as many for it.";
@@ -146,4 +141,4 @@ void HeadsLens::draw_cache(const Drawing& drawing, Subject& subject) {
     ui::landmark_item("heads/note");
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::heads

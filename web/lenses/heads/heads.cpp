@@ -2,28 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
-#include <type_traits>
-#include <utility>
 
 #include "app/link_text.hpp"
-#include "subjects/chosen_row.hpp"
 
-namespace attn::app {
+namespace attn::app::heads {
 
 namespace {
 
-constexpr std::array<std::string_view, heads_part_count> part_keys{"shapes", "writes", "alike", "sharing",
-                                                                   "latent"};
+constexpr std::array<std::string_view, part_count> part_keys{"shapes", "writes", "alike", "sharing",
+                                                             "latent"};
 constexpr std::array<std::string_view, 2> sizes_keys{"own", "tutorial"}, alike_keys{"maps", "outputs"},
     layers_keys{"one", "all"};
 constexpr Index most_compared = 64;  // most heads to compare
 
 }  // namespace
 
-const Fields<HeadsState>& HeadsState::fields() {
-    using S = HeadsState;
+const Fields<State>& State::fields() {
+    using S = State;
     static const Field<S> all[]{
         {"heads.part", "heads: {}", named<&S::part>(part_keys)},
         {"heads.sizes", {"the tutorial’s shapes", "the model’s shapes"}, named<&S::tutorial>(sizes_keys)},
@@ -34,190 +29,139 @@ const Fields<HeadsState>& HeadsState::fields() {
          {"heads of all layers compared", "heads of one layer compared"},
          named<&S::all_layers>(layers_keys)},
         {"heads.kv", "share {} heads of K and V",
-         whole<&S::kv_heads>("number of heads of K and V", 0, heads_setting_limit)},
-        {"heads.rank", "a latent of rank {}", whole<&S::rank>("rank of the latent", 0, heads_setting_limit)},
+         whole<&S::kv_heads>("number of heads of K and V", 0, setting_limit)},
+        {"heads.rank", "a latent of rank {}", whole<&S::rank>("rank of the latent", 0, setting_limit)},
     };
     static const Fields<S> fields{.all = all};
     return fields;
 }
-LinkRows heads_links() { return {rows_of_fields<HeadsState, 6>()}; }
+LinkRows links() { return {rows_of_fields<State, 6>()}; }
 
-std::optional<Missing> HeadsLens::missing(Subject& subject) const {
+std::optional<CellRef> packed_cell(Index row, Index col) {
+    using namespace cells;
+    const Index thousand = row / 1000, at = row % 1000;
+    CellRef cell;
+    switch (thousand) {
+        case 0: cell = shape(at, col); break;
+        case 1: cell = written(at, col); break;
+        case 2:
+        case 3: return col == 0 ? std::optional((thousand == 2 ? norm : share)(at)) : std::nullopt;
+        case 4: return at == 0 && col == 0 ? std::optional(error()) : std::nullopt;
+        case 5:
+        case 6: cell = similarity(thousand - 5, at, col); break;
+        case 7: return at == 0 ? std::optional(role(col)) : std::nullopt;
+        case 8:
+        case 9:
+            cell = at >= 200   ? output_error(thousand - 8, at - 200, col)
+                   : at >= 100 ? probability(thousand - 8, at - 100, col)
+                               : cache(thousand - 8, at, col);
+            break;
+        default: return std::nullopt;
+    }
+    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+}
+
+std::optional<Missing> Model::missing(Subject& subject) {
     if (subject.attention()->trace()) return std::nullopt;
     return Missing{"Heads work together in a whole model; here is only one head’s attention."};
 }
 
-// ---- Inputs -----------------------------------------------------------------------------------------------
+// ---- Computing --------------------------------------------------------------------------------------------
 
-// Results kept here hold whole runs, so they are released.
-void HeadsLens::follow(const State&, Change) {
-    if (trace_ && &visit().lens() != this) forget();
-}
-
-void HeadsLens::forget() {
-    trace_.reset();
-    writes_of_.reset();
-    writes_.reset();
-    alike_of_.reset();
-    alike_.reset();
-    copying_of_.reset();
-    copying_.reset();
-    shared_.reset();
-    latent_.reset();
-    factors_.reset();
-    vocabulary_.follow(nullptr);
-}
-
-void HeadsLens::update(Subject& subject) {
+void Model::update(Visit& visit, Subject& subject) {
     const Attention& attention = *subject.attention();
-    const auto trace = attention.trace();
-    const HeadIndex head = subject.chosen_head();
-    trace_ = trace;
-    vocabulary_.follow(trace->model());
-    switch (now().part) {
-        case HeadsPart::shapes:
-            sizes_ = now().tutorial ? tutorial_sizes(trace->attention(head.layer).record().queries())
-                                    : sizes_of(*trace, head.layer);
+    state = visit.state().of<State>();
+    trace = attention.trace();
+    head = subject.chosen_head();
+    row = chosen_query(subject);
+    vocabulary.follow(trace->model());
+    const auto begin_runs = [&](std::optional<SmallerRuns>& runs, auto&& factors) {
+        const Index reads = std::min(attention.logits_row(), trace->tokens() - 1);
+        if (!runs || runs->trace() != trace || runs->row() != reads) runs.emplace(trace, reads, factors());
+    };
+    switch (state.part) {
+        case Part::shapes:
+            sizes = state.tutorial ? tutorial_sizes(trace->attention(head.layer).record().queries())
+                                   : sizes_of(*trace, head.layer);
             break;
-        case HeadsPart::writes: {
-            const WritesOf wanted{trace, head.layer, chosen_query(subject)};
-            if (writes_of_ == wanted) break;
-            writes_of_ = wanted;
-            writes_ = head_writes(*trace, wanted.attention, wanted.row);
+        case Part::writes:
+            all_writes.of({trace, head.layer, row}, [&] { return head_writes(*trace, head.layer, row); });
+            break;
+        case Part::alike: {
+            const Range all = attention.alike();
+            const AlikeOf wanted{trace, state.all_layers && all.size() * attention.heads() <= most_compared
+                                            ? all
+                                            : Range{head.layer, head.layer + 1}};
+            const HeadSimilarity& alike =
+                similarities.of(wanted, [&] { return HeadSimilarity(trace, wanted.attentions); });
+            if (alike.done())
+                clusters.of({wanted, state.outputs}, [&] { return clusters_of(alike, state.outputs); });
+            else
+                clusters.forget();
+            copying.of(trace->model(), [&] {
+                auto job = CopyingJob::start(trace->model());
+                return job ? std::optional(*std::move(job)) : std::nullopt;
+            });
             break;
         }
-        case HeadsPart::alike: {
-            const Range all = attention.alike(),
-                        wanted = now().all_layers && all.size() * attention.heads() <= most_compared
-                                     ? all
-                                     : Range{head.layer, head.layer + 1};
-            if (alike_of_ != AlikeOf{trace, wanted}) {
-                alike_of_ = AlikeOf{trace, wanted};
-                alike_.emplace(trace, wanted);
-                order_.clear();
-            }
-            if (copying_of_ != trace->model()) {
-                copying_of_ = trace->model();
-                copying_.reset();
-                if (auto job = CopyingJob::start(copying_of_)) copying_.emplace(*std::move(job));
-            }
-            if (alike_->done() && (order_.empty() || of_outputs_ != now().outputs)) cluster();
+        case Part::sharing: begin_runs(shared, [] { return nullptr; }); break;
+        case Part::latent:
+            begin_runs(latent, [&] {
+                return latent && latent->factors()->model() == trace->model()
+                           ? latent->factors()
+                           : std::make_shared<LatentFactors>(trace->model());
+            });
             break;
-        }
-        case HeadsPart::sharing:
-        case HeadsPart::latent: update_cache(subject); break;
     }
 }
 
-void HeadsLens::update_cache(Subject& subject) {
-    const Attention& attention = *subject.attention();
-    const auto& model = trace_->model();
-    const Index row = std::min(attention.logits_row(), trace_->tokens() - 1);
-    const bool shares = now().part == HeadsPart::sharing;
-    if (!shares && (!factors_ || factors_->model() != model))
-        factors_ = std::make_shared<LatentFactors>(model);
-    settings_.clear();
-    if (shares) {
-        settings_ = shared_head_counts(model->config());
-        settings_.erase(settings_.begin());  // removes the unchanged run
-    } else {
-        for (Index rank = 1; rank < factors_->most_rank(); rank *= 2) settings_.push_back(rank);
-        settings_.push_back(factors_->most_rank());
+bool Model::step() {
+    ++steps;
+    switch (state.part) {
+        case Part::shapes:
+        case Part::writes: return false;
+        case Part::alike:
+            return similarities.kept()->step() || (*copying.kept() && (*copying.kept())->step());
+        case Part::sharing:
+        case Part::latent: break;
     }
-    std::optional<SmallerRuns>& runs = shares ? shared_ : latent_;
-    if (runs && runs->trace() == trace_ && runs->row() == row) return;
-    if (shares)
-        runs.emplace(trace_, row, [model](Index heads) { return SmallerModel::shared(model, heads); });
-    else
-        runs.emplace(trace_, row,
-                     [factors = factors_](Index rank) { return SmallerModel::latent(factors, rank); });
+    return (is_latent() ? latent : shared)->step(setting());
 }
 
-Index HeadsLens::most_setting() const {
-    return now().part == HeadsPart::sharing ? trace_->model()->config().kv_heads : factors_->most_rank();
-}
-
-// Returns the nearest available setting; 0 if heads stay unchanged.
-Index HeadsLens::setting() const {
-    if (now().part == HeadsPart::latent)
-        return std::clamp(now().rank == 0 ? most_setting() / 2 : now().rank, Index{1}, most_setting());
-    const Index asked = now().kv_heads == 0 ? most_setting() / 2 : now().kv_heads;
-    if (asked >= most_setting() || settings_.empty()) return 0;
-    return *std::ranges::min_element(settings_, {}, [&](Index each) { return std::abs(each - asked); });
-}
-
-double HeadsLens::cached(Index setting) const {
-    const ModelConfig& config = trace_->model()->config();
-    return static_cast<double>(setting == 0                       ? cached_numbers(config, config.kv_heads)
-                               : now().part == HeadsPart::sharing ? cached_numbers(config, setting)
-                                                                  : cached_attentions(config) * setting);
-}
-
-std::optional<double> HeadsLens::cache_value(CacheMeasure measure, Index setting) const {
-    if (measure == CacheMeasure::numbers) return cached(setting);
-    if (measure == CacheMeasure::bytes) return 2 * cached(setting);
-    const Smaller* measured = runs() ? runs()->at(setting) : nullptr;
+std::optional<double> Model::cache_value(CacheMeasure measure, Index setting) const {
+    const auto kept = static_cast<double>(runs().kept(setting));
+    const Smaller* measured = runs().at(setting);
+    if (measure == CacheMeasure::numbers) return kept;
+    if (measure == CacheMeasure::bytes) return 2 * kept;
     if (!measured) return std::nullopt;
     if (measure == CacheMeasure::loss) return measured->loss;
     return measure == CacheMeasure::change ? measured->mean_change() : measured->moved;
 }
 
-double HeadsLens::alike(Index a, Index b) const {
-    return now().outputs ? alike_->of_outputs(a, b) : alike_->of_maps(a, b);
+const Copying* Model::copying_of(const HeadIndex& at) const {
+    const std::optional<CopyingJob>& job = *copying.kept();
+    return job && job->done() ? &job->of(at) : nullptr;
 }
 
-void HeadsLens::cluster() {
-    of_outputs_ = now().outputs;
-    const Index heads = alike_->heads();
-    order_.resize(static_cast<std::size_t>(heads));
-    std::iota(order_.begin(), order_.end(), Index{0});
-    merges_.clear();
-    if (alike_->rows() == 0) return;
-    std::vector<double> distances;
-    for (Index a = 0; a < heads; ++a)
-        for (Index b = 0; b < heads; ++b) distances.push_back(1 - alike(a, b));
-    merges_ = average_linkage(distances, heads);
-    order_ = leaf_order(merges_, heads);
-}
-
-const Copying* HeadsLens::copying(const HeadIndex& head) const {
-    return copying_ && copying_->done() ? &copying_->of(head) : nullptr;
-}
-
-// The name that a head has earned on random tokens, or else what it does with this text.
-HeadsLens::Role HeadsLens::role(Subject& subject, Index i) const {
+Role role_of(const Model& model, Subject& subject, Index i) {
     constexpr double least_local = 0.8, least_uniform = 0.9, least_copying = 0.9;
-    const HeadIndex head = alike_->head(i);
+    const HeadSimilarity& alike = model.alike();
+    const HeadIndex head = alike.head(i);
     if (const NamedHeads* named = subject.named_heads())
         if (const auto best = named->role(head))
             return {info(*best).name, named->table.of(head)[*best],
                     std::string(info(*best).meaning) + "; " + named->source, named->measured_on(*best)};
     const std::string on = subject.attention()->measured_on();
-    if (alike_->uniform(i) >= least_uniform)
-        return {"uniform", alike_->uniform(i), "entropy of its rows as a share of the most it could be", on};
-    if (alike_->local(i) >= least_local)
-        return {"local", alike_->local(i), "share of its weight on tokens at most two away", on};
-    if (const Copying* copies = copying(head); copies && copies->score >= least_copying)
+    if (alike.uniform(i) >= least_uniform)
+        return {"uniform", alike.uniform(i), "entropy of its rows as a share of the most it could be", on};
+    if (alike.local(i) >= least_local)
+        return {"local", alike.local(i), "share of its weight on tokens at most two away", on};
+    if (const Copying* copies = model.copying_of(head); copies && copies->score >= least_copying)
         return {"copying", copies->score,
                 "Σ λ / Σ |λ| of its OV circuit: how far attending to a token raises that token’s own logit",
                 "from its weights"};
-    return {"mixed", alike_->uniform(i),
+    return {"mixed", alike.uniform(i),
             "no name fits; the number is the entropy of its rows as a share of the most it could be", on};
 }
 
-bool HeadsLens::step(Subject& subject) {
-    update(subject);
-    switch (now().part) {
-        case HeadsPart::shapes:
-        case HeadsPart::writes: return false;
-        case HeadsPart::alike: return alike_->step() || (copying_ && copying_->step());
-        case HeadsPart::latent:
-            if (factors_->done()) return latent_->step(setting(), settings_);
-            factors_->step();
-            return true;
-        case HeadsPart::sharing: break;
-    }
-    return shared_->step(setting(), settings_);
-}
-
-}  // namespace attn::app
+}  // namespace attn::app::heads

@@ -8,63 +8,43 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/heads/copying.hpp"
+#include "analysis/heads/head_shapes.hpp"
 #include "analysis/heads/head_similarity.hpp"
 #include "analysis/heads/head_writes.hpp"
-#include "analysis/linalg/average_linkage.hpp"
+#include "analysis/heads/smaller_runs.hpp"
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
-#include "lenses/heads/shapes.hpp"
-#include "lenses/heads/smaller.hpp"
 #include "lenses/lens.hpp"
+#include "subjects/chosen_row.hpp"
 #include "subjects/vocabulary.hpp"
 
-namespace attn::app {
+namespace attn::app::heads {
 
-enum class HeadsPart : std::uint8_t { shapes, writes, alike, sharing, latent };
-inline constexpr Index heads_part_count = 5;
-inline constexpr Index heads_setting_limit = 100'000;
+enum class Part : std::uint8_t { shapes, writes, alike, sharing, latent };
+inline constexpr Index part_count = 5;
+inline constexpr Index setting_limit = 100'000;
 
-struct HeadsState {
-    HeadsPart part = HeadsPart::shapes;
+struct State {
+    Part part = Part::shapes;
     bool tutorial = false;    // shows the shapes of the tutorial's example
     bool outputs = false;     // compares what heads write, not where they attend
     bool all_layers = false;  // includes all layers that read the same text
     Index kv_heads = 0;       // key-value heads that remain; 0: half of the model's
     Index rank = 0;           // rank of the latent; 0: half of the largest
-    bool operator==(const HeadsState&) const = default;
-    static const Fields<HeadsState>& fields();
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
 };
-using SetHeadsLens = Set<HeadsState>;
-
-LinkRows heads_links();
-
-struct HeadsPreset {
-    const char *key, *name, *says;
-    HeadsState state;
-};
-inline constexpr std::array<HeadsPreset, 3> heads_presets{{
-    {"tutorial",
-     "128 in 4 heads",
-     "The tutorial’s example: 128 numbers a token, 4 heads of 32",
-     {.part = HeadsPart::shapes, .tutorial = true}},
-    {"multi_query",
-     "One head of K and V",
-     "Multi-query attention: all heads share one head of keys and values",
-     {.part = HeadsPart::sharing, .kv_heads = 1}},
-    {"latent",
-     "Half the rank",
-     "Multi-head latent attention with half of the largest rank",
-     {.part = HeadsPart::latent}},
-}};
+LinkRows links();
 
 enum class CacheMeasure { numbers, bytes, loss, change, moved };
 inline constexpr Index cache_measure_count = 5;
 
 // The lens's own numbers.
-namespace heads_cells {
+namespace cells {
 inline constexpr std::array<std::string_view, shape_step_count> step_words{
     "input", "q", "k", "v", "split_q", "split_k", "split_v", "weights", "outputs", "joined", "written"};
 inline constexpr std::array<std::string_view, 3> count_words{"elements", "parameters", "products"};
@@ -88,141 +68,96 @@ inline constexpr CellKind role{"role", {CellAxis{"head"}}};
 inline constexpr CellKind cache{"cache", {cache_axis, {"measure", measure_words}, {"setting"}}};
 inline constexpr CellKind output_error{"output_error", {cache_axis, {"layer"}, {"setting"}}};
 inline constexpr CellKind probability{"probability", {cache_axis, {"run", run_words}, {"token"}}};
-}  // namespace heads_cells
-CellKinds heads_numbers();
-std::optional<CellRef> packed_heads_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+std::optional<CellRef> packed_cell(Index row, Index col);
 
-Table shapes_table(const HeadSizes& sizes);
-
-class HeadsLens final : public Lens {
+class Model {
   public:
-    using Lens::Lens;
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject& subject) { return subject.runs_model(); }
+    static Guide guide(Subject& subject);
 
-    void follow(const State& before, Change how) override;
-    std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject& subject) const override { return subject.runs_model(); }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::string spoken(Subject& subject) override;
-    std::vector<Table> tables(Subject& subject) override;
-    Guide guide(Subject& subject) const override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
-
-    // Results of the shown part.
-    const HeadSizes& sizes() const { return sizes_; }
-    const HeadWrites& writes() const { return *writes_; }
-    // Null until all heads are compared.
-    const HeadSimilarity* similarity() const { return alike_ && alike_->done() ? &*alike_ : nullptr; }
-    double alike(Index a, Index b) const;                       // uses the chosen measure
-    const std::vector<Index>& order() const { return order_; }  // heads in the dendrogram's order
-    const std::vector<ClusterMerge>& merges() const { return merges_; }
-    struct Role {
-        std::string name;  // "induction"; "mixed" if no measured role fits
-        double score = 0;
-        std::string measure;  // what the score measures
-        std::string on;       // the text it was measured on: "on this text"
+    struct Key {
+        State state;
+        std::shared_ptr<const Trace> trace;
+        HeadIndex head;
+        Index row = 0;
+        Index steps = 0;  // of the model, at least one in each frame: a step may change a role or a run
+        bool operator==(const Key&) const = default;
     };
-    Role role(Subject& subject, Index head) const;  // for a compared head
+    void update(Visit& visit, Subject& subject);
+    Key key() const { return {state, trace, head, row, steps}; }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
 
-    const SmallerRuns* runs() const { return of(now().part) ? &*of(now().part) : nullptr; }
-    Index setting() const;  // number of remaining key-value heads, or the rank
-    const std::vector<Index>& settings() const { return settings_; }  // settings measured in addition
-    double cached(Index setting) const;                               // numbers kept per token
-    const LatentFactors* factors() const { return factors_.get(); }
+    bool step();  // true while there is more to do
+    const HeadWrites& writes() const { return *all_writes.kept(); }
+    const HeadSimilarity& alike() const { return *similarities.kept(); }
+    bool compared() const { return clusters.kept() != nullptr; }
+    const std::vector<Index>& order() const { return clusters.kept()->order; }  // heads in the dendrogram
+    Index in_order(Index place) const { return order()[static_cast<std::size_t>(place)]; }
+    double similarity(Index a, Index b) const {  // by the chosen measure
+        return state.outputs ? alike().of_outputs(a, b) : alike().of_maps(a, b);
+    }
+    const Copying* copying_of(const HeadIndex& at) const;  // null until it is known
+
+    bool is_latent() const { return state.part == Part::latent; }
+    const SmallerRuns& runs() const { return is_latent() ? *latent : *shared; }
+    // The number of remaining key-value heads, or the rank; 0: unchanged.
+    Index setting() const { return runs().nearest(is_latent() ? state.rank : state.kv_heads); }
+    // Nothing until it is measured.
     std::optional<double> cache_value(CacheMeasure measure, Index setting) const;
-    bool step(Subject& subject);  // true while there is more to do
+    // Says whether both runs are measured, and have probabilities.
+    bool says() const { return runs().at(0) && runs().last() && !std::isnan(runs().last()->moved); }
 
-  private:
+    State state;
+    std::shared_ptr<const Trace> trace;
+    HeadIndex head;
+    Index row = 0, steps = 0;
+    HeadSizes sizes;
     struct WritesOf {
         std::shared_ptr<const Trace> trace;
         Index attention, row;
         bool operator==(const WritesOf&) const = default;
     };
+    Derived<WritesOf, HeadWrites> all_writes;
     struct AlikeOf {
         std::shared_ptr<const Trace> trace;
         Range attentions;
         bool operator==(const AlikeOf&) const = default;
     };
-
-    const HeadsState& now() const { return state().of<HeadsState>(); }
-    void update(Subject& subject);
-    void update_cache(Subject& subject);
-    const std::optional<SmallerRuns>& of(HeadsPart part) const {
-        return part == HeadsPart::sharing ? shared_ : latent_;
-    }
-    void forget();
-    void cluster();
-    const Copying* copying(const HeadIndex& head) const;  // null until it is known
-    Index most_setting() const;
-    Index in_order(Index place) const { return order_[static_cast<std::size_t>(place)]; }
-    // Selects among heads_cells::cache_words.
-    bool is_latent() const { return now().part == HeadsPart::latent; }
-    bool says() const { return runs()->at(0) && runs()->last() && !std::isnan(runs()->last()->moved); }
-    std::string part_name(Subject& subject, Index part) const;
-    std::string setting_name(Index setting) const;
-
-    std::string shapes_spoken(Subject& subject) const;
-    std::string writes_spoken(Subject& subject) const;
-    std::string alike_spoken(Subject& subject) const;
-    std::string cache_spoken() const;
-
-    Explained begin(Subject& subject, std::string title) const;
-    // Returns which part of the lens shows the cell, and what the cell is in the run; none if it cannot be
-    // changed.
-    static HeadsPart part_with(const LensCell& cell);
-    std::optional<RunPart> stands_for(Index attention, const LensCell& cell) const;
-    friend CellKinds heads_numbers();
-    static const std::array<LensNumber<HeadsLens>, 10> declared;
-    std::optional<Explained> explain_shape(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_written(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_norm(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_share(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_error(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_similarity(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_role(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_cache(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_output_error(Subject& subject, const LensCell& cell);
-    std::optional<Explained> explain_probability(Subject& subject, const LensCell& cell);
-    std::string with_setting(Index setting) const;
-
-    Sheet numbers_sheet() const;
-    Sheet written_sheet(Subject& subject) const;
-    Table shares_table(Subject& subject) const;
-    Sheet alike_sheet(Subject& subject) const;
-    Table roles_table(Subject& subject) const;
-    Sheet measures_sheet() const;
-    Sheet said_sheet(Subject& subject);
-    Table settings_table() const;
-
-    void draw_controls(const Drawing& drawing, Subject& subject);
-    void draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next);
-    void draw_presets();
-    void draw_shapes(const Drawing& drawing, float width);
-    void draw_ladder(const Drawing& drawing, float width) const;
-    void draw_writes(const Drawing& drawing, Subject& subject, float width);
-    void draw_shares(const Drawing& drawing, Subject& subject, float width);
-    void draw_alike(const Drawing& drawing, Subject& subject);
-    void draw_similarity(const Drawing& drawing, Subject& subject, float width);
-    void draw_roles(const Drawing& drawing, Subject& subject, float width);
-    void draw_cache(const Drawing& drawing, Subject& subject);
-    void draw_loss(const Drawing& drawing, float width);
-    void draw_changes(const Drawing& drawing, Subject& subject, float width);
-
-    HeadSizes sizes_;
-    std::shared_ptr<const Trace> trace_;
-    std::optional<WritesOf> writes_of_;
-    std::optional<HeadWrites> writes_;
-    std::optional<AlikeOf> alike_of_;
-    std::optional<HeadSimilarity> alike_;
-    std::vector<ClusterMerge> merges_;
-    std::vector<Index> order_;
-    bool of_outputs_ = false;  // the clusters compare outputs
-    std::shared_ptr<const Model> copying_of_;
-    std::optional<CopyingJob> copying_;
-    std::optional<SmallerRuns> shared_, latent_;
-    std::shared_ptr<LatentFactors> factors_;
-    std::vector<Index> settings_;
-    Vocabulary vocabulary_;
+    Derived<AlikeOf, HeadSimilarity> similarities;
+    Derived<std::pair<AlikeOf, bool>, HeadClusters> clusters;  // nothing until all heads are compared
+    Derived<std::shared_ptr<const attn::Model>, std::optional<CopyingJob>> copying;
+    std::optional<SmallerRuns> shared, latent;
+    Vocabulary vocabulary;
 };
 
-}  // namespace attn::app
+// What a head does: a name that it has earned on random tokens, or else what it does with this text.
+struct Role {
+    std::string name;  // "induction"; "mixed" if no measured role fits
+    double score = 0;
+    std::string measure;  // what the score measures
+    std::string on;       // the text it was measured on: "on this text"
+};
+Role role_of(const Model& model, Subject& subject, Index head);  // for a compared head
+
+std::string part_name(const Model& model, Subject& subject, Index part);
+std::string setting_name(const Model& model, Index setting);
+
+Table shapes_table(const HeadSizes& sizes);
+Sheet numbers_sheet(const HeadSizes& sizes);
+Sheet written_sheet(const Model& model, Subject& subject);
+Table shares_table(const Model& model, Subject& subject);
+Sheet alike_sheet(const Model& model, Subject& subject);
+Table roles_table(const Model& model, Subject& subject);
+Sheet measures_sheet(const Model& model);
+Sheet said_sheet(const Model& model, Subject& subject);
+void draw_writes(const Model& model, const Drawing& drawing, Subject& subject, float width);
+void draw_alike(const Model& model, const Drawing& drawing, Subject& subject);
+void draw_cache(const Model& model, const Drawing& drawing, Subject& subject);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::heads

@@ -15,7 +15,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::heads {
 
 namespace {
 
@@ -99,20 +99,37 @@ void draw_box(const ShapedTensor& tensor, const HeadSizes& sizes, ImVec2 min, Im
     }
 }
 
-}  // namespace
+struct Preset {
+    const char *key, *name, *says;
+    State state;
+};
+constexpr std::array<Preset, 3> presets{{
+    {"tutorial",
+     "128 in 4 heads",
+     "The tutorial’s example: 128 numbers a token, 4 heads of 32",
+     {.part = Part::shapes, .tutorial = true}},
+    {"multi_query",
+     "One head of K and V",
+     "Multi-query attention: all heads share one head of keys and values",
+     {.part = Part::sharing, .kv_heads = 1}},
+    {"latent",
+     "Half the rank",
+     "Multi-head latent attention with half of the largest rank",
+     {.part = Part::latent}},
+}};
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
-void HeadsLens::draw_presets() {
-    for (const HeadsPreset& preset : heads_presets) {
+void draw_presets(const Drawing& drawing) {
+    for (const Preset& preset : presets) {
         ui::next_control(ui::need::choices);
         if (ui::button(("heads/preset/" + std::string(preset.key)).c_str(), preset.name))
-            visit().perform(SetHeadsLens{preset.state});
+            drawing.visit.perform(Set<State>{preset.state});
         ui::tooltip(preset.says);
     }
 }
 
-void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, HeadsState& next) {
+void draw_part_controls(const Model& model, const Drawing& drawing, Subject& subject, State& next) {
     const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels,
                             bool& on) {
         ui::next_control(ui::need::named_choices);
@@ -127,11 +144,11 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
         if (whole != value || ImGui::IsMouseDown(ImGuiMouseButton_Left)) return whole;
         return std::clamp(value + (*to > static_cast<double>(value) ? 1 : -1), Index{0}, most);
     };
-    switch (now().part) {
-        case HeadsPart::shapes:
+    switch (model.state.part) {
+        case Part::shapes:
             choose("heads/sizes", "of", {"this model", "the tutorial’s"}, next.tutorial);
             break;
-        case HeadsPart::writes: {
+        case Part::writes: {
             const Index last = subject.attention()->queries() - 1;
             ui::next_control(ui::need::stepper);
             ImGui::BeginGroup();
@@ -140,60 +157,63 @@ void HeadsLens::draw_part_controls(const Drawing& drawing, Subject& subject, Hea
             ImGui::EndGroup();
             break;
         }
-        case HeadsPart::alike: {
+        case Part::alike: {
             choose("heads/alike", "by", {"where they look", "what they write"}, next.outputs);
             if (subject.attention()->alike().size() > 1)
                 choose("heads/layers", "heads of", {"this layer", "all layers"}, next.all_layers);
             break;
         }
-        case HeadsPart::sharing: {
-            if (settings_.empty()) break;
+        case Part::sharing: {
+            if (model.runs().settings().empty()) break;
             // One head is on the left, the model's own number on the right.
-            const Index most = std::ssize(settings_), own = most_setting();
-            const auto found = std::ranges::find(settings_, setting());
-            const Index place = found == settings_.end() ? most : settings_.end() - found - 1;
+            const Index most = std::ssize(model.runs().settings()), own = model.runs().most();
+            const auto found = std::ranges::find(model.runs().settings(), model.setting());
+            const Index place =
+                found == model.runs().settings().end() ? most : model.runs().settings().end() - found - 1;
             ui::next_control(ui::need::slider);
             ImGui::BeginGroup();
-            const std::string shown =
-                "to " + std::to_string(setting() == 0 ? own : setting()) + " of " + std::to_string(own);
+            const std::string shown = "to " + std::to_string(model.setting() == 0 ? own : model.setting()) +
+                                      " of " + std::to_string(own);
             const Index to = slide("heads/kv", "heads of K and V", place, most, shown.c_str());
             ImGui::EndGroup();
             if (to != place)
-                next.kv_heads = to == most ? own : settings_[static_cast<std::size_t>(most - to - 1)];
+                next.kv_heads =
+                    to == most ? own : model.runs().settings()[static_cast<std::size_t>(most - to - 1)];
             break;
         }
-        case HeadsPart::latent: {
-            if (most_setting() < 2) break;
+        case Part::latent: {
+            if (model.runs().most() < 2) break;
             ui::next_control(ui::need::slider);
             ImGui::BeginGroup();
-            const Index to = slide("heads/rank", "rank", setting(), most_setting(), "%.0f");
+            const Index to = slide("heads/rank", "rank", model.setting(), model.runs().most(), "%.0f");
             ImGui::EndGroup();
-            if (to != setting()) next.rank = std::max<Index>(to, 1);
+            if (to != model.setting()) next.rank = std::max<Index>(to, 1);
             break;
         }
     }
 }
 
-void HeadsLens::draw_controls(const Drawing& drawing, Subject& subject) {
-    static constexpr std::array<const char*, heads_part_count> names{
-        "shapes", "what each writes", "how alike", "sharing K and V", "latent"};
-    HeadsState next = now();
-    if (const auto chosen = ui::labelled_choice("look at", "heads/part", names, static_cast<int>(now().part)))
-        next.part = static_cast<HeadsPart>(*chosen);
-    draw_part_controls(drawing, subject, next);
-    if (next != now()) visit().perform(SetHeadsLens{next}, ui::gesture());
-    draw_presets();
+void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
+    static constexpr std::array<const char*, part_count> names{"shapes", "what each writes", "how alike",
+                                                               "sharing K and V", "latent"};
+    State next = model.state;
+    if (const auto chosen =
+            ui::labelled_choice("look at", "heads/part", names, static_cast<int>(model.state.part)))
+        next.part = static_cast<Part>(*chosen);
+    draw_part_controls(model, drawing, subject, next);
+    if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
+    draw_presets(drawing);
 }
 
 // ---- Shapes -----------------------------------------------------------------------------------------------
 
-void HeadsLens::draw_ladder(const Drawing& drawing, float width) const {
+void draw_ladder(const Model& model, const Drawing& drawing, float width) {
     const present::Card card(drawing,
                              {.key = "heads/shapes",
                               .title = "Shapes, one after the other",
-                              .table = [sizes = sizes_] { return shapes_table(sizes); }},
+                              .table = [sizes = model.sizes] { return shapes_table(sizes); }},
                              width);
-    const auto shapes = shapes_of(sizes_);
+    const auto shapes = shapes_of(model.sizes);
     const float w = card.width();
     const bool in_columns = w >= 3 * least_box + 2 * box_gap;
     const float wide = in_columns ? std::min((w - 2 * box_gap) / 3, most_box) : std::min(w, 2 * most_box);
@@ -228,7 +248,7 @@ void HeadsLens::draw_ladder(const Drawing& drawing, float width) const {
     const ui::SemanticGroup group(ui::Role::group, "heads/shapes", "Shapes, one after the other");
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         const auto [min, max] = rect(i);
-        const CellRef cell = heads_cells::shape(i, 0);
+        const CellRef cell = cells::shape(i, 0);
         const std::string key = "heads/shape/" + std::to_string(i);
         ImGui::SetCursorScreenPos(min);
         ImGui::PushID(key.c_str());
@@ -241,51 +261,52 @@ void HeadsLens::draw_ladder(const Drawing& drawing, float width) const {
         if (over) drawing.now.cell = cell;
         if (ImGui::IsItemHovered()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         if (pressed) present::pin(drawing, cell);
-        draw_box(shapes[i], sizes_, min, max, over || drawing.state().pin == cell);
+        draw_box(shapes[i], model.sizes, min, max, over || drawing.state().pin == cell);
     }
     const int lines = in_columns ? box_places.back().line + 1 : static_cast<int>(shape_step_count);
     ImGui::SetCursorScreenPos(corner);
     ImGui::Dummy({w, static_cast<float>(lines) * (box_height + box_gap) - box_gap});
 }
 
-void HeadsLens::draw_shapes(const Drawing& drawing, float width) {
+void draw_shapes(const Model& model, const Drawing& drawing, float width) {
     const bool beside = width >= 3 * least_box + 2 * box_gap + present::card_gap + numbers_width;
     ui::column("ladder", beside ? width - present::card_gap - numbers_width : width,
-               [&](float w) { draw_ladder(drawing, w); });
+               [&](float w) { draw_ladder(model, drawing, w); });
     if (beside) ImGui::SameLine(0, present::card_gap);
     ui::column("numbers", beside ? numbers_width : width,
-               [&](float w) { present::sheet(drawing, numbers_sheet(), w); });
+               [&](float w) { present::sheet(drawing, numbers_sheet(model.sizes), w); });
 }
+
+}  // namespace
 
 // ---- The whole lens ---------------------------------------------------------------------------------------
 
-void HeadsLens::draw(const Drawing& drawing, Subject& subject) {
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    update(subject);
-    while (!drawing.deadline.passed() && step(subject)) continue;
-    static constexpr std::array<const char*, heads_part_count> tries{
+    while (!drawing.deadline.passed() && model.step()) continue;
+    static constexpr std::array<const char*, part_count> tries{
         "Follow the arrows from x down; point at a box for its numbers, then see what each head writes.",
         "Choose another token, or point at a head’s share to see what it is made of.",
         "Click the cell of two heads that are alike, then compare them by what they write.",
         "Drag the slider to the left: fewer keys and values to keep, and what the text loses for it.",
         "Drag the rank down until the loss rises: so many numbers hold what this text needs."};
-    ui::hint(tries[static_cast<std::size_t>(now().part)]);
-    if (ui::settings()) draw_controls(drawing, subject);
-    update(subject);
+    ui::hint(tries[static_cast<std::size_t>(model.state.part)]);
+    if (ui::settings()) draw_controls(model, drawing, subject);
+    model.update(drawing.visit, subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
-    switch (now().part) {
-        case HeadsPart::shapes: draw_shapes(drawing, width); break;
-        case HeadsPart::writes: draw_writes(drawing, subject, width); break;
-        case HeadsPart::alike: draw_alike(drawing, subject); break;
-        case HeadsPart::sharing:
-        case HeadsPart::latent: draw_cache(drawing, subject); break;
+    switch (model.state.part) {
+        case Part::shapes: draw_shapes(model, drawing, width); break;
+        case Part::writes: draw_writes(model, drawing, subject, width); break;
+        case Part::alike: draw_alike(model, drawing, subject); break;
+        case Part::sharing:
+        case Part::latent: draw_cache(model, drawing, subject); break;
     }
-    if (step(subject))
-        drawing.visit.continue_with([this, &subject, trace = trace_] {
-            return subject.attention() && subject.attention()->trace() == trace && trace == trace_ &&
-                   step(subject);
+    if (model.step())
+        drawing.visit.continue_with([&model, &subject, trace = model.trace] {
+            return subject.attention() && subject.attention()->trace() == trace && trace == model.trace &&
+                   model.step();
         });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::heads

@@ -1,9 +1,9 @@
-#include "lenses/heads/shapes.hpp"
+#include "analysis/heads/head_shapes.hpp"
 
 #include <functional>
 #include <numeric>
 
-namespace attn::app {
+namespace attn {
 
 HeadSizes sizes_of(const Trace& trace, Index attention) {
     const Record& record = trace.attention(attention).record();
@@ -84,4 +84,4 @@ std::int64_t count_of(const std::vector<Index>& factors) {
     return std::accumulate(factors.begin(), factors.end(), std::int64_t{1}, std::multiplies{});
 }
 
-}  // namespace attn::app
+}  // namespace attn

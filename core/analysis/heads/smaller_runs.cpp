@@ -1,11 +1,11 @@
-#include "lenses/heads/smaller.hpp"
+#include "analysis/heads/smaller_runs.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
@@ -38,8 +38,34 @@ double Smaller::mean_change() const {
     return std::accumulate(changes.begin(), changes.end(), 0.0) / static_cast<double>(changes.size());
 }
 
-SmallerRuns::SmallerRuns(std::shared_ptr<const Trace> trace, Index row, Make make)
-    : trace_(std::move(trace)), row_(row), make_(std::move(make)) {}
+SmallerRuns::SmallerRuns(std::shared_ptr<const Trace> trace, Index row,
+                         std::shared_ptr<LatentFactors> factors)
+    : trace_(std::move(trace)),
+      row_(row),
+      factors_(std::move(factors)),
+      most_(factors_ ? factors_->most_rank() : trace_->model()->config().kv_heads) {
+    if (shares()) {
+        settings_ = shared_head_counts(trace_->model()->config());
+        settings_.erase(settings_.begin());  // the unchanged run
+        return;
+    }
+    for (Index rank = 1; rank < most_; rank *= 2) settings_.push_back(rank);
+    settings_.push_back(most_);
+}
+
+Index SmallerRuns::nearest(Index asked) const {
+    if (asked == 0) asked = most_ / 2;
+    if (!shares()) return std::clamp(asked, Index{1}, most_);
+    if (asked >= most_ || settings_.empty()) return 0;
+    return *std::ranges::min_element(settings_, {}, [&](Index each) { return std::abs(each - asked); });
+}
+
+Index SmallerRuns::kept(Index setting) const {
+    const ModelConfig& config = trace_->model()->config();
+    return setting == 0 ? cached_numbers(config, config.kv_heads)
+           : shares()   ? cached_numbers(config, setting)
+                        : cached_attentions(config) * setting;
+}
 
 const Smaller* SmallerRuns::at(Index setting) const {
     const auto found = done_.find(setting);
@@ -59,7 +85,8 @@ void SmallerRuns::begin(Index setting) {
     if (setting == 0)
         work_->trace = trace_;
     else
-        work_->model.emplace(make_(setting));
+        work_->model.emplace(shares() ? SmallerModel::shared(trace_->model(), setting)
+                                      : SmallerModel::latent(factors_, setting));
 }
 
 bool SmallerRuns::run() {
@@ -110,16 +137,20 @@ void SmallerRuns::finish() {
     work_.reset();
 }
 
-bool SmallerRuns::step(Index wanted, std::span<const Index> others) {
+bool SmallerRuns::step(Index wanted) {
+    if (!factored()) {
+        factors_->step();
+        return true;
+    }
     if (at(wanted)) last_ = wanted;
     if (work_ && work_->setting != 0 && work_->setting != wanted && !at(wanted)) work_.reset();
     if (!work_) {
-        const auto missing = std::ranges::find_if(others, [&](Index each) { return !at(each); });
+        const auto missing = std::ranges::find_if(settings_, [&](Index each) { return !at(each); });
         if (!at(0))
             begin(0);
         else if (!at(wanted))
             begin(wanted);
-        else if (missing != others.end())
+        else if (missing != settings_.end())
             begin(*missing);
         else
             return false;
@@ -146,4 +177,4 @@ bool SmallerRuns::step(Index wanted, std::span<const Index> others) {
     return true;
 }
 
-}  // namespace attn::app
+}  // namespace attn

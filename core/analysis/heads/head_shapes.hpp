@@ -9,7 +9,7 @@
 
 #include "model/trace.hpp"
 
-namespace attn::app {
+namespace attn {
 
 struct HeadSizes {
     Index queries = 1, keys = 1;  // in tokens
@@ -38,4 +38,4 @@ std::vector<ShapedTensor> shapes_of(const HeadSizes& sizes);
 std::string written_shape(const std::vector<Index>& shape);  // "(1, 8, 14, 20)"
 std::int64_t count_of(const std::vector<Index>& factors);
 
-}  // namespace attn::app
+}  // namespace attn

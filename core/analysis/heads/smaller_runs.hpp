@@ -2,18 +2,16 @@
 // compared.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "analysis/heads/smaller_cache.hpp"
 #include "analysis/text_loss.hpp"
 #include "model/forward.hpp"
 
-namespace attn::app {
+namespace attn {
 
 struct Smaller {
     double loss = 0;                    // the text's loss, nats per token
@@ -24,14 +22,25 @@ struct Smaller {
     double mean_change() const;
 };
 
-// Runs several settings, one after the other, in slices; setting 0 is the unchanged run, and comes first.
+// Runs several settings of a smaller cache, one after the other, in slices. A setting is the number of
+// key-value heads that remain, or the rank of the latent; setting 0 is the unchanged run, and comes first.
 class SmallerRuns {
   public:
-    using Make = std::function<SmallerModel(Index setting)>;
-    SmallerRuns(std::shared_ptr<const Trace> trace, Index row, Make make);
+    // Reads the logits of a row. Without factors, heads share their keys and values.
+    SmallerRuns(std::shared_ptr<const Trace> trace, Index row, std::shared_ptr<LatentFactors> factors = {});
+
+    bool shares() const { return !factors_; }
+    const std::shared_ptr<LatentFactors>& factors() const { return factors_; }  // null if heads share
+    bool factored() const { return shares() || factors_->done(); }
+    // The settings that are measured whatever is wanted; none if there is nothing to share.
+    const std::vector<Index>& settings() const { return settings_; }
+    Index most() const { return most_; }  // the model's heads of keys and values, or the largest rank
+    // The nearest setting that exists; for 0, half of the most.
+    Index nearest(Index asked) const;
+    Index kept(Index setting) const;  // numbers that a token keeps
 
     // Works on the wanted setting before all others; true while there is more to do.
-    bool step(Index wanted, std::span<const Index> others);
+    bool step(Index wanted);
     const Smaller* at(Index setting) const;            // null until it is measured
     const Smaller* last() const { return at(last_); }  // the wanted setting measured last
     Index last_setting() const { return last_; }
@@ -56,10 +65,12 @@ class SmallerRuns {
 
     std::shared_ptr<const Trace> trace_;
     Index row_;
-    Make make_;
+    std::shared_ptr<LatentFactors> factors_;
+    Index most_;
+    std::vector<Index> settings_;
     std::optional<Work> work_;
     std::map<Index, Smaller> done_;
     Index last_ = 0;
 };
 
-}  // namespace attn::app
+}  // namespace attn
