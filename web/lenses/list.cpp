@@ -42,7 +42,7 @@ std::span<const LensEntry> lens_list() {
         LensEntry{"ladder", "Ladder", see, "One head as matrices: scores, weights, output, step by step", false, ladder_links(), make<LadderLens>},
         LensEntry{"compare", "Compare", see, "Two runs side by side, head by head", true, compare::links(), make<compare::CompareLens>},
         LensEntry{"curves", "Curves", see, "A network while it learns", false, curves::links(), make<curves::CurvesLens>},
-        LensEntry{"translation", "Translation", see, "Cross-attention: one line of words written while looking at another", false, {}, make<TranslationLens>, false, translation_numbers(), packed_translation_cell},
+        LensEntry{"translation", "Translation", see, "Cross-attention: one line of words written while looking at another", false, {}, make<translation::TranslationLens>, false, translation::numbers(), translation::packed_cell},
         LensEntry{"scale", "Scale", understand, "Why scores are divided by the square root of d_k", false, scale::links(), make<ModelLens<scale::Model>>, false, scale::numbers(), scale::packed_cell},
         LensEntry{"masks", "Masks", understand, "Which keys a query may look at, and what that saves and costs", false, masks::links(), make<masks::Lens>, false, masks::numbers(), masks::packed_cell},
         LensEntry{"softmax", "Softmax", understand, "Temperature as a dial, and what has been put in softmax’s place", false, softmax::links(), make<ModelLens<softmax::Model>>, false, softmax::numbers(), softmax::packed_cell},

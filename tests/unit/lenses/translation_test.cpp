@@ -4,6 +4,7 @@
 
 #include <catch_amalgamated.hpp>
 
+#include "analysis/heads/strongest_weights.hpp"
 #include "subjects/translation_presets.hpp"
 #include "support/translator.hpp"
 #include "unit/frame/pictures.hpp"
@@ -34,17 +35,6 @@ struct Opened {
 
 }  // namespace
 
-TEST_CASE("the three heads shown together are in one layer, as far as both stacks have it") {
-    ModelConfig config;
-    config.layers = 3;
-    config.decoder_layers = 2;
-    CHECK(translation_heads(config, {6, 1}) == TranslationHeads{{1, 1}, {4, 1}, {6, 1}});
-    CHECK(translation_heads(config, {2, 0}) == TranslationHeads{{2, 0}, {4, 0}, {6, 0}});
-    CHECK(translation_heads(config, {3, 2}) == TranslationHeads{{0, 2}, {3, 2}, {5, 2}});
-    config.layers = 1;
-    CHECK(translation_heads(config, {2, 0}) == TranslationHeads{{0, 0}, {2, 0}, {4, 0}});
-}
-
 TEST_CASE("a word's sentence and arcs belong to the row that writes it") {
     Opened opened;
     // The French word “chat” is written by the row of “Le”, which attends to “cat”.
@@ -73,8 +63,7 @@ TEST_CASE("a word's sentence and arcs belong to the row that writes it") {
 
 TEST_CASE("the last word is the most likely next one") {
     Opened opened;
-    const auto words = static_cast<TranslationLens&>(opened.screen.visit.lens())
-                           .words_written(opened.cross().of(2), subject_in(opened.screen.visit));
+    const auto words = translation::words_written(opened.cross().of(2), subject_in(opened.screen.visit));
     REQUIRE(std::ssize(words) == opened.cross().tokens());
     CHECK(words.front() == "Le");
     CHECK(words.back() == "</s>");
@@ -98,14 +87,15 @@ TEST_CASE("a head's certainty is the mean of its rows' strongest weights, summed
           Catch::Approx(sum / static_cast<double>(record.queries())).epsilon(1e-14));
     const auto why =
         lens_in(opened.screen.visit)
-            .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(0, 3)});
+            .explain(subject_in(opened.screen.visit), {{4, 3}, translation::cells::confidence(0, 3)});
     REQUIRE(why);
     // Each weight is f32, computed from sums of at most 32 products.
     CHECK(why->f64 == Catch::Approx(mean_strongest(record, 3)).margin(1e-5));
     CHECK(std::ssize(why->operands) == record.queries());
     CHECK(why->note.find("27 % of the words") != std::string::npos);
-    CHECK_FALSE(lens_in(opened.screen.visit)
-                    .explain(subject_in(opened.screen.visit), {{4, 3}, translation_cells::confidence(2, 0)}));
+    CHECK_FALSE(
+        lens_in(opened.screen.visit)
+            .explain(subject_in(opened.screen.visit), {{4, 3}, translation::cells::confidence(2, 0)}));
 }
 
 TEST_CASE("its pictures are tables, too, and a click on a bar pins the number it names") {
@@ -120,7 +110,7 @@ TEST_CASE("its pictures are tables, too, and a click on a bar pins the number it
         CHECK(map.values.at(1, static_cast<Index>(key)) == Catch::Approx(row[key]).margin(1e-6));
     }
     opened.screen.click("translation/heads/1");
-    CHECK(opened.state().pin == translation_cells::confidence(0, 1));
+    CHECK(opened.state().pin == translation::cells::confidence(0, 1));
     CHECK(opened.state().selection.head == 1);
 }
 

@@ -8,78 +8,69 @@
 #include <string>
 #include <vector>
 
+#include "analysis/heads/matching_heads.hpp"
 #include "lenses/lens.hpp"
-#include "parts/part.hpp"
+#include "parts/head_map.hpp"
 
-namespace attn::app {
-
-// The heads of the encoder, the decoder's self-attention and its cross-attention that are shown together:
-// they have the same index and, as far as both stacks have it, the same layer.
-struct TranslationHeads {
-    HeadIndex encoder, decoder, cross;
-    bool operator==(const TranslationHeads&) const = default;
-};
-TranslationHeads translation_heads(const ModelConfig& config, HeadIndex chosen);
-
-std::string bare_word(const std::string& piece);  // without the marks for spaces
-
-// The mean over all queries of a row's largest weight: near 1 if the head attends to one token at a time.
-double mean_strongest(const Record& record, Index head);
+namespace attn::app::translation {
 
 // The lens's own numbers: mean_strongest of a cross-attention head, with the decoder's layer.
-namespace translation_cells {
+namespace cells {
 inline constexpr CellKind confidence{"confidence", {CellAxis{"layer"}, {"head"}}};
-}  // namespace translation_cells
-CellKinds translation_numbers();
-std::optional<CellRef> packed_translation_cell(Index row, Index col);
+}  // namespace cells
+CellKinds numbers();
+inline std::optional<CellRef> packed_cell(Index row, Index col) { return cells::confidence(row, col); }
 
-class TranslationLens final : public Lens {
+class Model {
   public:
-    using Lens::Lens;
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject& subject) { return subject.offer_translation().has_value(); }
+    static Guide guide(Subject& subject);
 
-    std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject& subject) const override { return subject.offer_translation().has_value(); }
-    void draw(const Drawing& drawing, Subject& subject) override;
-    std::vector<Table> tables(Subject& subject) override;
-    std::string spoken(Subject& subject) override;
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
-    bool shows(Subject& subject, const CellRef& cell) const override;
-    Guide guide(Subject& subject) const override;
-
-    // The word that each row of the decoder writes: the one after the word that it reads or, in the last row,
-    // the most likely next one.
-    std::vector<std::string> words_written(const TextRun& run, Subject& subject) const;
-    // mean_strongest of the cross-attention heads, [layers · heads], as far as they are measured.
-    const std::vector<double>& surest(const TextRun& run);
-
-  private:
-    struct Lines;
-    static Table table_of_lines(const Lines& lines);
-    friend CellKinds translation_numbers();
-    static const std::array<LensNumber<TranslationLens>, 1> declared;
-    std::optional<Explained> explain_confidence(Subject& subject, const LensCell& cell);
-    static Table map_table(TextRun& run, HeadIndex head);
-    void draw_controls(const Drawing& drawing, Subject& subject, const TranslationHeads& heads);
-    void draw_presets(Subject& subject);
-    void draw_lines(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
-    void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at);
-    void draw_map(const Drawing& drawing, Subject& subject, int which, HeadIndex head, float width);
-    void draw_heads(const Drawing& drawing, Subject& subject, HeadIndex head, float width);
-    // The chosen row, if the chosen head is a cross-attention head.
-    std::optional<Index> asked_row(Subject& subject, const TextRun& run) const;
-
-    std::array<ui::MapView, 3> views_;
-    std::array<parts::MapClicks, 3> clicks_;
-    // Counts the rows of this head in this run that have most of their weight on one key.
-    struct Counted {
-        std::uint64_t version = 0;
-        HeadIndex head;
-        bool operator==(const Counted&) const = default;
+    struct Key {
+        std::uint64_t version = 0;  // of the run
+        HeadIndex head;             // of the cross-attention
+        std::optional<double> aligned;
+        bool operator==(const Key&) const = default;
     };
-    Counted counted_;
-    Index single_ = 0;
-    std::uint64_t surest_of_ = 0;  // version of the run
-    std::vector<double> surest_;
+    void update(Visit& visit, Subject& subject);
+    Key key() const { return shown; }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+
+    const ModelConfig& config() const { return run->run->model()->config(); }
+    Index first_cross() const { return config().attentions() - config().decoder_layers; }
+    // mean_strongest of the cross-attention heads, [layers · heads], as far as they are measured.
+    const std::vector<double>& surest() const { return *measured.kept(); }
+    bool step();  // measures another head; true while there is more to do
+
+    TextRun* run = nullptr;  // the decoder's view of the whole run; null until there is one
+    MatchingHeads heads;     // those that are shown
+    Key shown;
+    Derived<std::uint64_t, std::vector<double>> measured;
+    Derived<Key, Index> single;  // rows of the head that have most of their weight on one key
+    std::array<parts::HeadMap, 3> maps;
 };
 
-}  // namespace attn::app
+// Keeps how its maps are zoomed while another lens is open.
+class TranslationLens final : public ModelLens<Model> {
+  public:
+    using ModelLens::ModelLens;
+
+    void follow(const State&, Change) override {}
+    std::optional<Missing> missing(Subject& subject) const override;
+    bool shows(Subject&, const CellRef& cell) const override {
+        return cell.own.kind || (!cell.second && !cell.words && cell.stage == Stage::weight);
+    }
+};
+
+std::string bare_word(const std::string& piece);  // without the marks for spaces
+// The word that each row of the decoder writes: the one after the word that it reads or, in the last row,
+// the most likely next one.
+std::vector<std::string> words_written(const TextRun& run, Subject& subject);
+
+Table map_table(TextRun& run, HeadIndex head);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::translation

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "app/sheet.hpp"
 #include "lenses/translation/translation.hpp"
 #include "present/present.hpp"
 #include "subjects/translation_presets.hpp"
@@ -12,7 +13,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
-namespace attn::app {
+namespace attn::app::translation {
 
 namespace {
 
@@ -22,22 +23,23 @@ constexpr float least_weight = 0.05f;  // weaker arcs are not drawn
 constexpr Index most_words = 128;
 constexpr float map_height = 420, least_map = 265;
 
-struct WordBox {
-    ImVec2 min, max;
+struct Word {
+    std::string text;
+    ImVec2 min = {}, max = {};
+
+    float width() const { return ui::text_size(text).x + 2 * word_padding; }
     ImVec2 middle() const { return {(min.x + max.x) / 2, (min.y + max.y) / 2}; }
 };
-
-}  // namespace
+using Line = std::vector<Word>;
 
 // What one frame draws of the two lines.
-struct TranslationLens::Lines {
+struct Lines {
     const TextRun& run;  // the cross-attention's view of it
     HeadIndex head;
-    std::vector<std::string> read, written;
-    std::vector<WordBox> read_at, written_at;
-    bool stacked = true;                      // one line above the other; otherwise two columns
-    std::vector<std::vector<float>> weights;  // [written][read]
-    std::optional<Index> row, key;            // the words whose arcs are strong
+    Line read = {}, written = {};
+    bool stacked = true;                           // one line above the other; otherwise two columns
+    std::vector<std::vector<float>> weights = {};  // [written][read]
+    std::optional<Index> row = {}, key = {};       // the words whose arcs are strong
 
     Index strongest(Index of_row) const {
         const auto& w = weights[static_cast<std::size_t>(of_row)];
@@ -57,51 +59,38 @@ struct TranslationLens::Lines {
     void draw_arcs(bool strong) const;
 };
 
-float TranslationLens::Lines::place(ImVec2 corner, float width) {
-    const auto sizes = [](const std::vector<std::string>& words) {
-        std::vector<float> all;
-        for (const std::string& word : words) all.push_back(ui::text_size(word).x + 2 * word_padding);
-        return all;
-    };
-    const auto length = [](const std::vector<float>& all) {
+float Lines::place(ImVec2 corner, float width) {
+    const auto length = [](const Line& line) {
         float sum = -word_gap;
-        for (const float each : all) sum += each + word_gap;
+        for (const Word& word : line) sum += word.width() + word_gap;
         return sum;
     };
-    const std::vector<float> read_sizes = sizes(read), written_sizes = sizes(written);
-    stacked = std::max(length(read_sizes), length(written_sizes)) <= width;
+    stacked = std::max(length(read), length(written)) <= width;
     const float widest = std::floor((width - least_arcs) / 2);
-    const auto boxes = [&](const std::vector<float>& all, bool first) {
-        std::vector<WordBox> placed;
+    for (const bool first : {true, false}) {
+        Line& line = first ? read : written;
         ImVec2 at = corner;
-        if (stacked) {
-            at.x += std::floor((width - length(all)) / 2);
-            if (!first) at.y += word_height + arcs_height;
-        } else {
-            at.x += first ? widest : width - widest;
+        if (!stacked) at.x += first ? widest : width - widest;
+        if (stacked) at.x += std::floor((width - length(line)) / 2);
+        if (stacked && !first) at.y += word_height + arcs_height;
+        for (Word& word : line) {
+            const float wide = stacked ? word.width() : std::min(word.width(), widest);
+            word.min = {!stacked && first ? at.x - wide : at.x, at.y};
+            word.max = {word.min.x + wide, at.y + word_height};
+            stacked ? at.x += wide + word_gap : at.y += column_pitch;
         }
-        for (const float each : all) {
-            const float wide = stacked ? each : std::min(each, widest),
-                        left = !stacked && first ? at.x - wide : at.x;
-            placed.push_back({{left, at.y}, {left + wide, at.y + word_height}});
-            stacked ? at.x += each + word_gap : at.y += column_pitch;
-        }
-        return placed;
-    };
-    read_at = boxes(read_sizes, true);
-    written_at = boxes(written_sizes, false);
+    }
     return stacked ? 2 * word_height + arcs_height
                    : column_pitch * static_cast<float>(std::max(read.size(), written.size()));
 }
 
-void TranslationLens::Lines::draw_arcs(bool strong) const {
+void Lines::draw_arcs(bool strong) const {
     for (Index i = 0; i < run.queries(); ++i)
         for (Index j = 0; j < run.keys(); ++j) {
             const float weight = at(i, j);
             const bool lit = (!row && !key) || row == i || (!row && key == j);
             if (lit != strong || !(weight >= least_weight)) continue;
-            const WordBox &from = written_at[static_cast<std::size_t>(i)],
-                          &to = read_at[static_cast<std::size_t>(j)];
+            const Word &from = written[static_cast<std::size_t>(i)], &to = read[static_cast<std::size_t>(j)];
             const ImVec2 a = stacked ? ImVec2{from.middle().x, from.min.y - 2}
                                      : ImVec2{from.min.x - 2, from.middle().y},
                          b = stacked ? ImVec2{to.middle().x, to.max.y + 2}
@@ -115,39 +104,38 @@ void TranslationLens::Lines::draw_arcs(bool strong) const {
         }
 }
 
-Table TranslationLens::table_of_lines(const Lines& lines) {
-    const auto count = std::min(std::ssize(lines.written), table_row_limit);
-    Table table{"Weights from the words that are written to those that were read",
-                lines.read,
-                {lines.written.begin(), lines.written.begin() + count},
-                Matrix(count, std::ssize(lines.read))};
-    for (Index i = 0; i < count; ++i)
-        for (Index j = 0; j < table.values.cols; ++j)
-            table.values.at(i, j) = static_cast<double>(lines.at(i, j));
-    return table;
+Table table_of_lines(const Lines& lines) {
+    Sheet sheet{.key = "translation/lines",
+                .title = "Weights from the words that are written to those that were read",
+                .rows = {.name = "written"},
+                .columns = {.name = "read"},
+                .value = [&](Index i, Index j) { return static_cast<double>(lines.at(i, j)); }};
+    for (const Word& word : lines.written) sheet.rows.labels.push_back(word.text);
+    for (const Word& word : lines.read) sheet.columns.labels.push_back(word.text);
+    return table_of(sheet);
 }
 
-void TranslationLens::draw_presets(Subject& subject) {
+void draw_presets(const Drawing& drawing, Subject& subject) {
     const Translating& translating = *subject.translating();
     for (const TranslationPreset& preset : translation_presets) {
         if (&preset != &translation_presets.front()) ui::next_control(ui::text_size(preset.name).x + 20);
         if (ui::button(("translation/preset/" + std::string(preset.key)).c_str(), preset.name))
-            visit().perform(translating.texts(preset.english, preset.french));
+            drawing.visit.perform(translating.texts(preset.english, preset.french));
         ui::tooltip((std::string(preset.english) + "\n" + preset.french).c_str());
     }
 }
 
-void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, const TranslationHeads& heads) {
+void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
     Translating& translating = *subject.translating();
-    TextRun& run = *translating.translation();
-    const ModelConfig& config = run.run->model()->config();
+    TextRun& run = *model.run;
+    const ModelConfig& config = model.config();
     const ui::TightLabels tight;
     if (ui::button("translation/play", translating.playing() ? "Pause" : "Play", {"Play", "Pause"}))
         translating.play(!translating.playing());
     ui::tooltip("Write the second line word by word; at its end, begin anew");
     const HeadIndex chosen = subject.chosen_head();
     const Index kind = run.of(chosen.layer).alike().begin,
-                layer = heads.cross.layer - run.numbering().count + config.decoder_layers;
+                layer = model.heads.cross.layer - model.first_cross();
     ui::next_control(ui::need::short_stepper);
     ImGui::BeginGroup();
     if (const auto to = ui::stepper("translation/layer", "layer", layer, 0, config.decoder_layers - 1))
@@ -162,56 +150,55 @@ void TranslationLens::draw_controls(const Drawing& drawing, Subject& subject, co
 
 // ---- The two lines ----------------------------------------------------------------------------------------
 
-void TranslationLens::draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at) {
-    const auto i = static_cast<std::size_t>(at);
-    const WordBox& box = (written ? lines.written_at : lines.read_at)[i];
-    const std::string& word = (written ? lines.written : lines.read)[i];
+void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index at) {
+    const Word& word = (written ? lines.written : lines.read)[static_cast<std::size_t>(at)];
     const bool last = written && at + 1 == std::ssize(lines.written);
     const Index query = written ? at : lines.strongest_row(at), key = written ? lines.strongest(at) : at;
     const std::string name =
         std::string("translation/") + (written ? "written/" : "read/") + std::to_string(at);
-    ImGui::SetCursorScreenPos(box.min);
-    const bool pressed = ImGui::InvisibleButton(name.c_str(), {box.max.x - box.min.x, box.max.y - box.min.y},
-                                                ImGuiButtonFlags_EnableNav);
+    ImGui::SetCursorScreenPos(word.min);
+    const bool pressed = ImGui::InvisibleButton(
+        name.c_str(), {word.max.x - word.min.x, word.max.y - word.min.y}, ImGuiButtonFlags_EnableNav);
     ui::landmark_item(name);
-    const std::string other = curly_quoted((written ? lines.read[static_cast<std::size_t>(key)]
-                                                    : lines.written[static_cast<std::size_t>(query)]));
-    const std::string told = written ? curly_quoted(word) + (last ? ", likeliest to come, " : " ") +
-                                           "is written looking most at " + other + ", " +
-                                           percent(static_cast<double>(lines.at(query, key)))
-                                     : curly_quoted(word) + " is looked at most for writing " + other + ", " +
-                                           percent(static_cast<double>(lines.at(query, key)));
+    const Word& other =
+        written ? lines.read[static_cast<std::size_t>(key)] : lines.written[static_cast<std::size_t>(query)];
+    const std::string told = curly_quoted(word.text) + (last ? ", likeliest to come, " : " ") +
+                             (written ? "is written looking most at " : "is looked at most for writing ") +
+                             curly_quoted(other.text) + ", " +
+                             percent(static_cast<double>(lines.at(query, key)));
     ui::semantic_item(ui::Role::button, name, told);
-    const bool over = ImGui::IsItemHovered() || ImGui::IsItemFocused();
     const CellRef cell{.stage = Stage::weight, .row = query, .col = key};
-    if (over) {
+    const auto row = written ? std::optional(at) : std::nullopt,
+               column = written ? std::nullopt : std::optional(at);
+    if (ImGui::IsItemHovered() || ImGui::IsItemFocused()) {
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         drawing.now.cell = cell;
         drawing.now.head = lines.head;
-        drawing.point(written ? std::optional(at) : std::nullopt, written ? std::nullopt : std::optional(at));
+        drawing.point(row, column);
         const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
-        if (!finger && ImGui::IsItemHovered()) ui::tooltip_at(box.min, box.max, told.c_str());
+        if (!finger && ImGui::IsItemHovered()) ui::tooltip_at(word.min, word.max, told.c_str());
     }
     if (pressed) {
         parts::choose_head(drawing, lines.head);
         present::pin(drawing, cell);
-        parts::choose_tokens(drawing, written ? std::optional(at) : std::nullopt,
-                             written ? std::nullopt : std::optional(at));
+        parts::choose_tokens(drawing, row, column);
     }
     const ui::Theme& theme = ui::theme();
     const bool lit = written ? lines.row == at : lines.key == at;
     ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(box.min, box.max, lit ? theme.accent_soft : theme.raised, 6);
-    if (lit) list->AddRect(box.min, box.max, theme.accent, 6, 0, 1.5f);
-    ui::draw_text_within(list,
-                         {box.min.x + word_padding, box.min.y + (word_height - ImGui::GetFontSize()) / 2},
-                         box.max.x - box.min.x - 2 * word_padding + 2, last ? theme.dim : theme.text, word);
+    list->AddRectFilled(word.min, word.max, lit ? theme.accent_soft : theme.raised, 6);
+    if (lit) list->AddRect(word.min, word.max, theme.accent, 6, 0, 1.5f);
+    ui::draw_text_within(
+        list, {word.min.x + word_padding, word.min.y + (word_height - ImGui::GetFontSize()) / 2},
+        word.max.x - word.min.x - 2 * word_padding + 2, last ? theme.dim : theme.text, word.text);
 }
 
-void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadIndex head, float width) {
-    TextRun& whole = *subject.translating()->translation();
-    Lines lines{whole.of(head.layer), head, {}, words_written(whole, subject), {}, {}, true, {}, {}, {}};
-    for (const std::string& piece : lines.run.key_names()) lines.read.push_back(bare_word(piece));
+void draw_lines(const Model& model, const Drawing& drawing, Subject& subject, float width) {
+    TextRun& whole = *model.run;
+    const HeadIndex head = model.heads.cross;
+    Lines lines{whole.of(head.layer), head};
+    for (const std::string& piece : lines.run.key_names()) lines.read.push_back({bare_word(piece)});
+    for (std::string& word : words_written(whole, subject)) lines.written.push_back({std::move(word)});
     if (std::max(std::ssize(lines.read), std::ssize(lines.written)) > most_words)
         return ui::caption(("The lines are drawn for up to " + std::to_string(most_words) +
                             " tokens each; the maps below show them all.")
@@ -257,44 +244,37 @@ void TranslationLens::draw_lines(const Drawing& drawing, Subject& subject, HeadI
 
 // ---- The heads of the cross-attention ---------------------------------------------------------------------
 
-void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadIndex head, float width) {
-    Translating& translating = *subject.translating();
-    const TextRun& run = *translating.translation();
-    const ModelConfig& config = run.run->model()->config();
-    const Index first = config.attentions() - config.decoder_layers;
-    const std::vector<double>& measured = surest(run);
-    const auto count = static_cast<std::size_t>(config.decoder_layers * config.heads);
-    if (measured.size() < count)
-        drawing.visit.continue_with([this, &subject, count] {
+void draw_heads(Model& model, const Drawing& drawing, Subject& subject, float width) {
+    const Translating& translating = *subject.translating();
+    const TextRun& run = *model.run;
+    const Index first = model.first_cross(), heads = model.config().heads;
+    const bool more = model.step();
+    if (more)
+        drawing.visit.continue_with([&model, &subject, version = run.version()] {
             Translating* now = subject.translating();
-            return now && now->translation() && surest(*now->translation()).size() < count;
+            return now && now->translation() == model.run && model.run->version() == version && model.step();
         });
+    const std::vector<double>& measured = model.surest();
     const auto at = [&](std::size_t i) {
-        return HeadIndex{first + static_cast<Index>(i) / config.heads, static_cast<Index>(i) % config.heads};
+        return HeadIndex{first + static_cast<Index>(i) / heads, static_cast<Index>(i) % heads};
     };
+    const auto aligned = [&](std::size_t i) { return translating.aligned(at(i)).value_or(-1); };
     std::vector<ui::Bar> bars;
-    std::size_t best = 0;
+    std::size_t best = 0, card = 0;
     for (std::size_t i = 0; i < measured.size(); ++i) {
         if (measured[i] > measured[best]) best = i;
-        const auto aligned = translating.aligned(at(i));
+        if (aligned(i) > aligned(card)) card = i;
         bars.push_back({run.numbering().short_head(at(i)), static_cast<float>(measured[i]),
-                        fixed(measured[i], 2) + (aligned ? "   aligned " + percent(*aligned) : ""),
-                        at(i) == head, false});
+                        fixed(measured[i], 2) + (aligned(i) >= 0 ? "   aligned " + percent(aligned(i)) : ""),
+                        at(i) == model.heads.cross, false});
     }
     std::string told = "The mean of each row’s strongest weight: near 1, a head looks at one word at a time.";
-    if (measured.size() == count) {
+    if (!more)
         told = "Here the surest is " + head_text(at(best), run.numbering()) + ": on average " +
                percent(measured[best]) + " of a row lies on one word.";
-        std::optional<std::size_t> card;
-        for (std::size_t i = 0; i < count; ++i)
-            if (translating.aligned(at(i)) &&
-                (!card || *translating.aligned(at(i)) > *translating.aligned(at(*card))))
-                card = i;
-        if (card)
-            told += " By the model’s card, " + head_text(at(*card), run.numbering()) +
-                    " aligns best: " + percent(*translating.aligned(at(*card))) +
-                    " of the words of held-out sentences.";
-    }
+    if (!more && aligned(card) >= 0)
+        told += " By the model’s card, " + head_text(at(card), run.numbering()) +
+                " aligns best: " + percent(aligned(card)) + " of the words of held-out sentences.";
     const auto pointed = [&](Index i) { return at(static_cast<std::size_t>(i)); };
     const auto reply = present::bars(
         drawing,
@@ -302,10 +282,7 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
          .title = "Which head aligns the two?",
          .value = "mean of each row’s strongest weight",
          .bars = bars,
-         .cell =
-             [&](Index i) {
-                 return translation_cells::confidence(pointed(i).layer - first, pointed(i).head);
-             },
+         .cell = [&](Index i) { return cells::confidence(pointed(i).layer - first, pointed(i).head); },
          .tip = [&](Index i) { return head_text(pointed(i), run.numbering()) + "\nClick to look at it"; }},
         width);
     if (reply.over) drawing.now.head = pointed(*reply.over);
@@ -316,88 +293,50 @@ void TranslationLens::draw_heads(const Drawing& drawing, Subject& subject, HeadI
 
 // ---- The maps ---------------------------------------------------------------------------------------------
 
-void TranslationLens::draw_map(const Drawing& drawing, Subject& subject, int which, HeadIndex head,
-                               float width) {
+void draw_map(Model& model, const Drawing& drawing, std::size_t i, HeadIndex head, float width) {
     static constexpr std::array<const char*, 3> names{"translation/map/cross", "translation/map/decoder",
                                                       "translation/map/encoder"},
         titles{"Cross-attention", "The decoder’s own", "The encoder’s"},
         meanings{"Each word that is written looks at all that was read.",
                  "Each word that is written looks at those before it: the rest is masked.",
                  "Each word that was read looks at all of them."};
-    const auto i = static_cast<std::size_t>(which);
-    TextRun& run = subject.translating()->translation()->of(head.layer);
+    TextRun& run = model.run->of(head.layer);
     const present::Card card(drawing,
                              {.key = names[i],
                               .title = std::string(titles[i]) + ": " + head_text(head, run.numbering()),
                               .notation = meanings[i],
-                              .table = [&] { return map_table(*subject.translating()->translation(), head); },
+                              .table = [&] { return map_table(*model.run, head); },
                               .is_vector = false,
                               .is_listed = false},
                              width);
-    const bool chosen = head == subject.chosen_head();
-    const Selection s = selection_of(drawing);
-    ui::MapPicture picture{.name = names[i],
-                           .map = run.map(head.layer, head.head, {}),
-                           .query_names = run.query_names(),
-                           .key_names = run.key_names(),
-                           .choice = {},
-                           .title = "weight",
-                           .high = 1};
-    const bool pointed = drawing.pointed.head ? drawing.pointed.head == head : chosen;
-    if (pointed && (drawing.pointed.query || drawing.pointed.key)) {
-        picture.query = drawing.pointed.query;
-        picture.key = drawing.pointed.key;
-        if (picture.query && picture.key) picture.pointed = ui::MapCell{*picture.query, *picture.key};
-    } else if (chosen) {
-        picture.query = s.query;
-        picture.key = s.key;
-    }
-    if (picture.query && *picture.query >= run.queries()) picture.query.reset();
-    if (picture.key && *picture.key >= run.keys()) picture.key.reset();
-    if (const auto& pin = state().pin;
-        chosen && pin && pin->stage == Stage::weight && !pin->words && !pin->second)
-        picture.pinned = ui::MapCell{pin->row, pin->col};
-    const ui::MapTouch touch = views_[i].draw(picture, card.width(), map_height, drawing.deadline);
-    if (touch.more) drawing.visit.continue_with([this, i] { return views_[i].step(); });
-    if (!touch.over) return;
-    const CellRef cell{.stage = Stage::weight, .row = touch.over->query, .col = touch.over->key};
-    drawing.point(cell.row, cell.col);
-    drawing.now.cell = cell;
-    drawing.now.head = head;
-    clicks_[i].answer(drawing, touch, [&] {
-        parts::choose_head(drawing, head);
-        present::pin(drawing, cell);
-        parts::choose_tokens(drawing, cell.row, cell.col);
-    });
+    model.maps[i].draw(drawing, run, head, names[i], card.width(), map_height);
 }
 
-void TranslationLens::draw(const Drawing& drawing, Subject& subject) {
-    TextRun* run = subject.translating()->translation();
-    if (!run || run->logits.size() == 0) return;
-    const TranslationHeads heads = translation_heads(run->run->model()->config(), subject.chosen_head());
-    const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
-    ui::hint(
-        narrow
-            ? "Click a word of either line to see its arcs. Press Play to watch the second line being "
-              "written."
-            : "Hover over a word of either line to see its arcs, and click to keep them. Press Play to watch "
-              "the second line being written.");
-    draw_controls(drawing, subject, heads);
+}  // namespace
+
+void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
+    if (!model.run || model.run->logits.size() == 0) return;
+    const std::string look =
+        ImGui::GetContentRegionAvail().x < ui::two_columns
+            ? "Click a word of either line to see its arcs."
+            : "Hover over a word of either line to see its arcs, and click to keep them.";
+    ui::hint((look + " Press Play to watch the second line being written.").c_str());
+    draw_controls(model, drawing, subject);
     ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
-    draw_lines(drawing, subject, heads.cross, width);
-    if (subject.translating()->aligned(heads.cross)) draw_presets(subject);
+    draw_lines(model, drawing, subject, width);
+    if (subject.translating()->aligned(model.heads.cross)) draw_presets(drawing, subject);
     ImGui::Dummy({0, 8});
     ui::columns(
         "translation/maps", least_map, present::card_gap,
-        [&](float w) { draw_map(drawing, subject, 0, heads.cross, w); },
-        [&](float w) { draw_map(drawing, subject, 1, heads.decoder, w); },
-        [&](float w) { draw_map(drawing, subject, 2, heads.encoder, w); });
+        [&](float w) { draw_map(model, drawing, 0, model.heads.cross, w); },
+        [&](float w) { draw_map(model, drawing, 1, model.heads.decoder, w); },
+        [&](float w) { draw_map(model, drawing, 2, model.heads.encoder, w); });
     ImGui::Dummy({0, 8});
     ui::columns(
         "translation/below", least_map, present::card_gap,
-        [&](float w) { draw_heads(drawing, subject, heads.cross, w); },
+        [&](float w) { draw_heads(model, drawing, subject, w); },
         [&](float w) { subject.draw_beside(drawing, w); });
 }
 
-}  // namespace attn::app
+}  // namespace attn::app::translation
