@@ -77,9 +77,9 @@ TEST_CASE("a lens that shows part of a text shows the chosen and the strongest k
                     CHECK(has_column(grid, "word" + std::to_string(key)));
             };
             screen.visit.perform(OpenLens{"knockout"});
-            KnockoutState edges;
-            edges.part = KnockoutPart::edges;
-            screen.visit.perform(SetKnockout{edges});
+            knockout::State edges;
+            edges.part = knockout::Part::edges;
+            screen.visit.perform(Set<knockout::State>{edges});
             screen.settle();
             check("knockout/row");
             check("knockout/weights");

@@ -95,8 +95,9 @@ TEST_CASE("Knock-out of a pair of sentences comes to rest at every height, in ev
     screen.visit.perform(Compare{Comparison{.text = "other words"}});
     screen.visit.tokens({Box::second, "other words", {1, 2, 3, 4, 0, 2}, {"a", "b", "c", "d", "e", "f"}, 6});
     screen.visit.perform(OpenLens{"knockout"});
-    for (const KnockoutPart part : {KnockoutPart::heads, KnockoutPart::edges, KnockoutPart::patching}) {
-        screen.visit.perform(SetKnockout{{.part = part, .removal = Removal::twin}});
+    for (const knockout::Part part :
+         {knockout::Part::heads, knockout::Part::edges, knockout::Part::patching}) {
+        screen.visit.perform(Set<knockout::State>{{.part = part, .removal = knockout::Removal::twin}});
         for (float height = 420; height < 1000; height += test::sanitized ? 160 : 32)
             for (const float width : {390.0f, 1000.0f, 1440.0f}) {
                 INFO("part " << static_cast<int>(part) << ", " << width << " × " << height);

@@ -132,9 +132,9 @@ TEST_CASE(
         open_many(screen, name);
         screen.visit.perform(SetCorpus{{.own = own_texts}});
         screen.visit.perform(OpenLens{"knockout"});
-        screen.visit.perform(SetKnockout{{.removal = Removal::texts}});
+        screen.visit.perform(Set<knockout::State>{{.removal = knockout::Removal::texts}});
         screen.settle();
-        const auto& lens = static_cast<const KnockoutLens&>(screen.visit.lens());
+        const auto& lens = static_cast<ModelLens<knockout::Model>&>(screen.visit.lens()).model();
         REQUIRE(lens.removals());
         for (int i = 0; i < 20 && !lens.removals()->done(); ++i) screen.settle();  // slow under sanitizers
         REQUIRE(lens.removals()->done());
@@ -156,9 +156,8 @@ TEST_CASE(
             {{.attention = 0, .edit = {.head = 1, .operation = Operation::set, .values = means}}}, unchanged);
         REQUIRE(forward);
         const auto by_hand = *forward->finish();
-        CHECK(std::abs(*lens.removals()->logit_drop({0, 1}) -
-                       (loss_in(*unchanged, lens.target()->loss) - loss_in(*by_hand, lens.target()->loss))) <
-              1e-6);
+        CHECK(std::abs(*lens.removals()->logit_drop({0, 1}) - (loss_in(*unchanged, lens.target->loss) -
+                                                               loss_in(*by_hand, lens.target->loss))) < 1e-6);
 
         screen.visit.perform(ChangeRun{{.at = {.site = Site::head_output, .attention = 0, .head = 1},
                                         .operation = Operation::mean_of_texts}});
@@ -181,7 +180,7 @@ TEST_CASE(
     open_many(screen, "gpt2");
     screen.visit.perform(OpenLens{"knockout"});
     screen.settle();
-    screen.visit.perform(Pin{knockout_cells::head_ablation(1, 1)});
+    screen.visit.perform(Pin{knockout::cells::head_ablation(1, 1)});
     screen.draw(3);
     screen.click("change/mean");
     screen.settle();
@@ -195,15 +194,15 @@ TEST_CASE(
     CHECK(changed() == RunChange{.at = {.site = Site::head_output, .attention = 1, .head = 1},
                                  .operation = Operation::mean});
     // A head that already outputs its mean loses nothing by outputting it.
-    screen.visit.perform(SetKnockout{{.removal = Removal::mean}});
+    screen.visit.perform(Set<knockout::State>{{.removal = knockout::Removal::mean}});
     screen.settle();
-    const auto& lens = static_cast<const KnockoutLens&>(screen.visit.lens());
+    const auto& lens = static_cast<ModelLens<knockout::Model>&>(screen.visit.lens()).model();
     REQUIRE(lens.removals());
     CHECK(std::abs(*lens.removals()->logit_drop({1, 1})) < 1e-5);
     screen.visit.perform(DropChange{});
-    screen.visit.perform(SetKnockout{{.part = KnockoutPart::edges}});
+    screen.visit.perform(Set<knockout::State>{{.part = knockout::Part::edges}});
     screen.settle();
-    screen.visit.perform(Pin{knockout_cells::edge_ablation(2)});
+    screen.visit.perform(Pin{knockout::cells::edge_ablation(2)});
     screen.draw(3);
     screen.click("change/zero");
     screen.settle();

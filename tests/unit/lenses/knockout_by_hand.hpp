@@ -6,12 +6,12 @@
 
 namespace attn::test {
 
-inline app::KnockoutLens& knockout_in(const app::Visit& visit) {
-    return static_cast<app::KnockoutLens&>(visit.lens());
+inline app::knockout::Model& knockout_in(const app::Visit& visit) {
+    return static_cast<app::ModelLens<app::knockout::Model>&>(visit.lens()).model();
 }
 
-inline void show_knockout(Screen& screen, const app::KnockoutState& shown = {}) {
-    show_lens(screen, "knockout", app::SetKnockout{shown});
+inline void show_knockout(Screen& screen, const app::knockout::State& shown = {}) {
+    show_lens(screen, "knockout", app::Set<app::knockout::State>{shown});
 }
 
 inline double target_by_hand(const Trace& trace, const LogitLoss& loss) {
@@ -22,7 +22,7 @@ inline double target_by_hand(const Trace& trace, const LogitLoss& loss) {
     return at(loss.raise) - (loss.over ? at(*loss.over) : 0);
 }
 // Returns how far the target rises under an intervention, from a run of its own.
-inline double moved_by_hand(const app::KnockoutTarget& target, const Intervention& change) {
+inline double moved_by_hand(const LogitTarget& target, const Intervention& change) {
     auto forward = ForwardPass::start_with({change}, target.trace);
     INFO((forward ? "" : forward.error().message));
     REQUIRE(forward);

@@ -16,14 +16,14 @@ TEST_CASE("an edge's effect matches a run that does not see it, and the estimate
             Screen screen;
             open_family(screen, name);
             screen.visit.perform(Select{{1, 1, query, {}, {}}});
-            show_knockout(screen, {.part = KnockoutPart::edges});
-            const KnockoutLens& lens = knockout_in(screen.visit);
+            show_knockout(screen, {.part = knockout::Part::edges});
+            const knockout::Model& lens = knockout_in(screen.visit);
             REQUIRE(lens.cuts());
             REQUIRE(lens.head_cuts());
             const auto cut = [&](Index from, Index key) {
-                return moved_by_hand(*lens.target(), {.attention = 1,
-                                                      .site = Site::mask,
-                                                      .edit = {.head = 1, .rows = {from}, .columns = {key}}});
+                return moved_by_hand(*lens.target, {.attention = 1,
+                                                    .site = Site::mask,
+                                                    .edit = {.head = 1, .rows = {from}, .columns = {key}}});
             };
             CHECK(std::ssize(lens.cuts()->keys()) == (name == std::string_view("bert") ? 6 : query + 1));
             // When edges of the last query are cut together, sums are added in another order.
@@ -53,25 +53,25 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
               std::tuple{Box::fourth, "others", std::vector<std::int32_t>{4, 11, 6, 8}}})
             screen.visit.tokens({box, text, ids, std::vector<std::string>(ids.size(), "w"), std::ssize(ids)});
         show_knockout(screen);
-        const KnockoutLens& lens = knockout_in(screen.visit);
+        const knockout::Model& lens = knockout_in(screen.visit);
         const Index last = sentence_in(screen.visit).run()->run->attentions() - 1;
         for (const Index layer : {Index{0}, last / 2, last}) {
             CAPTURE(layer);
             screen.visit.perform(Select{{layer, 1, 2, {}, {}}});
-            show_knockout(screen, {.part = KnockoutPart::edges});
-            REQUIRE(lens.target());
+            show_knockout(screen, {.part = knockout::Part::edges});
+            REQUIRE(lens.target);
             REQUIRE(lens.cuts());
             CHECK_FALSE(lens.cuts()->keys().empty());
             for (const Index key : lens.cuts()->keys())
                 CHECK(*lens.cuts()->logit_drop(key) ==
-                      Catch::Approx(-moved_by_hand(*lens.target(),
-                                                   {.attention = layer,
-                                                    .site = Site::mask,
-                                                    .edit = {.head = 1, .rows = {2}, .columns = {key}}}))
+                      Catch::Approx(
+                          -moved_by_hand(*lens.target, {.attention = layer,
+                                                        .site = Site::mask,
+                                                        .edit = {.head = 1, .rows = {2}, .columns = {key}}}))
                           .margin(1e-12));
             REQUIRE(lens.head_cuts());
             CHECK(lens.head_cuts()->off());
-            show_knockout(screen, {.part = KnockoutPart::patching});
+            show_knockout(screen, {.part = knockout::Part::patching});
             INFO(spoken(screen.visit));
             REQUIRE(lens.patches());
             const auto twin = subject_in(screen.visit).second()->trace();
@@ -81,7 +81,7 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
                                       .from = {twin}};
             REQUIRE(lens.patches()->moved(layer, 2));
             CHECK(*lens.patches()->moved(layer, 2) ==
-                  Catch::Approx(moved_by_hand(*lens.target(), change)).margin(1e-12));
+                  Catch::Approx(moved_by_hand(*lens.target, change)).margin(1e-12));
         }
     }
 }

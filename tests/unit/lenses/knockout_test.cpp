@@ -14,7 +14,7 @@
 using namespace attn;
 using namespace attn::app;
 using namespace attn::test;
-using namespace attn::app::knockout_cells;
+using namespace attn::app::knockout::cells;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -29,23 +29,23 @@ void add_twin(Screen& screen, const std::vector<std::int32_t>& ids = {0, 1, 7, 3
 }
 
 void check_head_falls(const Visit& visit, const std::shared_ptr<const Trace>& twin = nullptr) {
-    const KnockoutLens& lens = knockout_in(visit);
+    const knockout::Model& lens = knockout_in(visit);
     REQUIRE(lens.removals());
     REQUIRE(lens.removals()->done());
-    const Removal removal = visit.state().of<KnockoutState>().removal;
+    const knockout::Removal removal = visit.state().of<knockout::State>().removal;
     std::vector<double> falls, direct;
     for (Index layer = 0; layer < lens.removals()->attentions(); ++layer)
         for (Index head = 0; head < lens.removals()->heads(); ++head) {
             CAPTURE(layer, head);
             Intervention change{.attention = layer, .edit = {.head = head}};
-            if (removal == Removal::mean) change.edit.operation = Operation::mean;
+            if (removal == knockout::Removal::mean) change.edit.operation = Operation::mean;
             if (twin) {
                 change.edit.operation = Operation::patch;
                 change.from = {twin};
             }
             // A run has the same bits however it is divided into slices.
             CHECK(*lens.removals()->logit_drop({layer, head}) ==
-                  Catch::Approx(-moved_by_hand(*lens.target(), change)).margin(1e-12));
+                  Catch::Approx(-moved_by_hand(*lens.target, change)).margin(1e-12));
             if (const auto adds = lens.removals()->direct({layer, head})) {
                 falls.push_back(*lens.removals()->logit_drop({layer, head}));
                 direct.push_back(*adds);
@@ -72,7 +72,7 @@ TEST_CASE("Knock-out works for a sentence and for a network in training, in all 
             CHECK(screen.shows(part));
         }
         CHECK_THAT(spoken(screen.visit), ContainsSubstring("ithout "));
-        show_knockout(screen, {.part = KnockoutPart::edges});
+        show_knockout(screen, {.part = knockout::Part::edges});
         const std::string corner = "0/0";
         for (const std::string& part : {std::string("knockout/strongest/0"), std::string("knockout/off_by"),
                                         "knockout/estimate/" + corner, "knockout/weights/" + corner}) {
@@ -80,7 +80,7 @@ TEST_CASE("Knock-out works for a sentence and for a network in training, in all 
             CHECK(screen.shows(part));
         }
         CHECK(spoken(screen.visit).starts_with("If "));
-        show_knockout(screen, {.part = KnockoutPart::patching});
+        show_knockout(screen, {.part = knockout::Part::patching});
         CHECK_THAT(spoken(screen.visit), ContainsSubstring("There is no second text."));
         CHECK(screen.shows("knockout/second") == (subject == sentence_subject));
     }
@@ -95,12 +95,12 @@ TEST_CASE("the drop without a head matches a separate run, in any family") {
         CAPTURE(name);
         Screen screen;
         open_family(screen, name);
-        for (const Removal removal : {Removal::zero, Removal::mean}) {
+        for (const knockout::Removal removal : {knockout::Removal::zero, knockout::Removal::mean}) {
             show_knockout(screen, {.removal = removal});
-            const KnockoutLens& lens = knockout_in(screen.visit);
-            REQUIRE(lens.target());
-            CHECK(lens.target()->loss.raise == sentence_in(screen.visit).next_tokens().candidates.front().id);
-            CHECK_FALSE(lens.target()->loss.over);
+            const knockout::Model& lens = knockout_in(screen.visit);
+            REQUIRE(lens.target);
+            CHECK(lens.target->loss.raise == sentence_in(screen.visit).next_tokens().candidates.front().id);
+            CHECK_FALSE(lens.target->loss.over);
             check_head_falls(screen.visit);
         }
     }
@@ -121,26 +121,26 @@ TEST_CASE(
     Screen screen;
     screen.open_sentence();
     add_twin(screen);
-    show_knockout(screen, {.removal = Removal::twin});
+    show_knockout(screen, {.removal = knockout::Removal::twin});
     // It can be typed here.
     CHECK(sentence_in(screen.visit).lower_box(Box::second));
     const auto twin = subject_in(screen.visit).second()->trace();
-    const KnockoutLens& lens = knockout_in(screen.visit);
-    REQUIRE(lens.target());
+    const knockout::Model& lens = knockout_in(screen.visit);
+    REQUIRE(lens.target);
     const auto likeliest = [](const Trace& trace) {
         const Tensor logits = trace.logits({trace.tokens() - 1, trace.tokens()});
         return static_cast<std::int32_t>(std::ranges::max_element(logits.values()) - logits.values().begin());
     };
-    const std::int32_t here = likeliest(*lens.target()->trace), there = likeliest(*twin);
-    CHECK(lens.target()->loss.raise == here);
-    CHECK(lens.target()->loss.over == (here == there ? std::nullopt : std::optional(there)));
+    const std::int32_t here = likeliest(*lens.target->trace), there = likeliest(*twin);
+    CHECK(lens.target->loss.raise == here);
+    CHECK(lens.target->loss.over == (here == there ? std::nullopt : std::optional(there)));
     check_head_falls(screen.visit, twin);
     for (const bool back : {false, true})
-        for (const Site site : patch_sites) {
+        for (const Site site : knockout::patch_sites) {
             CAPTURE(back, info(site).name);
-            show_knockout(screen, {.part = KnockoutPart::patching, .site = site, .back = back});
-            const KnockoutTarget into{back ? twin : lens.target()->trace, lens.target()->loss};
-            const auto from = back ? lens.target()->trace : twin;
+            show_knockout(screen, {.part = knockout::Part::patching, .site = site, .back = back});
+            const LogitTarget into{back ? twin : lens.target->trace, lens.target->loss};
+            const auto from = back ? lens.target->trace : twin;
             REQUIRE(lens.patches());
             CHECK(lens.patches()->value() == target_by_hand(*into.trace, into.loss));
             CHECK(lens.patches()->other() == target_by_hand(*from, into.loss));
@@ -162,7 +162,7 @@ TEST_CASE(
                                                            : "Taken from " + source));
         }
     add_twin(screen, {0, 1, 7});
-    show_knockout(screen, {.removal = Removal::twin});
+    show_knockout(screen, {.removal = knockout::Removal::twin});
     CHECK(spoken(screen.visit) ==
           "The second text has 3 tokens and this one 6. To take numbers from one to the other, both need as "
           "many: "
@@ -176,7 +176,8 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     add_twin(screen);
     // Gradients and values in f32 reach 20.
     const auto check = [&](const CellRef& cell) { check_told(screen, cell, 3e-5, 3e-5); };
-    for (const Removal removal : {Removal::zero, Removal::mean, Removal::twin}) {
+    for (const knockout::Removal removal :
+         {knockout::Removal::zero, knockout::Removal::mean, knockout::Removal::twin}) {
         show_knockout(screen, {.removal = removal});
         for (const CellKind* kind : {&head_ablation, &direct_effect, &max_weight}) check((*kind)(1, 1));
         check(direct_effect(0, 2));
@@ -184,7 +185,7 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
                                     edge_ablation(0), patching(0, 0), edge_estimate(1, 0)})
             CHECK_FALSE(why(screen.visit, cell));
     }
-    show_knockout(screen, {.part = KnockoutPart::edges});
+    show_knockout(screen, {.part = knockout::Part::edges});
     for (const Index key : {0, 3}) {
         check(edge_ablation(key));
         check(strongest_edge(key));
@@ -193,7 +194,7 @@ TEST_CASE("every number of Knock-out explains itself, and its calculation ends i
     for (const CellRef& cell : {edge_ablation(6), strongest_edge(100), edge_estimate(2, 4),
                                 edge_estimate(6, 0), head_ablation(0, 0)})
         CHECK_FALSE(why(screen.visit, cell));
-    show_knockout(screen, {.part = KnockoutPart::patching});
+    show_knockout(screen, {.part = knockout::Part::patching});
     check(patching(1, 5));
     CHECK_FALSE(why(screen.visit, patching(2, 5)));
     CHECK_FALSE(why(screen.visit, patching(0, 6)));
@@ -205,15 +206,15 @@ TEST_CASE("Knock-out's settings are in the link and in undo, and impossible ones
     show_knockout(screen);
     screen.click("knockout/removal/mean");
     screen.settle();
-    CHECK(screen.visit.state().of<KnockoutState>().removal == Removal::mean);
+    CHECK(screen.visit.state().of<knockout::State>().removal == knockout::Removal::mean);
     screen.visit.undo();
-    CHECK(screen.visit.state().of<KnockoutState>().removal == Removal::zero);
-    const KnockoutState wanted{.part = KnockoutPart::patching,
-                               .removal = Removal::twin,
-                               .raise = 7,
-                               .over = 3,
-                               .site = Site::mlp_output,
-                               .back = true};
+    CHECK(screen.visit.state().of<knockout::State>().removal == knockout::Removal::zero);
+    const knockout::State wanted{.part = knockout::Part::patching,
+                                 .removal = knockout::Removal::twin,
+                                 .raise = 7,
+                                 .over = 3,
+                                 .site = Site::mlp_output,
+                                 .back = true};
     show_knockout(screen, wanted);
     const std::string link = to_fragment(screen.visit.state());
     CHECK_THAT(link, ContainsSubstring("knockout.part=patching&knockout.removal=twin&knockout.target=7,3&"
@@ -225,9 +226,9 @@ TEST_CASE("Knock-out's settings are in the link and in undo, and impossible ones
     screen.click("knockout/likeliest");
     screen.settle();
     CHECK(knockout_in(screen.visit).removals());
-    for (const KnockoutState& bad : {KnockoutState{.over = 3}, KnockoutState{.raise = 3, .over = 3},
-                                     KnockoutState{.raise = -1}, KnockoutState{.site = Site::q}})
-        CHECK_FALSE(apply(default_state(), SetKnockout{bad}));
+    for (const knockout::State& bad : {knockout::State{.over = 3}, knockout::State{.raise = 3, .over = 3},
+                                       knockout::State{.raise = -1}, knockout::State{.site = Site::q}})
+        CHECK_FALSE(apply(default_state(), Set<knockout::State>{bad}));
     for (const char* bad : {"v=1&knockout.part=all", "v=1&knockout.removal=", "v=1&knockout.target=x",
                             "v=1&knockout.target=1,2,3", "v=1&knockout.target=", "v=1&knockout.site=q",
                             "v=1&knockout.into=third"})
@@ -238,17 +239,17 @@ TEST_CASE("a token is typed as the target, and the query is chosen, without leav
     Screen screen;
     screen.open_sentence();
     show_knockout(screen, {.raise = 3, .over = 7});
-    const auto asked = [&] { return screen.visit.state().of<KnockoutState>(); };
+    const auto asked = [&] { return screen.visit.state().of<knockout::State>(); };
     screen.click("knockout/token");
     screen.type("w17");
     screen.settle();
-    CHECK(asked() == KnockoutState{.raise = 17, .over = 7});
-    CHECK(knockout_in(screen.visit).target()->loss.raise == 17);
+    CHECK(asked() == knockout::State{.raise = 17, .over = 7});
+    CHECK(knockout_in(screen.visit).target->loss.raise == 17);
     screen.type("99");
     screen.settle();
     CHECK(asked().raise == 17);
     CHECK(screen.shows("knockout/fault"));
-    show_knockout(screen, {.part = KnockoutPart::edges, .raise = 17});
+    show_knockout(screen, {.part = knockout::Part::edges, .raise = 17});
     screen.click("knockout/query/less");
     screen.settle();
     CHECK(screen.visit.state().selection.query == 4);
@@ -265,8 +266,8 @@ TEST_CASE(
                                     sentence_in(screen.visit).attention()->trace()->ids().end());
     other[3] = 7;
     add_twin(screen, other);
-    show_knockout(screen, {.part = KnockoutPart::patching});
-    const KnockoutLens& lens = knockout_in(screen.visit);
+    show_knockout(screen, {.part = knockout::Part::patching});
+    const knockout::Model& lens = knockout_in(screen.visit);
     REQUIRE(lens.patches());
     CHECK(lens.patches()->tokens() == Range{16, 40});
     screen.visit.perform(Select{{0, 0, 20, {}, {}}});
@@ -286,15 +287,15 @@ TEST_CASE("a click chooses a head, which can be ablated permanently; a preset op
     screen.settle();
     const double without = knockout_in(screen.visit).removals()->value() -
                            *knockout_in(screen.visit).removals()->logit_drop({1, 2});
-    const LogitLoss loss = knockout_in(screen.visit).target()->loss;
+    const LogitLoss loss = knockout_in(screen.visit).target->loss;
     screen.click("knockout/off");
     screen.settle();
     // The most likely token may be a different one now.
-    screen.visit.perform(SetKnockout{{.raise = loss.raise}});
+    screen.visit.perform(Set<knockout::State>{{.raise = loss.raise}});
     screen.settle();
     CHECK(knockout_in(screen.visit).removals()->value() == Catch::Approx(without).margin(1e-12));
     CHECK(*knockout_in(screen.visit).removals()->logit_drop({1, 2}) == 0);
-    show_knockout(screen, {.part = KnockoutPart::edges});
+    show_knockout(screen, {.part = knockout::Part::edges});
     CHECK(knockout_in(screen.visit).cuts());
     // The edges of an ablated head have no effect, and the estimates agree.
     REQUIRE(knockout_in(screen.visit).head_cuts());
@@ -312,9 +313,9 @@ TEST_CASE("a click chooses a head, which can be ablated permanently; a preset op
     CHECK(screen.shows("knockout/no_estimate"));
     screen.click("knockout/preset/pronoun");
     CHECK(screen.visit.state().lens == "knockout");
-    CHECK(sentence_of(screen.visit.state()).text == knockout_presets[0].text);
+    CHECK(sentence_of(screen.visit.state()).text == knockout::presets[0].text);
     REQUIRE(sentence_of(screen.visit.state()).compared);
-    CHECK(sentence_of(screen.visit.state()).compared->text == knockout_presets[0].twin);
+    CHECK(sentence_of(screen.visit.state()).compared->text == knockout::presets[0].twin);
 }
 
 TEST_CASE("the buttons that ablate and restore a head stay under the pointer") {
@@ -356,43 +357,44 @@ TEST_CASE("Knock-out's tables match what it shows, and a click on a picture pins
     add_twin(screen);
     const auto pin = [&] { return screen.visit.state().pin; };
     show_knockout(screen);
-    const KnockoutLens& lens = knockout_in(screen.visit);
+    const knockout::Model& lens = knockout_in(screen.visit);
     check_pictures(screen);
     CHECK(table_shown(screen, "knockout/fall").values.at(1, 2) == *lens.removals()->logit_drop({1, 2}));
     CHECK(table_shown(screen, "knockout/direct").values.at(1, 2) == *lens.removals()->direct({1, 2}));
     CHECK(table_shown(screen, "knockout-agreement").values.rows ==
           lens.removals()->attentions() * lens.removals()->heads());
     screen.click("knockout/look/1/1");
-    CHECK(pin() == knockout_cells::max_weight(1, 1));
+    CHECK(pin() == knockout::cells::max_weight(1, 1));
 
-    show_knockout(screen, {.part = KnockoutPart::edges});
+    show_knockout(screen, {.part = knockout::Part::edges});
     check_pictures(screen);
     CHECK(table_shown(screen, "knockout/row").values.at(3, 1) == *lens.cuts()->logit_drop(3));
     const Table strongest = table_shown(screen, "knockout/strongest");
     CHECK(strongest.values.at(1, 1) == -lens.head_cuts()->exact()[1]);
     screen.click("knockout/strongest/1");
-    CHECK(pin() == knockout_cells::strongest_edge(1));
+    CHECK(pin() == knockout::cells::strongest_edge(1));
     screen.click("knockout/row/1/2");
-    CHECK(pin() == knockout_cells::edge_ablation(2));
+    CHECK(pin() == knockout::cells::edge_ablation(2));
     CHECK(screen.visit.state().selection.key == 2);
     screen.click("knockout/estimate/3/1");
-    CHECK(pin() == knockout_cells::edge_estimate(3, 1));
+    CHECK(pin() == knockout::cells::edge_estimate(3, 1));
 
-    show_knockout(screen, {.part = KnockoutPart::patching});
+    show_knockout(screen, {.part = knockout::Part::patching});
     check_pictures(screen);
     CHECK(table_shown(screen, "knockout/patch").values.at(1, 5) == *lens.patches()->moved(1, 5));
     screen.click("knockout/patch/1/5");
-    CHECK(pin() == knockout_cells::patching(1, 5));
+    CHECK(pin() == knockout::cells::patching(1, 5));
 }
 
 TEST_CASE("on a phone all of Knock-out is available") {
     Screen screen({390, 760});
     screen.open_sentence();
     add_twin(screen);
-    for (const KnockoutPart part : {KnockoutPart::heads, KnockoutPart::edges, KnockoutPart::patching}) {
+    for (const knockout::Part part :
+         {knockout::Part::heads, knockout::Part::edges, knockout::Part::patching}) {
         show_knockout(screen, {.part = part});
-        CHECK(screen.shows(part == KnockoutPart::heads   ? "knockout/look/1/2"
-                           : part == KnockoutPart::edges ? "knockout/strongest/3"
-                                                         : "knockout/patch/0/0"));
+        CHECK(screen.shows(part == knockout::Part::heads   ? "knockout/look/1/2"
+                           : part == knockout::Part::edges ? "knockout/strongest/3"
+                                                           : "knockout/patch/0/0"));
     }
 }

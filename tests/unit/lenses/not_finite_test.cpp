@@ -86,7 +86,7 @@ TEST_CASE("the effect of a weight that is not finite is shown, in every lens on 
                 }
             if (std::string_view(lens) == "knockout") {
                 CHECK_THAT(spoken(screen.visit), ContainsSubstring("not finite"));
-                screen.visit.perform(SetKnockout{{.raise = 3}});
+                screen.visit.perform(Set<knockout::State>{{.raise = 3}});
                 screen.settle();
                 CHECK_THAT(spoken(screen.visit), ContainsSubstring("not finite"));
             }
@@ -108,11 +108,11 @@ TEST_CASE(
     screen.visit.tokens({Box::second, "other words", ids, pieces, std::ssize(ids)});
     screen.settle();
     screen.visit.perform(OpenLens{"knockout"});
-    screen.visit.perform(SetKnockout{{.removal = Removal::twin}});
+    screen.visit.perform(Set<knockout::State>{{.removal = knockout::Removal::twin}});
     look_at_all(screen);
     CHECK_THAT(spoken(screen.visit),
                ContainsSubstring("Without any one of the heads, the logits are not finite"));
-    screen.visit.perform(SetKnockout{{.part = KnockoutPart::patching}});
+    screen.visit.perform(Set<knockout::State>{{.part = knockout::Part::patching}});
     look_at_all(screen);
     CHECK_THAT(spoken(screen.visit), ContainsSubstring("In the other text the logits are not finite"));
 }

@@ -2,20 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
-#include "analysis/linalg/rank_correlation.hpp"
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "subjects/chosen_row.hpp"
 
-namespace attn::app {
+namespace attn::app::knockout {
 
 namespace {
 
 constexpr Index likeliest_tokens = 20, most_patched = 24;
-constexpr std::array<std::string_view, knockout_part_count> part_keys{"heads", "edges", "patching"};
+constexpr std::array<std::string_view, part_count> part_keys{"heads", "edges", "patching"};
 constexpr std::array<std::string_view, removal_count> removal_keys{"zero", "mean", "texts", "twin"};
 
 constexpr Operation operation_of(Removal removal) {
@@ -37,8 +35,8 @@ constexpr std::array<std::string_view, 2> text_keys{"first", "second"};
 
 }  // namespace
 
-const Fields<KnockoutState>& KnockoutState::fields() {
-    using S = KnockoutState;
+const Fields<State>& State::fields() {
+    using S = State;
     static const Field<S> all[]{
         {"knockout.part", "knock out: {}", named<&S::part>(part_keys)},
         {"knockout.removal", "heads removed by {}", named<&S::removal>(removal_keys)},
@@ -63,17 +61,28 @@ const Fields<KnockoutState>& KnockoutState::fields() {
         }};
     return fields;
 }
-LinkRows knockout_links() { return {rows_of_fields<KnockoutState, 5>()}; }
+LinkRows links() { return {rows_of_fields<State, 5>()}; }
 
-std::optional<Missing> KnockoutLens::missing(Subject& subject) const {
+std::optional<CellRef> packed_cell(Index row, Index col) {
+    using namespace cells;
+    if (row >= 10'000) return edge_estimate(row - 10'000, col);
+    if (row > 4001) return std::nullopt;
+    if (row == 4001) return strongest_edge(col);
+    if (row == 4000) return edge_ablation(col);
+    if (row >= 3000) return patching(row - 3000, col);
+    if (row >= 2000) return max_weight(row - 2000, col);
+    return row >= 1000 ? direct_effect(row - 1000, col) : head_ablation(row, col);
+}
+
+std::optional<Missing> Model::missing(Subject& subject) {
     if (subject.attention()->trace()) return std::nullopt;
     return Missing{
         "To knock something out, a whole model has to run again; here is only a head’s attention."};
 }
 
-// ---- Measurements -----------------------------------------------------------------------------------------
+// ---- The target -------------------------------------------------------------------------------------------
 
-void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
+void Model::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
     if (of == trace && at == row) return;
     *this = {std::move(of), at};
     if (!trace) return;
@@ -81,223 +90,136 @@ void KnockoutLens::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
     tokens = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_tokens);
 }
 
-// Results kept here hold whole runs, so they are released.
-void KnockoutLens::follow(const State&, Change) {
-    if (target_ && &visit().lens() != this) forget();
-}
-
-void KnockoutLens::forget() {
-    target_.reset();
-    twin_.reset();
-    here_ = there_ = {};
-    removals_ = {};
-    cuts_ = {};
-    head_cuts_ = {};
-    patches_ = {};
-    looks_of_.reset();
-    looks_.clear();
-    vocabulary_.follow(nullptr);
-    typed_.clear();
-}
-
-std::optional<LogitLoss> KnockoutLens::wanted_loss() const {
-    if (now().raise) return LogitLoss{*now().raise, now().over, here_.row};
-    if (here_.tokens.empty()) return std::nullopt;
-    LogitLoss loss{here_.tokens.front().id, std::nullopt, here_.row};
-    if (!there_.tokens.empty() && there_.tokens.front().id != loss.raise)
-        loss.over = there_.tokens.front().id;
+std::optional<LogitLoss> Model::wanted_loss() const {
+    if (state.raise) return LogitLoss{*state.raise, state.over, here.row};
+    if (here.tokens.empty()) return std::nullopt;
+    LogitLoss loss{here.tokens.front().id, std::nullopt, here.row};
+    if (!there.tokens.empty() && there.tokens.front().id != loss.raise) loss.over = there.tokens.front().id;
     return loss;
 }
 
-void KnockoutLens::update(Subject& subject) {
-    const Attention& attention = *subject.attention();
-    const Attention* second = subject.second();
-    const auto trace = attention.trace();
-    const auto row_in = [](const Attention& of) {
-        return std::min(of.logits_row(), of.trace()->tokens() - 1);
-    };
-    twin_ = second ? second->trace() : nullptr;
-    const bool same_model = twin_ && twin_->model() == trace->model();
-    if (!here_.trace || here_.trace->model() != trace->model()) typed_.clear();
-    vocabulary_.follow(trace->model());
-    here_.read(trace, row_in(attention));
-    there_.read(same_model ? twin_ : nullptr, same_model ? row_in(*second) : 0);
+// Says why there is none, or drops what was measured for another one.
+Status Model::find_target(const std::shared_ptr<const Trace>& trace) {
     const auto loss = wanted_loss();
-    const auto is_finite = [&] {
-        return std::isfinite(here_.logits.values()[static_cast<std::size_t>(loss->raise)]) &&
-               std::isfinite(
-                   here_.logits.values()[static_cast<std::size_t>(loss->over.value_or(loss->raise))]);
+    const auto is_finite = [&](std::int32_t id) {
+        return std::isfinite(here.logits.values()[static_cast<std::size_t>(id)]);
     };
     Status fits = !loss ? Error{"The logits here are not finite, so there is no token to ask about."}
                         : check_loss(*trace, *loss);
-    if (fits && !is_finite())
+    if (fits && !(is_finite(loss->raise) && is_finite(loss->over.value_or(loss->raise))))
         fits = Error{
             "The logits of the tokens that are asked about are not finite here, so nothing can fall or "
             "rise."};
-    fault_ = fits ? "" : fits.error().message;
-    const auto wanted = fits ? std::optional(KnockoutTarget{trace, *loss}) : std::nullopt;
-    if (target_ != wanted) {
-        removals_ = {};
-        cuts_ = {};
-        head_cuts_ = {};
-        patches_ = {};
-        target_ = wanted;
-    }
-    const LooksOf looks{trace, subject.chosen_head().layer, chosen_query(subject)};
-    if (looks_of_ != looks) {
-        looks_of_ = looks;
-        looks_.clear();
-    }
-    if (!target_) return;
-    switch (now().part) {
-        case KnockoutPart::heads: {
-            RemovalsOf of{now().removal, {}};
-            if (of.removal == Removal::twin && twin_) of.from = {twin_};
-            if (of.removal == Removal::texts) {
-                const CorpusRun* texts = subject.corpus();
-                if (texts && texts->done()) of.from = texts->traces();
-                if (of.from.empty()) {
-                    removals_ = {};
-                    removals_.refused = !texts ? "There are no other texts for this model to take means of."
-                                        : texts->done()
-                                            ? "None of the texts has a token of this model; type others."
-                                            : "The texts that the means are taken of are being run, " +
-                                                  percent(static_cast<double>(texts->progress())) + ".";
-                    break;
-                }
-            }
-            removals_.want(of,
-                           [&] { return HeadRemovals::start(*target_, operation_of(of.removal), of.from); });
+    const auto wanted = fits ? std::optional(LogitTarget{trace, *loss}) : std::nullopt;
+    if (target != wanted) measured = {};
+    target = wanted;
+    return fits;
+}
+
+// ---- Measurements -----------------------------------------------------------------------------------------
+
+void Model::update(Visit& visit, Subject& subject) {
+    const Attention& attention = *subject.attention();
+    const Attention* second = subject.second();
+    const auto trace = attention.trace();
+    state = visit.state().of<State>();
+    version = attention.version();
+    head = subject.chosen_head();
+    query = chosen_query(subject);
+    chosen_key = visit.state().selection.key;
+    twin = second ? second->trace() : nullptr;
+    const auto row_in = [](const Attention& of) {
+        return std::min(of.logits_row(), of.trace()->tokens() - 1);
+    };
+    const bool same_model = twin && twin->model() == trace->model();
+    if (!here.trace || here.trace->model() != trace->model()) typed.clear();
+    vocabulary.follow(trace->model());
+    here.read(trace, row_in(attention));
+    there.read(same_model ? twin : nullptr, same_model ? row_in(*second) : 0);
+    looks.of({trace, head.layer, query}, [&] { return StrongestWeights(trace, head.layer, query); });
+    from.clear();
+    const Status fits = find_target(trace);
+    refused = fits ? "" : fits.error().message;
+    if (!target) return;
+    const auto note = [&](const auto& measurement) {
+        if (!measurement) refused = measurement.error().message;
+    };
+    switch (state.part) {
+        case Part::heads: remove_heads(subject); break;
+        case Part::edges:
+            note(measured.cuts.of({head, query}, [&] { return QueryCuts::start(*target, head, query); }));
+            measured.head_cuts.of(head, [&] { return HeadCuts::start(*target, head); });
             break;
-        }
-        case KnockoutPart::edges: {
-            const CutsOf of{subject.chosen_head(), chosen_query(subject)};
-            cuts_.want(of, [&] { return QueryCuts::start(*target_, of.head, of.query); });
-            head_cuts_.want(of.head, [&] { return HeadCuts::start(*target_, of.head); });
-            break;
-        }
-        case KnockoutPart::patching: {
-            const PatchesOf of{now().site, now().back, twin_, attention.alike(), patched_tokens(subject)};
-            const auto start = [&]() -> Result<Patches> {
-                if (Status twins = check_twin(*trace, twin_.get()); !twins) return twins.error();
-                const KnockoutTarget into{of.back ? twin_ : trace, target_->loss};
-                return Patches::start(into, of.attentions, of.tokens, of.site, of.back ? trace : twin_);
-            };
-            patches_.want(of, start);
+        case Part::patching: {
+            const PatchesOf of{state.site, state.back, twin, attention.alike(), patched_tokens(attention)};
+            note(measured.patches.of(of, [&]() -> Result<Patches> {
+                if (Status twins = check_twin(*trace, twin.get()); !twins) return twins.error();
+                const LogitTarget into{of.back ? twin : trace, target->loss};
+                return Patches::start(into, of.attentions, of.tokens, of.site, of.back ? trace : twin);
+            }));
             break;
         }
     }
+}
+
+void Model::remove_heads(Subject& subject) {
+    if (state.removal == Removal::twin && twin) from = {twin};
+    if (state.removal == Removal::texts) {
+        const CorpusRun* texts = subject.corpus();
+        if (texts && texts->done()) from = texts->traces();
+        if (from.empty()) {
+            measured.removals.forget();
+            refused = !texts          ? "There are no other texts for this model to take means of."
+                      : texts->done() ? "None of the texts has a token of this model; type others."
+                                      : "The texts that the means are taken of are being run, " +
+                                            percent(static_cast<double>(texts->progress())) + ".";
+            return;
+        }
+    }
+    const auto& removals = measured.removals.of({state.removal, from}, [&] {
+        return HeadRemovals::start(*target, operation_of(state.removal), from);
+    });
+    if (!removals) refused = removals.error().message;
 }
 
 // If not all fit, shows the tokens up to the chosen one. Before the first token that differs, the two runs
 // may be equal.
-Range KnockoutLens::patched_tokens(Subject& subject) const {
-    const Attention& attention = *subject.attention();
+Range Model::patched_tokens(const Attention& attention) const {
     const Index all = attention.queries(), first = attention.alike().begin;
-    if (all <= most_patched || !twin_ || twin_->model() != attention.trace()->model())
+    if (all <= most_patched || !twin || twin->model() != attention.trace()->model())
         return {0, std::min(all, most_patched)};
-    const auto here = attention.trace()->attention(first).queries.ids(),
-               there = twin_->attention(first).queries.ids();
-    const Index differs = std::ranges::mismatch(here, there).in1 - here.begin(), last = all - most_patched,
-                begin = std::clamp(chosen_query(subject) + 1 - most_patched, std::min(differs, last), last);
+    const auto own = attention.trace()->attention(first).queries.ids(),
+               other = twin->attention(first).queries.ids();
+    const Index differs = std::ranges::mismatch(own, other).in1 - own.begin(), last = all - most_patched,
+                begin = std::clamp(query + 1 - most_patched, std::min(differs, last), last);
     return {begin, begin + most_patched};
 }
 
-bool KnockoutLens::measure_looks() {
-    const Trace& trace = *looks_of_->trace;
-    const Index heads = trace.model()->config().heads, next = std::ssize(looks_);
-    if (next == trace.attentions() * heads) return false;
-    const LayerAttention at = trace.attention(next / heads);
-    looks_.emplace_back();
-    if (&at.queries != &trace.attention(looks_of_->attention).queries || at.record().keys() == 0) return true;
-    const std::vector<float> weights = at.record().weights(next % heads, looks_of_->query);
-    const auto most = std::ranges::max_element(weights);
-    double rest = 0;
-    for (auto each = weights.begin(); each != weights.end(); ++each)
-        if (each != most) rest += static_cast<double>(*each);
-    looks_.back() = Look{most - weights.begin(), static_cast<double>(*most), rest};
-    return true;
-}
-
-std::optional<KnockoutLens::Look> KnockoutLens::look(const HeadIndex& head) const {
-    const Index heads = looks_of_ ? looks_of_->trace->model()->config().heads : 0;
-    const auto at = static_cast<std::size_t>(head.layer * heads + head.head);
-    return at < looks_.size() ? looks_[at] : std::nullopt;
-}
-
-std::optional<KnockoutLens::Agreement> KnockoutLens::agreement() const {
-    const HeadRemovals* all = removals();
-    if (!all || !all->done() || std::ssize(looks_) < all->attentions() * all->heads()) return std::nullopt;
-    std::vector<double> falls, direct, moved, looked;
-    for (Index layer = 0; layer < all->attentions(); ++layer)
-        for (Index head = 0; head < all->heads(); ++head) {
-            const double fall = *all->logit_drop({layer, head});
-            if (!std::isfinite(fall)) continue;
-            if (const auto adds = all->direct({layer, head})) {
-                falls.push_back(fall);
-                direct.push_back(*adds);
-            }
-            if (const auto looks = look({layer, head})) {
-                moved.push_back(std::abs(fall));
-                looked.push_back(-looks->rest);
-            }
-        }
-    return Agreement{rank_correlation(falls, direct), rank_correlation(moved, looked)};
-}
-
-bool KnockoutLens::step(Subject& subject) {
-    update(subject);
-    if (search_.on && vocabulary_.read(subject)) return true;
-    if (!target_) return false;
-    if (measure_looks()) return true;
-    switch (now().part) {
-        case KnockoutPart::heads: return removals_.job && removals_.job->step();
-        case KnockoutPart::edges:
-            return (cuts_.job && cuts_.job->step()) || (head_cuts_.job && head_cuts_.job->step());
-        case KnockoutPart::patching: break;
+bool Model::step(Subject& subject) {
+    if (search.on && vocabulary.read(subject)) return true;
+    if (!target) return false;
+    if (looks.kept()->step()) return true;
+    const auto advance = [](auto& kept) { return job(kept) && (*kept.kept())->step(); };
+    switch (state.part) {
+        case Part::heads: return advance(measured.removals);
+        case Part::edges: return advance(measured.cuts) || advance(measured.head_cuts);
+        case Part::patching: break;
     }
-    return patches_.job && patches_.job->step();
+    return advance(measured.patches);
 }
 
-const std::string& KnockoutLens::refused() const {
-    if (!fault_.empty()) return fault_;
-    switch (now().part) {
-        case KnockoutPart::heads: return removals_.refused;
-        case KnockoutPart::edges: return cuts_.refused;
-        case KnockoutPart::patching: break;
+std::optional<float> Model::share_done() const {
+    const auto share = [](const auto* started) {
+        return started ? std::optional(started->progress()) : std::nullopt;
+    };
+    switch (state.part) {
+        case Part::heads: return share(removals());
+        case Part::edges:
+            if (!cuts() || !head_cuts()) return share(cuts());
+            return (cuts()->progress() + head_cuts()->progress()) / 2;
+        case Part::patching: break;
     }
-    return patches_.refused;
+    return share(patches());
 }
 
-std::optional<float> KnockoutLens::share_done() const {
-    switch (now().part) {
-        case KnockoutPart::heads:
-            if (!removals_.job) return std::nullopt;
-            return static_cast<float>(removals_.job->removed()) /
-                   static_cast<float>(removals_.job->attentions() * removals_.job->heads());
-        case KnockoutPart::edges:
-            if (!cuts_.job) return std::nullopt;
-            return head_cuts_.job ? (cuts_.job->progress() + head_cuts_.job->progress()) / 2
-                                  : cuts_.job->progress();
-        case KnockoutPart::patching: break;
-    }
-    return patches_.job ? std::optional(patches_.job->progress()) : std::nullopt;
-}
-
-double KnockoutLens::value_at(const CellRef& cell) const {
-    using namespace knockout_cells;
-    const auto number = [](const std::optional<double>& value) { return value.value_or(NAN); };
-    const auto [first, second, third] = cell.own.at;
-    if (cell.is(edge_ablation)) return cuts() ? number(cuts()->logit_drop(first)) : NAN;
-    if (cell.is(patching)) return patches() ? number(patches()->moved(first, second)) : NAN;
-    if (cell.is(max_weight)) {
-        const auto looks = look({first, second});
-        return looks ? looks->weight : NAN;
-    }
-    if (!removals()) return NAN;
-    if (cell.is(head_ablation)) return number(removals()->logit_drop({first, second}));
-    return number(second == removals()->heads() ? removals()->direct_of_mlp(first)
-                                                : removals()->direct({first, second}));
-}
-
-}  // namespace attn::app
+}  // namespace attn::app::knockout

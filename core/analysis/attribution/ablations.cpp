@@ -1,17 +1,16 @@
-#include "lenses/knockout/measures.hpp"
+#include "analysis/attribution/ablations.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "analysis/linalg/rank_correlation.hpp"
-#include "app/format.hpp"
 
-namespace attn::app {
+namespace attn {
 
 namespace {
 
-constexpr double slice_operations = 60e6;  // about 2 ms at 30 GFLOP/s
+constexpr double operations_a_slice = 60e6;  // about 2 ms at 30 GFLOP/s
 
 }  // namespace
 
@@ -23,7 +22,8 @@ Status check_twin(const Trace& trace, const Trace* twin) {
         return Error{"The second run is of another network; compare with another text through the same one."};
     const auto as_many = [](const Trace& one, const Trace& other) -> Status {
         if (one.tokens() == other.tokens()) return ok();
-        return Error{"The second text has " + many(other.tokens(), "token") + " and this one " +
+        return Error{"The second text has " + std::to_string(other.tokens()) +
+                     (other.tokens() == 1 ? " token" : " tokens") + " and this one " +
                      std::to_string(one.tokens()) +
                      ". To take numbers from one to the other, both need as many: change one of them."};
     };
@@ -42,14 +42,14 @@ HeadRemovals::HeadRemovals(const Trace& trace, AblationEffects runs, DirectAttri
     direct_.resize(static_cast<std::size_t>(attentions_ * (heads_ + 1)));
 }
 
-Result<HeadRemovals> HeadRemovals::start(const KnockoutTarget& target, Operation operation,
+Result<HeadRemovals> HeadRemovals::start(const LogitTarget& target, Operation operation,
                                          const std::vector<std::shared_ptr<const Trace>>& from) {
     if (operation == Operation::patch) {
         const Trace* twin = from.empty() ? nullptr : from.front().get();
         if (Status fits = check_twin(*target.trace, twin); !fits) return fits.error();
     }
     auto runs = AblationEffects::start(target.trace, target.loss,
-                                       without_heads(*target.trace, operation, from), slice_operations);
+                                       without_heads(*target.trace, operation, from), operations_a_slice);
     if (!runs) return runs.error();
     auto raise = DirectAttribution::start(target.trace, *target.loss.row, target.loss.raise);
     if (!raise) return raise.error();
@@ -94,21 +94,36 @@ std::optional<double> HeadRemovals::direct(const HeadIndex& head) const {
     return direct_[static_cast<std::size_t>(head.layer * (heads_ + 1) + head.head)];
 }
 
-std::optional<double> HeadRemovals::direct_of_mlp(Index attention) const {
-    return direct({attention, heads_});
+std::optional<Agreement> agreement(const HeadRemovals& removals, const StrongestWeights& weights) {
+    if (!removals.done() || !weights.done()) return std::nullopt;
+    std::vector<double> falls, direct, moved, looked;
+    for (Index layer = 0; layer < removals.attentions(); ++layer)
+        for (Index head = 0; head < removals.heads(); ++head) {
+            const double fall = *removals.logit_drop({layer, head});
+            if (!std::isfinite(fall)) continue;
+            if (const auto adds = removals.direct({layer, head})) {
+                falls.push_back(fall);
+                direct.push_back(*adds);
+            }
+            if (const auto look = weights.of({layer, head})) {
+                moved.push_back(std::abs(fall));
+                looked.push_back(-look->rest);
+            }
+        }
+    return Agreement{rank_correlation(falls, direct), rank_correlation(moved, looked)};
 }
 
 // ---- Edges ------------------------------------------------------------------------------------------------
 
-Result<QueryCuts> QueryCuts::start(const KnockoutTarget& target, const HeadIndex& head, Index query) {
+Result<QueryCuts> QueryCuts::start(const LogitTarget& target, const HeadIndex& head, Index query) {
     QueryCuts made(seen_keys(*target.trace, head, query));
     if (query == target.trace->tokens() - 1)
-        if (auto rows = LastEdgeEffects::start(target.trace, target.loss, head, slice_operations)) {
+        if (auto rows = LastEdgeEffects::start(target.trace, target.loss, head, operations_a_slice)) {
             made.rows_ = *std::move(rows);
             return made;
         }
     auto runs = AblationEffects::start(target.trace, target.loss, without_edges(*target.trace, head, query),
-                                       slice_operations);
+                                       operations_a_slice);
     if (!runs) return runs.error();
     made.runs_ = *std::move(runs);
     return made;
@@ -123,8 +138,8 @@ std::optional<double> QueryCuts::logit_drop(Index key) const {
     return at < effects.size() && *found == key ? std::optional(-effects[at]) : std::nullopt;
 }
 
-Result<HeadCuts> HeadCuts::start(const KnockoutTarget& target, const HeadIndex& head) {
-    auto estimates = EdgeEstimates::start(target.trace, target.loss, head, slice_operations);
+Result<HeadCuts> HeadCuts::start(const LogitTarget& target, const HeadIndex& head) {
+    auto estimates = EdgeEstimates::start(target.trace, target.loss, head, operations_a_slice);
     if (!estimates) return estimates.error();
     return HeadCuts(target, *std::move(estimates));
 }
@@ -160,7 +175,7 @@ bool HeadCuts::step() {
         std::vector<AblationEffects::Variant> cuts;
         for (const EdgeEstimates::Edge& edge : strongest)
             cuts.push_back(without_edge(estimates_.head(), edge.query, edge.key));
-        auto begun = AblationEffects::start(target_.trace, target_.loss, std::move(cuts), slice_operations);
+        auto begun = AblationEffects::start(target_.trace, target_.loss, std::move(cuts), operations_a_slice);
         if (!begun) return false;
         exact_ = *std::move(begun);
         return true;
@@ -199,10 +214,10 @@ float HeadCuts::progress() const {
 
 // ---- Tokens of two texts ----------------------------------------------------------------------------------
 
-Result<Patches> Patches::start(const KnockoutTarget& target, Range attentions, Range tokens, Site site,
+Result<Patches> Patches::start(const LogitTarget& target, Range attentions, Range tokens, Site site,
                                const std::shared_ptr<const Trace>& twin) {
     auto runs = AblationEffects::start(target.trace, target.loss,
-                                       with_patches(attentions, tokens, site, twin), slice_operations);
+                                       with_patches(attentions, tokens, site, twin), operations_a_slice);
     if (!runs) return runs.error();
     return Patches(*std::move(runs), attentions, tokens, loss_in(*twin, target.loss));
 }
@@ -213,4 +228,4 @@ std::optional<double> Patches::moved(Index attention, Index token) const {
     return at < std::ssize(effects) ? std::optional(effects[static_cast<std::size_t>(at)]) : std::nullopt;
 }
 
-}  // namespace attn::app
+}  // namespace attn

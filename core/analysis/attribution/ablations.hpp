@@ -1,5 +1,5 @@
-// Measures effects for lens Knock-out by running the model again: heads ablated, edges cut, tokens patched
-// from a counterfactual text, which differs only in the point of interest. Each is a job in slices.
+// Measures what parts of a run do to its logit by running the model again: heads ablated, edges cut, tokens
+// patched from a counterfactual text, which differs only in the point of interest. Each is a job in slices.
 #pragma once
 
 #include <map>
@@ -11,15 +11,15 @@
 #include "analysis/attribution/direct_attribution.hpp"
 #include "analysis/attribution/edge_estimates.hpp"
 #include "analysis/attribution/effects.hpp"
-#include "app/shown_tokens.hpp"
+#include "analysis/heads/strongest_weights.hpp"
 
-namespace attn::app {
+namespace attn {
 
 // A logit of a run, alone or minus another one, with its row.
-struct KnockoutTarget {
+struct LogitTarget {
     std::shared_ptr<const Trace> trace;
     LogitLoss loss;
-    bool operator==(const KnockoutTarget&) const = default;
+    bool operator==(const LogitTarget&) const = default;
 };
 
 // Fails if the second run cannot be the counterfactual of the first: another text with as many tokens,
@@ -30,22 +30,24 @@ Status check_twin(const Trace& trace, const Trace* twin);
 class HeadRemovals {
   public:
     // `from` is the counterfactual run for a patch, or the runs for a mean over texts.
-    static Result<HeadRemovals> start(const KnockoutTarget& target, Operation operation,
+    static Result<HeadRemovals> start(const LogitTarget& target, Operation operation,
                                       const std::vector<std::shared_ptr<const Trace>>& from);
 
     bool step();  // direct contributions first, then head by head; true while there is more to do
     bool done() const { return removed() == attentions_ * heads_; }
     Index removed() const { return std::ssize(runs_.effects()); }
+    float progress() const {
+        return static_cast<float>(removed()) / static_cast<float>(attentions_ * heads_);
+    }
     Index attentions() const { return attentions_; }
     Index heads() const { return heads_; }
     double value() const { return runs_.value(); }
     // Returns how far the target falls without the head; nothing until its run is done.
     std::optional<double> logit_drop(const HeadIndex& head) const;
     // Returns a head's direct contribution (analysis/attribution/direct_attribution.hpp); nothing until that
-    // is known, and for parts of an encoder, which reach the logit only through others.
+    // is known, and for parts of an encoder, which reach the logit only through others. The MLP of a block
+    // follows the heads of the block's first attention.
     std::optional<double> direct(const HeadIndex& head) const;
-    std::optional<double> direct_of_mlp(
-        Index attention) const;  // for its block, given the block's first attention
 
   private:
     HeadRemovals(const Trace& trace, AblationEffects runs, DirectAttribution raise,
@@ -59,10 +61,17 @@ class HeadRemovals {
     std::vector<std::optional<double>> direct_;    // [attentions, heads + 1]; the last of a row is the MLP's
 };
 
+// Rank correlations over the heads that have both numbers: ablation effect against direct contribution, and
+// size of the effect against largest weight. Nothing until all heads are measured.
+struct Agreement {
+    double direct = 0, look = 0;
+};
+std::optional<Agreement> agreement(const HeadRemovals& removals, const StrongestWeights& weights);
+
 // Cuts each edge of a query in one head.
 class QueryCuts {
   public:
-    static Result<QueryCuts> start(const KnockoutTarget& target, const HeadIndex& head, Index query);
+    static Result<QueryCuts> start(const LogitTarget& target, const HeadIndex& head, Index query);
 
     bool step();
     float progress() const { return rows_ ? rows_->progress() : runs_->progress(); }
@@ -81,13 +90,13 @@ class QueryCuts {
 // Estimates the effects of all edges of a head to first order, and cuts the strongest of them.
 class HeadCuts {
   public:
-    static Result<HeadCuts> start(const KnockoutTarget& target, const HeadIndex& head);
+    static Result<HeadCuts> start(const LogitTarget& target, const HeadIndex& head);
 
     bool step();  // true while there is more to do
     float progress() const;
     const EdgeEstimates& estimates() const { return estimates_; }
     // Requests the estimates of these queries first.
-    void show(ShownTokens queries) { shown_ = std::move(queries); }
+    void show(std::vector<Index> queries) { shown_ = std::move(queries); }
     const std::vector<EdgeTerms>* row(Index query) const;  // null until it is estimated
     std::span<const double> exact() const;                 // finished effects of estimates().strongest()
     // Compares the estimates of the strongest edges with their effects, once all are known; nothing if there
@@ -100,16 +109,16 @@ class HeadCuts {
     const std::optional<Off>& off() const { return off_; }
 
   private:
-    HeadCuts(KnockoutTarget target, EdgeEstimates estimates)
+    HeadCuts(LogitTarget target, EdgeEstimates estimates)
         : target_(std::move(target)), estimates_(std::move(estimates)) {}
     bool estimate_shown();
     std::optional<Off> measure() const;
 
-    KnockoutTarget target_;
+    LogitTarget target_;
     EdgeEstimates estimates_;
     std::optional<AblationEffects> exact_;  // once the estimates are complete
     std::optional<Off> off_;
-    ShownTokens shown_;
+    std::vector<Index> shown_;
     std::map<Index, std::vector<EdgeTerms>> rows_;  // rows shown so far
 };
 
@@ -117,7 +126,7 @@ class HeadCuts {
 // (check_twin).
 class Patches {
   public:
-    static Result<Patches> start(const KnockoutTarget& target, Range attentions, Range tokens, Site site,
+    static Result<Patches> start(const LogitTarget& target, Range attentions, Range tokens, Site site,
                                  const std::shared_ptr<const Trace>& twin);
 
     bool step() { return runs_.step(); }
@@ -137,4 +146,4 @@ class Patches {
     double other_;
 };
 
-}  // namespace attn::app
+}  // namespace attn
