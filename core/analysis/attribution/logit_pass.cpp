@@ -4,7 +4,7 @@ namespace attn {
 
 namespace {
 
-constexpr double operations_a_slice = 60e6;  // about 2 ms at 30 GFLOP/s
+constexpr double pass_operations = 60e6;  // about 2 ms at 30 GFLOP/s
 // In f32, a logit of some tens is off by about 1e-5, which makes 1e-3 of a difference. With a tenth of this
 // step it would be 1e-2, and ten times this step would add its square times a third derivative.
 constexpr float step_of_output = 1.0f / 128;
@@ -27,7 +27,7 @@ Status LogitPass::ask(LogitLoss loss) {
     loss_ = loss;
     gradient_.reset();
     forget_differences();
-    auto begun = LogitGradient::start(trace_, loss, operations_a_slice);
+    auto begun = LogitGradient::start(trace_, loss, pass_operations);
     if (!begun) return begun.error();
     gradient_ = *std::move(begun);
     return ok();
@@ -86,7 +86,7 @@ bool LogitPass::run_moved() {
                                           .values = {moved_to}}};
         std::vector<Intervention> all = trace_->interventions();
         all.push_back(moved);
-        auto begun = ForwardPass::start_with(all, trace_, operations_a_slice);
+        auto begun = ForwardPass::start_with(all, trace_, pass_operations);
         failed_ = !begun;
         if (failed_) return false;
         moved_ = *std::move(begun);

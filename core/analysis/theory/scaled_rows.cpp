@@ -105,8 +105,8 @@ void RuledRows::use(double own) {
 }
 
 void RuledRows::make_quick_ones() {
-    constexpr Index at_once = Index{1} << 17;  // multiply-adds for the scores of a row under one rule
-    const bool is_short = row.record->keys() * row.record->d_k() <= at_once;
+    constexpr Index row_at_once = Index{1} << 17;  // multiply-adds for the scores of a row under one rule
+    const bool is_short = row.record->keys() * row.record->d_k() <= row_at_once;
     if (rules.empty() || is_short)
         while (step() && is_short) continue;
 }

@@ -12,7 +12,7 @@ using namespace attn::test;
 
 namespace {
 
-const std::vector<std::int32_t> few_ids{3, 1, 4, 1, 5, 9, 2, 6};
+const std::vector<std::int32_t> measured_ids{3, 1, 4, 1, 5, 9, 2, 6};
 
 FollowedToken followed(const std::shared_ptr<const Trace>& trace, Index row,
                        std::optional<std::int32_t> asked) {
@@ -22,7 +22,7 @@ FollowedToken followed(const std::shared_ptr<const Trace>& trace, Index row,
 }
 
 std::shared_ptr<const Trace> small_run(const SmallFamily& family) {
-    const auto trace = run_text(small_model(family), few_ids);
+    const auto trace = run_text(small_model(family), measured_ids);
     REQUIRE(trace);
     return *trace;
 }

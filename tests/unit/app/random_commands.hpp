@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "attention/mask_presets.hpp"
-#include "lenses/compare/compare.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/inverse/inverse.hpp"
 #include "lenses/masks/masks.hpp"
@@ -95,10 +94,6 @@ class RandomCommands {
              [](R& r, const State&) -> Command { return tiles::SetTileSize{{r.below(140), r.below(140)}}; }},
             {"SetTile", 1,
              [](R& r, const State&) -> Command { return tiles::SetTile{r.below(120'000) - 10}; }},
-            {"SetComparisonView", 1,
-             [](R& r, const State&) -> Command {
-                 return SetComparisonView{static_cast<ComparisonView>(r.below(3))};
-             }},
 
             {"OpenPreset", 1,
              [](R& r, const State&) -> Command { return OpenPreset{r.one_of(presets()).id}; }},
