@@ -1,5 +1,5 @@
-// Compares two runs: which of their tokens correspond, how similar a token's vectors and rows of attention are
-// in both, and what a head's maps differ by.
+// Compares two runs: which of their tokens correspond, how similar a token's vectors and rows of attention
+// are in both, and what a head's maps differ by.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Pairings {
 };
 Pairings pairings_of(const Attention& first, const Attention& second);
 
-using Versions = std::pair<std::uint64_t, std::uint64_t>;  // of two runs
+using Versions = std::pair<std::uint64_t, std::uint64_t>;  // the two runs’
 inline Versions versions_of(const Attention& first, const Attention& second) {
     return {first.version(), second.version()};
 }
@@ -57,7 +57,7 @@ struct Alike {
     Versions versions;
     Index query, second_query;
     Range layers;                  // matching layers, as far as both runs have them
-    Index heads;                   // of a layer
+    Index heads;                   // heads per layer
     std::vector<Cosine> residual;  // [layers + 1]; empty without a Trace, or if the streams differ in shape
     std::vector<Cosine> rows;      // [layers, heads]
 
@@ -71,7 +71,7 @@ Alike alike_of(const Attention& first, const Attention& second, const Alignment&
 // One head's weights in both runs.
 struct PairMaps {
     MapPointer first, second, difference;             // the difference covers corresponding tokens only
-    std::vector<std::string> query_names, key_names;  // of the difference
+    std::vector<std::string> query_names, key_names;  // names for the difference
 };
 PairMaps pair_maps(const Attention& first, const Attention& second, const Pairings& pairings,
                    const HeadIndex& head);

@@ -1,5 +1,5 @@
-// The bilinear forms of one head: W_Q W_Kᵀ, W_V W_O and Q Kᵀ (Elhage et al. 2021, "A Mathematical Framework for
-// Transformer Circuits"), and what their directions mean to the tokens of a vocabulary.
+// The bilinear forms of one head: W_Q W_Kᵀ, W_V W_O and Q Kᵀ (Elhage et al. 2021, "A Mathematical Framework
+// for Transformer Circuits"), and what their directions mean to the tokens of a vocabulary.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ enum class FormOf : std::uint8_t { scores, values, tokens };
 struct HeadWeights {
     DenseMatrix w_q, w_k, w_v;                     // [d_model, d_k], …
     DenseMatrix w_o = {};                          // [d_v, d_model]; empty if there is none
-    Index tokens = 0, key_tokens = 0;              // of the inputs of q, and of k and v
+    Index tokens = 0, key_tokens = 0;              // inputs of q, and of k and v
     DenseMatrix x = {};                            // [tokens, d_model], without a model
     std::shared_ptr<const Trace> trace = nullptr;  // the inputs are those of this attention
     Index attention = 0;
@@ -31,7 +31,7 @@ struct HeadWeights {
     bool normalised = false;  // norms follow the projections of q and k
     bool crosses = false;     // k and v are computed from an encoder's output for other tokens
 
-    double input(Index token, Index b, bool of_key = false) const;  // of q, or of k and v
+    double input(Index token, Index b, bool of_key = false) const;  // for q, or for k and v
     Index width() const { return w_q.rows; }                        // d_model
 };
 HeadWeights head_weights(std::shared_ptr<const Trace> trace, HeadIndex head);

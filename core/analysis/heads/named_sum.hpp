@@ -17,10 +17,10 @@ inline constexpr Index named_size_limit = 1'000'000;  // most numbers in an oper
 
 // The head whose matrices have names.
 struct NamedHead {
-    std::shared_ptr<const Record> record;        // of its layer
+    std::shared_ptr<const Record> record;        // the layer’s
     std::shared_ptr<const HeadWeights> weights;  // null if only q, k and v are known
     HeadIndex head;
-    Index query = 0, key = 0;  // those with a name of their own
+    Index query = 0, key = 0;  // each has a name of its own
 };
 
 // An operand of an einsum. With two indices it belongs to the chosen head, with three to all heads of its

@@ -69,7 +69,7 @@ class CompareLens final : public Lens {
     }
 
     const Pairings& pairings(Subject& subject);
-    const PairMaps& maps(Subject& subject);  // of the chosen head
+    const PairMaps& maps(Subject& subject);  // the chosen head’s
     const Alike& alike(Subject& subject, Index query, Index second_query);
     const Alike* last_alike() const { return alike_.kept(); }
 

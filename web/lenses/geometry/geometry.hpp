@@ -134,7 +134,7 @@ class Model {
     FormOf form_of() const;                      // the chosen one, if this subject has it
     HeadForm& form() { return shown_form().form; }
     FormPart form_part();                // the chosen one, if the form has it
-    FormPicture& picture();              // of that part
+    FormPicture& picture();              // shows that part
     Index direction();                   // the chosen one, if the form has it
     TokenDirections* words(bool right);  // null without a vocabulary, and until there are directions
     const GaugedScores& gauged();
@@ -152,7 +152,8 @@ class Model {
     struct ShownForm {
         HeadForm form;
         Derived<FormPart, FormPicture> picture = {};
-        std::array<Derived<Index, std::optional<TokenDirections>>, 2> words = {};  // of each side
+        // The left side's and the right side's, by direction.
+        std::array<Derived<Index, std::optional<TokenDirections>>, 2> words = {};
     };
     ShownForm& shown_form();
 
