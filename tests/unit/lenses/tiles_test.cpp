@@ -22,7 +22,7 @@ using namespace attn::test;
 namespace {
 
 tiles::Model& tiles_in(const Screen& screen) {
-    return static_cast<tiles::TilesLens&>(screen.visit.lens()).model();
+    return static_cast<tiles::Lens&>(screen.visit.lens()).model();
 }
 
 Explained explained(Screen& screen, const CellRef& cell) {

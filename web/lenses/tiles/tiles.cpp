@@ -71,7 +71,7 @@ std::optional<CellRef> packed_cell(Index row, Index col) {
     return part < 12 ? std::optional(output(part - 7, row, index)) : std::nullopt;
 }
 
-void TilesLens::follow(const app::State& before, Change how) {
+void Lens::follow(const app::State& before, Change how) {
     if (how != Change::command || before.lens != state().lens || before.subject != state().subject)
         model().play.reset();
     ModelLens::follow(before, how);

@@ -110,7 +110,7 @@ class Model {
 };
 
 // The automatic walk stops when the user goes elsewhere, so it is not running when they come back.
-class TilesLens final : public ModelLens<Model> {
+class Lens final : public ModelLens<Model> {
   public:
     using ModelLens::ModelLens;
     void follow(const app::State& before, Change how) override;
