@@ -61,7 +61,7 @@ class Slopes {
     const RowGradient<double>& f64() const { return f64_.pass(); }
     // What a search over all keys finds. It is done once, because with many keys it takes long.
     struct KeysFound {
-        Index lowest = 0, highest = 0, heaviest = 0;  // by ∂L/∂S, and by weight
+        Index lowest = 0, highest = 0, heaviest = 0;  // least and largest ∂L/∂S, largest weight
         bool any_allowed = false, all_finite = true;
     };
     const KeysFound& keys_found() const { return keys_found_; }

@@ -317,7 +317,7 @@ std::string Model::headline(Subject& subject) {
     if (!std::isfinite(pass.loss) || !found.all_finite)
         return "Some number that " + query + " meets is not finite, so its output has no gradient.";
     const auto key = [&](Index j) {
-        return attention.one_line() && j == row->query ? "itself" : key_in_words(attention, j);
+        return j == row->query && attention.one_line() ? "itself" : key_in_words(attention, j);
     };
     const RowLoss& loss = given.loss;
     const std::string wish =
