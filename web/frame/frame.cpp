@@ -19,31 +19,13 @@ namespace attn::app {
 
 namespace {
 
-constexpr float rail_width = 176, inspector_width = 320, tabs_height = 46, padding = 22;
+constexpr float rail_width = 176, inspector_width = 320, padding = 22, above_lens = 8;
+
+// Sizes of the letters of the sentence that says what is seen.
+constexpr float narrow_spoken = 17, least_spoken = 17;
 
 constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"},
     group_keys{"see", "understand", "question", "check", "learn"};
-
-// Draws a tab that has no outline until it is chosen or hovered over.
-bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align) {
-    const ui::Theme& t = ui::theme();
-    ImGui::PushID(landmark.c_str());
-    ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
-    ImGui::PushStyleColor(ImGuiCol_Text, faint ? t.dim : t.text);
-    ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {align, 0.5f});
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {align == 0 ? 14.0f : 4.0f, 6});
-    bool pressed = false;
-    {
-        ui::Type face(on ? ui::Face::semibold : ui::Face::regular, ui::size_body);
-        pressed = ImGui::Button(name, size);
-    }
-    ImGui::PopStyleVar(2);
-    ImGui::PopStyleColor(2);
-    ImGui::PopID();
-    ui::landmark_item(landmark);
-    ui::semantic_item(ui::Role::tab, landmark, name).on = on;
-    return pressed;
-}
 
 }  // namespace
 
@@ -100,10 +82,10 @@ void Frame::draw_wide(const Rect& window) {
     const float height = size.y - status_height, left = at.x + (folded_.lenses ? 0 : rail_width),
                 right = at.x + size.x - (folded_.explanations ? 0 : inspector_width);
     if (!folded_.lenses) panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
-    panel("tabs", {left, top}, {right - left, tabs_height}, {}, {padding - 8, 6},
+    panel("tabs", {left, top}, {right - left, tabs_height}, {}, {padding - 8, 4},
           [&] { draw_tabs(right - left - 2 * padding); });
     scrolling_panel("lens", {left, top + tabs_height}, {right - left, at.y + height - top - tabs_height}, {},
-                    {padding, 16}, [&] {
+                    {padding, above_lens}, [&] {
                         draw_lens();
                         steady_.keep();
                     });
@@ -120,76 +102,6 @@ void Frame::draw_wide(const Rect& window) {
 }
 
 // ---- Subjects and lenses ------------------------------------------------------------------------------
-
-void Frame::draw_tab(const SubjectEntry& subject, float width) {
-    const bool on = visit_.state().subject == subject.key;
-    const float height = std::max(tabs_height - 12, ImGui::GetFrameHeight());
-    if (flat_tab("subject/" + std::string(subject.key), subject.name, on, false, {width, height}, 0.5f))
-        visit_.perform(OpenSubject{subject.key});
-}
-
-void Frame::draw_tabs(float width) {
-    constexpr float gap = 6, most = 124;
-    const auto count = static_cast<float>(subject_list().size());
-    // If room is short, a long name gives way before a short one.
-    const auto text = [](const SubjectEntry& subject) {
-        const ui::Type semibold(ui::Face::semibold, ui::size_body);
-        return ui::text_size(subject.name).x;
-    };
-    float spare = width - gap * (count - 1);
-    for (const SubjectEntry& subject : subject_list()) spare -= text(subject);
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    {
-        const ui::SemanticGroup tabs(ui::Role::tablist, "subjects", "What to look at");
-        for (const SubjectEntry& subject : subject_list()) {
-            if (&subject != &subject_list().front()) ImGui::SameLine(0, gap);
-            const float even = (width - gap * (count - 1)) / count;
-            draw_tab(subject, even >= most ? most : std::min(most, text(subject) + spare / count));
-        }
-    }
-    // On a phone it stands beside the lens.
-    if (ui::narrow_window()) return;
-    const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    draw_chosen_head(corner.x + width, corner.x + width - end.x - 2 * gap, (at.y + end.y) / 2);
-}
-
-void Frame::draw_chosen_head(float right, float room, float middle) {
-    Subject& subject = subject_in(visit_);
-    const HeadCount heads = subject.head_count();
-    if (heads.all() < 2) return;
-    const HeadIndex head = subject.chosen_head();
-    const NamedHeads* named = subject.named_heads();
-    const std::string name = named ? named->name(head) : "";
-    const std::string full = head_text(head, heads.layers);
-    // Chooses the longest text that fits.
-    std::string text = "head " + heads.layers.short_head(head);
-    for (const std::string& longer : {full, name.empty() ? full : full + " · " + name})
-        if (ui::text_size(longer).x <= room) text = longer;
-    const ImVec2 size = ui::text_size(text);
-    if (size.x > room) return;
-    const ImVec2 min{right - size.x, middle - size.y / 2}, max{right, middle + size.y / 2};
-    ui::draw_text(ImGui::GetWindowDrawList(), min, ui::theme().dim, text);
-    ui::landmark("head-name", min, max);
-    if (name.empty()) return ui::semantic_text(text, min, max);
-    if (ui::narrow_window()) return draw_head_button(text, min, max);
-    ui::semantic_text(text, min, max);
-    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(min, max))
-        ui::tooltip_at(min, max, head_told().c_str());
-}
-
-// A phone has no inspector beside the lens: the name opens the sheet with its explanation.
-void Frame::draw_head_button(const std::string& text, ImVec2 min, ImVec2 max) {
-    const float finger = std::max((ui::finger_size - (max.y - min.y)) / 2, 0.0f);
-    ImGui::SetCursorScreenPos({min.x, min.y - finger});
-    if (ImGui::InvisibleButton("head-name", {max.x - min.x, max.y - min.y + 2 * finger},
-                               ImGuiButtonFlags_EnableNav)) {
-        told_ = told_ == Told::head ? Told::nothing : Told::head;
-        if (visit_.state().pin) visit_.perform(Pin{std::nullopt});
-    }
-    ui::semantic_item(ui::Role::button, "head-name", text + ", what this head does");
-    ui::node_opens(told_ == Told::head);
-    ImGui::GetWindowDrawList()->AddLine({min.x, max.y}, max, ui::with_alpha(ui::theme().accent, 0.6f));
-}
 
 // Says which subjects have what a lens needs; empty if none has it now.
 std::string Frame::where_it_suits(const LensEntry& lens) const {
@@ -315,8 +227,7 @@ void Frame::draw_lens() {
     const Drawing drawing{visit_, before_, now_, deadline};
     Subject& subject = subject_in(visit_);
     draw_sentence(subject);
-    const bool brief = subject_of(visit_.state()).lens != drawn_lens_ && !lens_of(visit_.state()).compares;
-    if (!subject.draw_controls(drawing, brief)) return;
+    if (!subject.draw_controls(drawing, is_brief())) return;
     // A button may have led elsewhere.
     if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) return;
     if (const auto missing = lens_in(visit_).draw(drawing, subject)) draw_missing(*missing);
@@ -331,16 +242,21 @@ void Frame::draw_sentence(Subject& subject) {
     detail_ = subject.attention() && end < told.size() ? told.substr(end + 1) : "";
     if (text.empty()) return;
     // The content below must not move when the next sentence is a little longer or shorter, nor when
-    // training, which continues by itself, makes it longer.
+    // training, which continues by itself, makes it longer. In a wide window, a long sentence is in smaller
+    // letters instead of on two lines.
     const bool narrow = ui::narrow_window();
     const float top = ImGui::GetCursorPosY(), width = ImGui::GetContentRegionAvail().x;
     const float begin = ImGui::GetCursorScreenPos().y;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {8, narrow ? 8 : ui::head_gap});
+    if (spoken_width_ != width) spoken_size_ = narrow ? narrow_spoken : ui::size_heading;
+    for (; !narrow && spoken_size_ > least_spoken; --spoken_size_)
+        if (const ui::Type type(ui::Face::semibold, spoken_size_); ui::text_size(text).x <= width) break;
     bool previews = false;
     {
-        ui::Type type(ui::Face::semibold, narrow ? 17 : ui::size_heading);
+        ui::Type type(ui::Face::semibold, spoken_size_);
         if (spoken_width_ != width)
-            spoken_height_ = ImGui::GetTextLineHeight() *
-                             static_cast<float>((subject.course() ? 2 : 1) + (narrow ? 1 : 0));
+            spoken_height_ =
+                narrow ? ImGui::GetTextLineHeight() * (subject.course() ? 3.0f : 2.0f) : ui::size_heading;
         spoken_width_ = width;
         const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
         // Arcs and bars show the query under the cursor; so does the sentence, if it takes no more lines.
@@ -352,9 +268,10 @@ void Frame::draw_sentence(Subject& subject) {
         if (!spoken_.empty()) ui::landmark_item("spoken");
     }
     // On a phone, the guide shows it.
-    if (!detail_.empty() && !previews && !narrow) ui::paragraph(detail_, ui::theme().dim, FLT_MAX);
+    if (!detail_.empty() && !previews && !narrow) ui::caption(detail_.c_str());
     spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectMax().y - begin);
     ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
+    ImGui::PopStyleVar();
 }
 
 void Frame::draw_start() {
@@ -390,14 +307,14 @@ void Frame::draw_progress() {
     const auto progress = visit_.progress();
     if (!progress) return;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, top = at.y - 12;
+    const float width = ImGui::GetContentRegionAvail().x, top = at.y - above_lens + 2;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({at.x, top}, {at.x + width, top + 3}, ui::theme().raised, 2);
     list->AddRectFilled({at.x, top}, {at.x + width * progress->share, top + 3}, ui::theme().accent, 2);
     ui::Type small(ui::Face::regular, ui::size_small);
     const std::string text =
         std::string(progress->name) + " " + fixed(100 * static_cast<double>(progress->share), 0) + " %";
-    ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 7}, ui::theme().dim, text);
+    ui::draw_text(list, {at.x + width - ui::text_size(text).x, top + 4}, ui::theme().dim, text);
     ui::semantic_text(text, {at.x, top}, {at.x + width, top + 20});
 }
 

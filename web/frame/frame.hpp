@@ -96,9 +96,12 @@ class Frame {
     void shortcuts();
     void close_explanation();
     void announce_pin();
-    // Draws the chosen head and what it is named after, to the left of `right`, if there is room.
+    bool is_brief() const;  // the open lens is not the subject's usual one
+    void draw_beside_tabs(float left, float right, float middle);
+    std::vector<std::string> head_names() const;
     void draw_chosen_head(float right, float room, float middle);
-    void draw_head_button(const std::string& text, ImVec2 min, ImVec2 max);
+    void draw_head_menu(const Drawing& drawing, const std::string& name);
+    void draw_head_choice(const Drawing& drawing);
 
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
@@ -112,6 +115,8 @@ class Frame {
     float spoken_width_ = 0,
           // Height of its lines; room once taken stays, so that the content below does not move.
         spoken_height_ = 0;
+    float spoken_size_ = 0;     // of its letters
+    float beside_tabs_ = 0;     // width of the subject's controls in the row of tabs
     std::string hovered_lens_;  // for the rail's text about it
     Steady steady_;
     struct Announced {

@@ -14,8 +14,11 @@
 
 namespace attn::app {
 
-inline constexpr float status_height = 28;
+inline constexpr float status_height = 28, tabs_height = 42;
 inline constexpr ImVec2 sheet_inset{16, 10};  // for the sheet at the bottom of a phone's window
+
+// Draws a tab that has no outline until it is chosen or hovered over.
+bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint, ImVec2 size, float align);
 
 // Names a panel for screen readers.
 inline std::string panel_name(std::string_view name) {

@@ -168,6 +168,12 @@ class Subject : public Resident {
     // Draws the heading and the subject's settings: all of them, or a brief form above a lens that asks
     // something else. Returns false if there is nothing to show yet; it has then said why, and what to do.
     virtual bool draw_controls(const Drawing& drawing, bool brief) = 0;
+    // Draws the controls that accompany every lens in the row of tabs of a wide window, in at most this
+    // width. Returns false if there are none or if they do not fit: draw_controls() then draws them.
+    virtual bool draw_in_tabs(const Drawing&, bool /*brief*/, float /*width*/) { return false; }
+    // Draws, under the name of the chosen head, what was measured of it and the subject's own way to choose
+    // a head.
+    virtual void draw_head(const Drawing&) {}
     // Draws the settings of a comparison: other pairs to compare, a way to end it, and the names of the two.
     virtual void draw_comparison(const Drawing&) {}
     virtual std::pair<std::string, std::string> comparison_names() { return {"this", "the other"}; }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "widgets/landmarks.hpp"
@@ -22,6 +23,7 @@ std::uint64_t gesture_number = 1;
 constexpr float label_width = 86;
 constexpr ImVec2 popup_padding{10, 8};
 bool labels_are_tight = false;
+Row* row_now = nullptr;
 std::string last_label;  // names the choice that follows
 
 // Rounds to the number that the slider shows, so that the value set is the value displayed. A format without
@@ -33,6 +35,8 @@ double as_written(double value, const char* format) {
     const double written = std::strtod(text, &end);
     return end == text ? value : written;
 }
+
+float control_gap() { return narrow_window() ? 12 : 22; }
 
 bool sized_button(const char* name, const char* label, float width, bool enabled) {
     ImGui::BeginDisabled(!enabled);
@@ -54,13 +58,117 @@ void lay_out_unseen() {
     if (window->HiddenFramesCanSkipItems > 0) window->SkipItems = false;
 }
 
-void next_control(float width) {
-    const float gap = narrow_window() ? 12 : 22, right = ImGui::GetItemRectMax().x + gap + width;
+namespace {
+
+// Continues the line if a control of this width fits on it.
+void continue_line(float width) {
+    const float gap = control_gap(), right = ImGui::GetItemRectMax().x + gap + width;
     if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, gap);
 }
 
-void next_button(const std::string& label) {
-    next_control(text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x);
+}  // namespace
+
+bool next_control(float width) {
+    if (row_now) return row_now->next(width);
+    continue_line(width);
+    return true;
+}
+
+bool next_button(const std::string& label) {
+    return next_control(text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x);
+}
+
+// ---- Rows -------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const char *open_row = "More ▾", *close_row = "Fewer ▴";
+constexpr ImVec2 row_padding{10, 5};
+constexpr float try_rounding = 13;
+
+// Remembers of a row in the last frame whether its controls needed more than a line.
+struct Needed {
+    bool overflows = false;
+    float too_wide = -1;  // controls of these widths in sum took more room than they asked for
+};
+Needed& needed_by(const std::string& row) {
+    static std::map<std::string, Needed> rows;
+    return rows[row];
+}
+
+float room_for_more() {
+    return std::max(text_size(open_row).x, text_size(close_row).x) + 2 * row_padding.x + control_gap();
+}
+
+}  // namespace
+
+Row::Row(std::string key, const char* label)
+    : key_(std::move(key)),
+      tries_(label != nullptr),
+      left_(ImGui::GetCursorScreenPos().x),
+      right_(left_ + ImGui::GetContentRegionAvail().x),
+      window_(ImGui::GetCurrentWindow()->ID) {
+    if (narrow_window()) return;
+    tight_.emplace();
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, compact(row_padding));
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ImGui::GetStyle().ItemSpacing.x, head_gap});
+    if (label) {
+        ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, try_rounding);
+        ui::label(label);
+        last_label.clear();
+    }
+    start_ = ImGui::GetCursorScreenPos();
+    is_open_ = folded().rows.contains(key_);
+    row_now = this;
+}
+
+Row::~Row() {
+    if (narrow_window()) return;
+    row_now = nullptr;
+    ImGui::PopStyleVar(tries_ ? 3 : 2);
+    if (!is_full_) used_ = ImGui::GetItemRectMax().x;
+    // The last control that was announced may have had nothing to draw.
+    if (ImGui::GetCursorScreenPos().x > left_ + 1) ImGui::NewLine();
+    Needed& needed = needed_by(key_);
+    needed.overflows = used_ > right_;
+    if (!is_full_ && needed.overflows) needed.too_wide = widths_;
+    if (needed.too_wide != widths_) needed.too_wide = -1;
+}
+
+bool Row::next(float width) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    widths_ += width;
+    if (ImGui::GetCurrentWindow()->ID != window_ || (at.x == start_.x && at.y == start_.y)) return true;
+    const float gap = control_gap();
+    if (!is_full_) {
+        const Needed& needed = needed_by(key_);
+        used_ = ImGui::GetItemRectMax().x;
+        const float room = needed.overflows || needed.too_wide >= 0 ? room_for_more() : 0;
+        if (used_ + gap + width <= right_ - room) {
+            ImGui::SameLine(0, gap);
+            return true;
+        }
+        is_full_ = true;
+        draw_more();
+    }
+    used_ += gap + width;
+    if (!is_open_) return false;
+    if (std::exchange(is_behind_, true)) continue_line(width);
+    return true;
+}
+
+void Row::draw_more() {
+    const float width = room_for_more() - control_gap();
+    ImGui::SameLine();
+    ImGui::SetCursorScreenPos({right_ - width, ImGui::GetCursorScreenPos().y});
+    ImGui::PushStyleColor(ImGuiCol_Button, 0u);
+    ImGui::PushStyleColor(ImGuiCol_Text, theme().accent);
+    if (sized_button(("more/" + key_).c_str(), is_open_ ? close_row : open_row, width, true)) {
+        if (!folded().rows.erase(key_)) folded().rows.insert(key_);
+    }
+    ImGui::PopStyleColor(2);
+    rename_node(tries_ ? "More to try" : "More settings");
+    node_opens(is_open_);
 }
 
 void label(const char* text) {
@@ -72,8 +180,8 @@ void label(const char* text) {
     labels_are_tight ? ImGui::SameLine(0, 8) : ImGui::SameLine(label_width);
 }
 
-TightLabels::TightLabels() { labels_are_tight = true; }
-TightLabels::~TightLabels() { labels_are_tight = false; }
+TightLabels::TightLabels() : before_(std::exchange(labels_are_tight, true)) {}
+TightLabels::~TightLabels() { labels_are_tight = before_; }
 
 bool button(const char* name, const char* label, bool enabled) {
     return sized_button(name, label, 0, enabled);
@@ -339,10 +447,13 @@ Folded& folded() {
 }
 
 void hint(const char* text) {
-    if (narrow_window())
+    if (narrow_window()) {
         folded().hint = text;
-    else
-        caption(text);
+        return;
+    }
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ImGui::GetStyle().ItemSpacing.x, head_gap});
+    caption(text);
+    ImGui::PopStyleVar();
 }
 
 bool settings() {

@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@
 
 namespace attn::ui {
 
-// Call before a control of this width; starts a new line if it does not fit on the current one.
-void next_control(float width);
+// Call before a control of this width; starts a new line if it does not fit on the current one. On a Row,
+// returns false if the control is behind More: do not draw it then.
+bool next_control(float width);
 
 void label(const char* text);  // placed before a control
 // While it lives, labels are as wide as their text. Otherwise all have the same width, so that controls on
@@ -29,7 +31,45 @@ class TightLabels {
     ~TightLabels();
     TightLabels(const TightLabels&) = delete;
     TightLabels& operator=(const TightLabels&) = delete;
+
+  private:
+    bool before_;
 };
+
+// While it lives, the controls of a lens or of a subject are on one line. Those that do not fit are behind
+// More, a button at the right end of the line, which shows them on further lines:
+//
+//     const ui::Row row("softmax/settings");
+//     if (ui::next_control(ui::need::slider)) draw_temperature();
+//     if (ui::next_control(ui::need::stepper)) draw_query();
+//
+// In a narrow window, all of them are shown.
+class Row {
+  public:
+    // `key` is part of a landmark, "more/<key>".
+    explicit Row(std::string key, const char* label = nullptr);
+    ~Row();
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+    bool next(float width);  // for next_control()
+
+  private:
+    void draw_more();
+
+    std::string key_;
+    bool tries_;  // holds things to try, not settings
+    float left_, right_;
+    float used_ = 0;    // where the line would end if it held all controls
+    float widths_ = 0;  // asked for so far
+    ImVec2 start_;      // of the first control
+    ImGuiID window_;
+    bool is_full_ = false, is_behind_ = false, is_open_ = false;
+    std::optional<TightLabels> tight_;
+};
+// Between the lines above the pictures: headline, hint, things to try, settings.
+inline constexpr float head_gap = 6;
+// Labels a Row of things to try, which comes before the settings.
+inline constexpr const char* to_try = "Try";
 
 bool button(const char* name, const char* label, bool enabled = true);
 // Draws a button; if its step is impossible, the button is disabled and says why.
@@ -44,7 +84,7 @@ bool toggle(const char* name, const char* label, bool on);
 
 // Draws a row of choices with one of them selected. Returns the index of a newly selected one.
 // Continues the line if a button with this label has room there; otherwise it begins a new one.
-void next_button(const std::string& label);
+bool next_button(const std::string& label);
 std::optional<int> choice(const char* name, std::span<const char* const> labels, int taken);
 // The same with a label before it, as one item.
 std::optional<int> labelled_choice(const char* label, const char* name, std::span<const char* const> labels,
@@ -85,12 +125,15 @@ void wrapped_text(std::string_view text, float most_width = FLT_MAX, Role role =
 void heading(const char* text);  // heading of a lens
 // Heading of a part; controls may follow on its line.
 void section(const char* text, bool with_controls = false);
-// Holds a lens's hint and whether to draw its settings now. In a narrow window, the hint moves to the guide
-// and the settings behind a button, so that the picture comes first.
+// Holds what is folded away, so that the picture comes first. In a narrow window, a lens's hint moves to the
+// guide and its settings behind a button. In a wide one, the subject's own controls are in the row of tabs.
 struct Folded {
     std::string hint;
     bool offered = false;  // the lens has settings
     bool open = false;
+    std::set<std::string, std::less<>> rows;  // those whose More is open
+    bool subject = false;                     // its controls are in the row of tabs
+    bool head = false;                        // what is told of the chosen head is behind its name
 };
 Folded& folded();
 void hint(const char* text);

@@ -5,9 +5,11 @@
 #include <imgui.h>
 
 #include <string>
+#include <vector>
 
 #include "frame/frame.hpp"
 #include "unit/app/visit.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
 #include "widgets/theme.hpp"
@@ -37,6 +39,7 @@ class Screen {
         io.ConfigFlags |= ImGuiConfigFlags_NavEnableKeyboard;
         ui::use_theme(false);
         ui::focus_node("", -1, -1);
+        ui::folded() = {};
     }
     ~Screen() {
         for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
@@ -69,6 +72,26 @@ class Screen {
     }
 
     bool shows(const std::string& landmark) const { return ui::landmarks().contains(landmark); }
+    // Opens what hides a landmark, More of a row or the popup of the chosen head, and closes the popup for
+    // what lies outside it.
+    void bring(const std::string& landmark) {
+        if (shows("panel/head") && !(shows(landmark) && lies_in_head(landmark))) press(ImGuiKey_Escape);
+        if (shows(landmark)) return;
+        std::vector<std::string> closed;
+        for (const auto& [name, place] : ui::landmarks())
+            if (name.starts_with("more/") && !ui::folded().rows.contains(name.substr(5)))
+                closed.push_back(name);
+        for (const std::string& more : closed) {
+            press_at(more);
+            if (shows(landmark)) return;
+            press_at(more);
+        }
+        if (ui::narrow_window() || !shows("head-name")) return;
+        press_at("head-name");
+        draw(2);
+        if (!shows(landmark)) press(ImGuiKey_Escape);
+    }
+
     ImVec2 middle(const std::string& landmark) const {
         INFO("the landmark " << landmark);
         REQUIRE(shows(landmark));
@@ -76,16 +99,14 @@ class Screen {
         return {(min.x + max.x) / 2, (min.y + max.y) / 2};
     }
     void hover(const std::string& landmark) {
+        bring(landmark);
         const ImVec2 at = middle(landmark);
         ImGui::GetIO().AddMousePosEvent(at.x, at.y);
         draw(2);
     }
     void click(const std::string& landmark) {
-        hover(landmark);
-        ImGui::GetIO().AddMouseButtonEvent(0, true);
-        draw();
-        ImGui::GetIO().AddMouseButtonEvent(0, false);
-        draw(2);
+        bring(landmark);
+        press_at(landmark);
     }
     void type(const char* text) {
         ImGui::GetIO().AddInputCharactersUTF8(text);
@@ -139,6 +160,21 @@ class Screen {
     }
 
   private:
+    bool lies_in_head(const std::string& landmark) const {
+        const ImVec2 at = middle(landmark);
+        const auto& [min, max] = ui::landmarks().at("panel/head");
+        return at.x >= min.x && at.x < max.x && at.y >= min.y && at.y < max.y;
+    }
+    void press_at(const std::string& landmark) {
+        const ImVec2 at = middle(landmark);
+        ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+        draw(2);
+        ImGui::GetIO().AddMouseButtonEvent(0, true);
+        draw();
+        ImGui::GetIO().AddMouseButtonEvent(0, false);
+        draw(2);
+    }
+
     ImGuiContext *previous_, *context_ = nullptr;
 };
 

@@ -10,28 +10,25 @@ void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range que
     const Ladder& ladder = *subject.ladder();
     const LadderState& now = drawing.state().of<LadderState>();
     const Index most = std::max(ladder.queries(), ladder.keys());
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
+    const ui::Row row("ladder/settings");
     if (most > 1) {
         ImGui::BeginGroup();
         if (const auto tokens = ui::stepper("ladder/tokens", "tokens", queries.size(), 1,
                                             std::min(most, ladder_tokens_limit)))
             drawing.visit.perform(SetLadderTokens{{now.first, *tokens}}, ui::gesture());
         ImGui::EndGroup();
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto first = ui::stepper("ladder/first", "from", queries.begin, 0, most - queries.size()))
-            drawing.visit.perform(SetLadderTokens{{*first, now.tokens}}, ui::gesture());
-        ImGui::EndGroup();
-        if (now.first) {
-            ui::next_button("Follow the query");
+        if (ui::next_control(ui::need::stepper)) {
+            ImGui::BeginGroup();
+            if (const auto first =
+                    ui::stepper("ladder/first", "from", queries.begin, 0, most - queries.size()))
+                drawing.visit.perform(SetLadderTokens{{*first, now.tokens}}, ui::gesture());
+            ImGui::EndGroup();
+        }
+        if (now.first && ui::next_button("Follow the query"))
             if (ui::button("ladder/follow", "Follow the query"))
                 drawing.visit.perform(SetLadderTokens{{std::nullopt, now.tokens}});
-        }
-        ui::next_control(ui::need::choices);
     }
-    parts::draw_take_over(drawing, subject, queries, keys);
-    ImGui::PopStyleVar();
-    ImGui::Dummy({0, 6});
+    if (ui::next_control(ui::need::choices)) parts::draw_take_over(drawing, subject, queries, keys);
 }
 
 void LadderLens::draw(const Drawing& drawing, Subject& subject) {

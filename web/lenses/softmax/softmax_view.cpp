@@ -58,34 +58,35 @@ void draw_controls(const Model& model, const Drawing& drawing, Subject& subject)
     const double low = model.curves ? model.curves->low() : least_temperature,
                  high = model.curves ? model.curves->high() : most_temperature;
     const char* format = next.temperature == 0 ? "→ 0" : std::isinf(next.temperature) ? "→ ∞" : "%.3g";
+    const ui::Row row("softmax/settings");
     ImGui::BeginGroup();
     if (const auto t = ui::slider("softmax/t", "temperature T", std::clamp(next.temperature, low, high), low,
                                   high, format, true))
         next.temperature = three_digits(*t);
     ImGui::EndGroup();
-    ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    const auto preset = [&](const char* name, const char* label, std::optional<double> t,
-                            const Status& possible) {
-        if (ui::button(name, label, possible) && t) next.temperature = *t;
-    };
-    preset("softmax/zero", "T → 0", 0, ok());
-    ImGui::SameLine(0, 6);
-    preset("softmax/one", "T = 1", 1, ok());
-    const auto peak = model.gibbs_at(GibbsPlace::peak);
-    const bool searched = model.curves && model.curves->peak().done();
-    ImGui::SameLine(0, 6);
-    preset("softmax/peak", "peak of C", peak ? std::optional(peak->temperature) : std::nullopt,
-           peak ? ok()
-           : searched
-               ? Error{"All scores of this row are equal: its heat capacity is 0 at every temperature."}
-               : Error{"The peak is still being looked for."});
-    ImGui::SameLine(0, 6);
-    preset("softmax/infinity", "T → ∞", HUGE_VAL, ok());
-    ImGui::EndGroup();
+    if (ui::next_control(ui::need::named_choices)) {
+        ImGui::BeginGroup();
+        const auto preset = [&](const char* name, const char* label, std::optional<double> t,
+                                const Status& possible) {
+            if (ui::button(name, label, possible) && t) next.temperature = *t;
+        };
+        preset("softmax/zero", "T → 0", 0, ok());
+        ImGui::SameLine(0, 6);
+        preset("softmax/one", "T = 1", 1, ok());
+        const auto peak = model.gibbs_at(GibbsPlace::peak);
+        const bool searched = model.curves && model.curves->peak().done();
+        ImGui::SameLine(0, 6);
+        preset("softmax/peak", "peak of C", peak ? std::optional(peak->temperature) : std::nullopt,
+               peak ? ok()
+               : searched
+                   ? Error{"All scores of this row are equal: its heat capacity is 0 at every temperature."}
+                   : Error{"The peak is still being looked for."});
+        ImGui::SameLine(0, 6);
+        preset("softmax/infinity", "T → ∞", HUGE_VAL, ok());
+        ImGui::EndGroup();
+    }
     const Attention& attention = *subject.attention();
-    if (attention.queries() > 1) {
-        ui::next_control(ui::need::stepper);
+    if (attention.queries() > 1 && ui::next_control(ui::need::stepper)) {
         ImGui::BeginGroup();
         const Index last = attention.queries() - 1;
         if (const auto query =
@@ -277,7 +278,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         "head as it is.");
     if (ui::settings()) draw_controls(model, drawing, subject);
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     if (model.curves) {

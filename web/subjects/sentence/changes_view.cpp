@@ -17,13 +17,7 @@ void SentenceSubject::draw_change_menu() {
     const std::vector<Offer> offers = change_offers();
     std::vector<const char*> names;
     for (const Offer& offer : offers) names.push_back(offer.label.c_str());
-    // The text is as small as in the badges beside it, unless fingers press it.
-    ui::Type small(ui::Face::regular, ui::size_small);
-    const bool narrow = ui::narrow_window();
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, narrow ? 6.0f : 1.0f}));
-    ui::next_control(ui::need::button);
     const auto chosen = ui::menu("change", "Change…", names);
-    ImGui::PopStyleVar();
     if (chosen) visit().perform(offers[static_cast<std::size_t>(*chosen)].command);
     ui::tooltip(
         "Switch off a head, or more: the model goes on from there. To change a single number, click it.");

@@ -128,6 +128,8 @@ class SentenceSubject final : public Subject, private Translating {
     std::string status() override;
     Guide guide() const override { return numbers_guide; }
     bool draw_controls(const Drawing& drawing, bool brief) override;
+    bool draw_in_tabs(const Drawing& drawing, bool brief, float width) override;
+    void draw_head(const Drawing& drawing) override;
     void draw_beside(const Drawing& drawing, float width) override;
     void draw_comparison(const Drawing& drawing) override;
     void draw_change(const CellPlace& place, const Explained& why) override;
@@ -259,7 +261,7 @@ class SentenceSubject final : public Subject, private Translating {
     void draw_alphabet();
     void draw_invitation_to_type();
     void draw_heading(const Drawing& drawing, bool brief);
-    void draw_badges(const Drawing& drawing) const;
+    void draw_badges(const Drawing& drawing, bool continues) const;
     void draw_other_sentences();
     std::string prediction_title() const;
     bool may_choose_next() const;

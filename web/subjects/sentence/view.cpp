@@ -31,9 +31,10 @@ void beside(float width, float gap) {
     if (ImGui::GetItemRectMax().x + 10 + width <= right) ImGui::SameLine(0, gap);
 }
 
-void badge(const std::string& text, const char* meaning, bool first = false) {
+// Without a gap, the badge begins a line.
+void badge(const std::string& text, const char* meaning, float gap = 6) {
     ui::Type mono(ui::Face::mono, 12);
-    beside(ui::text_size(text).x + 16, first ? 14 : 6);
+    if (gap > 0) beside(ui::text_size(text).x + 16, gap);
     const ui::Theme& t = ui::theme();
     ui::badge(text.c_str(), t.accent_soft, t.dark ? t.text : t.accent);
     ui::tooltip(meaning);
@@ -134,6 +135,15 @@ void SentenceSubject::draw_invitation_to_type() {
     ui::landmark_item("sentence/type");
 }
 
+bool SentenceSubject::draw_in_tabs(const Drawing&, bool, float width) {
+    const bool runs = awaited_.empty() && model_ && run();
+    if (!runs || width < ui::need::button) return false;
+    draw_change_menu();
+    return true;
+}
+
+// Draws what is measured of the chosen head, and what was changed. A wide window has the first in the row of
+// tabs.
 void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
     const Selection& s = state().selection;
     const bool compares = lens_of(state()).compares;
@@ -141,13 +151,22 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
     const NamedHeads* named = naming_.heads();
     const std::string name = named ? named->name(head) : "";
     const Layers& layers = run()->numbering();
-    ui::section((capitalised(layers.name(s.layer)) + " · head " + std::to_string(s.head) +
-                 (name.empty() ? "" : " · " + name))
-                    .c_str());
-    ui::landmark_item("heading");
-    if (!name.empty()) ui::tooltip(named->told(head).c_str());
-    draw_change_menu();                   // before the badges, which differ from head to head
-    if (!compares) draw_badges(drawing);  // describe only the first sentence
+    if (!ui::folded().head) {
+        ui::section((capitalised(layers.name(s.layer)) + " · head " + std::to_string(s.head) +
+                     (name.empty() ? "" : " · " + name))
+                        .c_str());
+        ui::landmark_item("heading");
+        if (!name.empty()) ui::tooltip(named->told(head).c_str());
+    }
+    if (!ui::folded().subject) {
+        // The text is as small as in the badges beside it, unless fingers press it.
+        ui::Type small(ui::Face::regular, ui::size_small);
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, ui::narrow_window() ? 6.0f : 1.0f}));
+        if (!ui::folded().head) ui::next_control(ui::need::button);
+        draw_change_menu();  // before the badges, which differ from head to head
+        ImGui::PopStyleVar();
+    }
+    if (!compares && !ui::folded().head) draw_badges(drawing, true);  // describe only the first sentence
     draw_changes();
     if (brief) return;
     const bool narrow = ImGui::GetContentRegionAvail().x < ui::two_columns;
@@ -161,13 +180,18 @@ void SentenceSubject::draw_heading(const Drawing& drawing, bool brief) {
                    "Ctrl + scroll zooms the map.");
 }
 
-// Says what the head does most, and how spread out its weights are.
-void SentenceSubject::draw_badges(const Drawing& drawing) const {
+void SentenceSubject::draw_head(const Drawing& drawing) {
+    if (run() && awaited_.empty())
+        ui::column("measured", ImGui::GetContentRegionAvail().x, [&](float) { draw_badges(drawing, false); });
+}
+
+// Says what the head does most, and how spread out its weights are; continues a line or begins one.
+void SentenceSubject::draw_badges(const Drawing& drawing, bool continues) const {
     const HeadOverview* heads = run()->overview();
     const Selection& s = state().selection;
     if (!heads || s.layer >= heads->layers() || s.head >= heads->heads()) return;
     const std::optional<HeadScores>& scores = heads->scores({s.layer, s.head});
-    if (!scores) return badge("measuring …", "Adding up this head's weights", true);
+    if (!scores) return badge("measuring …", "Adding up this head's weights", continues ? 14 : 0);
     // The badge of a score also explains itself in the inspector; a click keeps it there.
     const auto explains = [&](HeadScore score) {
         if (!ImGui::IsItemHovered()) return;
@@ -183,7 +207,7 @@ void SentenceSubject::draw_badges(const Drawing& drawing) const {
     {
         const std::string on = std::string(run()->measured_on()) + ":";
         ui::Type small(ui::Face::regular, ui::size_small);
-        beside(ui::text_size(on).x, 14);
+        if (continues) beside(ui::text_size(on).x, 14);
         ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
         ui::text_item(on);
         ImGui::PopStyleColor();

@@ -40,6 +40,8 @@ class TensorsSubject final : public Subject {
     std::string status() override;
     Guide guide() const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
+    bool draw_in_tabs(const Drawing& drawing, bool brief, float width) override;
+    void draw_head(const Drawing& drawing) override;
     void draw_beside(const Drawing& drawing, float width) override;
 
     void receive(State& state, const State& here, Change how) override;
@@ -68,7 +70,6 @@ class TensorsSubject final : public Subject {
     const TensorsState& now() const { return state().of<TensorsState>(); }
     void name_open_files(State& state, bool say) const;
     // Defined in view.cpp and ask_view.cpp.
-    void draw_heading();
     void draw_actions(bool settings);
     void draw_work();
     void draw_rule();

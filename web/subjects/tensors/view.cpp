@@ -50,49 +50,61 @@ bool TensorsSubject::draw_controls(const Drawing&, bool brief) {
         draw_invitation();
         return false;
     }
-    draw_heading();
-    const bool settings = ui::settings();
+    if (!ui::folded().subject) {
+        ui::section(open()->title().c_str());
+        ui::landmark_item("tensors/title");
+        ui::caption(open()->summary().c_str());
+    }
+    const bool settings = ui::settings(), narrow = ui::narrow_window();
     if (!brief) {
+        const ui::Row row("tensors/settings");
         draw_actions(settings);
         if (!open()) return false;  // it has just been closed
         if (settings && !open()->finished()) draw_rule();
     }
-    if (settings && open()->layers() * open()->heads() > 1) draw_head_choice();
-    ImGui::Dummy({0, 4});
+    if (settings && !ui::folded().head && open()->layers() * open()->heads() > 1) draw_head_choice();
+    if (narrow) ImGui::Dummy({0, 4});
     return true;
 }
 
-void TensorsSubject::draw_heading() {
-    ui::section(open()->title().c_str());
+bool TensorsSubject::draw_in_tabs(const Drawing&, bool, float width) {
+    if (!open() || width < ui::menu_width) return false;
+    const std::string& title = open()->title();
+    ImGui::AlignTextToFramePadding();
+    ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
+    ui::text_item(ui::shortened(title, width));
+    ImGui::PopStyleColor();
+    ui::semantic_text(ui::Role::heading, title);
     ui::landmark_item("tensors/title");
-    ui::caption(open()->summary().c_str());
+    ui::tooltip((title + "\n" + open()->summary()).c_str());
+    return true;
 }
+
+void TensorsSubject::draw_head(const Drawing&) { draw_head_choice(); }
 
 void TensorsSubject::draw_actions(bool settings) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
     bool closed = false;
     if (settings) {
         if (ui::button("tensors/choose", "Open others…")) visit().page().choose_tensors();
-        ui::next_control(ui::need::button);
-        if (!open()->answers().empty()) {
+        if (!open()->answers().empty() && ui::next_control(ui::need::button)) {
             if (ui::button("tensors/again", "Ask again", !own_.opening())) own_.ask_again();
             ui::tooltip("Ask about these files again");
-            ui::next_control(ui::need::button);
         }
-        closed = ui::button("tensors/close", "Close");
-        ui::tooltip("Close these files and free their memory");
-        ui::next_control(ui::need::many_choices);
+        if (ui::next_control(ui::need::button)) {
+            closed = ui::button("tensors/close", "Close");
+            ui::tooltip("Close these files and free their memory");
+        }
     }
     draw_work();
     ImGui::PopStyleVar();
-    ImGui::Dummy({0, 4});
     if (closed) close();
 }
 
 // Shows the progress, next to a button that pauses or resumes the work.
 void TensorsSubject::draw_work() {
     TensorSet& set = *own_.open();
-    if (set.done()) return;
+    if (set.done() || !ui::next_control(ui::need::choices)) return;
     group([&] {
         ImGui::AlignTextToFramePadding();
         const int percent = static_cast<int>(set.progress() * 100);
@@ -109,22 +121,25 @@ void TensorsSubject::draw_work() {
 void TensorsSubject::draw_rule() {
     TensorRule rule = now().rule;
     const bool past = open()->keys() > open()->queries();
-    group([&] {
-        ui::label("causal");
-        if (const auto taken = ui::choice("tensors/causal", std::span(causal_names).first(past ? 3 : 2),
-                                          static_cast<int>(rule.causal)))
-            rule.causal = static_cast<TensorRule::Causal>(*taken);
-    });
-    if (past)
-        ui::tooltip(
-            "yes: the first query belongs to the first key. With a past: the last query to the last key.");
-    ui::next_control(ui::need::choices);
-    group([&] {
-        ui::label("scale");
-        if (const auto taken = ui::choice("tensors/scale", scale_names, rule.scale_by_sqrt_d ? 0 : 1))
-            rule.scale_by_sqrt_d = *taken == 0;
-    });
-    ImGui::Dummy({0, 4});
+    if (ui::next_control(ui::need::choices)) {
+        group([&] {
+            ui::label("causal");
+            if (const auto taken = ui::choice("tensors/causal", std::span(causal_names).first(past ? 3 : 2),
+                                              static_cast<int>(rule.causal)))
+                rule.causal = static_cast<TensorRule::Causal>(*taken);
+        });
+        if (past)
+            ui::tooltip(
+                "yes: the first query belongs to the first key. With a past: the last query to the last "
+                "key.");
+    }
+    if (ui::next_control(ui::need::choices))
+        group([&] {
+            ui::label("scale");
+            if (const auto taken = ui::choice("tensors/scale", scale_names, rule.scale_by_sqrt_d ? 0 : 1))
+                rule.scale_by_sqrt_d = *taken == 0;
+        });
+    if (ui::narrow_window()) ImGui::Dummy({0, 4});
     if (rule != now().rule) visit().perform(SetTensorRule{rule});
 }
 

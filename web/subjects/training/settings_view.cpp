@@ -23,8 +23,9 @@ class Settings {
 
     // Places controls on lines that break at this width.
     void place(float width, auto draw) {
-        if (!first_) ui::next_control(width);
+        const bool shown = first_ || ui::next_control(width);
         first_ = false;
+        if (!shown) return;
         ImGui::BeginGroup();
         draw();
         ImGui::EndGroup();
@@ -38,7 +39,7 @@ class Settings {
             const Status sound = check(changed(bare_, with(value)));
             return ui::Lead{value, sound ? "" : sound.error().message};
         };
-        place(ui::need::stepper, [&] {
+        place(ui::narrow_window() ? ui::need::stepper : ui::need::short_stepper, [&] {
             if (const auto value = ui::stepper(name, label, shown, lead(less), lead(more)))
                 change(with(*value));
         });
@@ -76,7 +77,7 @@ void usual(Settings& settings) {
     settings.by_ones("training/layers", "layers", plan.layers,
                      [](TrainingPlan& p, Index layers) { p.layers = layers; });
     settings.by_ones("training/heads", "heads", plan.heads, set_heads);
-    settings.place(ui::need::stepper, [&] {
+    settings.place(ui::narrow_window() ? ui::need::stepper : ui::need::short_stepper, [&] {
         if (const auto seed = ui::stepper("training/seed", "seed", static_cast<Index>(plan.seed), 1, 999))
             settings.change(
                 [&](TrainingPlan& p) { p.seed = p.values.seed = static_cast<std::uint64_t>(*seed); });
@@ -139,26 +140,35 @@ void TrainingSubject::draw_presets() {
     std::vector<const char*> labels;
     for (const TrainingPreset& preset : all) titles.emplace_back(preset.title);
     for (const std::string& title : titles) labels.push_back(title.c_str());
-    if (const auto chosen = ui::choice("training/preset", labels, static_cast<int>(&taken - all.data())))
-        visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
+    const auto draw_choice = [&] {
+        const ui::Row tries("training/try", ui::to_try);
+        if (const auto chosen = ui::choice("training/preset", labels, static_cast<int>(&taken - all.data())))
+            visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
+    };
+    if (ui::narrow_window()) draw_choice();
     ui::caption(std::string(taken.story).c_str());
-    if (now().plan.task != TrainingTask::own_text) return;
-    ui::caption(
-        reads_bytes(now().plan)
-            ? "A text of fewer than 4,000 bytes is read byte by byte: each token is one byte, which is a "
-              "whole letter in English, but only half of é or я."
-            : "Each token is a piece that is common in this text, often a word; the pieces are learned "
-              "before the training begins.");
-    ui::landmark_item("training/tokens");
+    if (now().plan.task == TrainingTask::own_text) {
+        ui::caption(
+            reads_bytes(now().plan)
+                ? "A text of fewer than 4,000 bytes is read byte by byte: each token is one byte, which is a "
+                  "whole letter in English, but only half of é or я."
+                : "Each token is a piece that is common in this text, often a word; the pieces are learned "
+                  "before the training begins.");
+        ui::landmark_item("training/tokens");
+    }
+    if (!ui::narrow_window()) draw_choice();
 }
 
 void TrainingSubject::draw_settings() {
     Settings settings(visit());
-    usual(settings);
-    settings.place(ui::need::icon, [&] {
-        if (ui::button("training/more", more_settings_ ? "Less" : "More", {"Less", "More"}))
-            more_settings_ = !more_settings_;
-    });
+    {
+        const ui::Row row("training/settings");
+        usual(settings);
+        settings.place(ui::need::icon, [&] {
+            if (ui::button("training/more", more_settings_ ? "Less" : "More", {"Less", "More"}))
+                more_settings_ = !more_settings_;
+        });
+    }
     if (more_settings_) rarer(settings);
 }
 

@@ -45,6 +45,7 @@ class TrainingSubject final : public Subject {
     Guide guide() const override;
     std::string heading() const override { return "Watch attention being learned"; }
     bool draw_controls(const Drawing& drawing, bool brief) override;
+    bool draw_in_tabs(const Drawing& drawing, bool brief, float width) override;
     void draw_beside(const Drawing& drawing, float width) override;
     void draw_comparison(const Drawing& drawing) override;
     std::pair<std::string, std::string> comparison_names() override;
@@ -70,6 +71,8 @@ class TrainingSubject final : public Subject {
     void draw_presets();
     // Says why the run cannot take another step.
     Status may_go_on(const TrainingRun* run) const;
+    bool is_behind(const TrainingRun* run) const;
+    std::string told(const TrainingRun* run) const;
     void draw_transport(const TrainingRun* run);
     void draw_go(const TrainingRun* run);
     void draw_settings();

@@ -1,5 +1,8 @@
 // Draws the subject's own part of the page: how training is started and stopped, and what can be done with
 // the network.
+#include <algorithm>
+#include <string>
+
 #include "app/format.hpp"
 #include "subjects/training/training.hpp"
 #include "widgets/controls.hpp"
@@ -8,29 +11,68 @@
 
 namespace attn::app {
 
+namespace {
+
+constexpr float step_gap = 6;
+
+std::string more_steps(const TrainingPlan& plan) { return std::to_string(plan.steps) + " more steps"; }
+
+// Returns the width of the buttons that continue the run, step by step, and show its newest step.
+float transport_width(const TrainingPlan& plan) {
+    float go = ui::text_size(more_steps(plan)).x;
+    for (const char* label : {"Train", "Continue", "Pause"}) go = std::max(go, ui::text_size(label).x);
+    return go + ui::text_size("Step").x + ui::text_size("Newest").x + 6 * ImGui::GetStyle().FramePadding.x +
+           2 * step_gap;
+}
+
+void mono_line(const std::string& text) {
+    const ui::Type mono(ui::Face::mono, ui::size_small);
+    ui::text_item(text);
+    ui::semantic_text(ui::Role::paragraph, text);
+}
+
+}  // namespace
+
 bool TrainingSubject::draw_controls(const Drawing&, bool brief) {
     const bool narrow = ui::narrow_window(), settings = !brief && ui::settings();
+    const TrainingRun* run = runs_.shown();
+    if (ui::folded().subject && !brief) mono_line(told(run));
     if (settings) {
         draw_presets();
-        ImGui::Dummy({0, 4});
         draw_settings();
     }
-    if (!narrow) ImGui::Dummy({0, 4});
-    const TrainingRun* run = runs_.shown();
-    draw_transport(run);
+    if (!ui::folded().subject) {
+        if (settings && narrow) ImGui::Dummy({0, 4});
+        draw_transport(run);
+        ui::next_control(ui::need::many_choices);
+        if (!narrow) ImGui::AlignTextToFramePadding();  // on a phone it has a line of its own
+        mono_line(told(run));
+    }
+    if (run && run->failure()) ui::caption(run->failure()->message.c_str());
     if (const std::string fork = changes_told(now().plan); !fork.empty()) {
         ui::caption(("Forked " + fork + ".").c_str());
         ui::landmark_item("training/fork");
     }
-    if (!run) {
-        // The presets are below the button that trains them; the picture follows the button.
-        if (!brief && !settings) draw_presets();
-        const Status text = check_text(now().plan);
-        ui::caption(text ? "Press Train to train this network in your browser."
-                         : text.error().message.c_str());
-        return false;
-    }
-    if (!narrow) ImGui::Dummy({0, 6});
+    if (run) return true;
+    // The presets are below the button that trains them; the picture follows the button.
+    if (!brief && !settings) draw_presets();
+    const Status text = check_text(now().plan);
+    ui::caption(text ? "Press Train to train this network in your browser." : text.error().message.c_str());
+    return false;
+}
+
+bool TrainingSubject::draw_in_tabs(const Drawing&, bool brief, float width) {
+    const float least = transport_width(now().plan);
+    if (width < least) return false;
+    const TrainingRun* run = runs_.shown();
+    draw_transport(run);
+    const std::string step = "step " + std::to_string(run ? run->steps_taken() : 0);
+    const ui::Type mono(ui::Face::mono, ui::size_small);
+    if (!brief || width < least + 2 * step_gap + ui::text_size(step).x) return true;
+    ImGui::SameLine(0, 2 * step_gap);
+    ImGui::AlignTextToFramePadding();
+    mono_line(step);
+    ui::tooltip(told(run).c_str());
     return true;
 }
 
@@ -49,7 +91,7 @@ void TrainingSubject::draw_go(const TrainingRun* run) {
         visit().perform(ShowTrainingStep{}, ui::gesture());
         visit().perform(RunTraining{true}, ui::gesture());
     };
-    const std::string more = std::to_string(steps) + " more steps";
+    const std::string more = more_steps(now().plan);
     const auto pressed = [&](const char* landmark, const char* label, const Status& possible) {
         const bool one =
             ui::button("training/go", label, {"Train", "Continue", "Pause", more.c_str()}, possible);
@@ -75,29 +117,29 @@ void TrainingSubject::draw_go(const TrainingRun* run) {
 void TrainingSubject::draw_transport(const TrainingRun* run) {
     const std::int64_t taken = run ? run->steps_taken() : 0;
     draw_go(run);
-    ImGui::SameLine(0, 6);
+    ImGui::SameLine(0, step_gap);
     const Status possible = may_go_on(run);
     if (ui::button("training/step", "Step",
                    possible && now().running ? Error{"Pause first to go step by step."} : possible))
         visit().perform(ShowTrainingStep{taken + 1});
-    ImGui::SameLine(0, 6);
-    const bool behind = run && now().step && *now().step < taken;
-    if (ui::button("training/newest", "Newest", behind ? ok() : Error{"There is no newer step to show."}))
+    ImGui::SameLine(0, step_gap);
+    if (ui::button("training/newest", "Newest",
+                   is_behind(run) ? ok() : Error{"There is no newer step to show."}))
         visit().perform(ShowTrainingStep{now().running ? std::nullopt : std::optional(taken)});
-    ui::next_control(ui::need::many_choices);
-    if (!ui::narrow_window()) ImGui::AlignTextToFramePadding();  // on a phone it has a line of its own
-    std::string told = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
-    if (behind)
-        told += "   step " + std::to_string(*now().step) + " is shown";
-    else if (run && !run->losses().empty())
-        told += "   loss " + fixed(static_cast<double>(run->losses().back()), 3) + " nats over " +
-                many(run->targets(), "target");
-    {
-        ui::Type mono(ui::Face::mono, ui::size_small);
-        ui::text_item(told);
-        ui::semantic_text(ui::Role::paragraph, told);
-    }
-    if (run && run->failure()) ui::caption(run->failure()->message.c_str());
+}
+
+bool TrainingSubject::is_behind(const TrainingRun* run) const {
+    return run && now().step && *now().step < run->steps_taken();
+}
+
+// Says how far the run is.
+std::string TrainingSubject::told(const TrainingRun* run) const {
+    const std::int64_t taken = run ? run->steps_taken() : 0;
+    const std::string text = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
+    if (is_behind(run)) return text + "   step " + std::to_string(*now().step) + " is shown";
+    if (!run || run->losses().empty()) return text;
+    return text + "   loss " + fixed(static_cast<double>(run->losses().back()), 3) + " nats over " +
+           many(run->targets(), "target");
 }
 
 // Offers what can be done with the network at the shown step.

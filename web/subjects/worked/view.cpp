@@ -84,37 +84,59 @@ void draw_introduction(const WorkedState& worked, const char* how) {
 }  // namespace
 
 bool WorkedSubject::draw_controls(const Drawing&, bool brief) {
-    const bool narrow = ImGui::GetContentRegionAvail().x < ui::settings_open || ui::low_window_now();
-    if (!brief)
+    const bool little = ImGui::GetContentRegionAvail().x < ui::settings_open || ui::low_window_now();
+    const bool narrow = ui::narrow_window(), above = ui::folded().subject;
+    if (!brief && usual_lens(state()) == state().lens)
         draw_introduction(
             now(),
-            narrow
+            little
                 ? " Drag an input sideways to change it; whatever changes is outlined."
                 : " Drag or type to change an input, or click it and scroll; whatever changes is outlined.");
-    ImGui::Dummy({0, 2});
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
-    const ui::TightLabels tight;
+    if (narrow) ImGui::Dummy({0, 2});
     // If there is little room, the picture comes first and the settings are folded away.
-    const bool folds = brief || narrow, beside = folds && ui::narrow_window();
-    preset_menu(beside ? ImGui::GetContentRegionAvail().x - adjust_width - adjust_gap : 0);
-    if (folds) {
-        beside ? ImGui::SameLine(0, adjust_gap) : ui::next_control(ui::need::many_choices);
-        const char *more = beside ? "Adjust …" : "Adjust mask, scale, sizes …",
-                   *fewer = beside ? "Fewer" : "Fewer settings";
-        if (ui::button("adjust", unfolded_ ? fewer : more, {fewer, more})) unfolded_ = !unfolded_;
+    const bool folds = brief || little, beside = folds && narrow;
+    if (!folds) {
+        const ui::Row row("worked/settings");
+        if (!above) preset_menu(0);
+        settings(above);
+    } else if (!above || unfolded_) {
+        ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({9, 5}));
+        const ui::TightLabels tight;
+        if (!above) {
+            preset_menu(beside ? ImGui::GetContentRegionAvail().x - adjust_width - adjust_gap : 0);
+            beside ? ImGui::SameLine(0, adjust_gap) : (void)ui::next_control(ui::need::many_choices);
+            draw_adjust(beside);
+        }
+        if (unfolded_) settings(above);
+        ImGui::PopStyleVar();
     }
-    if (!folds || unfolded_) settings();
-    ImGui::PopStyleVar();
     label_menu_.draw(visit());
-    ImGui::Dummy({0, 6});
+    if (narrow) ImGui::Dummy({0, 6});
     return true;
 }
 
-void WorkedSubject::settings() {
-    ui::next_control(ui::need::many_choices);
-    source_choice();
-    ui::next_control(ui::need::many_choices);
-    generator();
+// Draws the button that folds and unfolds the settings.
+void WorkedSubject::draw_adjust(bool is_short) {
+    const char *more = is_short ? "Adjust …" : "Adjust mask, scale, sizes …",
+               *fewer = is_short ? "Fewer" : "Fewer settings";
+    if (ui::button("adjust", unfolded_ ? fewer : more, {fewer, more})) unfolded_ = !unfolded_;
+    ui::node_opens(unfolded_);
+}
+
+bool WorkedSubject::draw_in_tabs(const Drawing&, bool brief, float width) {
+    const float menu = brief ? width - adjust_width - adjust_gap : width;
+    if (menu < ui::menu_width) return false;
+    preset_menu(menu);
+    if (!brief) return true;
+    ImGui::SameLine(0, adjust_gap);
+    draw_adjust(true);
+    ui::tooltip("Adjust mask, scale, sizes …");
+    return true;
+}
+
+void WorkedSubject::settings(bool begin_line) {
+    if (begin_line || ui::next_control(ui::need::many_choices)) source_choice();
+    if (ui::next_control(ui::need::many_choices)) generator();
     mask_choice();
     scale_choice();
     score_sliders();
@@ -167,27 +189,28 @@ void WorkedSubject::mask_choice() {
     static constexpr const char* names[] = {"none", "causal", "window", "painted"};
     const WorkedMask::Kind kind = now().mask.kind;
     WorkedMask mask = now().mask;
-    ui::next_control(ui::need::slider);
-    group([&] {
-        ui::label("mask");
-        if (const auto chosen = ui::choice("mask", names, static_cast<int>(kind)))
-            mask.kind = static_cast<WorkedMask::Kind>(*chosen);
-    });
-    const auto step = [&](const char* name, const char* label, Index& value, Index least) {
-        ui::next_control(ui::need::long_button);
+    if (ui::next_control(ui::need::slider))
+        group([&] {
+            ui::label("mask");
+            if (const auto chosen = ui::choice("mask", names, static_cast<int>(kind)))
+                mask.kind = static_cast<WorkedMask::Kind>(*chosen);
+        });
+    const auto step = [&](const char* name, const char* label, Index& value, Index least, const char* tip) {
+        if (!ui::next_control(ui::need::long_button)) return;
         group([&] { value = ui::stepper(name, label, value, least, matrix_size_limit).value_or(value); });
+        if (tip) ui::tooltip(tip);
     };
     switch (kind) {
         case WorkedMask::Kind::causal:
-            step("mask/offset", "offset", mask.offset, -matrix_size_limit);
-            ui::tooltip("A query may look at the keys up to its own position plus this offset.");
+            step("mask/offset", "offset", mask.offset, -matrix_size_limit,
+                 "A query may look at the keys up to its own position plus this offset.");
             break;
         case WorkedMask::Kind::window:
-            step("mask/before", "back", mask.before, 0);
-            step("mask/after", "ahead", mask.after, 0);
+            step("mask/before", "back", mask.before, 0, nullptr);
+            step("mask/after", "ahead", mask.after, 0, nullptr);
             break;
         case WorkedMask::Kind::painted:
-            ui::next_control(ui::need::named_choices);
+            if (!ui::next_control(ui::need::named_choices)) break;
             ImGui::AlignTextToFramePadding();
             ImGui::PushStyleColor(ImGuiCol_Text, ui::theme().dim);
             ui::wrapped_text("Click cells of Masked to hide or show them.");
@@ -201,27 +224,27 @@ void WorkedSubject::mask_choice() {
 void WorkedSubject::scale_choice() {
     if (now().source == Source::scores) return;
     static constexpr const char* names[] = {"1/√d_k", "none"};
-    ui::next_control(ui::need::choices);
-    group([&] {
-        ui::label("scale");
-        if (const auto chosen = ui::choice("scale", names, now().scale_by_sqrt_d ? 0 : 1))
-            visit().perform(SetScaling{*chosen == 0});
-    });
+    if (ui::next_control(ui::need::choices))
+        group([&] {
+            ui::label("scale");
+            if (const auto chosen = ui::choice("scale", names, now().scale_by_sqrt_d ? 0 : 1))
+                visit().perform(SetScaling{*chosen == 0});
+        });
 }
 
 void WorkedSubject::score_sliders() {
-    ui::next_control(ui::need::slider);
-    group([&] {
-        if (const auto t =
-                ui::slider("temperature", "temperature", now().temperature, 0.05, 20, "%.2f", true))
-            visit().perform(SetTemperature{*t}, ui::gesture());
-    });
-    ui::next_control(ui::need::slider);
-    group([&] {
-        const char* format = now().softcap > 0 ? "%.1f" : "off";
-        if (const auto cap = ui::slider("softcap", "soft cap", now().softcap, 0, 10, format))
-            visit().perform(SetSoftcap{std::round(*cap * 10) / 10}, ui::gesture());
-    });
+    if (ui::next_control(ui::need::slider))
+        group([&] {
+            if (const auto t =
+                    ui::slider("temperature", "temperature", now().temperature, 0.05, 20, "%.2f", true))
+                visit().perform(SetTemperature{*t}, ui::gesture());
+        });
+    if (ui::next_control(ui::need::slider))
+        group([&] {
+            const char* format = now().softcap > 0 ? "%.1f" : "off";
+            if (const auto cap = ui::slider("softcap", "soft cap", now().softcap, 0, 10, format))
+                visit().perform(SetSoftcap{std::round(*cap * 10) / 10}, ui::gesture());
+        });
 }
 
 void WorkedSubject::sizes() {
@@ -238,12 +261,12 @@ void WorkedSubject::sizes() {
     if (now().source != Source::scores) all.push_back({"size/d_k", "d_k", Axis::d_k});
     if (now().d_v() > 0) all.push_back({"size/d_v", "d_v", Axis::d_v});
     for (const Size& size : all) {
-        ui::next_control(ui::need::long_button);
-        group([&] {
-            if (const auto to =
-                    ui::stepper(size.name, size.label, size_of(now(), size.axis), 1, matrix_size_limit))
-                visit().perform(Resize{size.axis, *to});
-        });
+        if (ui::next_control(ui::need::long_button))
+            group([&] {
+                if (const auto to =
+                        ui::stepper(size.name, size.label, size_of(now(), size.axis), 1, matrix_size_limit))
+                    visit().perform(Resize{size.axis, *to});
+            });
     }
 }
 

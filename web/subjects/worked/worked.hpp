@@ -39,6 +39,7 @@ class WorkedSubject final : public Subject {
     Guide guide() const override;
     std::optional<Command> paste(const Matrix& cells) const override;
     bool draw_controls(const Drawing& drawing, bool brief) override;
+    bool draw_in_tabs(const Drawing& drawing, bool brief, float width) override;
     std::pair<std::string, std::string> comparison_names() override {
         return {"as it is now", "as it was opened"};
     }
@@ -53,6 +54,7 @@ class WorkedSubject final : public Subject {
     const WorkedState& now() const { return state().of<WorkedState>(); }
     void rerun();
     // Defined in view.cpp.
+    void draw_adjust(bool is_short);
     void preset_menu(float width);
     void source_choice();
     void generator();
@@ -60,7 +62,7 @@ class WorkedSubject final : public Subject {
     void scale_choice();
     void score_sliders();
     void sizes();
-    void settings();
+    void settings(bool begin_line);
 
     WorkedState run_for_, before_for_, original_for_;
     std::shared_ptr<const WorkedRun> run_, before_, original_run_;
