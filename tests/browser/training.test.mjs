@@ -128,7 +128,7 @@ test('a text of one\'s own is pasted into the sentence box and learned',
 test('rarer numbers stand behind one button, and − and + end where a plan does', { fragment: small }, async (explorer) => {
     const plan = (what, pattern) => explorer.until(what, () => explorer.linked('train'), (text) => pattern.test(text ?? ''));
     assert.equal(await explorer.rect('training/window/less'), undefined);
-    await explorer.click('training/more');
+    await explorer.click('more/training/settings');
     await explorer.click('training/window/less');
     await plan('a window', /window:8/);
     await explorer.click('training/context/less');
@@ -150,7 +150,7 @@ test('rarer numbers stand behind one button, and − and + end where a plan does
     await plan('an MLP', /mlp:1/);
     await explorer.click('training/step');
     assert.ok((await taken(explorer, 1)).losses.every(Number.isFinite));
-    await explorer.click('training/more');
+    await explorer.click('more/training/settings');
     await explorer.until('them to go', async () => await explorer.rect('training/window/less') === undefined);
     assert.deepEqual(await explorer.notices(), []);
 });
@@ -159,7 +159,6 @@ const phone = { context: { viewport: { width: 390, height: 844 } }, fragment: `$
 test('on a phone every control can be reached and none is cut', phone, async (explorer) => {
     await explorer.click('settings');
     await taken(explorer, 4);
-    await explorer.click('training/more');
     await explorer.until('the rarer numbers', () => explorer.rect('training/mlp/on'));
     const all = await explorer.landmarks();
     const [left, , right] = all['panel/lens'];

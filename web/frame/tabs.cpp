@@ -163,7 +163,7 @@ void Frame::draw_head_menu(const Drawing& drawing, const std::string& name) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {16, 14});
     if (ImGui::BeginPopup("head")) {
         {
-            const ui::SemanticGroup group(ui::Role::group, "head", "The chosen head");
+            const ui::SemanticGroup group(ui::Role::group, "panel/head", "The chosen head");
             draw_head_choice(drawing);
         }
         const ImVec2 at = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
@@ -195,7 +195,7 @@ void Frame::draw_head_choice(const Drawing& drawing) {
     const float height = static_cast<float>(heads.layers.count) * (cell_side + cell_gap);
     ImGui::BeginChild("heads", {std::min(heads_width, 2 * told_width), std::min(height, highest_grid)});
     {
-        const ui::SemanticGroup group(ui::Role::radiogroup, "heads", "Heads");
+        const ui::SemanticGroup group(ui::Role::radiogroup, "head-choice", "Heads");
         ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {cell_gap, cell_gap});
         ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {0, 0});
         const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -207,7 +207,7 @@ void Frame::draw_head_choice(const Drawing& drawing) {
             for (head.head = 0; head.head < heads.heads; ++head.head) {
                 const bool on = head == chosen;
                 const std::string key =
-                    "head/" + std::to_string(head.layer) + "/" + std::to_string(head.head);
+                    "head-choice/" + std::to_string(head.layer) + "/" + std::to_string(head.head);
                 ImGui::SetCursorScreenPos(
                     {corner.x + layer_width + static_cast<float>(head.head) * (cell_side + cell_gap), y});
                 ImGui::PushID(key.c_str());

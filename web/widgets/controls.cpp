@@ -86,10 +86,11 @@ constexpr const char *open_row = "More ▾", *close_row = "Fewer ▴";
 constexpr ImVec2 row_padding{10, 5};
 constexpr float try_rounding = 13;
 
-// Remembers of a row in the last frame whether its controls needed more than a line.
+// Remembers whether the controls of a row need more than a line. It stays so until other controls or another
+// width ask again, because a control may be wider than it said.
 struct Needed {
-    bool overflows = false;
-    float too_wide = -1;  // controls of these widths in sum took more room than they asked for
+    float widths = 0, room = 0;
+    bool more = false;
 };
 Needed& needed_by(const std::string& row) {
     static std::map<std::string, Needed> rows;
@@ -104,7 +105,7 @@ float room_for_more() {
 
 Row::Row(std::string key, const char* label)
     : key_(std::move(key)),
-      tries_(label != nullptr),
+      label_(label),
       left_(ImGui::GetCursorScreenPos().x),
       right_(left_ + ImGui::GetContentRegionAvail().x),
       window_(ImGui::GetCurrentWindow()->ID) {
@@ -112,11 +113,7 @@ Row::Row(std::string key, const char* label)
     tight_.emplace();
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, compact(row_padding));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ImGui::GetStyle().ItemSpacing.x, head_gap});
-    if (label) {
-        ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, try_rounding);
-        ui::label(label);
-        last_label.clear();
-    }
+    if (label) ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, try_rounding);
     start_ = ImGui::GetCursorScreenPos();
     is_open_ = folded().rows.contains(key_);
     row_now = this;
@@ -125,25 +122,30 @@ Row::Row(std::string key, const char* label)
 Row::~Row() {
     if (narrow_window()) return;
     row_now = nullptr;
-    ImGui::PopStyleVar(tries_ ? 3 : 2);
+    ImGui::PopStyleVar(label_ ? 3 : 2);
     if (!is_full_) used_ = ImGui::GetItemRectMax().x;
     // The last control that was announced may have had nothing to draw.
     if (ImGui::GetCursorScreenPos().x > left_ + 1) ImGui::NewLine();
     Needed& needed = needed_by(key_);
-    needed.overflows = used_ > right_;
-    if (!is_full_ && needed.overflows) needed.too_wide = widths_;
-    if (needed.too_wide != widths_) needed.too_wide = -1;
+    const float room = right_ - left_;
+    const bool same = needed.widths == widths_ && needed.room == room;
+    needed = {widths_, room, (same && needed.more) || used_ > right_};
 }
 
 bool Row::next(float width) {
+    if (ImGui::GetCurrentWindow()->ID != window_) return true;
+    if (label_ && !std::exchange(is_labelled_, true)) {
+        ui::label(label_);
+        last_label.clear();
+        start_ = ImGui::GetCursorScreenPos();
+    }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     widths_ += width;
-    if (ImGui::GetCurrentWindow()->ID != window_ || (at.x == start_.x && at.y == start_.y)) return true;
+    if (at.x == start_.x && at.y == start_.y) return true;
     const float gap = control_gap();
     if (!is_full_) {
-        const Needed& needed = needed_by(key_);
         used_ = ImGui::GetItemRectMax().x;
-        const float room = needed.overflows || needed.too_wide >= 0 ? room_for_more() : 0;
+        const float room = needed_by(key_).more ? room_for_more() : 0;
         if (used_ + gap + width <= right_ - room) {
             ImGui::SameLine(0, gap);
             return true;
@@ -167,7 +169,7 @@ void Row::draw_more() {
         if (!folded().rows.erase(key_)) folded().rows.insert(key_);
     }
     ImGui::PopStyleColor(2);
-    rename_node(tries_ ? "More to try" : "More settings");
+    rename_node(label_ ? "More to try" : "More settings");
     node_opens(is_open_);
 }
 
@@ -446,13 +448,32 @@ Folded& folded() {
     return now;
 }
 
+namespace {
+
+// Returns the length of the sentences that fit on one line; of the first, if none does.
+std::size_t sentences_on_line(std::string_view text, float width) {
+    std::size_t end = std::string_view::npos;
+    for (std::size_t at = 0; (at = text.find(". ", at)) != std::string_view::npos; ++at)
+        if (end == std::string_view::npos || text_size(text.substr(0, at + 1)).x <= width) end = at + 1;
+    return end == std::string_view::npos || text_size(text).x <= width ? text.size() : end;
+}
+
+}  // namespace
+
 void hint(const char* text) {
     if (narrow_window()) {
         folded().hint = text;
         return;
     }
+    const std::string whole = for_pointer(text);
+    std::size_t end = 0;
+    {
+        const Type type(Face::regular, size_small);
+        end = sentences_on_line(whole, ImGui::GetContentRegionAvail().x);
+    }
+    if (end < whole.size()) folded().hint = whole.substr(end + 1);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ImGui::GetStyle().ItemSpacing.x, head_gap});
-    caption(text);
+    caption(whole.substr(0, end).c_str());
     ImGui::PopStyleVar();
 }
 

@@ -22,6 +22,15 @@ namespace attn::ui {
 // returns false if the control is behind More: do not draw it then.
 bool next_control(float width);
 
+// Draws what belongs together, a label and its control, as next_control() says. Returns whether it did.
+bool control(float width, auto&& draw) {
+    if (!next_control(width)) return false;
+    ImGui::BeginGroup();
+    draw();
+    ImGui::EndGroup();
+    return true;
+}
+
 void label(const char* text);  // placed before a control
 // While it lives, labels are as wide as their text. Otherwise all have the same width, so that controls on
 // successive lines start at the same x.
@@ -43,7 +52,7 @@ class TightLabels {
 //     if (ui::next_control(ui::need::slider)) draw_temperature();
 //     if (ui::next_control(ui::need::stepper)) draw_query();
 //
-// In a narrow window, all of them are shown.
+// A label needs next_control() before the first control, too. In a narrow window, all of them are shown.
 class Row {
   public:
     // `key` is part of a landmark, "more/<key>".
@@ -57,13 +66,13 @@ class Row {
     void draw_more();
 
     std::string key_;
-    bool tries_;  // holds things to try, not settings
+    const char* label_;  // of things to try; null for settings
     float left_, right_;
     float used_ = 0;    // where the line would end if it held all controls
     float widths_ = 0;  // asked for so far
     ImVec2 start_;      // of the first control
     ImGuiID window_;
-    bool is_full_ = false, is_behind_ = false, is_open_ = false;
+    bool is_labelled_ = false, is_full_ = false, is_behind_ = false, is_open_ = false;
     std::optional<TightLabels> tight_;
 };
 // Between the lines above the pictures: headline, hint, things to try, settings.
@@ -126,9 +135,10 @@ void heading(const char* text);  // heading of a lens
 // Heading of a part; controls may follow on its line.
 void section(const char* text, bool with_controls = false);
 // Holds what is folded away, so that the picture comes first. In a narrow window, a lens's hint moves to the
-// guide and its settings behind a button. In a wide one, the subject's own controls are in the row of tabs.
+// guide and its settings behind a button. In a wide one, a hint has one line, and its further sentences move;
+// the subject's own controls are in the row of tabs.
 struct Folded {
-    std::string hint;
+    std::string hint;      // for the guide
     bool offered = false;  // the lens has settings
     bool open = false;
     std::set<std::string, std::less<>> rows;  // those whose More is open

@@ -10,6 +10,7 @@ const stages = Object.fromEntries(
 /** @import { CDPSession, Page } from 'playwright-core' */
 
 const patience = 20000;  // ms within which anything must have happened
+const impatience = 1500;  // ms after which something is looked for behind More
 const least_colours = 24;
 
 export class Explorer {
@@ -184,11 +185,11 @@ export class Explorer {
     // on the canvas. If the first is awaited, it is returned once the page has processed earlier input and
     // has that landmark, or null at the end. The page itself waits, because repeated questions would cost it
     // more than everything else in a click.
-    async #rectsOf(names, waits) {
-        const all = await this.page.evaluate(async ([wanted, ms]) => {
-            const end = performance.now() + ms;
+    async #rectsOf(names, ms) {
+        const all = await this.page.evaluate(async ([wanted, patient]) => {
+            const end = performance.now() + patient;
             for (;;) {
-                const known = explorer._probe_answered() || ms === 0 ? JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks())) : {};
+                const known = explorer._probe_answered() || patient === 0 ? JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks())) : {};
                 if (known[wanted[0]] || performance.now() >= end) {
                     const { x, y } = document.getElementById('canvas').getBoundingClientRect();
                     const scale = Number(getComputedStyle(document.documentElement).getPropertyValue('--scale'));
@@ -196,7 +197,7 @@ export class Explorer {
                 }
                 await new Promise(requestAnimationFrame);
             }
-        }, [names, waits ? patience : 0]);
+        }, [names, ms]);
         return all.map((rect) => {
             if (rect) {
                 const [left, top, right, bottom] = rect;
@@ -205,7 +206,7 @@ export class Explorer {
             return undefined;
         });
     }
-    rects(...names) { return this.#rectsOf(names, false); }
+    rects(...names) { return this.#rectsOf(names, 0); }
     async rect(name) { return (await this.rects(name))[0]; }
 
     // Resolves once the page has processed earlier input.
@@ -213,7 +214,7 @@ export class Explorer {
 
     // Returns landmarks once the first of them exists and stays in place, because earlier input may move it.
     async #foundOf(...names) {
-        const rects = await this.#rectsOf(names, true);
+        const rects = await this.#rectsOf(names, patience);
         if (!rects[0]) {
             throw new Error(`waited in vain for the landmark ${names[0]}`);
         }
@@ -221,10 +222,41 @@ export class Explorer {
     }
     async found(name) { return (await this.#foundOf(name))[0]; }
 
+    // Opens what hides a landmark: More of a row, or the popup of the chosen head. Closes that popup for what
+    // lies outside it.
+    async #bring(name) {
+        const within = (rect, panel) => rect && panel && rect.x > panel.left && rect.x < panel.right && rect.y > panel.top && rect.y < panel.bottom;
+        const [[there], popup] = [await this.#rectsOf([name], impatience), await this.rect('panel/head')];
+        if (popup && !within(there, popup)) {
+            await this.press('Escape');
+            await this.until('the popup to close', () => this.rect('panel/head'), (rect) => !rect);
+        }
+        const ways = there ? [] : Object.keys(await this.landmarks()).filter((each) => each.startsWith('more/'));
+        const press = async (way) => {
+            const at = await this.rect(way);
+            if (at) {
+                await this.page.mouse.click(at.x, at.y);
+                await this.settled();
+            }
+            return this.rect(name);
+        };
+        for (const way of ways) {
+            if (await press(way) || await press(way)) {
+                return;
+            }
+        }
+        if (!there && await this.rect('head-name') && !await press('head-name')) {
+            await this.press('Escape');
+        }
+    }
+
     // Returns the landmark once it exists and, by turning the wheel at the edge of the lens, is in view.
     async reveal(name) {
-        let [rect, lens] = await this.#foundOf(name, 'panel/lens');
-        if (/^(subject|lens|lens-menu|guide|settings|head-name|palette|panel|inspector)(\/|$)/.test(name)) {
+        await this.#bring(name);
+        let [rect, lens, tabs] = await this.#foundOf(name, 'panel/lens', 'panel/tabs');
+        const popup = await this.rect('panel/head');
+        const above = /^(preset|adjust|change|tensors|training)(\/|$)/.test(name) && rect.bottom <= tabs?.bottom;
+        if (above || popup || /^(subject|lens|lens-menu|guide|settings|head-name|head-choice|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
         for (let given = 1; ;) {  // points that the lens scrolls per point of the wheel, from the last turn

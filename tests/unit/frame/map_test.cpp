@@ -123,6 +123,7 @@ TEST_CASE("a double click on a map shows all of it and keeps the pin") {
 TEST_CASE("a dragged slider sets the number that it shows") {
     Screen screen;
     screen.draw(3);
+    screen.bring("temperature");
     const Rect slider = rect("temperature");
     ImGuiIO& io = ImGui::GetIO();
     io.AddMousePosEvent(slider.left + 0.4f * (slider.right - slider.left), (slider.top + slider.bottom) / 2);

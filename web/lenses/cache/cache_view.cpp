@@ -18,17 +18,9 @@ namespace {
 
 constexpr double walk_ms = 600;
 
-// Keeps controls together, on a line that breaks if they do not fit.
-void group(float width, auto draw) {
-    ui::next_control(width);
-    ImGui::BeginGroup();
-    draw();
-    ImGui::EndGroup();
-}
-
 // A slider over whole numbers, which calls take() with a new value.
-void whole_slider(const char* name, const char* label, Index value, Index least, Index most, auto take) {
-    group(ui::need::slider, [&] {
+bool whole_slider(const char* name, const char* label, Index value, Index least, Index most, auto take) {
+    return ui::control(ui::need::slider, [&] {
         if (const auto to = ui::slider(name, label, static_cast<double>(value), static_cast<double>(least),
                                        static_cast<double>(most), "%.0f"))
             take(static_cast<Index>(std::lround(*to)));
@@ -37,35 +29,42 @@ void whole_slider(const char* name, const char* label, Index value, Index least,
 
 // Changes the value.
 void number_stepper(const char* name, const char* label, Index& value, Index least, Index most) {
-    group(ui::need::stepper, [&] { value = ui::stepper(name, label, value, least, most).value_or(value); });
+    ui::control(ui::need::stepper,
+                [&] { value = ui::stepper(name, label, value, least, most).value_or(value); });
 }
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
-void draw_presets(const Drawing& drawing) {
+// Returns whether one was pressed, which may have changed everything.
+bool draw_presets(const Drawing& drawing) {
+    const ui::Row tries("cache/try", ui::to_try);
     for (const Preset& preset : presets) {
         std::optional<Command> reads;
         for (const SubjectEntry& entry : subject_list())
             if (!reads)
                 reads = static_cast<Subject&>(drawing.visit.subject(entry.key)).reads(preset.text, "");
         if (!reads) continue;
-        ui::next_control(ui::text_size(preset.name).x + 2 * ImGui::GetStyle().FramePadding.x);
-        if (ui::button(("cache/preset/" + std::string(preset.key)).c_str(), preset.name))
+        if (!ui::next_button(preset.name)) continue;
+        if (ui::button(("cache/preset/" + std::string(preset.key)).c_str(), preset.name)) {
             drawing.visit.perform(
                 Together{{*reads, Set<State>{preset.state}, OpenLens{drawing.state().lens}}});
+            return true;
+        }
         ui::tooltip(preset.text);
     }
+    return false;
 }
 
 void draw_cost_controls(const Model& model, State& next) {
     const Cost& cost = model.cost;
     const Index context = std::max<Index>(model.trace->model()->config().context, 2);
-    whole_slider("cache/prompt", "prompt", cost.prompt, 1, context - 1, [&](Index to) { next.prompt = to; });
-    ui::tooltip("Tokens that are read at once");
+    if (whole_slider("cache/prompt", "prompt", cost.prompt, 1, context - 1,
+                     [&](Index to) { next.prompt = to; }))
+        ui::tooltip("Tokens that are read at once");
     if (context - cost.prompt > 1)
         whole_slider("cache/written", "then write", cost.written, 1, context - cost.prompt,
                      [&](Index to) { next.written = to; });
-    group(ui::need::named_choices, [&] {
+    ui::control(ui::need::named_choices, [&] {
         ui::label("compared window");
         static constexpr std::array<const char*, 2> names{"its own", "another"};
         if (const auto chosen = ui::choice("cache/window", names, model.state.window > 0 ? 1 : 0))
@@ -78,13 +77,13 @@ void draw_cost_controls(const Model& model, State& next) {
 void draw_prompt(const Model& model, State& next) {
     const Index last = model.trace->tokens() - 1;
     if (last < 2) return;
-    whole_slider("cache/prompt", "prompt", model.prompt(), 1, last, [&](Index to) { next.prompt = to; });
-    ui::tooltip("Tokens that are read at once, with all of their keys");
+    if (whole_slider("cache/prompt", "prompt", model.prompt(), 1, last, [&](Index to) { next.prompt = to; }))
+        ui::tooltip("Tokens that are read at once, with all of their keys");
 }
 
 void draw_bits_controls(State& next) {
     const Index bits = next.rounding.bits;
-    group(ui::need::choices, [&] {
+    ui::control(ui::need::choices, [&] {
         ui::label("bits");
         static constexpr std::array<const char*, 3> names{"16", "8", "4"};
         if (const auto chosen = ui::choice("cache/bits", names, bits == 16 ? 0 : bits == 8 ? 1 : 2))
@@ -96,7 +95,7 @@ void draw_bits_controls(State& next) {
 void draw_eviction_controls(const Model& model, EvictionRule& next) {
     const Index all = model.trace->tokens();
     const EvictionRule& rule = model.state.eviction;
-    group(ui::need::named_choices, [&] {
+    ui::control(ui::need::named_choices, [&] {
         ui::label("keep");
         if (const auto chosen = ui::choice("cache/policy", policy_names, static_cast<int>(rule.policy)))
             next.policy = static_cast<EvictionPolicy>(*chosen);
@@ -108,7 +107,7 @@ void draw_eviction_controls(const Model& model, EvictionRule& next) {
     if (rule.policy != EvictionPolicy::snapkv) return;
     number_stepper("cache/observed", "queries observed", next.observed, 1, most_observed);
     const Index pooling = rule.pooling;
-    group(ui::need::stepper, [&] {
+    ui::control(ui::need::stepper, [&] {
         if (const auto to = ui::stepper("cache/pooling", "pooled over", std::to_string(pooling),
                                         {pooling - 2, pooling > 1 ? "" : "1 is the minimum."},
                                         {pooling + 2, pooling < most_pooling ? "" : "63 is the maximum."},
@@ -126,19 +125,18 @@ void draw_steps(Model& model, const Drawing& drawing) {
         model.walk.reset();
         go(model, drawing, to, ui::gesture());
     };
-    if (ui::button("cache/back", "Back", at > first)) leap(at - 1);
-    ImGui::SameLine(0, 6);
-    if (ui::button("cache/forward", "Forward", at < last)) leap(at + 1);
-    ImGui::SameLine(0, 6);
-    if (ui::button("cache/play", model.walk ? "Pause" : "Play", {"Play", "Pause"},
-                   last > first ? ok() : Status(Error{"There is only one step."}))) {
-        if (model.walk) {
-            model.walk.reset();
-        } else {
-            model.walk = {ui::gesture(), now_ms() + (at == last ? walk_ms : 0)};
-            if (at == last) go(model, drawing, first, model.walk->gesture);
-        }
-    }
+    ui::control(ui::need::choices, [&] {
+        if (ui::button("cache/back", "Back", at > first)) leap(at - 1);
+        ImGui::SameLine(0, 6);
+        if (ui::button("cache/forward", "Forward", at < last)) leap(at + 1);
+        ImGui::SameLine(0, 6);
+        if (!ui::button("cache/play", model.walk ? "Pause" : "Play", {"Play", "Pause"},
+                        last > first ? ok() : Status(Error{"There is only one step."})))
+            return;
+        if (model.walk) return model.walk.reset();
+        model.walk = {ui::gesture(), now_ms() + (at == last ? walk_ms : 0)};
+        if (at == last) go(model, drawing, first, model.walk->gesture);
+    });
     if (last > first)
         whole_slider("cache/step", "step", at - first + 1, 1, last - first + 1,
                      [&](Index to) { leap(first + to - 1); });
@@ -157,10 +155,14 @@ void walk(Model& model, const Drawing& drawing) {
 }
 
 void draw_controls(Model& model, const Drawing& drawing) {
+    if (draw_presets(drawing)) return;
+    const ui::Row row("cache/settings");
     State next = model.state;
     if (const auto chosen =
             ui::labelled_choice("show", "cache/part", part_names, static_cast<int>(next.part)))
         next.part = static_cast<Part>(*chosen);
+    // The steps come first: the hint is about them.
+    if (model.state.part != Part::cost && model.shown) draw_steps(model, drawing);
     switch (model.state.part) {
         case Part::cost: draw_cost_controls(model, next); break;
         case Part::bits: draw_bits_controls(next); break;
@@ -168,8 +170,6 @@ void draw_controls(Model& model, const Drawing& drawing) {
     }
     if (model.state.part != Part::cost) draw_prompt(model, next);
     set(drawing, next);
-    if (model.state.part != Part::cost && model.shown) draw_steps(model, drawing);
-    draw_presets(drawing);
 }
 
 }  // namespace
@@ -202,7 +202,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     // A preset may have requested another model.
     if (!subject.attention() || Model::missing(subject)) return;
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     if (model.state.part == Part::cost)
         draw_cost(model, drawing);
     else if (model.refused.empty())

@@ -13,6 +13,8 @@ namespace attn::app {
 
 namespace {
 
+constexpr const char* row_key = "training/settings";
+
 // − and + go as far as check() allows; beyond that, they show its message.
 class Settings {
   public:
@@ -30,7 +32,6 @@ class Settings {
         draw();
         ImGui::EndGroup();
     }
-    void new_line() { first_ = true; }
 
     void stepper(const char* name, const char* label, const std::string& shown, Index less, Index more,
                  auto how) {
@@ -103,7 +104,6 @@ void window(Settings& settings) {
 
 void rarer(Settings& settings) {
     const TrainingPlan& plan = settings.plan();
-    settings.new_line();
     // Heads need an even size; the width changes in steps of about 8.
     const Index unit = 2 * plan.heads, step = (8 + unit - 1) / unit * unit;
     settings.stepper("training/width", "d_model", std::to_string(plan.d_model), plan.d_model - step,
@@ -125,9 +125,6 @@ void rarer(Settings& settings) {
         if (const auto mlp = ui::choice("training/mlp", std::array{"off", "on"}, plan.mlp ? 1 : 0))
             settings.change([&](TrainingPlan& p) { p.mlp = *mlp == 1; });
     });
-    ui::caption(
-        "d_model: components per token. Context: tokens per sequence. Batch: sequences per step. Window: "
-        "keys that a query can see, its own included.");
 }
 
 }  // namespace
@@ -136,16 +133,18 @@ void rarer(Settings& settings) {
 void TrainingSubject::draw_presets() {
     const auto all = training_presets();
     const TrainingPreset& taken = nearest_preset(now().plan);
+    const bool narrow = ui::narrow_window();
     std::vector<std::string> titles;
     std::vector<const char*> labels;
     for (const TrainingPreset& preset : all) titles.emplace_back(preset.title);
     for (const std::string& title : titles) labels.push_back(title.c_str());
     const auto draw_choice = [&] {
         const ui::Row tries("training/try", ui::to_try);
+        if (!narrow) ui::next_control(ui::need::named_choices);
         if (const auto chosen = ui::choice("training/preset", labels, static_cast<int>(&taken - all.data())))
             visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
     };
-    if (ui::narrow_window()) draw_choice();
+    if (narrow) draw_choice();
     ui::caption(std::string(taken.story).c_str());
     if (now().plan.task == TrainingTask::own_text) {
         ui::caption(
@@ -156,20 +155,20 @@ void TrainingSubject::draw_presets() {
                   "before the training begins.");
         ui::landmark_item("training/tokens");
     }
-    if (!ui::narrow_window()) draw_choice();
+    if (!narrow) draw_choice();
 }
 
 void TrainingSubject::draw_settings() {
     Settings settings(visit());
     {
-        const ui::Row row("training/settings");
+        const ui::Row row(row_key);
         usual(settings);
-        settings.place(ui::need::icon, [&] {
-            if (ui::button("training/more", more_settings_ ? "Less" : "More", {"Less", "More"}))
-                more_settings_ = !more_settings_;
-        });
+        rarer(settings);
     }
-    if (more_settings_) rarer(settings);
+    if (ui::narrow_window() || ui::folded().rows.contains(row_key))
+        ui::caption(
+            "d_model: components per token. Context: tokens per sequence. Batch: sequences per step. Window: "
+            "keys that a query can see, its own included.");
 }
 
 }  // namespace attn::app

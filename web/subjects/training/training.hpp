@@ -83,7 +83,6 @@ class TrainingSubject final : public Subject {
     std::optional<HeadLadder> ladder_;
     ScoreExplainer scores_;
     MapSumExplainer sums_;
-    bool more_settings_ = false;
 };
 
 }  // namespace attn::app
