@@ -136,7 +136,7 @@ void SentenceSubject::draw_invitation_to_type() {
 }
 
 bool SentenceSubject::draw_in_tabs(const Drawing&, bool, float width) {
-    const bool runs = awaited_.empty() && model_ && run();
+    const bool runs = awaited_.empty() && model() && run();
     if (!runs || width < ui::need::button) return false;
     draw_change_menu();
     return true;
