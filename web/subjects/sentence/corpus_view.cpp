@@ -12,8 +12,7 @@ void SentenceSubject::draw_corpus() {
     CorpusRun* texts = corpus();
     if (!texts) return;
     Corpus next = now().corpus;
-    ui::next_control(ui::need::stepper);
-    if (next.own.empty())
+    if (next.own.empty() && ui::next_control(ui::need::stepper))
         if (const auto seed = ui::stepper("corpus/seed", "seed", static_cast<Index>(next.seed), 0,
                                           static_cast<Index>(corpus_seed_limit) - 1))
             next.seed = static_cast<std::uint64_t>(*seed);

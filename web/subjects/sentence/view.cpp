@@ -255,18 +255,15 @@ void SentenceSubject::draw_other_sentences() {
 void SentenceSubject::draw_comparison(const Drawing&) {
     const bool settings = ui::settings();
     for (const Pair& pair :
-         !settings || writes_another() || compares_models() ? std::span<const Pair>() : pairs()) {
-        ui::next_control(ui::text_size(pair.name).x + 20);
-        if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
-            compare(pair);
-    }
-    ui::next_control(ui::need::long_button);
-    if (settings && now().compared && now().compared->of_text()) {
+         !settings || writes_another() || compares_models() ? std::span<const Pair>() : pairs())
+        if (ui::next_button(std::string(pair.name)))
+            if (ui::button(("compare/pair/" + std::string(pair.key)).c_str(), std::string(pair.name).c_str()))
+                compare(pair);
+    if (settings && now().compared && now().compared->of_text() && ui::next_control(ui::need::long_button)) {
         if (ui::button("compare/models", "Another model")) visit().perform(Compare{Comparison{.model = ""}});
         ui::tooltip("The same sentence in two models that have one tokenizer");
-        ui::next_control(ui::need::long_button);
     }
-    if (settings &&
+    if (settings && ui::next_control(ui::need::long_button) &&
         ui::button("compare/off", compares_models()                          ? "This model alone"
                                   : now().compared && now().compared->before ? "The changed run alone"
                                                                              : "One sentence"))

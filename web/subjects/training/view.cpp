@@ -159,8 +159,8 @@ void TrainingSubject::draw_beside(const Drawing&, float /*width*/) {
 }
 
 void TrainingSubject::draw_comparison(const Drawing&) {
-    ui::next_button("End comparison");
-    if (ui::button("training/alone", "End comparison")) visit().perform(CompareTraining{});
+    if (ui::next_button("End comparison") && ui::button("training/alone", "End comparison"))
+        visit().perform(CompareTraining{});
 }
 
 std::pair<std::string, std::string> TrainingSubject::comparison_names() {
