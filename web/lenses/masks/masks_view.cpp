@@ -24,14 +24,6 @@ constexpr std::size_t longest_typed = 40'000;
 // Long enough for a window to skip whole tiles of the kernels.
 constexpr Index usual_any_n = 1024;
 
-// Keeps controls together, on a line that breaks if they do not fit.
-void group(float width, auto draw) {
-    ui::next_control(width);
-    ImGui::BeginGroup();
-    draw();
-    ImGui::EndGroup();
-}
-
 void draw_presets(const Model& model, const Drawing& drawing) {
     const Index size = std::max(model.looked.queries, model.looked.keys);
     std::vector<const char*> names;
@@ -40,6 +32,8 @@ void draw_presets(const Model& model, const Drawing& drawing) {
         if (preset.make(size) == model.state.mask) taken = static_cast<int>(std::ssize(names));
         names.push_back(preset.name);
     }
+    const ui::Row tries("masks/try", ui::to_try);
+    ui::next_control(ui::need::named_choices);
     if (const auto chosen = ui::choice("masks/preset", names, taken))
         set_mask(model, drawing, mask_presets()[static_cast<std::size_t>(*chosen)].make(size));
 }
@@ -72,19 +66,20 @@ void draw_text(Model& model, const Drawing& drawing) {
     ui::fault("masks/fault", hand.fault);
 }
 
-void draw_settings(const Model& model, const Drawing& drawing, Subject& subject) {
+void draw_settings(Model& model, const Drawing& drawing, Subject& subject) {
+    const ui::Row row("masks/settings");
     State tried = model.state;
     const bool own = tried.size > 0;
     if (const auto chosen =
             ui::labelled_choice("size", "masks/size", std::array{"these tokens", "any n"}, own ? 1 : 0))
         tried.size = *chosen == 0 ? 0 : std::clamp<Index>(model.looked.queries, usual_any_n, size_limit);
     if (own)
-        group(ui::need::slider, [&] {
+        ui::control(ui::need::slider, [&] {
             if (const auto n = ui::slider("masks/n", "n", static_cast<double>(tried.size), 1,
                                           static_cast<double>(size_limit), "%.0f", true))
                 tried.size = std::clamp<Index>(std::lround(*n), 1, size_limit);
         });
-    group(ui::need::named_choices, [&] {
+    const bool moves = ui::control(ui::need::named_choices, [&] {
         ui::label("off by one");
         if (const auto chosen = ui::choice("masks/off", std::array{"no", "one key fewer", "one key more"},
                                            tried.shift < 0   ? 1
@@ -92,11 +87,11 @@ void draw_settings(const Model& model, const Drawing& drawing, Subject& subject)
                                                              : 0))
             tried.shift = *chosen == 1 ? -1 : *chosen == 2 ? 1 : 0;
     });
-    if (shifted(model.state.mask, 1) == model.state.mask)
+    if (moves && shifted(model.state.mask, 1) == model.state.mask)
         ui::tooltip("No term of this mask follows the diagonal, so nothing can be off by one.");
-    else
+    else if (moves)
         ui::tooltip("Moves the edges along the diagonal by one key, as < in place of ≤ does.");
-    group(ui::need::button, [&] {
+    ui::control(ui::need::button, [&] {
         if (const auto form = ui::menu("masks/copy", "Copy as", mask_program_names))
             ImGui::SetClipboardText(mask_program(model.looked.mask, model.looked.head.head,
                                                  model.looked.queries, model.looked.keys,
@@ -105,13 +100,18 @@ void draw_settings(const Model& model, const Drawing& drawing, Subject& subject)
         ui::tooltip("Lines of Python that make this mask");
     });
     if (subject.attention()->trace())
-        group(ui::need::choices, [&] {
+        ui::control(ui::need::choices, [&] {
             ui::label("model");
             if (const auto chosen =
                     ui::choice("masks/model", std::array{"as it is", "under this mask"}, tried.runs ? 1 : 0))
                 tried.runs = *chosen == 1;
         });
     if (tried != model.state) drawing.visit.perform(Set<State>{tried}, ui::gesture());
+    // The mask as a text and as terms needs lines of its own.
+    constexpr float whole_line = 1e6f;
+    if (!ui::next_control(whole_line)) return;
+    draw_text(model, drawing);
+    draw_terms(model, drawing);
 }
 
 }  // namespace
@@ -129,12 +129,9 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         "the more tiles the kernel skips. Point at a cell to see which term hides it.");
     if (ui::settings()) {
         draw_presets(model, drawing);
-        draw_settings(model, drawing, subject);  // above the terms, whose number differs between presets
-        draw_text(model, drawing);
-        draw_terms(model, drawing);
+        draw_settings(model, drawing, subject);
     }
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     const auto draw_numbers = [&](float wide) {
         draw_counts(model, drawing, wide);
