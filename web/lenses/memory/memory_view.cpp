@@ -32,20 +32,20 @@ void draw_beta(const Model& model, const Drawing& drawing) {
     State wanted = model.state;
     const double low = std::min(least_beta, model.own_beta > 0 ? model.own_beta : least_beta),
                  high = std::max(most_beta, model.own_beta), shown = model.beta.value_or(least_beta);
-    ImGui::BeginGroup();
-    if (const auto to = ui::slider("memory/beta", "β", std::clamp(shown, low, high), low, high, "%.4g", true))
-        wanted.beta = std::clamp(four_digits(*to), least_beta, most_beta);
-    ImGui::EndGroup();
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    ui::label("β =");
-    if (const auto typed =
-            ui::number_field("memory/beta-typed", "β as a number", shown, "%.4g", ui::number_width))
-        wanted.beta = *typed;
-    ImGui::SameLine(0, 6);
-    const Status possible = model.state.beta ? ok() : Error{"This is the head’s own β."};
-    if (ui::button("memory/own", "the head’s own", possible)) wanted.beta.reset();
-    ImGui::EndGroup();
+    ui::control(ui::need::slider, [&] {
+        if (const auto to =
+                ui::slider("memory/beta", "β", std::clamp(shown, low, high), low, high, "%.4g", true))
+            wanted.beta = std::clamp(four_digits(*to), least_beta, most_beta);
+    });
+    ui::control(ui::need::stepper, [&] {
+        ui::label("β =");
+        if (const auto typed =
+                ui::number_field("memory/beta-typed", "β as a number", shown, "%.4g", ui::number_width))
+            wanted.beta = *typed;
+        ImGui::SameLine(0, 6);
+        const Status possible = model.state.beta ? ok() : Error{"This is the head’s own β."};
+        if (ui::button("memory/own", "the head’s own", possible)) wanted.beta.reset();
+    });
     set(model, drawing, wanted);
 }
 
@@ -53,8 +53,6 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, 2> networks{"modern network", "classical network"};
     static constexpr std::array<const char*, 2> planes{"principal components", "query and strongest key"};
     State wanted = model.state;
-    if (const auto chosen = ui::choice("memory/network", networks, static_cast<int>(wanted.network)))
-        wanted.network = static_cast<Network>(*chosen);
     std::vector<const char*> names;
     int taken = -1;
     const auto offered = presets(model.state.network);
@@ -62,11 +60,19 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
         if (preset.make(model.state) == model.state) taken = static_cast<int>(names.size());
         names.push_back(preset.name);
     }
-    ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    if (const auto chosen = ui::choice("memory/preset", names, taken))
-        wanted = offered[static_cast<std::size_t>(*chosen)].make(model.state);
-    ImGui::EndGroup();
+    {
+        const ui::Row tries("memory/try", ui::to_try);
+        ui::control(ui::need::named_choices, [&] {
+            if (const auto chosen = ui::choice("memory/preset", names, taken))
+                wanted = offered[static_cast<std::size_t>(*chosen)].make(model.state);
+        });
+    }
+    set(model, drawing, wanted);
+    model.update(drawing.visit, subject);
+    const ui::Row row("memory/settings");
+    wanted = model.state;
+    if (const auto chosen = ui::choice("memory/network", networks, static_cast<int>(wanted.network)))
+        wanted.network = static_cast<Network>(*chosen);
     set(model, drawing, wanted);
     model.update(drawing.visit, subject);
     const bool modern = !model.is_classical();
@@ -74,27 +80,26 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
     model.update(drawing.visit, subject);
     const Attention& attention = *subject.attention();
     if (attention.queries() > 1 && (modern || model.state.of_keys)) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        const Index last = attention.queries() - 1;
-        if (const auto query =
-                ui::stepper("memory/query", "query", label_at(attention.query_names(), model.row.query),
-                            {model.row.query - 1, model.row.query > 0 ? "" : "This is the first query."},
-                            {model.row.query + 1, model.row.query < last ? "" : "This is the last query."}))
-            parts::choose_tokens(drawing, *query, selection_of(drawing).key);
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            const Index last = attention.queries() - 1;
+            if (const auto query = ui::stepper(
+                    "memory/query", "query", label_at(attention.query_names(), model.row.query),
+                    {model.row.query - 1, model.row.query > 0 ? "" : "This is the first query."},
+                    {model.row.query + 1, model.row.query < last ? "" : "This is the last query."}))
+                parts::choose_tokens(drawing, *query, selection_of(drawing).key);
+        });
     }
     if (!modern) return;
     wanted = model.state;
-    ui::next_control(ui::need::named_choices);
-    if (const auto chosen =
-            ui::labelled_choice("plane", "memory/plane-of", planes, static_cast<int>(wanted.plane))) {
-        wanted.plane = static_cast<Plane>(*chosen);
-        wanted.start.reset();  // in another plane, the same coordinates would be another start
-    }
-    ui::next_control(ui::need::long_button);
+    if (ui::next_control(ui::need::named_choices))
+        if (const auto chosen =
+                ui::labelled_choice("plane", "memory/plane-of", planes, static_cast<int>(wanted.plane))) {
+            wanted.plane = static_cast<Plane>(*chosen);
+            wanted.start.reset();  // in another plane, the same coordinates would be another start
+        }
     const Status possible = model.state.start ? ok() : Error{"It starts at the query."};
-    if (ui::button("memory/at-query", "Start at q", possible)) wanted.start.reset();
+    if (ui::next_control(ui::need::long_button) && ui::button("memory/at-query", "Start at q", possible))
+        wanted.start.reset();
     set(model, drawing, wanted);
 }
 
@@ -221,7 +226,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
                        look_cost(model.patterns()->count(), model.patterns()->components) <= look_work_a_step;
     while (brief && model.pending() && !drawing.deadline.passed()) model.step();
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     if (model.is_classical())
         draw_classical(model, drawing, subject);
     else
