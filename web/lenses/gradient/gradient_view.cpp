@@ -28,9 +28,9 @@ void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) 
     const auto offer = [&](const char* name, const char* label, State next) {
         next.rate = model.state.rate;
         next.from = model.state.from;
-        ui::next_control(ui::need::choices);
-        if (ui::button(name, label)) drawing.visit.perform(Set<State>{next});
+        if (ui::next_button(label) && ui::button(name, label)) drawing.visit.perform(Set<State>{next});
     };
+    const ui::Row tries("gradient/try", ui::to_try);
     using enum Aim;
     offer("gradient/preset/component", "Raise the first component", {});
     offer("gradient/preset/first", "Become the first value", {.aim = value});
@@ -65,36 +65,35 @@ void draw_tokens(const Model& model, Subject& subject, State& next) {
     const auto place = [&](std::int32_t id) {
         return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
     };
-    ui::next_control(ui::need::many_choices);
-    ImGui::BeginGroup();
-    ui::label("the logit of");
-    ImGui::SetNextItemWidth(ui::menu_width);
-    if (ui::begin_list("gradient/raise", "the logit of", name(place(loss->raise)).c_str())) {
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ui::list_option(("gradient/raise/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
-                                ids[i] == loss->raise)) {
-                next.raise = ids[i];
-                if (next.over == next.raise) next.over = loss->raise;
-            }
-        ui::end_list();
-    }
-    ImGui::EndGroup();
-    ui::next_control(ui::need::many_choices);
-    ImGui::BeginGroup();
-    ui::label("over that of");
-    ImGui::SetNextItemWidth(ui::menu_width);
-    const std::string shown = loss->over ? name(place(*loss->over)) : "nothing";
-    if (ui::begin_list("gradient/over", "over that of", shown.c_str())) {
-        if (ui::list_option("gradient/over/none", "nothing", !loss->over)) next.over = std::nullopt;
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ids[i] != loss->raise && ui::list_option(("gradient/over/" + std::to_string(ids[i])).c_str(),
-                                                         name(i).c_str(), ids[i] == loss->over)) {
-                next.raise = loss->raise;
-                next.over = ids[i];
-            }
-        ui::end_list();
-    }
-    ImGui::EndGroup();
+    ui::control(ui::need::many_choices, [&] {
+        ui::label("the logit of");
+        ImGui::SetNextItemWidth(ui::menu_width);
+        if (ui::begin_list("gradient/raise", "the logit of", name(place(loss->raise)).c_str())) {
+            for (std::size_t i = 0; i < ids.size(); ++i)
+                if (ui::list_option(("gradient/raise/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
+                                    ids[i] == loss->raise)) {
+                    next.raise = ids[i];
+                    if (next.over == next.raise) next.over = loss->raise;
+                }
+            ui::end_list();
+        }
+    });
+    ui::control(ui::need::many_choices, [&] {
+        ui::label("over that of");
+        ImGui::SetNextItemWidth(ui::menu_width);
+        const std::string shown = loss->over ? name(place(*loss->over)) : "nothing";
+        if (ui::begin_list("gradient/over", "over that of", shown.c_str())) {
+            if (ui::list_option("gradient/over/none", "nothing", !loss->over)) next.over = std::nullopt;
+            for (std::size_t i = 0; i < ids.size(); ++i)
+                if (ids[i] != loss->raise &&
+                    ui::list_option(("gradient/over/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
+                                    ids[i] == loss->over)) {
+                    next.raise = loss->raise;
+                    next.over = ids[i];
+                }
+            ui::end_list();
+        }
+    });
 }
 
 void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
@@ -111,42 +110,39 @@ void draw_controls(const Model& model, const Drawing& drawing, Subject& subject)
         drawing.visit.perform(Select{selection}, ui::gesture());
     }
     ImGui::EndGroup();
-    ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    const std::span offered(aims.data(), attention.trace() ? aims.size() : aims.size() - 1);
-    if (const auto chosen = ui::choice("gradient/loss", offered, static_cast<int>(model.aim)))
-        next.aim = static_cast<Aim>(*chosen);
-    ImGui::EndGroup();
+    ui::control(ui::need::named_choices, [&] {
+        const std::span offered(aims.data(), attention.trace() ? aims.size() : aims.size() - 1);
+        if (const auto chosen = ui::choice("gradient/loss", offered, static_cast<int>(model.aim)))
+            next.aim = static_cast<Aim>(*chosen);
+    });
     if (model.aim == Aim::logit) {
         draw_tokens(model, subject, next);
     } else {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (model.aim == Aim::value) {
-            const Index keys = row.record->keys(), key = std::min(next.key, keys - 1);
-            if (const auto to = ui::stepper("gradient/key", "of", key, 0, keys - 1)) next.key = *to;
-            ImGui::SameLine();
-            ImGui::AlignTextToFramePadding();
-            ui::text_item(label_at(attention.key_names(), key));
-        } else {
-            const Index columns = row.record->d_v();
-            if (const auto to = ui::stepper("gradient/component", "component",
-                                            std::min(next.component, columns - 1), 0, columns - 1))
-                next.component = *to;
-        }
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            if (model.aim == Aim::value) {
+                const Index keys = row.record->keys(), key = std::min(next.key, keys - 1);
+                if (const auto to = ui::stepper("gradient/key", "of", key, 0, keys - 1)) next.key = *to;
+                ImGui::SameLine();
+                ImGui::AlignTextToFramePadding();
+                ui::text_item(label_at(attention.key_names(), key));
+            } else {
+                const Index columns = row.record->d_v();
+                if (const auto to = ui::stepper("gradient/component", "component",
+                                                std::min(next.component, columns - 1), 0, columns - 1))
+                    next.component = *to;
+            }
+        });
     }
     if (const auto trace = attention.trace()) {
         const Index width = trace->model()->config().d_model, step = most_components;
         const Index from = std::clamp(next.from, Index{0}, std::max(width - step, Index{0}));
-        ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        if (const auto to = ui::stepper(
-                "gradient/from", "components of X from", std::to_string(from),
-                {std::max(from - step, Index{0}), from > 0 ? "" : "These are the first."},
-                {std::min(from + step, width - step), from + step < width ? "" : "These are the last."}))
-            next.from = *to;
-        ImGui::EndGroup();
+        ui::control(ui::need::named_choices, [&] {
+            if (const auto to = ui::stepper(
+                    "gradient/from", "components of X from", std::to_string(from),
+                    {std::max(from - step, Index{0}), from > 0 ? "" : "These are the first."},
+                    {std::min(from + step, width - step), from + step < width ? "" : "These are the last."}))
+                next.from = *to;
+        });
     }
     set(model, drawing, next);
 }
@@ -154,12 +150,6 @@ void draw_controls(const Model& model, const Drawing& drawing, Subject& subject)
 void draw_step(const Model& model, const Drawing& drawing, Subject& subject) {
     const Ladder* ladder = subject.ladder();
     const Slopes& slopes = *model.slopes();
-    const bool of_logit = !slopes.loss().along.empty();
-    const double loss = of_logit ? model.logit.gradient()->value() : slopes.f64().loss;
-    const std::string value = (of_logit               ? model.logit_name(subject) + " = "
-                               : slopes.loss().target ? "½‖O − V‖² = "
-                                                      : "O = ") +
-                              fixed(loss, 5);
     const bool editable = ladder && ladder->edits();
     if (!editable) {
         // Copied tokens have no gaps.
@@ -170,24 +160,18 @@ void draw_step(const Model& model, const Drawing& drawing, Subject& subject) {
         };
         const Range queries = up_to_query(slopes.record().queries()),
                     keys = up_to_query(slopes.record().keys());
-        parts::draw_take_over(drawing, subject, queries, keys);
-        ui::next_control(ui::need::named_choices);
+        if (ui::next_control(ui::need::choices)) parts::draw_take_over(drawing, subject, queries, keys);
     }
-    if (!editable && !subject.runs_model()) {
-        ImGui::AlignTextToFramePadding();
-        ui::caption((value + ". In a copy you can take a step along this gradient.").c_str());
-        ui::landmark_item("gradient/value");
-        return;
-    }
-    ImGui::BeginGroup();
-    if (const auto rate =
-            ui::slider("gradient/rate", "rate", model.state.rate, 0.01, rate_limit, "%.2f", true)) {
-        State next = model.state;
-        next.rate = std::clamp(*rate, 0.01, rate_limit);
-        set(model, drawing, next);
-    }
-    ImGui::EndGroup();
-    ui::next_control(ui::need::long_button);
+    if (!editable && !subject.runs_model()) return;
+    ui::control(ui::need::slider, [&] {
+        if (const auto rate =
+                ui::slider("gradient/rate", "rate", model.state.rate, 0.01, rate_limit, "%.2f", true)) {
+            State next = model.state;
+            next.rate = std::clamp(*rate, 0.01, rate_limit);
+            set(model, drawing, next);
+        }
+    });
+    if (!ui::next_control(ui::need::long_button)) return;
     const auto along = step_along(slopes, model.state, drawing.state(), subject);
     if (ui::button("gradient/step", "One step", along ? ok() : Status(along.error())))
         drawing.visit.perform(*along);
@@ -195,11 +179,23 @@ void draw_step(const Model& model, const Drawing& drawing, Subject& subject) {
         ui::tooltip(
             "Adds the rate times ∂L/∂Q to this query’s q in this head; the model goes on from there. "
             "Keys and values stay as they are, as other queries read them too.");
-    ui::next_control(ui::need::named_choices);
-    ImGui::AlignTextToFramePadding();
+}
+
+// Says the value that was asked about, and what a step makes of it.
+void draw_value(const Model& model, Subject& subject) {
+    const Ladder* ladder = subject.ladder();
+    const Slopes& slopes = *model.slopes();
+    const bool of_logit = !slopes.loss().along.empty();
+    const double loss = of_logit ? model.logit.gradient()->value() : slopes.f64().loss;
+    const std::string value = (of_logit               ? model.logit_name(subject) + " = "
+                               : slopes.loss().target ? "½‖O − V‖² = "
+                                                      : "O = ") +
+                              fixed(loss, 5);
     const double by = model.state.rate * gain_of_step(slopes, subject);
-    ui::caption((value + "; by its slope, a step brings it to about " +
-                 fixed(slopes.loss().target ? loss - by : loss + by, 5) + ".")
+    const bool may_step = (ladder && ladder->edits()) || subject.runs_model();
+    ui::caption((value + (may_step ? "; by its slope, a step brings it to about " +
+                                         fixed(slopes.loss().target ? loss - by : loss + by, 5) + "."
+                                   : ". In a copy you can take a step along this gradient."))
                     .c_str());
     ui::landmark_item("gradient/value");
 }
@@ -250,9 +246,10 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     ui::hint(
         "Ask something of one output and see what every number before it could do for that. Click a number "
         "under a matrix to see its slope found twice, or take a step along it.");
+    std::optional<ui::Row> row;
     if (ui::settings()) {
         draw_presets(model, drawing, subject);
-        ImGui::Dummy({0, 2});
+        row.emplace("gradient/settings");
         draw_controls(model, drawing, subject);
     }
     // Changes by the controls are drawn at once.
@@ -267,7 +264,7 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         drawing.visit.continue_with([&model] { return model.job && model.job->step(); });
     if (!model.slopes()) return draw_way_back(model, subject);
     if (ui::settings()) draw_step(model, drawing, subject);
-    ImGui::Dummy({0, 8});
+    row.reset();
     model.update(drawing.visit, subject);
     if (!model.slopes()) return;
     const std::vector<Sheet> all = sheets(model, subject);
@@ -278,6 +275,7 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
                 present::sheet(drawing, sheet, width);
         });
     present::in_columns(pictures, least_matrix);
+    if (ui::settings()) draw_value(model, subject);
     draw_check(model, drawing);
 }
 
