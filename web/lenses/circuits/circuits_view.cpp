@@ -28,10 +28,12 @@ Range around(Index one, Index all) {
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
-void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) {
+// Returns whether one was pressed.
+bool draw_presets(const Model& model, const Drawing& drawing, Subject& subject) {
+    const ui::Row tries("circuits/try", ui::to_try);
     State next;
     const auto offer = [&](const char* name, const char* label, const char* tip, const Status& possible) {
-        ui::next_button(label);
+        if (!ui::next_button(label)) return false;
         const bool pressed = ui::button(name, label, possible);
         ui::tooltip(tip);
         return pressed;
@@ -43,18 +45,22 @@ void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) 
         selection.layer = model.copying()->best().layer;
         selection.head = model.copying()->best().head;
         next.part = Part::ov;
-        return drawing.visit.perform(Together{{Select{selection}, Set<State>{next}}});
+        drawing.visit.perform(Together{{Select{selection}, Set<State>{next}}});
+        return true;
     }
     if (offer("circuits/preset/positions", "By position alone",
               "What the head’s scores have of positions, whatever stands there", ok())) {
         next.part = Part::positions;
-        return set(drawing, next, 0);
+        set(drawing, next, 0);
+        return true;
     }
     if (offer("circuits/preset/wire", "The strongest wire",
               "Which head reads most of what an earlier one writes", ok())) {
         next.part = Part::wiring;
         set(drawing, next, 0);
+        return true;
     }
+    return false;
 }
 
 void draw_token_controls(Model& model, State& next) {
@@ -62,8 +68,7 @@ void draw_token_controls(Model& model, State& next) {
     auto& searches = model.memory.searches;
     const auto field = [&](const char* landmark, const char* label, const char* meaning, TokenSearch& search,
                            std::optional<std::int32_t>& token) {
-        ui::next_control(ui::need::many_choices);
-        parts::token_field(landmark, label, meaning, search);
+        if (ui::next_control(ui::need::many_choices)) parts::token_field(landmark, label, meaning, search);
         if (!search.on) return;
         const std::vector<float> alike(static_cast<std::size_t>(model.network().head.weight.out));
         if (const auto typed = model.vocabulary.find(search, alike)) token = typed;
@@ -76,19 +81,18 @@ void draw_token_controls(Model& model, State& next) {
         field("circuits/key", "key", "The key token", searches[1], next.key);
     }
     if (!of_ov && model.uses_rope()) {
-        ui::next_control(ui::need::slider);
-        ImGui::BeginGroup();
-        const Index context = std::max<Index>(model.trace->model()->config().context, 2);
-        const auto most = static_cast<double>(std::min(context, distance_limit) - 1);
-        if (const auto to =
-                ui::slider("circuits/distance", "tokens back", static_cast<double>(model.state.distance), 0,
-                           std::min(most, 64.0), "%.0f"))
-            next.distance = static_cast<Index>(std::clamp(std::round(*to), 0.0, most));
-        ImGui::EndGroup();
+        ui::control(ui::need::slider, [&] {
+            const Index context = std::max<Index>(model.trace->model()->config().context, 2);
+            const auto most = static_cast<double>(std::min(context, distance_limit) - 1);
+            if (const auto to =
+                    ui::slider("circuits/distance", "tokens back", static_cast<double>(model.state.distance),
+                               0, std::min(most, 64.0), "%.0f"))
+                next.distance = static_cast<Index>(std::clamp(std::round(*to), 0.0, most));
+        });
     }
     const bool chosen = model.state.query || model.state.key || model.state.output;
-    ui::next_button("From the text");
-    if (ui::button("circuits/text", "From the text",
+    if (ui::next_button("From the text") &&
+        ui::button("circuits/text", "From the text",
                    chosen ? ok() : Status(Error{"These are the text’s tokens already."}))) {
         next.query = next.key = next.output = std::nullopt;
         searches = {};
@@ -97,17 +101,21 @@ void draw_token_controls(Model& model, State& next) {
 }
 
 void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
+    if (draw_presets(model, drawing, subject)) return;
     State next = model.state;
-    static constexpr std::array<const char*, part_count> names{"QK", "OV", "positions", "wiring", "plane"};
-    if (const auto chosen =
-            ui::labelled_choice("look at", "circuits/part", names, static_cast<int>(next.part))) {
-        next.part = static_cast<Part>(*chosen);
-        model.memory.searches = {};
+    {
+        const ui::Row row("circuits/settings");
+        static constexpr std::array<const char*, part_count> names{"QK", "OV", "positions", "wiring",
+                                                                   "plane"};
+        if (const auto chosen =
+                ui::labelled_choice("look at", "circuits/part", names, static_cast<int>(next.part))) {
+            next.part = static_cast<Part>(*chosen);
+            model.memory.searches = {};
+        }
+        if (model.state.part <= Part::ov) draw_token_controls(model, next);
     }
-    if (model.state.part <= Part::ov) draw_token_controls(model, next);
     set(drawing, next);
     if (model.state.part == Part::plane && next.part == Part::plane) draw_plane_controls(drawing, subject);
-    draw_presets(model, drawing, subject);
 }
 
 // ---- QK and OV --------------------------------------------------------------------------------------------
@@ -351,7 +359,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
                  : captions[static_cast<std::size_t>(model.state.part)]);
     if (ui::settings()) draw_controls(model, drawing, subject);
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     if (model.refused.empty()) {
         switch (model.state.part) {
             case Part::qk:
