@@ -15,11 +15,14 @@ constexpr float left_share = 0.33f, map_share = 0.7f, least_window = 480;
 
 void draw_controls(const Frame& frame) {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
-    static constexpr std::array<const char*, 3> names{"side by side", "blink", "difference"};
-    const View view = frame.drawing.state().of<State>().view;
-    if (const auto chosen = ui::choice("compare/view", names, static_cast<int>(view)))
-        frame.drawing.visit.perform(Set<State>{{static_cast<View>(*chosen)}});
-    frame.subject.draw_comparison(frame.drawing);
+    {
+        const ui::Row row("compare/settings");
+        static constexpr std::array<const char*, 3> names{"side by side", "blink", "difference"};
+        const View view = frame.drawing.state().of<State>().view;
+        if (const auto chosen = ui::choice("compare/view", names, static_cast<int>(view)))
+            frame.drawing.visit.perform(Set<State>{{static_cast<View>(*chosen)}});
+        frame.subject.draw_comparison(frame.drawing);
+    }
     ImGui::PopStyleVar();
 }
 
