@@ -258,7 +258,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor(width * left_share) : width;
-    ImGui::Dummy({0, 6});
     ImGui::BeginGroup();
     draw_curves(model, drawing, course, subject.runs()->compared(), left);
     ImGui::EndGroup();
