@@ -70,34 +70,6 @@ const char* caption_of(const HeadForm& form, const HeadWeights* w, FormOf chosen
     return w->biased ? "q and k have biases here, too, which add to a score what M does not know." : nullptr;
 }
 
-void draw_form_controls(Model& model, const Drawing& drawing) {
-    State next = model.state;
-    const HeadForm& form = model.form();
-    static constexpr std::array names{"W_Q W_Kᵀ", "W_V W_O", "Q Kᵀ"};
-    ImGui::BeginGroup();
-    if (const auto chosen = ui::choice("geometry/form", names, static_cast<int>(form.of())))
-        next.form = static_cast<FormOf>(*chosen);
-    ImGui::EndGroup();
-    if (form.squares().square) {
-        ui::next_control(ui::need::named_choices);
-        ImGui::BeginGroup();
-        static constexpr std::array parts{"M", "symmetric", "antisymmetric"};
-        if (const auto chosen = ui::choice("geometry/shown", parts, static_cast<int>(next.shown)))
-            next.shown = static_cast<FormPart>(*chosen);
-        ImGui::EndGroup();
-    }
-    if (form.directions()) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto to = ui::stepper("geometry/direction", "direction", model.direction(), 0,
-                                        form.directions()->count() - 1))
-            next.direction = *to;
-        ImGui::EndGroup();
-    }
-    set(drawing, next, ui::gesture());
-    if (const char* caption = caption_of(form, model.weights.get(), next.form)) ui::caption(caption);
-}
-
 void draw_map(Model& model, const Drawing& drawing, Subject& subject, float width) {
     if (!model.picture().done())
         drawing.visit.continue_with([&model] { return model.record && model.picture().step(); });
@@ -116,6 +88,7 @@ void draw_map(Model& model, const Drawing& drawing, Subject& subject, float widt
         told += " The picture is of the first " + with_commas(form_side_limit) + " rows and columns.";
     ui::caption(told.c_str());
     ui::landmark_item("geometry/shares");
+    if (const char* caption = caption_of(form, model.weights.get(), model.state.form)) ui::caption(caption);
 }
 
 void draw_singular(Model& model, const Drawing& drawing, float width) {
@@ -202,8 +175,32 @@ void draw_words(Model& model, const Drawing& drawing, Subject& subject, bool rig
 
 }  // namespace
 
+void draw_form_controls(Model& model, const Drawing& drawing) {
+    State next = model.state;
+    const HeadForm& form = model.form();
+    static constexpr std::array names{"W_Q W_Kᵀ", "W_V W_O", "Q Kᵀ"};
+    ui::control(ui::need::many_choices, [&] {
+        if (const auto chosen = ui::choice("geometry/form", names, static_cast<int>(form.of())))
+            next.form = static_cast<FormOf>(*chosen);
+    });
+    if (form.squares().square) {
+        ui::control(ui::need::named_choices, [&] {
+            static constexpr std::array parts{"M", "symmetric", "antisymmetric"};
+            if (const auto chosen = ui::choice("geometry/shown", parts, static_cast<int>(next.shown)))
+                next.shown = static_cast<FormPart>(*chosen);
+        });
+    }
+    if (form.directions()) {
+        ui::control(ui::need::stepper, [&] {
+            if (const auto to = ui::stepper("geometry/direction", "direction", model.direction(), 0,
+                                            form.directions()->count() - 1))
+                next.direction = *to;
+        });
+    }
+    set(drawing, next, ui::gesture());
+}
+
 void draw_form(Model& model, const Drawing& drawing, Subject& subject) {
-    if (ui::settings()) draw_form_controls(model, drawing);
     model.update(drawing.visit, subject);
     const HeadForm& form = model.form();
     if (!form.finite()) return;
@@ -211,7 +208,6 @@ void draw_form(Model& model, const Drawing& drawing, Subject& subject) {
         drawing.visit.continue_with([&model] { return model.record && model.form().step(); });
         return ui::caption("Finding the directions …");
     }
-    ImGui::Dummy({0, 6});
     present::in_columns({[&](float width) { draw_map(model, drawing, subject, width); },
                          [&](float width) { draw_singular(model, drawing, width); }},
                         least_column);

@@ -177,6 +177,7 @@ void draw_sheets(const Drawing& drawing, const std::vector<Sheet>& sheets,
                  const std::function<void(float width)>& first = {});
 void set(const Drawing& drawing, const State& next, std::uint64_t gesture = 0);
 void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+void draw_form_controls(Model& model, const Drawing& drawing);
 void draw_form(Model& model, const Drawing& drawing, Subject& subject);
 void draw_gauge(Model& model, const Drawing& drawing, Subject& subject);
 void draw_metric(Model& model, const Drawing& drawing, Subject& subject);

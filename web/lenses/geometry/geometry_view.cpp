@@ -37,11 +37,13 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         "with a "
         "metric, or type a sum of your own.");
     if (ui::settings()) {
-        for (const Preset& preset : presets()) {
-            if (&preset != presets().data()) ui::next_button(preset.title);
-            if (ui::button(preset.name, preset.title)) set(drawing, preset.from(model.state));
+        {
+            const ui::Row tries("geometry/try", ui::to_try);
+            for (const Preset& preset : presets())
+                if (ui::next_button(preset.title) && ui::button(preset.name, preset.title))
+                    set(drawing, preset.from(model.state));
         }
-        ImGui::Dummy({0, 2});
+        const ui::Row row("geometry/settings");
         static constexpr std::array parts{"bilinear form", "gauge", "metric", "einsum"};
         State next = drawing.state().of<State>();
         if (const auto chosen = ui::choice("geometry/part", parts, static_cast<int>(next.part))) {
@@ -49,8 +51,8 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
             set(drawing, next);
         }
         model.update(drawing.visit, subject);
+        if (model.state.part == Part::form) draw_form_controls(model, drawing);
     }
-    ImGui::Dummy({0, 4});
     switch (model.state.part) {
         case Part::form: return draw_form(model, drawing, subject);
         case Part::gauge: return draw_gauge(model, drawing, subject);
