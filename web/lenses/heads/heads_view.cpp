@@ -121,8 +121,9 @@ constexpr std::array<Preset, 3> presets{{
 // ---- Controls ---------------------------------------------------------------------------------------------
 
 void draw_presets(const Drawing& drawing) {
+    const ui::Row tries("heads/try", ui::to_try);
     for (const Preset& preset : presets) {
-        ui::next_control(ui::need::choices);
+        if (!ui::next_button(preset.name)) continue;
         if (ui::button(("heads/preset/" + std::string(preset.key)).c_str(), preset.name))
             drawing.visit.perform(Set<State>{preset.state});
         ui::tooltip(preset.says);
@@ -132,8 +133,8 @@ void draw_presets(const Drawing& drawing) {
 void draw_part_controls(const Model& model, const Drawing& drawing, Subject& subject, State& next) {
     const auto choose = [&](const char* name, const char* label, std::array<const char*, 2> labels,
                             bool& on) {
-        ui::next_control(ui::need::named_choices);
-        if (const auto chosen = ui::labelled_choice(label, name, labels, on ? 1 : 0)) on = *chosen == 1;
+        if (ui::next_control(ui::need::named_choices))
+            if (const auto chosen = ui::labelled_choice(label, name, labels, on ? 1 : 0)) on = *chosen == 1;
     };
     // An arrow key moves a slider by less than one setting.
     const auto slide = [](const char* name, const char* label, Index value, Index most, const char* format) {
@@ -150,11 +151,10 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
             break;
         case Part::writes: {
             const Index last = subject.attention()->queries() - 1;
-            ui::next_control(ui::need::stepper);
-            ImGui::BeginGroup();
-            if (const auto to = ui::stepper("heads/query", "token", chosen_query(subject), 0, last))
-                parts::choose_tokens(drawing, *to, selection_of(drawing).key);
-            ImGui::EndGroup();
+            ui::control(ui::need::stepper, [&] {
+                if (const auto to = ui::stepper("heads/query", "token", chosen_query(subject), 0, last))
+                    parts::choose_tokens(drawing, *to, selection_of(drawing).key);
+            });
             break;
         }
         case Part::alike: {
@@ -170,12 +170,11 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
             const auto found = std::ranges::find(model.runs().settings(), model.setting());
             const Index place =
                 found == model.runs().settings().end() ? most : model.runs().settings().end() - found - 1;
-            ui::next_control(ui::need::slider);
-            ImGui::BeginGroup();
             const std::string shown = "to " + std::to_string(model.setting() == 0 ? own : model.setting()) +
                                       " of " + std::to_string(own);
-            const Index to = slide("heads/kv", "heads of K and V", place, most, shown.c_str());
-            ImGui::EndGroup();
+            Index to = place;
+            ui::control(ui::need::slider,
+                        [&] { to = slide("heads/kv", "heads of K and V", place, most, shown.c_str()); });
             if (to != place)
                 next.kv_heads =
                     to == most ? own : model.runs().settings()[static_cast<std::size_t>(most - to - 1)];
@@ -183,10 +182,10 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
         }
         case Part::latent: {
             if (model.runs().most() < 2) break;
-            ui::next_control(ui::need::slider);
-            ImGui::BeginGroup();
-            const Index to = slide("heads/rank", "rank", model.setting(), model.runs().most(), "%.0f");
-            ImGui::EndGroup();
+            Index to = model.setting();
+            ui::control(ui::need::slider, [&] {
+                to = slide("heads/rank", "rank", model.setting(), model.runs().most(), "%.0f");
+            });
             if (to != model.setting()) next.rank = std::max<Index>(to, 1);
             break;
         }
@@ -196,13 +195,14 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
 void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
     static constexpr std::array<const char*, part_count> names{"shapes", "what each writes", "how alike",
                                                                "sharing K and V", "latent"};
-    State next = model.state;
+    draw_presets(drawing);
+    const ui::Row row("heads/settings");
+    State next = drawing.state().of<State>();
     if (const auto chosen =
             ui::labelled_choice("look at", "heads/part", names, static_cast<int>(model.state.part)))
         next.part = static_cast<Part>(*chosen);
     draw_part_controls(model, drawing, subject, next);
-    if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
-    draw_presets(drawing);
+    if (next != drawing.state().of<State>()) drawing.visit.perform(Set<State>{next}, ui::gesture());
 }
 
 // ---- Shapes -----------------------------------------------------------------------------------------------
@@ -293,7 +293,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     ui::hint(tries[static_cast<std::size_t>(model.state.part)]);
     if (ui::settings()) draw_controls(model, drawing, subject);
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     switch (model.state.part) {
         case Part::shapes: draw_shapes(model, drawing, width); break;
