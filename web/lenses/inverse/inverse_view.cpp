@@ -51,11 +51,10 @@ void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) 
         if (is_open(row.scores, j)) seen.emplace_back(row.chain.at(j).weight, j);
     const Status two =
         seen.size() > 1 ? ok() : Status(Error{"This row sees too few keys to move weight between them."});
-    bool first = true;
+    const ui::Row tries("inverse/try", ui::to_try);
     const auto offer = [&](const char* name, const char* label, const Status& possible,
                            std::vector<CellWish> wishes) {
-        if (!std::exchange(first, false)) ui::next_control(ui::need::choices);
-        if (!ui::button(name, label, possible)) return;
+        if (!ui::next_button(label) || !ui::button(name, label, possible)) return;
         State next = drawing.state().of<State>();
         next.wishes = std::move(wishes);
         drawing.visit.perform(Set<State>{std::move(next)});
@@ -80,18 +79,21 @@ void draw_presets(const Model& model, const Drawing& drawing, Subject& subject) 
 
 void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {
     State next = drawing.state().of<State>();
-    ImGui::BeginGroup();
-    if (const auto query =
-            ui::stepper("inverse/query", "row of query", model.row.query, 0, model.row.record->queries() - 1))
-        parts::choose_tokens(drawing, *query, selection_of(drawing).key);
-    ImGui::EndGroup();
-    std::vector<const char*> labels;
-    const Index offered = *model.inputs.kept() ? change_count : change_count - 2;
-    for (Index i = 0; i < offered; ++i) labels.push_back(change_name(static_cast<ChangeOf>(i)));
-    ui::next_control(ui::need::named_choices + ui::need::choices);
-    if (const auto chosen =
-            ui::labelled_choice("change", "inverse/of", labels, static_cast<int>(model.asked->of)))
-        next.of = static_cast<ChangeOf>(*chosen);
+    {
+        const ui::Row row("inverse/settings");
+        ImGui::BeginGroup();
+        if (const auto query = ui::stepper("inverse/query", "row of query", model.row.query, 0,
+                                           model.row.record->queries() - 1))
+            parts::choose_tokens(drawing, *query, selection_of(drawing).key);
+        ImGui::EndGroup();
+        std::vector<const char*> labels;
+        const Index offered = *model.inputs.kept() ? change_count : change_count - 2;
+        for (Index i = 0; i < offered; ++i) labels.push_back(change_name(static_cast<ChangeOf>(i)));
+        if (ui::next_control(ui::need::named_choices + ui::need::choices))
+            if (const auto chosen =
+                    ui::labelled_choice("change", "inverse/of", labels, static_cast<int>(model.asked->of)))
+                next.of = static_cast<ChangeOf>(*chosen);
+    }
     if (normalised(*subject.attention(), model.row.head.layer)) {
         ui::caption("Norms stand between W_Q, W_K and the scores here, so q and k are changed themselves.");
         ui::landmark_item("inverse/normalised");
@@ -288,14 +290,12 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         "makes it so. Further down, paint a whole pattern.");
     if (ui::settings()) {
         draw_presets(model, drawing, subject);
-        ImGui::Dummy({0, 2});
         if (updated()) draw_controls(model, drawing, subject);
     }
     // Changes by the controls are drawn at once.
     HeadChange* change = updated();
     if (!change) return;
     while (!drawing.deadline.passed() && change->step()) continue;
-    ImGui::Dummy({0, 8});
     // A drag continues while its target is drawn, so nothing above the weights may appear or disappear.
     const auto weights = [&](float width) {
         draw_weights(model, drawing, subject, width);
