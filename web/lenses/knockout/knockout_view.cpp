@@ -26,7 +26,9 @@ constexpr Index most_own_tokens = 64;  // tokens of the text offered for choosin
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
-void draw_presets(const Drawing& drawing) {
+// Returns whether one was pressed, which may have changed everything.
+bool draw_presets(const Drawing& drawing) {
+    const ui::Row tries("knockout/try", ui::to_try);
     for (const Preset& preset : presets) {
         std::optional<Command> reads;
         for (const SubjectEntry& entry : subject_list())
@@ -34,11 +36,14 @@ void draw_presets(const Drawing& drawing) {
                 reads =
                     static_cast<Subject&>(drawing.visit.subject(entry.key)).reads(preset.text, preset.twin);
         if (!reads) continue;
-        ui::next_control(ui::need::choices);
-        if (ui::button(("knockout/preset/" + std::string(preset.key)).c_str(), preset.name))
+        if (!ui::next_button(preset.name)) continue;
+        if (ui::button(("knockout/preset/" + std::string(preset.key)).c_str(), preset.name)) {
             drawing.visit.perform(Together{{*reads, Set<State>{}, OpenLens{drawing.state().lens}}});
+            return true;
+        }
         ui::tooltip(preset.text);
     }
+    return false;
 }
 
 // The target's tokens, typed ones, the most likely ones here and in the second text, and the tokens of the
@@ -59,8 +64,8 @@ std::vector<std::int32_t> tokens_offered(const Model& model) {
 }
 
 void draw_likeliest(State& next, const Status& possible) {
-    ui::next_control(ui::need::choices);
-    if (ui::button("knockout/likeliest", "The likeliest", possible)) next.raise = next.over = std::nullopt;
+    if (ui::next_button("The likeliest") && ui::button("knockout/likeliest", "The likeliest", possible))
+        next.raise = next.over = std::nullopt;
 }
 
 // Draws two lists of tokens.
@@ -75,15 +80,14 @@ void draw_target(Model& model, Subject& subject, State& next) {
         return names[static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin())];
     };
     const auto list = [&](const char* landmark, const char* label, const std::string& shown, auto&& options) {
-        ui::next_control(ui::need::many_choices);
-        ImGui::BeginGroup();
-        ui::label(label);
-        ImGui::SetNextItemWidth(ui::menu_width);
-        if (ui::begin_list(landmark, label, shown.c_str())) {
-            options();
-            ui::end_list();
-        }
-        ImGui::EndGroup();
+        ui::control(ui::need::many_choices, [&] {
+            ui::label(label);
+            ImGui::SetNextItemWidth(ui::menu_width);
+            if (ui::begin_list(landmark, label, shown.c_str())) {
+                options();
+                ui::end_list();
+            }
+        });
     };
     const auto option = [&](const std::string& landmark, std::int32_t id, bool on) {
         return ui::list_option((landmark + "/" + std::to_string(id)).c_str(), name(id).c_str(), on);
@@ -106,8 +110,9 @@ void draw_target(Model& model, Subject& subject, State& next) {
                 next.over = id;
             }
     });
-    ui::next_control(ui::need::many_choices);
-    parts::token_field("knockout/token", "or type it", "The token whose logit is asked about", model.search);
+    if (ui::next_control(ui::need::many_choices))
+        parts::token_field("knockout/token", "or type it", "The token whose logit is asked about",
+                           model.search);
     if (const auto typed = model.vocabulary.find(model.search, model.here.logits.values())) {
         std::erase(model.typed, *typed);
         model.typed.insert(model.typed.begin(), *typed);
@@ -119,8 +124,9 @@ void draw_target(Model& model, Subject& subject, State& next) {
 
 void draw_part_controls(const Model& model, const Drawing& drawing, Subject& subject, State& next) {
     const auto chosen_in = [](const char* label, const char* name, const auto& names, Index taken) {
-        ui::next_control(ui::need::named_choices);
-        return ui::labelled_choice(label, name, names, static_cast<int>(taken));
+        return ui::next_control(ui::need::named_choices)
+                   ? ui::labelled_choice(label, name, names, static_cast<int>(taken))
+                   : std::nullopt;
     };
     const State& now = model.state;
     if (now.part == Part::heads) {
@@ -129,7 +135,6 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
         if (const auto chosen =
                 chosen_in("in its place", "knockout/removal", removals, static_cast<Index>(now.removal)))
             next.removal = static_cast<Removal>(*chosen);
-        if (now.removal == Removal::texts) subject.draw_corpus();
     }
     if (now.part == Part::patching) {
         static constexpr std::array<const char*, patch_sites.size()> sites{"residual", "attention", "MLP"};
@@ -145,8 +150,7 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
         now.part == Part::patching || (now.part == Part::heads && now.removal == Removal::twin);
     const auto offer = needs_twin && !model.twin && !subject.course() ? subject.offer_second() : std::nullopt;
     if (!offer) return;
-    ui::next_control(ui::need::named_choices);
-    if (ui::button("knockout/second", offer->label.c_str()))
+    if (ui::next_control(ui::need::named_choices) && ui::button("knockout/second", offer->label.c_str()))
         drawing.visit.perform(Together{{offer->command, OpenLens{drawing.state().lens}}});
 }
 
@@ -156,31 +160,34 @@ void draw_query(const Model& model, const Drawing& drawing, Subject& subject) {
     if (last < 1 ||
         (model.state.part == Part::patching && (!model.patches() || model.patches()->tokens().size() > last)))
         return;
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    if (const auto to = ui::stepper("knockout/query", "query", model.query, 0, last))
-        parts::choose_tokens(drawing, *to, selection_of(drawing).key);
-    ImGui::EndGroup();
+    ui::control(ui::need::stepper, [&] {
+        if (const auto to = ui::stepper("knockout/query", "query", model.query, 0, last))
+            parts::choose_tokens(drawing, *to, selection_of(drawing).key);
+    });
 }
 
 void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
+    if (draw_presets(drawing)) return;
     State next = model.state;
-    static constexpr std::array<const char*, part_count> names{"heads", "edges", "patching"};
-    if (const auto chosen =
-            ui::labelled_choice("knock out", "knockout/part", names, static_cast<int>(next.part)))
-        next.part = static_cast<Part>(*chosen);
-    // Drawn before the items that appear and disappear while the model runs on.
-    if (const auto offer = subject.offer_without(model.head); offer && model.state.part == Part::heads) {
-        ui::next_control(ui::need::choices);
-        if (ui::button("knockout/off", offer->label.c_str(), {switch_off, switch_on}))
-            drawing.visit.perform(offer->command);
+    {
+        const ui::Row row("knockout/settings");
+        static constexpr std::array<const char*, part_count> names{"heads", "edges", "patching"};
+        if (const auto chosen =
+                ui::labelled_choice("knock out", "knockout/part", names, static_cast<int>(next.part)))
+            next.part = static_cast<Part>(*chosen);
+        // Drawn before the items that appear and disappear while the model runs on.
+        if (const auto offer = subject.offer_without(model.head); offer && model.state.part == Part::heads) {
+            if (ui::next_control(ui::need::choices) &&
+                ui::button("knockout/off", offer->label.c_str(), {switch_off, switch_on}))
+                drawing.visit.perform(offer->command);
+        }
+        draw_target(model, subject, next);
+        draw_query(model, drawing, subject);
+        draw_part_controls(model, drawing, subject, next);
     }
-    draw_target(model, subject, next);
-    draw_query(model, drawing, subject);
-    draw_part_controls(model, drawing, subject, next);
+    if (model.state.part == Part::heads && model.state.removal == Removal::texts) subject.draw_corpus();
     ui::fault("knockout/fault", model.search.fault);
     if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
-    draw_presets(drawing);
 }
 
 // ---- Heads ------------------------------------------------------------------------------------------------
@@ -242,7 +249,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     // A preset may have requested another model.
     if (!subject.attention() || Model::missing(subject)) return;
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     if (model.refused.empty()) {
         if (const auto share = model.share_done(); share && *share < 1) {
             ui::caption(("The model runs again and again, " + percent(static_cast<double>(*share)) + " done.")
