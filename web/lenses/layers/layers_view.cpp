@@ -63,7 +63,8 @@ void draw_controls(Model& model, const Drawing& drawing) {
         read ? read->states().back().likeliest : std::vector<Candidate>{};
     const auto offer = [&](const char* name, const char* label, std::optional<std::int32_t> token,
                            const char* otherwise) {
-        if (!ui::button(name, label, token ? ok() : Status(Error{otherwise}))) return;
+        if (!ui::next_button(label) || !ui::button(name, label, token ? ok() : Status(Error{otherwise})))
+            return;
         next.token = token;
         model.search = {};
     };
@@ -71,36 +72,36 @@ void draw_controls(Model& model, const Drawing& drawing) {
         return i < likeliest.size() ? std::optional(likeliest[i].id) : std::nullopt;
     };
     const char* unknown = read ? "The logits here are not finite." : "Reading the residual stream.";
-    offer("layers/preset/likeliest", "The likeliest token", likely(0), unknown);
-    // This token is followed by default.
-    if (next.token != now.token) next.token.reset();
-    ui::next_control(ui::need::choices);
-    offer("layers/preset/second", "The runner-up", likely(1), unknown);
-    ui::next_control(ui::need::choices);
-    offer("layers/preset/text", "What the text says", token_in_text(model, drawing.visit),
-          model.trace->network().causal ? "The text ends here." : "The text has a mask there.");
-    ui::next_control(ui::need::many_choices);
+    {
+        const ui::Row tries("layers/try", ui::to_try);
+        offer("layers/preset/likeliest", "The likeliest token", likely(0), unknown);
+        // This token is followed by default.
+        if (next.token != now.token) next.token.reset();
+        offer("layers/preset/second", "The runner-up", likely(1), unknown);
+        offer("layers/preset/text", "What the text says", token_in_text(model, drawing.visit),
+              model.trace->network().causal ? "The text ends here." : "The text has a mask there.");
+    }
+    const ui::Row row("layers/settings");
     parts::token_field("layers/token", "follow", "The token whose logit is followed", model.search);
     if (read)
         if (const auto typed =
                 model.vocabulary.find(model.search, read->logits(std::ssize(read->places()) - 1)))
             next.token = typed;
     if (const Index last_row = model.trace->tokens() - 1; last_row > 0) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto to = ui::stepper("layers/position", "position",
-                                        model.next ? model.next->stream()->row() : model.row(), 0, last_row))
-            choose(model, drawing, *to);
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            if (const auto to =
+                    ui::stepper("layers/position", "position",
+                                model.next ? model.next->stream()->row() : model.row(), 0, last_row))
+                choose(model, drawing, *to);
+        });
     }
     const Index last = std::ssize(model.read->stream()->places()) - 1, at = model.place();
-    ui::next_control(ui::need::named_choices);
-    ImGui::BeginGroup();
-    if (const auto to = ui::stepper("layers/at", "read after", place_name(model.place_at(at)),
-                                    {at - 1, at > 0 ? "" : "There is nothing before the embedding."},
-                                    {at + 1, at < last ? "" : "This is the end."}))
-        next.place = *to == last ? std::nullopt : std::optional(*to);
-    ImGui::EndGroup();
+    ui::control(ui::need::named_choices, [&] {
+        if (const auto to = ui::stepper("layers/at", "read after", place_name(model.place_at(at)),
+                                        {at - 1, at > 0 ? "" : "There is nothing before the embedding."},
+                                        {at + 1, at < last ? "" : "This is the end."}))
+            next.place = *to == last ? std::nullopt : std::optional(*to);
+    });
     ui::fault("layers/fault", model.search.fault);
     ui::fault("layers/refused", model.refused);
     if (next != now) drawing.visit.perform(Set<State>{next});
@@ -213,11 +214,10 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     while (!drawing.deadline.passed() && model.step(subject)) continue;
     model.update(drawing.visit, subject);
     ui::hint(
-        "Click a cell to read the stream there, and a token below to follow it; point at a part of its logit "
+        "Click a cell to read the stream there, and a token below to follow it. Point at a part of its logit "
         "to see why it is as large as that.");
     if (ui::settings()) draw_controls(model, drawing);
     model.update(drawing.visit, subject);
-    ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     if (!model.reading()) {
         ui::caption(
