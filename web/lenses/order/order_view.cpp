@@ -54,11 +54,10 @@ void draw_presets(Model& model, const Drawing& drawing, Subject& subject) {
     const Tokens& tokens = keys ? model.keys : model.queries;
     const Index n = tokens.size();
     const auto offer = [&](const char* key, const std::string& label, const State& next) {
-        ui::next_control(ui::text_size(label).x + 24);
-        if (ui::button(key, label.c_str())) set(model, drawing, subject, next);
+        if (ui::next_control(ui::text_size(label).x + 24))
+            if (ui::button(key, label.c_str())) set(model, drawing, subject, next);
     };
-    ui::label("try");
-    ImGui::BeginGroup();
+    const ui::Row tries("order/try", ui::to_try);
     State next = model.state;
     if (n > 1) {
         std::vector<Index>& order = keys ? next.key_order : next.order;
@@ -80,7 +79,6 @@ void draw_presets(Model& model, const Drawing& drawing, Subject& subject) {
     next.trained = 0;
     offer("order/preset/length", "Four times its length", next);
     offer("order/preset/own", "As it was", {.first = model.state.first, .first_key = model.state.first_key});
-    ImGui::EndGroup();
 }
 
 // Chooses the first token in view, if not all are.
@@ -88,25 +86,24 @@ void draw_scroll(const char* key, const char* label, const Tokens& in_view, Inde
                  std::optional<Index>& first, std::vector<Index>& order) {
     const Index last = tokens - in_view.size();
     if (last <= 0) return;
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    if (const auto to = ui::stepper(key, label, in_view.in_view.begin, 0, last)) {
-        first = *to;
-        order.clear();
-    }
-    ImGui::EndGroup();
+    ui::control(ui::need::stepper, [&] {
+        if (const auto to = ui::stepper(key, label, in_view.in_view.begin, 0, last)) {
+            first = *to;
+            order.clear();
+        }
+    });
 }
 
 void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
     const UnplacedRows& content = *model.content;
+    const ui::Row row("order/settings");
     State next = model.state;
     std::vector<const char*> schemes;
     for (const PositionScheme scheme : model.offered()) schemes.push_back(scheme_name(scheme).data());
     if (const auto chosen =
             ui::labelled_choice("positions", "order/scheme", schemes, static_cast<int>(next.scheme)))
         next.scheme = static_cast<PositionScheme>(*chosen);
-    if (content.has_mask()) {
-        ui::next_control(ui::need::choices);
+    if (content.has_mask() && ui::next_control(ui::need::choices)) {
         static constexpr std::array masks{"left out", "the head’s own"};
         if (const auto chosen = ui::labelled_choice("mask", "order/mask", masks, next.masked ? 1 : 0))
             next.masked = *chosen == 1;
@@ -119,23 +116,22 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
                     next.key_order);
     if ((next.scheme == PositionScheme::learned && !content.own_table()) ||
         next.scheme == PositionScheme::buckets) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto seed =
-                ui::stepper("order/seed", "drawn from seed", static_cast<Index>(next.seed), 0, 999'999))
-            next.seed = static_cast<std::uint32_t>(*seed);
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            if (const auto seed =
+                    ui::stepper("order/seed", "drawn from seed", static_cast<Index>(next.seed), 0, 999'999))
+                next.seed = static_cast<std::uint32_t>(*seed);
+        });
         ui::tooltip(
             "A model learns these numbers. Here they are standard normal, so that the scheme can be seen at "
             "work.");
     }
-    ui::next_control(ui::need::stepper);
-    ImGui::BeginGroup();
-    ui::label("shift all positions by");
-    if (const auto typed = ui::number_field("order/shift", "shift all positions by",
-                                            static_cast<double>(next.shift), "%.0f", ui::number_width + 24))
-        next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
-    ImGui::EndGroup();
+    ui::control(ui::need::stepper, [&] {
+        ui::label("shift all positions by");
+        if (const auto typed =
+                ui::number_field("order/shift", "shift all positions by", static_cast<double>(next.shift),
+                                 "%.0f", ui::number_width + 24))
+            next.shift = std::lround(std::clamp(*typed, -1e9, 1e9));
+    });
     set(model, drawing, subject, next);
 }
 
@@ -296,7 +292,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         draw_controls(model, drawing, subject);
     }
     if (!model.refused.empty()) return;
-    ImGui::Dummy({0, 4});
     draw_tokens(model, drawing, subject, false);
     if (!model.content->one_line()) draw_tokens(model, drawing, subject, true);
     ui::caption(told(model).c_str());
