@@ -75,17 +75,18 @@ void draw_presets(const Drawing& drawing) {
         if (preset.from(now) == now) taken = static_cast<int>(titles.size());
         titles.push_back(preset.title);
     }
-    ui::label("examples");
-    ImGui::BeginGroup();
-    if (const auto chosen = ui::choice("scale/preset", titles, taken))
-        drawing.visit.perform(Set<State>{presets()[static_cast<std::size_t>(*chosen)].from(now)});
-    ImGui::EndGroup();
+    const ui::Row tries("scale/try", ui::to_try);
+    ui::control(ui::need::named_choices, [&] {
+        if (const auto chosen = ui::choice("scale/preset", titles, taken))
+            drawing.visit.perform(Set<State>{presets()[static_cast<std::size_t>(*chosen)].from(now)});
+    });
 }
 
 void draw_controls(const Model& model, const Drawing& drawing) {
     State next = drawing.state().of<State>();
     const std::optional<std::string>& without = model.without_vectors;
     static constexpr std::array<const char*, 2> names{"seeded normal", "of this head"};
+    const ui::Row row("scale/settings");
     ImGui::BeginGroup();
     ui::label("q and k");
     ImGui::BeginDisabled(without.has_value());
@@ -94,18 +95,17 @@ void draw_controls(const Model& model, const Drawing& drawing) {
     ImGui::EndDisabled();
     ImGui::EndGroup();
     const Index most = model.row.record ? model.row.record->d_k() : components_limit;
-    ui::next_control(ui::need::slider);
-    ImGui::BeginGroup();
-    if (const auto d = ui::slider("scale/d", "d_k", static_cast<double>(std::min(next.components, most)), 1,
-                                  static_cast<double>(most), "%.0f", true))
-        next.components = std::clamp(static_cast<Index>(std::lround(*d)), Index{1}, most);
-    ImGui::EndGroup();
+    ui::control(ui::need::slider, [&] {
+        if (const auto d = ui::slider("scale/d", "d_k", static_cast<double>(std::min(next.components, most)),
+                                      1, static_cast<double>(most), "%.0f", true))
+            next.components = std::clamp(static_cast<Index>(std::lround(*d)), Index{1}, most);
+    });
     if (!model.row.record) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto seed = ui::stepper("scale/seed", "seed", static_cast<Index>(next.seed), 0, 999'999))
-            next.seed = static_cast<std::uint32_t>(*seed);
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            if (const auto seed =
+                    ui::stepper("scale/seed", "seed", static_cast<Index>(next.seed), 0, 999'999))
+                next.seed = static_cast<std::uint32_t>(*seed);
+        });
     }
     if (without) {
         ui::caption(without->c_str());
@@ -216,12 +216,11 @@ void draw_row_controls(const Model& model, const Drawing& drawing, Subject& subj
         ui::caption(("Scores " + std::string(printed_row(next.row)->scores_text) + ".").c_str());
     }
     ImGui::EndGroup();
-    ui::next_control(ui::need::slider);
-    ImGui::BeginGroup();
-    if (const auto own =
-            ui::slider("scale/own", "your own scale", next.own, least_own, most_own, "%.3g", true))
-        next.own = std::clamp(*own, least_own, most_own);
-    ImGui::EndGroup();
+    ui::control(ui::need::slider, [&] {
+        if (const auto own =
+                ui::slider("scale/own", "your own scale", next.own, least_own, most_own, "%.3g", true))
+            next.own = std::clamp(*own, least_own, most_own);
+    });
     set(drawing, next);
 }
 
@@ -303,7 +302,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         draw_controls(model, drawing);
         model.update(drawing.visit, subject);
     }
-    ImGui::Dummy({0, 6});
     const auto histogram = [&](float width) { draw_histogram(model, drawing, width); };
     if (model.row.record) {
         ui::columns("scale/head", least_chart, present::card_gap, histogram,
