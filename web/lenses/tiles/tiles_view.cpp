@@ -39,19 +39,18 @@ void draw_controls(const Model& model, const Drawing& drawing) {
     const std::array<TileSize, 3> sizes{TileSize{rows_shown, 1}, TileSize{2, 2}, own};
     const std::string own_name = "the kernel’s own, " + times(own);
     const std::array<const char*, 3> names{"one key at a time", "2 × 2", own_name.c_str()};
-    ImGui::BeginGroup();
-    ui::label("tiles");
-    const auto taken = static_cast<int>(std::ranges::find(sizes, asked) - sizes.begin());
-    if (const auto chosen = ui::choice("tiles/preset", names, taken))
-        drawing.visit.perform(SetTileSize{sizes[static_cast<std::size_t>(*chosen)]});
-    ImGui::EndGroup();
+    ui::control(ui::need::named_choices + ui::need::button, [&] {
+        ui::label("tiles");
+        const auto taken = static_cast<int>(std::ranges::find(sizes, asked) - sizes.begin());
+        if (const auto chosen = ui::choice("tiles/preset", names, taken))
+            drawing.visit.perform(SetTileSize{sizes[static_cast<std::size_t>(*chosen)]});
+    });
     TileSize size = asked;
     for (const auto& [key, label, side] : {std::tuple{"tiles/queries", "queries", &size.queries},
                                            std::tuple{"tiles/keys", "keys", &size.keys}}) {
-        ui::next_control(ui::need::stepper);
-        ImGui::BeginGroup();
-        if (const auto next = ui::stepper(key, label, *side, 1, side_limit)) *side = *next;
-        ImGui::EndGroup();
+        ui::control(ui::need::stepper, [&] {
+            if (const auto next = ui::stepper(key, label, *side, 1, side_limit)) *side = *next;
+        });
     }
     if (size != asked) drawing.visit.perform(SetTileSize{size}, ui::gesture());
 }
@@ -80,12 +79,11 @@ void draw_steps(Model& model, const Drawing& drawing) {
         }
     }
     if (count == 1) return;
-    ui::next_control(ui::need::slider);
-    ImGui::BeginGroup();
-    if (const auto place = ui::slider("tiles/tile", "tile", static_cast<double>(tile + 1), 1,
-                                      static_cast<double>(count), "%.0f"))
-        go(static_cast<Index>(std::lround(*place)) - 1);
-    ImGui::EndGroup();
+    ui::control(ui::need::slider, [&] {
+        if (const auto place = ui::slider("tiles/tile", "tile", static_cast<double>(tile + 1), 1,
+                                          static_cast<double>(count), "%.0f"))
+            go(static_cast<Index>(std::lround(*place)) - 1);
+    });
 }
 
 void play(Model& model, const Drawing& drawing) {
@@ -210,9 +208,12 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         "Press Forward: each tile of keys changes the running maximum, sum and output of its queries. After "
         "the last tile of a row, they are what a softmax over the whole row gives.");
     play(model, drawing);
-    if (ui::settings()) draw_controls(model, drawing);
-    model.update(drawing.visit, subject);
-    draw_steps(model, drawing);
+    {
+        const ui::Row row("tiles/settings");
+        draw_steps(model, drawing);
+        model.update(drawing.visit, subject);
+        if (ui::settings()) draw_controls(model, drawing);
+    }
     model.update(drawing.visit, subject);
     TileCover& cover = model.cover();
     OnlineWalk& walk = model.walk();
@@ -228,7 +229,6 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         ui::caption(("So many tokens would make more than " + with_commas(count_limit) + " tiles; they are " +
                      times(model.shown.grid.size) + " here.")
                         .c_str());
-    ImGui::Dummy({0, 4});
     const float width = ImGui::GetContentRegionAvail().x;
     if (width < ui::two_columns) {
         draw_map(model, drawing, width);
