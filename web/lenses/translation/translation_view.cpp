@@ -117,8 +117,9 @@ Table table_of_lines(const Lines& lines) {
 
 void draw_presets(const Drawing& drawing, Subject& subject) {
     const Translating& translating = *subject.translating();
+    const ui::Row tries("translation/try", ui::to_try);
     for (const TranslationPreset& preset : translation_presets) {
-        if (&preset != &translation_presets.front()) ui::next_control(ui::text_size(preset.name).x + 20);
+        if (!ui::next_button(preset.name)) continue;
         if (ui::button(("translation/preset/" + std::string(preset.key)).c_str(), preset.name))
             drawing.visit.perform(translating.texts(preset.english, preset.french));
         ui::tooltip((std::string(preset.english) + "\n" + preset.french).c_str());
@@ -130,22 +131,21 @@ void draw_controls(const Model& model, const Drawing& drawing, Subject& subject)
     TextRun& run = *model.run;
     const ModelConfig& config = model.config();
     const ui::TightLabels tight;
+    const ui::Row row("translation/settings");
     if (ui::button("translation/play", translating.playing() ? "Pause" : "Play", {"Play", "Pause"}))
         translating.play(!translating.playing());
     ui::tooltip("Write the second line word by word; at its end, begin anew");
     const HeadIndex chosen = subject.chosen_head();
     const Index kind = run.of(chosen.layer).alike().begin,
                 layer = model.heads.cross.layer - model.first_cross();
-    ui::next_control(ui::need::short_stepper);
-    ImGui::BeginGroup();
-    if (const auto to = ui::stepper("translation/layer", "layer", layer, 0, config.decoder_layers - 1))
-        parts::choose_head(drawing, {std::min(kind + *to, run.of(kind).alike().end - 1), chosen.head});
-    ImGui::EndGroup();
-    ui::next_control(ui::need::short_stepper);
-    ImGui::BeginGroup();
-    if (const auto to = ui::stepper("translation/head", "head", chosen.head, 0, config.heads - 1))
-        parts::choose_head(drawing, {chosen.layer, *to});
-    ImGui::EndGroup();
+    ui::control(ui::need::short_stepper, [&] {
+        if (const auto to = ui::stepper("translation/layer", "layer", layer, 0, config.decoder_layers - 1))
+            parts::choose_head(drawing, {std::min(kind + *to, run.of(kind).alike().end - 1), chosen.head});
+    });
+    ui::control(ui::need::short_stepper, [&] {
+        if (const auto to = ui::stepper("translation/head", "head", chosen.head, 0, config.heads - 1))
+            parts::choose_head(drawing, {chosen.layer, *to});
+    });
 }
 
 // ---- The two lines ----------------------------------------------------------------------------------------
@@ -321,11 +321,14 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
             ? "Click a word of either line to see its arcs."
             : "Hover over a word of either line to see its arcs, and click to keep them.";
     ui::hint((look + " Press Play to watch the second line being written.").c_str());
+    // On a phone, the lines come first.
+    const bool offers = subject.translating()->aligned(model.heads.cross).has_value(),
+               narrow = ui::narrow_window();
+    if (offers && !narrow) draw_presets(drawing, subject);
     draw_controls(model, drawing, subject);
-    ImGui::Dummy({0, 6});
     const float width = ImGui::GetContentRegionAvail().x;
     draw_lines(model, drawing, subject, width);
-    if (subject.translating()->aligned(model.heads.cross)) draw_presets(drawing, subject);
+    if (offers && narrow) draw_presets(drawing, subject);
     ImGui::Dummy({0, 8});
     ui::columns(
         "translation/maps", least_map, present::card_gap,
