@@ -44,7 +44,7 @@ const std::vector<Room> rooms{
     {"web/subjects", whole_core + " app runs present widgets"},
     {"web/parts", whole_core + " app runs subjects present render widgets"},
     {"web/lenses", whole_core + " app runs subjects parts present render widgets"},
-    {"web/frame", whole_core + " app runs subjects lenses render widgets"},
+    {"web/frame", whole_core + " app runs subjects parts lenses render widgets"},
     {"web/platform", "io app frame render widgets"},
     {"web/main.cpp", "kernels frame platform render"},
     {"web/probe.cpp", "app frame platform widgets"},

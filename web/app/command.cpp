@@ -105,11 +105,10 @@ bool may_pin(const State& state, const CellRef& cell) {
     // The first key (the attention sink) can be left out only of weights and of numbers derived from them.
     if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
     if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
-    if (cell.own.kind)
-        return std::ranges::find(lens_of(state).cells, cell.own.kind) != lens_of(state).cells.end() &&
-               cell.own.is_within();
-    // Each lens defines what its rows and columns mean and where they end.
-    return !cell.second && !cell.words && cell.row >= 0 && cell.col >= 0;
+    // A lens's number has a kind, which the lens declares.
+    return cell.own.kind &&
+           std::ranges::find(lens_of(state).cells, cell.own.kind) != lens_of(state).cells.end() &&
+           cell.own.is_within();
 }
 
 Status Pin::apply(State& state) const {

@@ -115,7 +115,7 @@ class Frame {
     float spoken_width_ = 0,
           // Height of its lines; room once taken stays, so that the content below does not move.
         spoken_height_ = 0;
-    float spoken_size_ = 0;     // of its letters
+    float spoken_size_ = 0;     // size of its letters
     float beside_tabs_ = 0;     // width of the subject's controls in the row of tabs
     std::string hovered_lens_;  // for the rail's text about it
     Steady steady_;

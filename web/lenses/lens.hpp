@@ -1,9 +1,9 @@
 // A lens presents a subject in one way. It asks one question and answers it for every subject that has the
 // necessary data.
 //
-// Each lens is one folder, one namespace and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its State
-// with its fields, and its Model: what it computes from a subject, without Dear ImGui. NAME_view.cpp draws the
-// model.
+// Each lens is one folder, one namespace and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its
+// State with its fields, and its Model: what it computes from a subject, without Dear ImGui. NAME_view.cpp
+// draws the model.
 #pragma once
 
 #include <array>

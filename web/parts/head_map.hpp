@@ -1,4 +1,5 @@
-// Draws the map of one head of a run, beside those of others. A click chooses the head, the query and the key.
+// Draws the map of one head of a run, beside those of others. A click chooses the head, the query and the
+// key.
 #pragma once
 
 #include "parts/part.hpp"

@@ -66,11 +66,11 @@ class Row {
     void draw_more();
 
     std::string key_;
-    const char* label_;  // of things to try; null for settings
+    const char* label_;  // names a row of things to try; null: settings
     float left_, right_;
     float used_ = 0;    // where the line would end if it held all controls
     float widths_ = 0;  // asked for so far
-    ImVec2 start_;      // of the first control
+    ImVec2 start_;      // where the first control begins
     ImGuiID window_;
     bool is_labelled_ = false, is_full_ = false, is_behind_ = false, is_open_ = false;
     std::optional<TightLabels> tight_;
@@ -141,7 +141,7 @@ struct Folded {
     std::string hint;      // for the guide
     bool offered = false;  // the lens has settings
     bool open = false;
-    std::set<std::string, std::less<>> rows;  // those whose More is open
+    std::set<std::string, std::less<>> rows;  // the rows whose More is open
     bool subject = false;                     // its controls are in the row of tabs
     bool head = false;                        // what is told of the chosen head is behind its name
 };

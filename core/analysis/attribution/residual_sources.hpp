@@ -23,10 +23,10 @@ enum class SourcePart : std::uint8_t {
     mlp,             // with its bias
     mlp_norm,        // after an MLP
     change,          // what interventions add to the stream or to the output of a sublayer
-    // Of a query or key (score_sources.hpp):
+    // A query or key has these as well (score_sources.hpp):
     input_norm,       // before its projection
-    projection_bias,  // of q or k
-    vector_norm,      // of q or k
+    projection_bias,  // q's or k's
+    vector_norm,      // q's or k's
     vector_change,    // what interventions add to q or k
 };
 
@@ -35,7 +35,7 @@ struct Source {
     Index number = 0;  // counts attentions; for an MLP, the first one of its block
     Index head = 0;
     Index token = -1;                  // the one that a head read its part from; −1: from all
-    std::vector<double> written = {};  // as it arrives
+    std::vector<double> written = {};  // what arrives of it
     bool is(const Source& other) const {
         return part == other.part && number == other.number && head == other.head && token == other.token;
     }
@@ -43,12 +43,12 @@ struct Source {
 // Adds up what they write.
 std::vector<double> total_of(std::span<const Source> sources);
 
-// Returns the sources of the stream at a place, [d_model] each, in the order of the arithmetic. They add up to
-// the stream but for roundings in f32.
+// Returns the sources of the stream at a place, [d_model] each, in the order of the arithmetic. They add up
+// to the stream but for roundings in f32.
 std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row);
 
-// Returns parts of what a head writes at a row, [d_model] each before any norm, as they arrive at a later place
-// of its stream.
+// Returns parts of what a head writes at a row, [d_model] each before any norm, as they arrive at a later
+// place of its stream.
 std::vector<Source> arriving_parts(const Trace& trace, const StreamPlace& place, Index row, Index number,
                                    Index head, std::vector<Source> parts);
 

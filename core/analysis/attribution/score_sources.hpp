@@ -1,6 +1,6 @@
-// Why a query looks at a key: the score as a sum over pairs of sources, one of the query's residual stream and
-// one of the key's. With the norms in front of q and k held, a score is bilinear in the two streams, and each
-// stream is the sum of its sources (vector_sources.hpp).
+// Says why a query looks at a key: the score is a sum over pairs of sources, one of the query's residual
+// stream and one of the key's. With the norms in front of q and k held, a score is bilinear in the two
+// streams, and each stream is the sum of its sources (vector_sources.hpp).
 #pragma once
 
 #include <vector>
@@ -37,8 +37,8 @@ struct DecidingSource {
     Source source;  // without what it writes
     double share = 0;
 };
-// Takes the query's q, [d_k], and for each visible key its sources. Returns the largest share first; nothing if
-// all scores are equal.
+// Takes the query's q, [d_k], and for each visible key its sources. Returns the largest share first; nothing
+// if all scores are equal.
 std::vector<DecidingSource> deciding_sources(std::span<const double> q,
                                              std::span<const std::vector<Source>> keys);
 

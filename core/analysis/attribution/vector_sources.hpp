@@ -28,8 +28,8 @@ std::vector<Source> vector_sources(const Trace& trace, Stage side, Index attenti
 
 // Returns the parts of an opened head as they arrive at a place of the row's stream, [d_model] each. The path
 // begins with a head that writes into the row's stream; each further one writes into the stream of the token
-// before it. The path's last head is opened into tokens or, if it names one, into that token's sources. It must
-// not be empty, and must exist.
+// before it. The path's last head is opened into tokens or, if it names one, into that token's sources. The
+// path must not be empty, and must exist.
 std::vector<Source> opened_sources(const Trace& trace, const StreamPlace& place, Index row,
                                    std::span<const OpenedHead> path);
 

@@ -29,7 +29,7 @@ class RowCurves {
     double low() const { return curve_temperature(first_); }
     double high() const { return curve_temperature(last_); }
     Index first() const { return first_; }
-    // From the first on, as far as they are computed.
+    // The numbers at the temperatures from the first on, as far as they are computed.
     const std::vector<Gibbs>& points() const { return points_; }
     const HeatCapacityPeak& peak() const { return peak_; }
 

@@ -1,6 +1,6 @@
-// Compares the sources of scores with PyTorch's autograd through frozen norms (tests/golden/sources): GPT-2 and
-// Llama with grouped heads from the golden models, and Qwen3, Gemma 2, Pythia, BERT and T5 with cross-attention
-// from shared/families, where that is beside the project.
+// Compares the sources of scores with PyTorch's autograd through frozen norms (tests/golden/sources): GPT-2
+// and Llama with grouped heads from the golden models, and Qwen3, Gemma 2, Pythia, BERT and T5 with
+// cross-attention from shared/families, where that is beside the project.
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <map>

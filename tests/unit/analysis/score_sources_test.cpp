@@ -31,7 +31,8 @@ Vector written_in_all(const std::vector<Source>& sources) {
     return sum;
 }
 
-// Returns q of one head, replayed in double from some sources; norms before and behind the projection are held.
+// Returns q of one head, replayed in double from some sources; norms before and behind the projection are
+// held.
 Vector replayed_query(const Trace& trace, Index number, Index head, Index token, const Wanted& wanted) {
     const LayerAttention at = trace.attention(number);
     const Trace& run = at.queries;

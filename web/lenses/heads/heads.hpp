@@ -83,7 +83,7 @@ class Model {
         std::shared_ptr<const Trace> trace;
         HeadIndex head;
         Index row = 0;
-        Index steps = 0;  // of the model, at least one in each frame: a step may change a role or a run
+        Index steps = 0;  // taken, at least one in each frame: a step may change a role or a run
         bool operator==(const Key&) const = default;
     };
     void update(Visit& visit, Subject& subject);
@@ -98,7 +98,7 @@ class Model {
     bool compared() const { return clusters.kept() != nullptr; }
     const std::vector<Index>& order() const { return clusters.kept()->order; }  // heads in the dendrogram
     Index in_order(Index place) const { return order()[static_cast<std::size_t>(place)]; }
-    double similarity(Index a, Index b) const {  // by the chosen measure
+    double similarity(Index a, Index b) const {  // the chosen measure's
         return state.outputs ? alike().of_outputs(a, b) : alike().of_maps(a, b);
     }
     const Copying* copying_of(const HeadIndex& at) const;  // null until it is known

@@ -77,7 +77,8 @@ class Model {
     }
     // The likeliest token; null until the stream is decoded there, and where a logit is not finite.
     const Candidate* likeliest(Index place, Index position) const;
-    // A measure of all tokens, of the ablation as far as it is known (NaN elsewhere); null until there is one.
+    // A measure of all tokens, for the ablation as far as it is known (NaN elsewhere); null until there is
+    // one.
     const TokenShares* shares(TokenMeasure measure) const {
         return measure == TokenMeasure::exact && tokens.ablation() ? &tokens.ablation()->falls()
                                                                    : tokens.measured(measure);

@@ -239,7 +239,7 @@ std::optional<Explained> explain_weight(Model& model, Subject& subject, const Le
                  std::string(out.masked ? "the mask forbids it" : "in the limit"));
         return out;
     }
-    // Scores are shifted by the row's highest; those of softmax + 1, if all are below 0, by its key of score 0.
+    // Scores are shifted by the row's highest; if all are below 0, softmax + 1 shifts by its key of score 0.
     const auto shifted = [&] { return out.step("s − max", (score - levels.highest) / t); };
     const auto threshold = [&] { return out.step("τ", common, std::string("so that the row sums to 1")); };
     switch (map) {

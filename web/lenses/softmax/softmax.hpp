@@ -18,7 +18,7 @@
 
 namespace attn::app::softmax {
 
-enum class Shown { weights, outputs };  // of the row through all maps
+enum class Shown { weights, outputs };  // what to show of the row through all maps
 
 struct State {
     double temperature = 1;  // 0 … ∞, relative to the head's own

@@ -28,8 +28,8 @@ class Model {
     static Guide guide(Subject& subject);
 
     struct Key {
-        std::uint64_t version = 0;  // of the run
-        HeadIndex head;             // of the cross-attention
+        std::uint64_t version = 0;  // version of the run
+        HeadIndex head;             // a head of the cross-attention
         std::optional<double> aligned;
         bool operator==(const Key&) const = default;
     };
@@ -46,7 +46,7 @@ class Model {
     bool step();  // measures another head; true while there is more to do
 
     TextRun* run = nullptr;  // the decoder's view of the whole run; null until there is one
-    MatchingHeads heads;     // those that are shown
+    MatchingHeads heads;     // the ones on screen
     Key shown;
     Derived<std::uint64_t, std::vector<double>> measured;
     Derived<Key, Index> single;  // rows of the head that have most of their weight on one key

@@ -17,7 +17,7 @@ class ChangedRun {
   public:
     // Compares the token that was most likely before the change with the one that is now.
     struct Effect {
-        std::uint64_t version = 0;  // of the changed run
+        std::uint64_t version = 0;  // version of the changed run
         std::string was, now;
         double before = 0, after = 0;  // probability of the token that was most likely before
         double likeliest = 0;          // probability of the token that is most likely now

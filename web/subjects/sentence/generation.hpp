@@ -51,7 +51,7 @@ class Generation {
 
   private:
     bool step_wanted_ = false, playing_ = false, plays_from_start_ = false, awaits_tokens_ = false;
-    bool has_undo_step_ = false;  // of the text being generated
+    bool has_undo_step_ = false;  // the text being generated has one
     std::optional<Sampler> sampler_;
     SamplingState sampler_for_;
     std::vector<std::int32_t> text_;  // what the sampler has generated, and what it began with

@@ -15,7 +15,7 @@ class PendingSelection {
     // What was asked for, from the first to apply to the last.
     struct Wanted {
         std::string word = {};                // the last token that ends in it; empty: none
-        std::optional<Selection> given = {};  // by a link or undo
+        std::optional<Selection> given = {};  // a link's or undo's
         bool best_head = false;               // the head that aligns best
         bool last_token = false;
         bool any() const { return !word.empty() || given || best_head || last_token; }
