@@ -270,7 +270,8 @@ void Frame::draw_sentence(Subject& subject) {
     // On a phone, the guide shows it.
     if (!detail_.empty() && !previews && !narrow) ui::caption(detail_.c_str());
     spoken_height_ = std::max(spoken_height_, ImGui::GetItemRectMax().y - begin);
-    ImGui::SetCursorPosY(top + spoken_height_ + ImGui::GetStyle().ItemSpacing.y);
+    ImGui::SetCursorPosY(top + spoken_height_);
+    ImGui::Dummy({0, 0});  // a lens may have nothing to draw yet
     ImGui::PopStyleVar();
 }
 

@@ -318,19 +318,20 @@ TEST_CASE("the sentence and its selection") {
 }
 
 TEST_CASE("a lens's own number is pinned while that lens is open") {
-    const CellRef number{Stage::lens, 2, 70};
-    const State pinned = after(opened(PresetId::cat_sat_mat), Pin{number});
+    State opened_lens = after(opened(PresetId::cat_sat_mat), OpenLens{"softmax"});
+    const CellRef number = (*lens_of(opened_lens).cells.front())(1, 1);
+    const State pinned = after(opened_lens, Pin{number});
     CHECK(pinned.pin == number);
     CHECK(parse_fragment(to_fragment(pinned)).state == pinned);
     CHECK(after(pinned, Select{{0, 0, 1, 1}}).pin == number);
     CHECK(after(pinned, OpenLens{pinned.lens}).pin == number);
     for (const LensEntry& other : lens_list())
         if (other.key != pinned.lens) CHECK_FALSE(after(pinned, OpenLens{other.key}).pin);
-    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, -1, 0}}) ==
-          "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(after(pinned, Pin{CellRef{Stage::lens, 40 * position_limit, 3}}).pin->row == 40 * position_limit);
-    CHECK(refusal(pinned, Pin{CellRef{.stage = Stage::lens, .words = true}}) ==
-          "Choose a cell on screen to pin; this one does not exist.");
+    constexpr const char* refused = "Choose a cell on screen to pin; this one does not exist.";
+    CHECK(refusal(pinned, Pin{(*lens_of(pinned).cells.front())(1, 99)}) == refused);
+    CHECK(refusal(default_state(), Pin{number}) == refused);
+    // Without a kind it is no lens's number.
+    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, 2, 70}}) == refused);
 }
 
 TEST_CASE("the status line says what was done") {

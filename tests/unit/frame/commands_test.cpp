@@ -84,12 +84,19 @@ void save_all(Screen& screen) {
                 names.push_back(name);
         return names;
     };
+    // What the lens has scrolled out of view lies under the tabs or the status line.
+    const auto in_view = [&](const std::string& name) {
+        if (!screen.shows(name)) return false;
+        const auto [min, max] = ui::landmarks().at("panel/lens");
+        const ImVec2 at = screen.middle(name);
+        return at.y > min.y && at.y < max.y;
+    };
     for (const std::string& menu : all("")) {
-        if (!screen.shows(menu)) continue;
+        if (!in_view(menu)) continue;
         screen.click(menu);
         for (const std::string& item : all(menu)) {
-            if (!screen.shows(item)) screen.click(menu);
-            if (screen.shows(item)) screen.click(item);
+            if (!screen.shows(item) && in_view(menu)) screen.click(menu);
+            if (in_view(item)) screen.click(item);
             // This page takes no pictures.
             screen.visit.picture_taken();
             screen.draw(2);
