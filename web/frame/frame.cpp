@@ -19,7 +19,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float rail_width = 176, inspector_width = 320, padding = 22, above_lens = 8;
+constexpr float rail_width = 176, inspector_width = 320, padding = 22, above_lens = 6;
 
 // Sizes of the letters of the sentence that says what is seen.
 constexpr float narrow_spoken = 17, least_spoken = 17;
@@ -308,7 +308,7 @@ void Frame::draw_progress() {
     const auto progress = visit_.progress();
     if (!progress) return;
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, top = at.y - above_lens + 2;
+    const float width = ImGui::GetContentRegionAvail().x, top = at.y - above_lens + 1;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({at.x, top}, {at.x + width, top + 3}, ui::theme().raised, 2);
     list->AddRectFilled({at.x, top}, {at.x + width * progress->share, top + 3}, ui::theme().accent, 2);

@@ -193,7 +193,8 @@ void Frame::draw_head_choice(const Drawing& drawing) {
     subject.draw_head(drawing);
     ImGui::Dummy({told_width, 2});
     const float height = static_cast<float>(heads.layers.count) * (cell_side + cell_gap);
-    ImGui::BeginChild("heads", {std::min(heads_width, 2 * told_width), std::min(height, highest_grid)});
+    ImGui::BeginChild("heads", {std::min(heads_width, 2 * told_width), std::min(height, highest_grid)},
+                      ImGuiChildFlags_NavFlattened);
     {
         const ui::SemanticGroup group(ui::Role::radiogroup, "head-choice", "Heads");
         ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {cell_gap, cell_gap});

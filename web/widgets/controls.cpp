@@ -20,8 +20,7 @@ namespace attn::ui {
 
 namespace {
 std::uint64_t gesture_number = 1;
-constexpr float label_width = 86;
-constexpr ImVec2 popup_padding{10, 8};
+constexpr float label_width = 86, radio_gap = 2;
 bool labels_are_tight = false;
 Row* row_now = nullptr;
 std::string last_label;  // names the choice that follows
@@ -61,8 +60,8 @@ void lay_out_unseen() {
 namespace {
 
 // Continues the line if a control of this width fits on it.
-void continue_line(float width) {
-    const float gap = control_gap(), right = ImGui::GetItemRectMax().x + gap + width;
+void continue_line(float width, float gap = control_gap()) {
+    const float right = ImGui::GetItemRectMax().x + gap + width;
     if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine(0, gap);
 }
 
@@ -141,8 +140,10 @@ bool Row::next(float width) {
     }
     const ImVec2 at = ImGui::GetCursorScreenPos();
     widths_ += width;
-    if (at.x == start_.x && at.y == start_.y) return true;
-    const float gap = control_gap();
+    return (at.x == start_.x && at.y == start_.y) || next_radio(width, control_gap());
+}
+
+bool Row::next_radio(float width, float gap) {
     if (!is_full_) {
         used_ = ImGui::GetItemRectMax().x;
         const float room = needed_by(key_).more ? room_for_more() : 0;
@@ -155,7 +156,7 @@ bool Row::next(float width) {
     }
     used_ += gap + width;
     if (!is_open_) return false;
-    if (std::exchange(is_behind_, true)) continue_line(width);
+    if (std::exchange(is_behind_, true)) continue_line(width, gap);
     return true;
 }
 
@@ -222,13 +223,16 @@ std::optional<int> choice(const char* name, std::span<const char* const> labels,
         for (const char* each : labels) called += (called.empty() ? "" : ", ") + std::string(each);
     const SemanticGroup group(Role::radiogroup, name, std::move(called));
     ImGui::PushID(name);
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {2, 4});
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {radio_gap, 4});
     for (int i = 0; i < static_cast<int>(labels.size()); ++i) {
         const char* label = labels[static_cast<std::size_t>(i)];
         if (i > 0) {
-            const float right =
-                ImGui::GetItemRectMax().x + 2 + text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
-            if (right <= ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x) ImGui::SameLine();
+            const float width = text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+            if (row_now) {
+                if (!row_now->next_radio(width, radio_gap)) continue;
+            } else {
+                continue_line(width, radio_gap);
+            }
         }
         const bool on = i == taken;
         if (on) {
@@ -422,145 +426,12 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     return changed;
 }
 
-void wrapped_text(std::string_view text, float most_width, Role role) {
-    ImGui::PushTextWrapPos(0);
-    const std::string worded = for_pointer(text);
-    text_item(wrapped(worded, std::min(ImGui::GetContentRegionAvail().x, most_width)));
-    ImGui::PopTextWrapPos();
-    semantic_text(role, worded);
-}
-
-void heading(const char* text) {
-    Type type(Face::semibold, size_heading);
-    wrapped_text(text, FLT_MAX, Role::heading);
-}
-
 void section(const char* text, bool with_controls) {
     Type semibold(Face::semibold, size_title);
     if (with_controls) ImGui::AlignTextToFramePadding();
     text_item(text);
     semantic_text(Role::heading, text);
     last_label = text;
-}
-
-Folded& folded() {
-    static Folded now;
-    return now;
-}
-
-namespace {
-
-// Returns the length of the sentences that fit on one line; of the first, if none does.
-std::size_t sentences_on_line(std::string_view text, float width) {
-    std::size_t end = std::string_view::npos;
-    for (std::size_t at = 0; (at = text.find(". ", at)) != std::string_view::npos; ++at)
-        if (end == std::string_view::npos || text_size(text.substr(0, at + 1)).x <= width) end = at + 1;
-    return end == std::string_view::npos || text_size(text).x <= width ? text.size() : end;
-}
-
-}  // namespace
-
-void hint(const char* text) {
-    if (narrow_window()) {
-        folded().hint = text;
-        return;
-    }
-    const std::string whole = for_pointer(text);
-    std::size_t end = 0;
-    {
-        const Type type(Face::regular, size_small);
-        end = sentences_on_line(whole, ImGui::GetContentRegionAvail().x);
-    }
-    if (end < whole.size()) folded().hint = whole.substr(end + 1);
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ImGui::GetStyle().ItemSpacing.x, head_gap});
-    caption(whole.substr(0, end).c_str());
-    ImGui::PopStyleVar();
-}
-
-bool settings() {
-    folded().offered = true;
-    return folded().open || !narrow_window();
-}
-
-void caption(const char* text) {
-    Type type(Face::regular, size_small);
-    ImGui::PushStyleColor(ImGuiCol_Text, theme().dim);
-    wrapped_text(text);
-    ImGui::PopStyleColor();
-}
-
-void paragraph(const std::string& text, ImU32 colour, float most_width) {
-    ImGui::PushStyleColor(ImGuiCol_Text, colour);
-    wrapped_text(text, most_width);
-    ImGui::PopStyleColor();
-}
-
-void list_item(const char* name, const char* what) {
-    Type mono(Face::mono, size_small);
-    text_item(name);
-    semantic_text(Role::paragraph, name);
-    ImGui::SameLine(ImGui::GetCursorStartPos().x +
-                    std::min(ImGui::GetContentRegionAvail().x * 0.45f, 190.0f));
-    caption(what);
-}
-
-void badge(const char* text, ImU32 fill, ImU32 ink) {
-    Type type(Face::mono, 12);
-    const ImVec2 size = text_size(text), at = ImGui::GetCursorScreenPos();
-    const ImVec2 box{size.x + 16, size.y + 6};
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(at, {at.x + box.x, at.y + box.y}, fill, box.y / 2);
-    draw_text(list, {at.x + 8, at.y + 3}, ink, text);
-    ImGui::Dummy(box);
-    semantic_text(Role::paragraph, text);
-}
-
-bool held() { return ImGui::IsItemActive() && ImGui::IsMouseDown(ImGuiMouseButton_Left); }
-
-bool dragged() {
-    const ImGuiIO& io = ImGui::GetIO();
-    return io.MouseDragMaxDistanceSqr[0] >= io.MouseDragThreshold * io.MouseDragThreshold;
-}
-
-bool clicked() { return take_press() || (ImGui::IsMouseReleased(0) && !dragged()); }
-
-void tooltip(const char* text) {
-    describe(for_pointer(text).c_str());
-    if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-    const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
-    constexpr float tallest_control = 60;
-    max.y - min.y > tallest_control ? tooltip_at_cursor(text) : tooltip_at(min, max, text);
-}
-
-void tooltip_at_cursor(const char* text) {
-    constexpr float reach = 14;
-    const ImVec2 at = ImGui::GetMousePos();
-    tooltip_at({at.x - reach, at.y - reach}, {at.x + reach, at.y + reach}, text);
-}
-
-void tooltip_at(ImVec2 min, ImVec2 max, const char* text) {
-    constexpr float gap = 6, widest = 310;
-    Type face(Face::regular, size_body);
-    const std::string lines = wrapped(for_pointer(text), widest);
-    const ImVec2 inner = text_size(lines), size{inner.x + 2 * popup_padding.x, inner.y + 2 * popup_padding.y};
-    const ImGuiViewport* view = ImGui::GetMainViewport();
-    const ImVec2 end{view->Pos.x + view->Size.x, view->Pos.y + view->Size.y};
-    const auto within = [](float at, float length, float from, float to) {
-        return std::max(std::min(at, to - length), from);
-    };
-    // If the tooltip does not fit on one side, it goes to the other.
-    const auto outside = [&](float from, float to, float length, float limit) {
-        return to + gap + length <= limit ? to + gap : from - gap - length;
-    };
-    const ImVec2 at{within(min.x, size.x, view->Pos.x, end.x), outside(min.y, max.y, size.y, end.y)};
-    ImGui::SetNextWindowPos(at);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, popup_padding);
-    if (ImGui::BeginTooltip()) {
-        text_item(lines);
-        ImGui::EndTooltip();
-    }
-    ImGui::PopStyleVar();
-    landmark("tooltip", at, {at.x + size.x, at.y + size.y});
 }
 
 }  // namespace attn::ui

@@ -60,7 +60,8 @@ class Row {
     ~Row();
     Row(const Row&) = delete;
     Row& operator=(const Row&) = delete;
-    bool next(float width);  // for next_control()
+    bool next(float width);                   // for next_control()
+    bool next_radio(float width, float gap);  // for choice(), whose options may go behind More one by one
 
   private:
     void draw_more();

@@ -29,6 +29,7 @@ inline constexpr float two_columns = 680, two_unequal_columns = 740, settings_op
 // At this width or more, two maps are side by side.
 inline constexpr float two_maps = 440;
 inline constexpr float column_gap = 32;
+inline constexpr ImVec2 popup_padding{10, 8};
 inline constexpr float reading_width = 620;  // longest line of text
 
 // Returns the padding of smaller controls. Where fingers press them, no control is smaller.

@@ -271,6 +271,7 @@ TEST_CASE("steps are taken by hand, on a slider, by arrow keys and automatically
     CHECK(at() == 11);
     // An arrow key goes to the next whole number, on short and long ranges.
     const auto step = [&](const char* slider, double steps) {
+        screen.bring(slider);
         ui::ask({.kind = ui::Ask::Kind::step, .key = slider, .steps = steps});
         screen.draw(3);
         screen.settle();

@@ -138,6 +138,7 @@ TEST_CASE("the slider of a smaller cache moves one setting at a time by the keys
     show_heads(screen, {.part = heads::Part::sharing});
     const heads::Model& lens = heads_in(screen.visit);
     CHECK(lens.setting() == 4);
+    screen.bring("heads/kv");
     const auto step = [&](double steps) {
         ui::ask({.kind = ui::Ask::Kind::step, .key = "heads/kv", .steps = steps});
         screen.settle();
@@ -151,6 +152,7 @@ TEST_CASE("the slider of a smaller cache moves one setting at a time by the keys
         CHECK(lens.setting() == expected);
     }
     show_heads(screen, {.part = heads::Part::latent, .rank = 3});
+    screen.bring("heads/rank");
     ui::ask({.kind = ui::Ask::Kind::step, .key = "heads/rank", .steps = 1});
     screen.settle();
     CHECK(lens.setting() == 4);

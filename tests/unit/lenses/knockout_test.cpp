@@ -82,6 +82,7 @@ TEST_CASE("Knock-out works for a sentence and for a network in training, in all 
         CHECK(spoken(screen.visit).starts_with("If "));
         show_knockout(screen, {.part = knockout::Part::patching});
         CHECK_THAT(spoken(screen.visit), ContainsSubstring("There is no second text."));
+        screen.bring("knockout/second");
         CHECK(screen.shows("knockout/second") == (subject == sentence_subject));
     }
     screen.visit.perform(OpenSubject{worked_subject});
@@ -273,6 +274,7 @@ TEST_CASE(
     screen.visit.perform(Select{{0, 0, 20, {}, {}}});
     screen.settle();
     CHECK(lens.patches()->tokens() == Range{3, 27});
+    screen.bring("knockout/query/more");
     CHECK(screen.shows("knockout/query/more"));
 }
 

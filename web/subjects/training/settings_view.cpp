@@ -145,7 +145,7 @@ void TrainingSubject::draw_presets() {
             visit().perform(SetTrainingPlan{all[static_cast<std::size_t>(*chosen)].plan});
     };
     if (narrow) draw_choice();
-    ui::caption(std::string(taken.story).c_str());
+    narrow ? ui::caption(std::string(taken.story).c_str()) : ui::hint(std::string(taken.story).c_str());
     if (now().plan.task == TrainingTask::own_text) {
         ui::caption(
             reads_bytes(now().plan)
