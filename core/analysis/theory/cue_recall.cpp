@@ -17,8 +17,8 @@ std::uint64_t seed_of(Index seed, Index pattern) {
 
 }  // namespace
 
-CueRecall::CueRecall(std::shared_ptr<const BinaryMemory> memory, Index pattern, double flipped, Index seed,
-                     std::optional<double> beta)
+CueRecall::CueRecall(const std::shared_ptr<const BinaryMemory>& memory, Index pattern, double flipped,
+                     Index seed, std::optional<double> beta)
     : pattern_(memory->pattern(pattern)),
       cue_(with_flips(pattern_,
                       static_cast<Index>(std::lround(flipped * static_cast<double>(memory->bits()))),

@@ -14,7 +14,7 @@ namespace attn {
 class CueRecall {
   public:
     // `flipped` is the share of bits; without a β, the modern network stays out of it.
-    CueRecall(std::shared_ptr<const BinaryMemory> memory, Index pattern, double flipped, Index seed,
+    CueRecall(const std::shared_ptr<const BinaryMemory>& memory, Index pattern, double flipped, Index seed,
               std::optional<double> beta);
 
     bool done() const { return run_.done() && (!modern_ || modern_->done()); }

@@ -34,7 +34,7 @@ const ui::Node& node(const std::string& key) {
 }
 
 void press(Screen& screen, const std::string& key, Index row = -1, Index col = -1) {
-    screen.bring(key);
+    if (!found(key)) screen.bring(key);
     ui::ask({.key = key, .row = row, .col = col});
     screen.draw(4);
 }

@@ -257,6 +257,7 @@ TEST_CASE("each offered tile size is one undoable command, and is in the tables"
     CHECK(shown(screen).grid.count() == 1);
     screen.visit.undo();
     CHECK(screen.visit.state().of<tiles::State>().size == TileSize{8, 1});
+    screen.settle();
     screen.click("tiles/queries/less");
     CHECK(screen.visit.state().of<tiles::State>().size == TileSize{7, 1});
 }
