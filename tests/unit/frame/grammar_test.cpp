@@ -45,8 +45,8 @@ const ui::Node& node_of(const std::string& key) {
 }  // namespace
 
 TEST_CASE("the pictures of every lens begin at the same height and at the same left edge") {
-    // The ladder's matrices stand without a card, below the example's introduction. Curves has a line more: the
-    // step and the loss of its run.
+    // The ladder's matrices stand without a card, below the example's introduction. Curves has a line more:
+    // the step and the loss of its run.
     const std::set<std::string_view> others{"ladder", "curves"};
     Screen screen;
     const auto look = [&](std::string_view subject) {
@@ -100,7 +100,7 @@ TEST_CASE("settings that do not fit on their line are behind More, for the mouse
     screen.click(more);
     CHECK_FALSE(screen.shows("size/n/more"));
     for (const bool open : {true, false}) {
-        ui::ask({.key = more});  // as its element does that has the keyboard
+        ui::ask({.key = more});  // what its element does under the keyboard
         screen.draw(4);
         CHECK(screen.shows("size/n/more") == open);
     }
