@@ -129,8 +129,9 @@ template <auto reader, auto writer>
 struct Spelling {
     static bool read(const FieldValue&, std::string_view text, auto& to) {
         auto value = reader(text);
-        if (value) to = *std::move(value);
-        return value.has_value();
+        if (!value) return false;
+        to = *std::move(value);
+        return true;
     }
     static std::string write(const FieldValue&, const auto& value) {
         const auto* spelled = there(value);

@@ -62,9 +62,9 @@ std::string qk_told(Model& model, Subject& subject) {
         return "Searching the whole vocabulary for what this head matches with " + query_name + ".";
     const std::string far = model.uses_rope() ? ", " + many(model.state.distance, "token") + " back," : "";
     const auto best = best_three(*found);
-    const std::string text = "From its weights alone, " + query_name + far + " matches " +
-                             names_of(model, subject, best) + " best, out of " +
-                             with_commas(model.vocabulary_size()) + " tokens.";
+    std::string text = "From its weights alone, " + query_name + far + " matches " +
+                       names_of(model, subject, best) + " best, out of " +
+                       with_commas(model.vocabulary_size()) + " tokens.";
     if (std::ranges::find(best, key, &TokenAlong::id) != best.end()) return text;
     const auto score = [&, row = query](Index id) {
         return fixed(static_cast<double>(shown.map(model.distance())->cell(row, id)), 2);
@@ -78,8 +78,8 @@ std::string ov_told(Model& model, Subject& subject) {
     const std::string key_name = token_name(model, subject, model.tokens.key);
     if (!found || !found->done())
         return "Searching the whole vocabulary for what attending to " + key_name + " would raise.";
-    const std::string text = "From its weights alone, seeing " + key_name + " makes this head raise " +
-                             names_of(model, subject, best_three(*found)) + " most.";
+    std::string text = "From its weights alone, seeing " + key_name + " makes this head raise " +
+                       names_of(model, subject, best_three(*found)) + " most.";
     const double score = model.copying() ? model.copying()->of(model.head).score : NAN;
     if (std::isnan(score)) return text;
     const char* verdict = score > 0.5    ? ": on the whole it copies"

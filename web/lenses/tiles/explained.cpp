@@ -48,7 +48,7 @@ struct Row {
 std::optional<Row> row_of(Model& model, Subject& subject, Index query) {
     const Shown& now = model.shown;
     if (query >= now.record->queries()) return std::nullopt;
-    const RowBothWays& rows = model.explained_row.of({now, {query, query + 1}}, [&] {
+    const RowBothWays& rows = model.explained_row.of({now.cut(), {query, query + 1}}, [&] {
         return row_both_ways(now.record, now.head, query, now.grid.size.keys);
     });
     const Attention& attention = *subject.attention();

@@ -93,11 +93,11 @@ std::vector<Sheet> output_sheets(Model& model, Subject& subject) {
     };
     const std::string about = "after tile " + with_commas(now.tile + 1);
     std::vector<Sheet> all;
-    const auto add = [&](const char* key, std::string title, const char* notation, TileOutput of,
+    const auto add = [&](const char* key, const std::string& title, const char* notation, TileOutput of,
                          auto value) {
         all.push_back(
             {.key = key,
-             .title = std::move(title),
+             .title = title,
              .notation = notation,
              .about = of == TileOutput::naive ? "" : about,
              .rows = query_axis(model, subject),

@@ -67,6 +67,7 @@ struct Shown : CutHead {
     Index tile = 0;                   // within the grid
     Range queries{}, rows{}, keys{};  // in the tile; rows: the queries whose numbers are shown
 
+    const CutHead& cut() const { return *this; }
     Index col() const { return grid.col(tile); }
     bool ends_row() const { return col() + 1 == grid.cols(); }
     bool operator==(const Shown&) const = default;
@@ -103,7 +104,7 @@ class Model {
         Range queries;
         bool operator==(const Rows&) const = default;
     };
-    Rows rows() const { return {shown, shown.rows}; }
+    Rows rows() const { return {shown.cut(), shown.rows}; }
     Derived<CutHead, TileCover> covers;
     Derived<Rows, OnlineWalk> walks;
     Derived<Rows, RowBothWays> explained_row;

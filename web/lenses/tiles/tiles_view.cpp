@@ -224,7 +224,7 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         });
     if (!cover.done())
         drawing.visit.continue_with(
-            [&model, of = CutHead(model.shown)] { return model.shown == of && model.cover().step(); });
+            [&model, of = model.shown.cut()] { return model.shown == of && model.cover().step(); });
     if (model.shown.grid.size != model.asked)
         ui::caption(("So many tokens would make more than " + with_commas(count_limit) + " tiles; they are " +
                      times(model.shown.grid.size) + " here.")

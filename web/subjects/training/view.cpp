@@ -135,7 +135,7 @@ bool TrainingSubject::is_behind(const TrainingRun* run) const {
 // Says how far the run is.
 std::string TrainingSubject::told(const TrainingRun* run) const {
     const std::int64_t taken = run ? run->steps_taken() : 0;
-    const std::string text = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
+    std::string text = "step " + std::to_string(taken) + " of " + std::to_string(now().plan.steps);
     if (is_behind(run)) return text + "   step " + std::to_string(*now().step) + " is shown";
     if (!run || run->losses().empty()) return text;
     return text + "   loss " + fixed(static_cast<double>(run->losses().back()), 3) + " nats over " +
