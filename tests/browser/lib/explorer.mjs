@@ -1,5 +1,6 @@
 // Uses the page as a person does, with a mouse, a keyboard and files, and reads it through the Probe.
 import { worked } from './bundled.mjs';
+import { bring, openRows } from './hidden.mjs';
 import { colours, decode } from './png.mjs';
 
 // The keys of stages by their names in landmarks.
@@ -222,37 +223,9 @@ export class Explorer {
     }
     async found(name) { return (await this.#foundOf(name))[0]; }
 
-    // Opens what hides a landmark: More of a row, or the popup of the chosen head. Closes that popup for what
-    // lies outside it.
-    async #bring(name) {
-        const within = (rect, panel) => rect && panel && rect.x > panel.left && rect.x < panel.right && rect.y > panel.top && rect.y < panel.bottom;
-        const [[there], popup] = [await this.#rectsOf([name], impatience), await this.rect('panel/head')];
-        if (popup && !within(there, popup)) {
-            await this.press('Escape');
-            await this.until('the popup to close', () => this.rect('panel/head'), (rect) => !rect);
-        }
-        const ways = there ? [] : Object.keys(await this.landmarks()).filter((each) => each.startsWith('more/'));
-        const press = async (way) => {
-            const at = await this.rect(way);
-            if (at) {
-                await this.page.mouse.click(at.x, at.y);
-                await this.settled();
-            }
-            return this.rect(name);
-        };
-        for (const way of ways) {
-            if (await press(way) || await press(way)) {
-                return;
-            }
-        }
-        if (!there && await this.rect('head-name') && !await press('head-name')) {
-            await this.press('Escape');
-        }
-    }
-
     // Returns the landmark once it exists and, by turning the wheel at the edge of the lens, is in view.
     async reveal(name) {
-        await this.#bring(name);
+        await bring(this, name, () => this.#rectsOf([name], impatience));
         let [rect, lens, tabs] = await this.#foundOf(name, 'panel/lens', 'panel/tabs');
         const popup = await this.rect('panel/head');
         const above = /^(preset|adjust|change|tensors|training)(\/|$)/.test(name) && rect.bottom <= tabs?.bottom;
@@ -327,6 +300,7 @@ export class Explorer {
     // Focuses the element of this role and name, as Tab does, once it is enabled.
     async focus(role, name) {
         const element = this.page.getByRole(role, { name, exact: true }).first();
+        await openRows(this, element, impatience);
         await this.until(`${name} to be usable`, () => element.isEnabled());
         await element.focus();
         await this.settled();
