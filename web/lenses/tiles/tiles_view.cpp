@@ -78,11 +78,17 @@ void draw_steps(Model& model, const Drawing& drawing) {
             if (at_end) go_to(model, drawing, 0, model.play->gesture);
         }
     }
+}
+
+void draw_tile(Model& model, const Drawing& drawing) {
+    const Index tile = model.shown.tile, count = model.shown.grid.count();
     if (count == 1) return;
     ui::control(ui::need::slider, [&] {
         if (const auto place = ui::slider("tiles/tile", "tile", static_cast<double>(tile + 1), 1,
-                                          static_cast<double>(count), "%.0f"))
-            go(static_cast<Index>(std::lround(*place)) - 1);
+                                          static_cast<double>(count), "%.0f")) {
+            model.play.reset();
+            go_to(model, drawing, static_cast<Index>(std::lround(*place)) - 1, ui::gesture());
+        }
     });
 }
 
@@ -213,6 +219,8 @@ void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
         draw_steps(model, drawing);
         model.update(drawing.visit, subject);
         if (ui::settings()) draw_controls(model, drawing);
+        model.update(drawing.visit, subject);
+        draw_tile(model, drawing);
     }
     model.update(drawing.visit, subject);
     TileCover& cover = model.cover();
