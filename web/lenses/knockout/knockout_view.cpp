@@ -122,7 +122,7 @@ void draw_target(Model& model, Subject& subject, State& next) {
     draw_likeliest(next, model.state.raise ? ok() : Status(Error{"It is what is asked about already."}));
 }
 
-void draw_part_controls(const Model& model, const Drawing& drawing, Subject& subject, State& next) {
+void draw_part_controls(const Model& model, State& next) {
     const auto chosen_in = [](const char* label, const char* name, const auto& names, Index taken) {
         return ui::next_control(ui::need::named_choices)
                    ? ui::labelled_choice(label, name, names, static_cast<int>(taken))
@@ -145,6 +145,11 @@ void draw_part_controls(const Model& model, const Drawing& drawing, Subject& sub
         if (const auto chosen = chosen_in("from", "knockout/into", directions, now.back ? 1 : 0))
             next.back = *chosen == 1;
     }
+}
+
+// Draws the step that adds a second text, which the open part needs.
+void draw_second(const Model& model, const Drawing& drawing, Subject& subject) {
+    const State& now = model.state;
     // A training run's second is another network, so it has no counterfactual text.
     const bool needs_twin =
         now.part == Part::patching || (now.part == Part::heads && now.removal == Removal::twin);
@@ -175,6 +180,7 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
         if (const auto chosen =
                 ui::labelled_choice("knock out", "knockout/part", names, static_cast<int>(next.part)))
             next.part = static_cast<Part>(*chosen);
+        draw_second(model, drawing, subject);
         // Drawn before the items that appear and disappear while the model runs on.
         if (const auto offer = subject.offer_without(model.head); offer && model.state.part == Part::heads) {
             if (ui::next_control(ui::need::choices) &&
@@ -183,7 +189,7 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
         }
         draw_target(model, subject, next);
         draw_query(model, drawing, subject);
-        draw_part_controls(model, drawing, subject, next);
+        draw_part_controls(model, next);
     }
     if (model.state.part == Part::heads && model.state.removal == Removal::texts) subject.draw_corpus();
     ui::fault("knockout/fault", model.search.fault);
