@@ -125,6 +125,7 @@ TEST_CASE("choosing a preset does not move the size controls, whatever terms it 
     Screen screen;
     screen.open_sentence(6);
     open_masks(screen);
+    screen.click("more/masks/try");
     const Rect size = rect("masks/size/any n");
     for (const MaskPreset& preset : mask_presets()) {
         const std::string landmark = std::string("masks/preset/") + preset.name;
