@@ -1,6 +1,7 @@
 // Tests lens Masks: masks chosen, typed and composed; what a mask keeps, what rows lose, and what a model
 // predicts under it.
 import assert from 'node:assert/strict';
+import { openRows } from './lib/hidden.mjs';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -170,6 +171,7 @@ test('the text of a library is copied', { fragment, context: { permissions: ['cl
 
 test('the keyboard alone chooses, types, changes terms in brackets and paints', { fragment }, async (explorer) => {
     const element = (key) => explorer.page.locator(`[data-key="${key}"]`);
+    await openRows(explorer, element('masks/text'), 1000);
     await explorer.until('the elements', () => element('masks/text').count());
     await element('masks/preset/causal').focus();
     await explorer.press('ArrowRight', 'Enter');

@@ -99,6 +99,7 @@ test('a lens, a setting, a slider and a stepper are found by role and name and u
     await page.getByRole('radio', { name: 'window' }).press('ArrowLeft');
 
     const temperature = page.getByRole('slider', { name: 'temperature' });
+    await explorer.focus('slider', 'temperature');  // behind More
     await pressOn(temperature, 'ArrowRight');
     await explorer.until('a temperature', () => explorer.linked('T'), (t) => t === '1.1');
     await explorer.until('the slider', () => temperature.getAttribute('aria-valuetext'), (text) => text === '1.10');
@@ -259,7 +260,7 @@ test('arrow keys walk over the words of a sentence in their order', async (explo
 test('when what had the focus is gone, the focus is on the tab that is open', async (explorer) => {
     const { page } = explorer;
     await page.getByRole('tab', { name: 'Sentence' }).focus();
-    await page.getByRole('slider', { name: 'temperature' }).focus();
+    await explorer.focus('slider', 'temperature');
     await told(explorer);
     await explorer.visit('v=1&subject=tensors');
     await explorer.until('the focus on the open tab', () => page.evaluate(() => document.activeElement?.getAttribute('data-key')), (key) => key === 'subject/tensors');
@@ -298,12 +299,12 @@ test('notices are heard, and Tab goes through the page and leaves it', async (ex
         seen.add(key);
     }
     assert.ok(seen.size > 10 && seen.size < 120, `Tab stops at ${seen.size} elements`);
-    assert.ok(seen.has('lens/ladder') && seen.has('temperature') && seen.has('x'), [...seen].join());
+    assert.ok(seen.has('lens/ladder') && seen.has('more/worked/settings') && seen.has('x'), [...seen].join());
 });
 
 test('what has the focus has a ring that is seen', async (explorer) => {
     const { page } = explorer;
-    await page.getByRole('slider', { name: 'temperature' }).focus();
+    await explorer.focus('slider', 'temperature');
     const { left, top, right, bottom } = await explorer.rect('temperature');
     const ring = await page.evaluate(() => {
         const { x, y, right: end, bottom: below } = document.activeElement.getBoundingClientRect();

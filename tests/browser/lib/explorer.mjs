@@ -229,7 +229,7 @@ export class Explorer {
         let [rect, lens, tabs] = await this.#foundOf(name, 'panel/lens', 'panel/tabs');
         const popup = await this.rect('panel/head');
         const above = /^(preset|adjust|change|tensors|training)(\/|$)/.test(name) && rect.bottom <= tabs?.bottom;
-        if (above || popup || /^(subject|lens|lens-menu|guide|settings|head-name|head-choice|palette|panel|inspector)(\/|$)/.test(name)) {
+        if (above || popup || /^preset\//.test(name) || /^(subject|lens|lens-menu|guide|settings|head-name|head-choice|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
         for (let given = 1; ;) {  // points that the lens scrolls per point of the wheel, from the last turn

@@ -42,13 +42,24 @@ export async function bring(explorer, name, look) {
  * @param {number} ms to wait before anything is opened
  */
 export async function openRows(explorer, element, ms) {
-    for (let left = ms; left > 0 && !await element.count(); left -= 100) {
-        await explorer.page.waitForTimeout(100);
+    const appears = async (patience) => {
+        for (let left = patience; left > 0 && !await element.count(); left -= 100) {
+            await explorer.page.waitForTimeout(100);
+        }
+        return await element.count() > 0;
+    };
+    if (await appears(ms)) {
+        return;
     }
-    const closed = explorer.page.getByRole('button', { name: /^More (settings|to try)$/, expanded: false }).first();
-    while (!await element.count() && await closed.count()) {
-        await closed.focus();
-        await explorer.press('Enter');
-        await explorer.settled();
+    // The rows by their landmarks, because a row that opens moves the others' elements.
+    for (const row of Object.keys(await explorer.landmarks()).filter((name) => name.startsWith('more/'))) {
+        const more = explorer.page.locator(`[data-key="${row}"]`).first();
+        if (await more.getAttribute('aria-expanded', { timeout: 2000 }).catch(() => 'true') === 'true') {
+            continue;
+        }
+        await more.press('Enter', { timeout: 5000 });
+        if (await appears(1500)) {
+            return;
+        }
     }
 }
