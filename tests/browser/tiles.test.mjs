@@ -1,5 +1,6 @@
 // Tests lens Tiles: fused attention step by step, against a softmax over the keys seen so far.
 import assert from 'node:assert/strict';
+import { openRows } from './lib/hidden.mjs';
 import { tiny } from './lib/models.mjs';
 import { attention, near } from './lib/numbers.mjs';
 import { test } from './lib/suite.mjs';
@@ -142,6 +143,7 @@ test('the keyboard alone reaches and uses all of it', { fragment: 'v=1&lens=tile
     const { page } = explorer;
     const press = async (role, name, key = 'Enter') => {
         const found = page.getByRole(role, { name, exact: true, disabled: false });
+        await openRows(explorer, found, 1000);
         await found.waitFor();
         await found.focus();
         await found.press(key);
