@@ -90,8 +90,8 @@ Alike alike_of(const Attention& first, const Attention& second, const Alignment&
     for (Index layer = alike.layers.begin; layer < alike.layers.end; ++layer) {
         const auto of_first = first.record(layer), of_second = second.record(layer);
         for (Index head = 0; head < alike.heads; ++head)
-            alike.rows.push_back(row_cosine(of_first->weights(head, query),
-                                            of_second->weights(head, second_query), keys));
+            alike.rows.push_back(
+                row_cosine(of_first->weights(head, query), of_second->weights(head, second_query), keys));
     }
     return alike;
 }

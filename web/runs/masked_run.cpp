@@ -8,7 +8,7 @@ namespace attn::app {
 namespace {
 
 constexpr double operations_a_slice = 60e6;  // about 2 ms at 30 GFLOP/s
-constexpr Index likeliest = 5;             // number of tokens per run
+constexpr Index likeliest = 5;               // number of tokens per run
 
 std::vector<float> logits_of(const Trace& trace, Index token) {
     const Tensor logits = trace.logits({token, token + 1});
