@@ -167,6 +167,12 @@ std::string with_commas(std::int64_t count) {
     return text;
 }
 
+std::string in_thousands(double count, std::span<const char* const> units) {
+    std::size_t unit = 0;
+    for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
+    return fixed(count, unit == 0 || count >= 99.95 ? 0 : 1) + units[unit];
+}
+
 std::optional<double> read_number(std::string_view text) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     if (text == "inf") return infinity;

@@ -63,6 +63,8 @@ struct Layers {
 std::string head_text(HeadIndex head, const Layers& layers, std::string_view between = " · ");
 std::string capitalised(std::string text);    // `text` begins with an ASCII letter
 std::string with_commas(std::int64_t count);  // "16,384"; count >= 0
+// Returns "87.5 KB" with units such as " B" and " KB", each a thousand times the one before; count >= 0.
+std::string in_thousands(double count, std::span<const char* const> units);
 
 // Reads a text that as a whole is a decimal number, "inf" or "-inf"; nothing if it is none of these or out of
 // a double's range.

@@ -11,11 +11,8 @@ namespace attn::app::cache {
 
 namespace {
 
-std::string amount(double count, const std::array<const char*, 5>& units) {
-    std::size_t unit = 0;
-    for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
-    return fixed(count, unit == 0 || count >= 99.95 ? 0 : 1) + units[unit];
-}
+constexpr std::array<const char*, 5> byte_units{" B", " KB", " MB", " GB", " TB"};
+constexpr std::array<const char*, 5> operation_units{" FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP"};
 
 std::string cost_headline(const Model& model) {
     const Cost& all = model.cost;
@@ -84,10 +81,8 @@ std::string eviction_headline(const Model& model, Subject& subject) {
 
 }  // namespace
 
-std::string bytes_text(double bytes) { return amount(bytes, {" B", " KB", " MB", " GB", " TB"}); }
-std::string operations_text(double operations) {
-    return amount(operations, {" FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP"});
-}
+std::string bytes_text(double bytes) { return in_thousands(bytes, byte_units); }
+std::string operations_text(double operations) { return in_thousands(operations, operation_units); }
 
 std::string policy_text(const EvictionRule& rule) {
     const std::string keys =

@@ -25,13 +25,6 @@ constexpr Index play_steps = 200;  // at most, however many tiles there are
 using Units = std::array<const char*, 4>;
 constexpr Units bytes{" B", " KB", " MB", " GB"}, products{"", " thousand", " million", " billion"};
 
-// Each unit is a thousand times the one before.
-std::string amount(double count, const Units& units) {
-    std::size_t unit = 0;
-    for (; count >= 999.5 && unit + 1 < units.size(); ++unit) count /= 1000;
-    return fixed(count, unit == 0 || count >= 99.95 ? 0 : 1) + units[unit];
-}
-
 std::string times(TileSize size) { return std::to_string(size.queries) + " × " + std::to_string(size.keys); }
 
 void draw_controls(const Model& model, const Drawing& drawing) {
@@ -125,26 +118,28 @@ void draw_cost(Model& model, const Drawing& drawing, float width) {
                         .scale = ui::sequential_scale(static_cast<float>(most)),
                         .tip = [&](Index bar) {
                             const TileCost& cost = costs[static_cast<std::size_t>(bar)];
-                            return amount(cost.read, bytes) + " read, " + amount(cost.written, bytes) +
-                                   " written, " + amount(cost.products, products) + " products";
+                            return in_thousands(cost.read, bytes) + " read, " +
+                                   in_thousands(cost.written, bytes) + " written, " +
+                                   in_thousands(cost.products, products) + " products";
                         }};
     for (const char* name : {"so far", "tiles", "naive"}) {
         const TileCost& cost = costs[moved.bars.size()];
-        moved.bars.push_back({name, static_cast<float>(cost.moved()), amount(cost.moved(), bytes)});
+        moved.bars.push_back({name, static_cast<float>(cost.moved()), in_thousands(cost.moved(), bytes)});
     }
     moved.bars.front().lit = true;
     present::bars(drawing, moved, width);
     const double ratio = all.moved() > 0 ? naive.moved() / all.moved() : 1;
-    std::string text = "In f32, tiles read " + amount(all.read, bytes) + " and write " +
-                       amount(all.written, bytes) + "; the naive order reads " + amount(naive.read, bytes) +
-                       " and writes " + amount(naive.written, bytes) + ", " +
-                       fixed(ratio, ratio < 10 ? 2 : 0) + " times as much. ";
+    std::string text = "In f32, tiles read " + in_thousands(all.read, bytes) + " and write " +
+                       in_thousands(all.written, bytes) + "; the naive order reads " +
+                       in_thousands(naive.read, bytes) + " and writes " + in_thousands(naive.written, bytes) +
+                       ", " + fixed(ratio, ratio < 10 ? 2 : 0) + " times as much. ";
     text += covered.skipped_tiles() == 0
                 ? "No tile is skipped."
                 : with_commas(covered.skipped_tiles()) + " of " + with_commas(covered.grid().count()) +
                       " tiles are skipped, which saves " + percent(1 - all.products / naive.products) +
                       " of the products.";
-    text += " One tile takes " + amount(fast_memory(record, covered.grid().size), bytes) + " of fast memory.";
+    text += " One tile takes " + in_thousands(fast_memory(record, covered.grid().size), bytes) +
+            " of fast memory.";
     ui::caption(text.c_str());
     ui::landmark_item("tiles/saved");
 }
