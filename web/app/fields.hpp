@@ -2,12 +2,12 @@
 // and how a change of them is described. The command that sets the part, its link rows and its random tests
 // follow from the table.
 //
-//   const Fields<ScaleState>& ScaleState::fields() {  // a static member of the part
-//       static const Field<ScaleState> all[]{
-//           {"scale.d", "d_k {}", whole<&ScaleState::components>("number of components", 1, 4096),
-//            named<&ScaleState::vectors>(vector_keys)},
+//   const Fields<State>& State::fields() {  // a static member of the part
+//       static const Field<State> all[]{
+//           {"scale.d", "d_k {}", whole<&State::components>("number of components", 1, 4096),
+//            named<&State::vectors>(vector_keys)},
 //       };
-//       static const Fields<ScaleState> fields{all};
+//       static const Fields<State> fields{all};
 //       return fields;
 //   }
 //

@@ -49,29 +49,6 @@ std::optional<Explained> explain_by(const std::array<ModelNumber<M>, n>& numbers
     return std::nullopt;
 }
 
-// A kind of a lens's numbers, and the function that explains them.
-template <class L>
-struct LensNumber {
-    const CellKind* kind;
-    std::optional<Explained> (L::*explain)(Subject& subject, const LensCell& cell);
-};
-template <class L, std::size_t n>
-CellKinds kinds_of(const std::array<LensNumber<L>, n>& numbers) {
-    static const std::vector<const CellKind*> kinds = [&] {
-        std::vector<const CellKind*> all;
-        for (const LensNumber<L>& each : numbers) all.push_back(each.kind);
-        return all;
-    }();
-    return kinds;
-}
-template <class L, std::size_t n>
-std::optional<Explained> explain_by(const std::array<LensNumber<L>, n>& numbers, L& lens, Subject& subject,
-                                    const LensCell& cell) {
-    for (const LensNumber<L>& each : numbers)
-        if (each.kind == cell.kind && cell.is_within()) return (lens.*each.explain)(subject, cell);
-    return std::nullopt;
-}
-
 class Lens : public Resident {
   public:
     explicit Lens(Visit& visit) : visit_(visit) {}
