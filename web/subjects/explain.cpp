@@ -33,7 +33,7 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text,
-               std::optional<Expression> score, const std::string& mask_rule) {
+               const std::optional<Expression>& score, const std::string& mask_rule) {
     const bool is_masked = c.score_before || !spec.mask.is_everything() || !spec.bias.empty();
     // A stage that changes nothing is the one before it.
     if (current == Stage::masked && !is_masked) current = Stage::capped;

@@ -45,7 +45,7 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 // `score` is the expression of the raw score, or empty if the score is given; `mask_rule` is as in CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
                const CellRef& cell, Stage current, const std::string& scale_text,
-               std::optional<Expression> score, const std::string& mask_rule = {});
+               const std::optional<Expression>& score, const std::string& mask_rule = {});
 // Returns the stage that feeds the softmax.
 Stage before_softmax(const AttentionSpec& spec);
 // Explains a stage of the softmax: `row` has it in double, the record in f32.

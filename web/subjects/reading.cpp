@@ -79,7 +79,7 @@ std::optional<Reading> read_row(const Attention& attention, Index layer, Index h
 }
 
 const Reading::Look* Reading::strongest() const {
-    return looks.empty() || looks[0].share < notable ? nullptr : &looks[0];
+    return looks.empty() || looks.front().share < notable ? nullptr : &looks.front();
 }
 
 std::string looks_at(const Reading& reading) {
