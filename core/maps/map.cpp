@@ -316,7 +316,7 @@ std::vector<float> projected_value_norms(const Record& record, Index head, const
                             .out = w_o.out,
                             .layout = WeightView::Layout::in_out};
     const ConstMatrix v = record.v().heads().head(record.kv_head(head));
-    constexpr Index at_once = 256;
+    const Index at_once = std::min<Index>(256, keys.size());
     Tensor projected({at_once, w_o.out});
     std::vector<float> norms;
     for (Index j = keys.begin; j < keys.end; j += at_once) {

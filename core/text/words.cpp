@@ -142,7 +142,8 @@ std::vector<Word> words_of(std::span<const std::string> pieces, std::string_view
             words.back().name += piece;
         } else {
             if (!alone) piece.remove_prefix(marks);
-            words.push_back({{token, token + 1}, std::string(piece)});
+            words.push_back(
+                {{token, token + 1}, std::string(piece), marks > 0 || spelling == Spelling::continuations});
         }
         open = !alone;
     }

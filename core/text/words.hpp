@@ -13,8 +13,9 @@ namespace attn {
 inline constexpr Index most_tokens_a_word = 16;  // a longer word is cut there
 
 struct Word {
-    Range tokens;      // not empty; consecutive words have consecutive tokens
-    std::string name;  // its pieces without marks for a space or a continuation
+    Range tokens;          // not empty; consecutive words have consecutive tokens
+    std::string name;      // its pieces without marks for a space or a continuation
+    bool is_apart = true;  // a space may come before it
 };
 
 // Pieces are tokens as their vocabulary spells them or as they are shown to people. A space before a piece is
