@@ -1,5 +1,5 @@
-// Measures what the effects of heads and of edges cost, next to forward passes over the same text. Prints a
-// table for bench/results/effects.md.
+// Measures what the effects of heads and of edges, the sources of scores and graphs of logits cost, next to
+// forward passes over the same text. Prints a table for bench/results/effects.md.
 #include "analysis/attribution/effects.hpp"
 
 #include <algorithm>
@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "analysis/attribution/path_proof.hpp"
+#include "analysis/attribution/row_sources.hpp"
 #include "kernels/workers.hpp"
 #include "seeded_model.hpp"
 #include "tensor/random.hpp"
@@ -73,6 +75,24 @@ void measure(const char* what, const char* config, Index tokens, double passes, 
     std::fflush(stdout);
 }
 
+std::shared_ptr<const PathGraph> path_graph(const std::shared_ptr<const Trace>& trace,
+                                            const LogitLoss& target) {
+    auto graph = PathGraph::start(trace, target);
+    if (!graph) std::abort();
+    while (graph->step()) {
+    }
+    return std::make_shared<const PathGraph>(*std::move(graph));
+}
+// A graph with its proof, as lens Paths computes them: to the first picture, which has the proof of the
+// smallest graph with a share, or to the end, when graphs of all sizes are measured.
+template <bool to_end>
+void path_proof(const std::shared_ptr<const Trace>& trace, const LogitLoss& target) {
+    PathProof proof(path_graph(trace, target));
+    if (!proof.replace_rest({})) std::abort();
+    while (proof.step(0.6) && (to_end || !proof.at(PathMeasure::random, proof.taken()))) {
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -88,4 +108,28 @@ int main() {
     measure("all heads of GPT-2 small, 64 tokens", gpt2_small, 64, 145, heads);
     measure("all edges into the last of 256 tokens in a head of GPT-2 small's first layer", gpt2_small, 256,
             1, edges);
+    // The last head of the last layer, between the text's last token and one in its middle.
+    const auto place_in = [](const std::shared_ptr<const Trace>& trace) {
+        const Index last = trace->attentions() - 1;
+        return ScorePlace{trace, last, trace->attention(last).record().heads() - 1, trace->tokens() - 1,
+                          trace->tokens() / 2};
+    };
+    const auto score = [&](const std::shared_ptr<const Trace>& trace, const LogitLoss&) {
+        finish(Result(ScoreTerms(place_in(trace))));
+    };
+    const auto row = [&](const std::shared_ptr<const Trace>& trace, const LogitLoss&) {
+        finish(Result(RowSources(place_in(trace))));
+    };
+    measure("all sources of a score in the bundled model's last layer, 14 tokens", bundled, 14, 1, score);
+    measure("all sources of a score in GPT-2 small's last layer, 64 tokens", gpt2_small, 64, 1, score);
+    measure("all sources of a row's keys in GPT-2 small's last layer, 64 tokens", gpt2_small, 64, 1, row);
+    const auto graph = [](const std::shared_ptr<const Trace>& trace, const LogitLoss& target) {
+        path_graph(trace, target);
+    };
+    measure("the graph of a logit in the bundled model, 14 tokens", bundled, 14, 1, graph);
+    measure("the same with the proof of the smallest graph", bundled, 14, 1, path_proof<false>);
+    measure("the same with graphs of all sizes", bundled, 14, 1, path_proof<true>);
+    measure("the graph of a logit in GPT-2 small, 64 tokens", gpt2_small, 64, 1, graph);
+    measure("the same with the proof of the smallest graph", gpt2_small, 64, 1, path_proof<false>);
+    measure("the same with graphs of all sizes", gpt2_small, 64, 1, path_proof<true>);
 }

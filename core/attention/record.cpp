@@ -146,9 +146,11 @@ HeadsView<T> part(HeadsView<T> m, Range heads) {
 
 }  // namespace
 
-void Record::compute(Range queries, Index step) {
+void Record::compute(Range queries, Index step) { compute(queries, step, {0, kv_heads()}); }
+
+void Record::compute(Range queries, Index step, Range kv_heads) {
     allocate_output();
-    compute(call(), queries, step, {0, kv_heads()});
+    compute(call(), queries, step, kv_heads);
 }
 
 void Record::measure(Range queries, Index step) { measure(queries, step, {0, kv_heads()}); }

@@ -47,6 +47,8 @@ class Record {
     static Result<Record> prepare(Tensor q, Tensor k, Tensor v, AttentionSpec spec,
                                   const Kernels& kernels = default_kernels());
     void compute(Range queries, Index step = 1);
+    // Does the same for the heads that these heads of K and V serve.
+    void compute(Range queries, Index step, Range kv_heads);
     // After `prepare`: takes over what another record, which no longer changes, has for its first `kept`
     // queries. These must see the same keys there, as in a causal text with another end. The memory is that
     // of Tensor::continued.

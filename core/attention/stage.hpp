@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <ranges>
 #include <string_view>
@@ -76,7 +77,7 @@ enum class Stage {
     b_up,    // [1, d_ff]
     b_down,  // [1, d_model]
     b_head,  // [1, vocabulary]
-    // [9, width]: a row for each norm that a layer or the network may have (norm_of in web/subjects).
+    // [9, width]: a row for each norm that a layer or the network may have.
     norm_gain,
     norm_bias,   // [9, width]
     w_token,     // [vocabulary, d_model], the rows that embeddings are
@@ -87,103 +88,93 @@ enum class Stage {
     probability,  // [1, vocabulary], of the next token
     gradient,     // [n_q, n_k], of the loss with respect to a weight
     head_score,   // [scores, 1], of one head (analysis/heads/head_score.hpp)
-    cosine,       // [layers + 1, 1], between two residuals
-    row_cosine,   // [layers, heads], between two rows of weights
-    difference,   // [n_q, n_k], of two weights
-    loss,         // [steps, 1]
-    curve,        // [steps, scores], of one head
-
-    // Sums over a map of a stage of pairs, whose number is the column (stage_of_pairs).
-    row_entropy,   // [n_q, stages], −Σ w ln w of its weights
-    row_total,     // [n_q, stages]
-    column_total,  // [n_k, stages]
-    marked_total,  // [1, stages], of the part that is marked
-
-    lens,  // a number of the lens that is open, which says what its row and column are
 };
-inline constexpr int stage_count = static_cast<int>(Stage::lens) + 1;
+inline constexpr int stage_count = static_cast<int>(Stage::head_score) + 1;
+
+enum class StageKind : std::uint8_t {
+    vectors,   // [tokens, components]
+    pairs,     // [n_q, n_k]
+    softmax,   // on the way from a row of masked scores to its weights
+    model,     // computed around the heads
+    stored,    // in a model's files
+    measured,  // in a run
+};
 
 struct StageInfo {
     Stage stage;
+    StageKind kind;
     std::string_view key;     // in links, and in the names of files
     std::string_view symbol;  // in a formula: "Weights"
 };
-inline constexpr std::array<StageInfo, stage_count> stage_table{{
-    {Stage::x, "X", "X"},
-    {Stage::w_q, "W_Q", "W_Q"},
-    {Stage::w_k, "W_K", "W_K"},
-    {Stage::w_v, "W_V", "W_V"},
-    {Stage::q, "Q", "Q"},
-    {Stage::k, "K", "K"},
-    {Stage::v, "V", "V"},
-    {Stage::raw, "raw", "Scores"},
-    {Stage::scaled, "scaled", "Scaled"},
-    {Stage::capped, "capped", "Capped"},
-    {Stage::masked, "masked", "Masked"},
-    {Stage::weight, "weight", "Weights"},
-    {Stage::contribution, "contribution", "Contribution"},
-    {Stage::projected, "projected", "Projected"},
-    {Stage::output, "output", "Output"},
-    {Stage::exponential, "exponential", "Exp"},
-    {Stage::row_max, "row_max", "Max"},
-    {Stage::row_sum, "row_sum", "Sum"},
-    {Stage::embedding, "embedding", "Embedding"},
-    {Stage::position, "position", "Position"},
-    {Stage::resid_pre, "residual", "Residual"},
-    {Stage::attention_input, "normalised", "Norm"},
-    {Stage::value_out, "value_out", "V W_O"},
-    {Stage::attention_output, "attended", "Attention"},
-    {Stage::resid_mid, "middle", "Middle"},
-    {Stage::mlp_input, "mlp_input", "MLP input"},
-    {Stage::mlp_hidden, "mlp_hidden", "MLP hidden"},
-    {Stage::mlp_output, "mlp_output", "MLP"},
-    {Stage::final_residual, "final_residual", "Final residual"},
-    {Stage::final_norm, "final_norm", "Final norm"},
-    {Stage::logit, "logit", "Logit"},
-    {Stage::q_pre_rope, "unturned_q", "Unturned Q"},
-    {Stage::k_pre_rope, "unturned_k", "Unturned K"},
-    {Stage::gate, "gate", "Gate"},
-    {Stage::active_gate, "active_gate", "Active gate"},
-    {Stage::up, "up", "Up"},
-    {Stage::segment, "segment", "Segment"},
-    {Stage::embedding_sum, "embedding_sum", "Embeddings"},
-    {Stage::attention_between, "attention_between", "After attention"},
-    {Stage::mlp_between, "mlp_between", "After MLP"},
-    {Stage::router_score, "router_score", "Router"},
-    {Stage::expert_weight, "expert_weight", "Expert weight"},
-    {Stage::head_input, "head_input", "Head input"},
-    {Stage::w_o, "W_O", "W_O"},
-    {Stage::w_gate, "W_gate", "W_gate"},
-    {Stage::w_up, "W_up", "W_up"},
-    {Stage::w_down, "W_down", "W_down"},
-    {Stage::w_head, "W_head", "W_head"},
-    {Stage::b_q, "b_Q", "b_Q"},
-    {Stage::b_k, "b_K", "b_K"},
-    {Stage::b_v, "b_V", "b_V"},
-    {Stage::b_o, "b_O", "b_O"},
-    {Stage::b_gate, "b_gate", "b_gate"},
-    {Stage::b_up, "b_up", "b_up"},
-    {Stage::b_down, "b_down", "b_down"},
-    {Stage::b_head, "b_head", "b_head"},
-    {Stage::norm_gain, "norm_gain", "Gain"},
-    {Stage::norm_bias, "norm_bias", "Bias"},
-    {Stage::w_token, "W_E", "W_E"},
-    {Stage::w_segment, "W_seg", "W_seg"},
-    {Stage::w_position, "W_pos", "W_pos"},
-    {Stage::probability, "probability", "Probability"},
-    {Stage::gradient, "gradient", "Gradient"},
-    {Stage::head_score, "score", "Score"},
-    {Stage::cosine, "cosine", "Cosine"},
-    {Stage::row_cosine, "row_cosine", "Cosine"},
-    {Stage::difference, "difference", "Difference"},
-    {Stage::loss, "loss", "Loss"},
-    {Stage::curve, "curve", "Score"},
-    {Stage::row_entropy, "row_entropy", "Entropy"},
-    {Stage::row_total, "row_total", "Total"},
-    {Stage::column_total, "column_total", "Total"},
-    {Stage::marked_total, "marked_total", "Total"},
-    {Stage::lens, "number", "Number"},
-}};
+inline constexpr auto stage_table = [] {
+    using enum StageKind;
+    return std::array<StageInfo, stage_count>{{
+        {Stage::x, vectors, "X", "X"},
+        {Stage::w_q, stored, "W_Q", "W_Q"},
+        {Stage::w_k, stored, "W_K", "W_K"},
+        {Stage::w_v, stored, "W_V", "W_V"},
+        {Stage::q, vectors, "Q", "Q"},
+        {Stage::k, vectors, "K", "K"},
+        {Stage::v, vectors, "V", "V"},
+        {Stage::raw, pairs, "raw", "Scores"},
+        {Stage::scaled, pairs, "scaled", "Scaled"},
+        {Stage::capped, pairs, "capped", "Capped"},
+        {Stage::masked, pairs, "masked", "Masked"},
+        {Stage::weight, pairs, "weight", "Weights"},
+        {Stage::contribution, pairs, "contribution", "Contribution"},
+        {Stage::projected, pairs, "projected", "Projected"},
+        {Stage::output, vectors, "output", "Output"},
+        {Stage::exponential, softmax, "exponential", "Exp"},
+        {Stage::row_max, softmax, "row_max", "Max"},
+        {Stage::row_sum, softmax, "row_sum", "Sum"},
+        {Stage::embedding, model, "embedding", "Embedding"},
+        {Stage::position, model, "position", "Position"},
+        {Stage::resid_pre, model, "residual", "Residual"},
+        {Stage::attention_input, model, "normalised", "Norm"},
+        {Stage::value_out, model, "value_out", "V W_O"},
+        {Stage::attention_output, model, "attended", "Attention"},
+        {Stage::resid_mid, model, "middle", "Middle"},
+        {Stage::mlp_input, model, "mlp_input", "MLP input"},
+        {Stage::mlp_hidden, model, "mlp_hidden", "MLP hidden"},
+        {Stage::mlp_output, model, "mlp_output", "MLP"},
+        {Stage::final_residual, model, "final_residual", "Final residual"},
+        {Stage::final_norm, model, "final_norm", "Final norm"},
+        {Stage::logit, model, "logit", "Logit"},
+        {Stage::q_pre_rope, model, "unturned_q", "Unturned Q"},
+        {Stage::k_pre_rope, model, "unturned_k", "Unturned K"},
+        {Stage::gate, model, "gate", "Gate"},
+        {Stage::active_gate, model, "active_gate", "Active gate"},
+        {Stage::up, model, "up", "Up"},
+        {Stage::segment, model, "segment", "Segment"},
+        {Stage::embedding_sum, model, "embedding_sum", "Embeddings"},
+        {Stage::attention_between, model, "attention_between", "After attention"},
+        {Stage::mlp_between, model, "mlp_between", "After MLP"},
+        {Stage::router_score, model, "router_score", "Router"},
+        {Stage::expert_weight, model, "expert_weight", "Expert weight"},
+        {Stage::head_input, model, "head_input", "Head input"},
+        {Stage::w_o, stored, "W_O", "W_O"},
+        {Stage::w_gate, stored, "W_gate", "W_gate"},
+        {Stage::w_up, stored, "W_up", "W_up"},
+        {Stage::w_down, stored, "W_down", "W_down"},
+        {Stage::w_head, stored, "W_head", "W_head"},
+        {Stage::b_q, stored, "b_Q", "b_Q"},
+        {Stage::b_k, stored, "b_K", "b_K"},
+        {Stage::b_v, stored, "b_V", "b_V"},
+        {Stage::b_o, stored, "b_O", "b_O"},
+        {Stage::b_gate, stored, "b_gate", "b_gate"},
+        {Stage::b_up, stored, "b_up", "b_up"},
+        {Stage::b_down, stored, "b_down", "b_down"},
+        {Stage::b_head, stored, "b_head", "b_head"},
+        {Stage::norm_gain, stored, "norm_gain", "Gain"},
+        {Stage::norm_bias, stored, "norm_bias", "Bias"},
+        {Stage::w_token, stored, "W_E", "W_E"},
+        {Stage::w_segment, stored, "W_seg", "W_seg"},
+        {Stage::w_position, stored, "W_pos", "W_pos"},
+        {Stage::probability, measured, "probability", "Probability"},
+        {Stage::gradient, measured, "gradient", "Gradient"},
+        {Stage::head_score, measured, "score", "Score"},
+    }};
+}();
 static_assert(std::ranges::equal(stage_table, std::views::iota(0, stage_count), {},
                                  [](const StageInfo& row) { return static_cast<int>(row.stage); }),
               "the rows of stage_table are in the order of Stage, one for each");
@@ -199,7 +190,7 @@ constexpr std::optional<Stage> stage_by_key(std::string_view key) {
 }
 
 // Rows are queries and columns are keys.
-constexpr bool is_of_pairs(Stage stage) { return stage >= Stage::raw && stage <= Stage::projected; }
+constexpr bool is_of_pairs(Stage stage) { return info(stage).kind == StageKind::pairs; }
 // Stages of pairs by their number, from 0 on.
 constexpr std::ptrdiff_t number_of_pairs(Stage stage) {
     return static_cast<std::ptrdiff_t>(stage) - static_cast<std::ptrdiff_t>(Stage::raw);
@@ -208,25 +199,16 @@ constexpr std::optional<Stage> stage_of_pairs(std::ptrdiff_t number) {
     if (number < 0 || number > number_of_pairs(Stage::projected)) return std::nullopt;
     return static_cast<Stage>(number + static_cast<std::ptrdiff_t>(Stage::raw));
 }
-// A sum over a part of a map.
-constexpr bool is_of_map(Stage stage) { return stage >= Stage::row_entropy && stage <= Stage::marked_total; }
-constexpr bool is_of_softmax(Stage stage) { return stage >= Stage::exponential && stage <= Stage::row_sum; }
-// What lies in a model's files.
-constexpr bool is_stored(Stage stage) {
-    return (stage >= Stage::w_o && stage <= Stage::w_position) ||
-           (stage >= Stage::w_q && stage <= Stage::w_v);
-}
+constexpr bool is_of_softmax(Stage stage) { return info(stage).kind == StageKind::softmax; }
+constexpr bool is_stored(Stage stage) { return info(stage).kind == StageKind::stored; }
 // What a model computes around its heads, and its weights.
-constexpr bool is_of_model(Stage stage) {
-    return (stage >= Stage::embedding && stage < Stage::w_o) || is_stored(stage);
-}
-constexpr bool is_measured(Stage stage) { return stage >= Stage::probability && stage <= Stage::curve; }
+constexpr bool is_of_model(Stage stage) { return info(stage).kind == StageKind::model || is_stored(stage); }
+constexpr bool is_measured(Stage stage) { return info(stage).kind == StageKind::measured; }
 constexpr bool rows_are_tokens(Stage stage) {
-    const bool of_tokens = !is_measured(stage) || stage == Stage::gradient || stage == Stage::difference;
-    return of_tokens && !is_stored(stage) && stage != Stage::lens;
+    return !is_stored(stage) && (!is_measured(stage) || stage == Stage::gradient);
 }
 // A step of the chain that ends in a weight.
-constexpr bool is_score_or_weight(Stage stage) { return stage >= Stage::raw && stage <= Stage::weight; }
+constexpr bool is_score_or_weight(Stage stage) { return is_of_pairs(stage) && stage <= Stage::weight; }
 // Among the stages of pairs: weights and what is made of them are never negative.
 constexpr bool is_signed(Stage stage) { return stage < Stage::weight; }
 

@@ -91,6 +91,20 @@ LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Ind
     return sum;
 }
 
+std::vector<double> value_out(const LayerAttention& attention, Index head, Index key) {
+    const Record& record = attention.record();
+    const ConstMatrix v = record.v().heads().head(record.kv_head(head));
+    const WeightView& w_o = attention.half.attention_out.weight;
+    std::vector<double> components;
+    for (Index c = 0; c < w_o.out; ++c) {
+        double sum = 0;
+        for (Index b = 0; b < v.cols; ++b)
+            sum += static_cast<double>(v(key, b)) * element(w_o, head * v.cols + b, c);
+        components.push_back(sum);
+    }
+    return components;
+}
+
 double Normalised::value() const { return (x - mean) / std::sqrt(variance + epsilon) * gain + bias; }
 
 Normalised explain_norm(const NormView& norm, std::span<const float> x, Index column) {

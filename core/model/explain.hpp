@@ -41,6 +41,8 @@ struct LinearSum {
     float f32() const;  // added up in single precision, for what no run keeps
 };
 LinearSum explain_linear(const LinearView& linear, std::span<const float> x, Index out);
+// v W_O of one head at a key, [d_model].
+std::vector<double> value_out(const LayerAttention& attention, Index head, Index key);
 
 // (x − mean) / √(variance + ε) · gain + bias. RMSNorm has no mean: its variance is the mean square.
 struct Normalised {

@@ -5,9 +5,7 @@
 
 namespace attn {
 
-namespace {
-
-HeadProjection::Part part_of(const Model& model, Stage stage, Index layer, Index head) {
+HeadProjection::Part projection_part(const Model& model, Stage stage, Index layer, Index head) {
     const QkvColumn first = qkv_column(model, stage, layer, head, 0);
     const WeightView& all = first.linear->weight;
     const Index width = model.config().head_dim;
@@ -26,8 +24,6 @@ HeadProjection::Part part_of(const Model& model, Stage stage, Index layer, Index
     return part;
 }
 
-}  // namespace
-
 LinearView HeadProjection::Part::view() const {
     LinearView linear{weight, bias};
     if (!copied.empty()) {
@@ -39,8 +35,8 @@ LinearView HeadProjection::Part::view() const {
 
 HeadProjection head_projection(const Model& model, Index layer, Index head) {
     const Index kv_head = head / (model.config().heads / model.config().kv_heads);
-    return {part_of(model, Stage::q, layer, head), part_of(model, Stage::k, layer, kv_head),
-            part_of(model, Stage::v, layer, kv_head)};
+    return {projection_part(model, Stage::q, layer, head), projection_part(model, Stage::k, layer, kv_head),
+            projection_part(model, Stage::v, layer, kv_head)};
 }
 
 namespace {
@@ -67,7 +63,7 @@ Tensor projected_rows(const Kernels& kernels, const Model& model, Stage stage, I
                 first = together == 1 ? head : 0;
     Tensor all({inputs.rows, together * width});
     for (Index i = 0; i < together; ++i) {
-        const HeadProjection::Part part = part_of(model, stage, layer, first + i);
+        const HeadProjection::Part part = projection_part(model, stage, layer, first + i);
         apply(kernels, part.view(), inputs, columns(all.matrix(), i * width, width));
     }
     return all;

@@ -20,6 +20,8 @@ struct HeadProjection {
 // `layer` is the number of an attention (Network::attentions); `head` counts the heads of queries, and those
 // of k and v are shared as the model says.
 HeadProjection head_projection(const Model& model, Index layer, Index head);
+// One of them alone. Heads of k and v are those of the kv heads.
+HeadProjection::Part projection_part(const Model& model, Stage stage, Index layer, Index head);
 
 // q or k of rows that an attention reads [rows, d_model], as W_Q or W_K gives them, [rows, components]: those
 // of this head or, where a norm takes all heads together, of all.

@@ -1,5 +1,7 @@
 #include "analysis/attribution/block_gradient.hpp"
 
+#include <algorithm>
+
 #include "kernels/backward.hpp"
 
 namespace attn {
@@ -28,6 +30,14 @@ Tensor add_residual_gradient(const SublayerNorms& norms, const Tensor& output, c
     if (norms.post_sublayer_norm)
         norm_gradient(*norms.post_sublayer_norm, rows(output.matrix(), tokens), d_output.matrix());
     return d_output;
+}
+
+std::vector<double> back_through(const Kernels& kernels, const WeightView& weight,
+                                 std::span<const double> direction) {
+    Tensor given({1, weight.out}), read({1, weight.in});
+    std::ranges::transform(direction, given.data(), [](double each) { return static_cast<float>(each); });
+    input_gradient(kernels, weight, given.matrix(), read.matrix());
+    return {read.values().begin(), read.values().end()};
 }
 
 void mlp_gradient(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix input,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "model/block.hpp"
 #include "model/trace.hpp"
@@ -17,6 +19,10 @@ void pre_norm_gradient(const std::optional<Norm>& norm, ConstMatrix x, MatrixVie
 // by what the half adds, [rows, d_model].
 Tensor add_residual_gradient(const SublayerNorms& norms, const Tensor& output, const Tensor& between,
                              Range tokens, MatrixView<float> d);
+
+// W d: what one more of each number that W reads adds along the direction of what it gives.
+std::vector<double> back_through(const Kernels& kernels, const WeightView& weight,
+                                 std::span<const double> direction);
 
 // d_input [rows, d_model], from d_output and what the MLP read.
 void mlp_gradient(const Kernels& kernels, const Mlp& mlp, Activation activation, ConstMatrix input,

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "analysis/attribution/block_gradient.hpp"
 #include "analysis/attribution/frozen_norm.hpp"
 #include "analysis/attribution/residual_sources.hpp"
 #include "analysis/linalg/vectors.hpp"
@@ -13,19 +14,6 @@
 #include "model/explain.hpp"
 
 namespace attn {
-
-namespace {
-
-// W d: what one more of each number that W reads adds along the direction of what it gives.
-std::vector<double> back_through(const Kernels& kernels, const WeightView& weight,
-                                 std::span<const double> direction) {
-    Tensor given({1, weight.out}), read({1, weight.in});
-    std::ranges::transform(direction, given.data(), [](double each) { return static_cast<float>(each); });
-    input_gradient(kernels, weight, given.matrix(), read.matrix());
-    return {read.values().begin(), read.values().end()};
-}
-
-}  // namespace
 
 Result<DirectAttribution> DirectAttribution::start(std::shared_ptr<const Trace> trace, Index row,
                                                    std::int32_t token) {
@@ -44,8 +32,7 @@ DirectAttribution::DirectAttribution(std::shared_ptr<const Trace> trace, Index r
       row_(row),
       token_(token),
       places_(stream_places(*trace_)),
-      slopes_(static_cast<std::size_t>(trace_->attentions())),
-      tokens_(*trace_) {
+      slopes_(static_cast<std::size_t>(trace_->attentions())) {
     float logit = 0;
     head_logits(trace_->kernels(), trace_->network(), {token, token + 1},
                 rows(trace_->head_input().matrix(), {row, row + 1}), {&logit, 1, 1, 1});
@@ -163,16 +150,10 @@ void DirectAttribution::leave_attention(const StreamPlace& place) {
     add_written(LogitPart::attention_bias, of.half.attention_out.bias.values(), number);
     const std::vector<double>& slopes = slopes_[static_cast<std::size_t>(number)] =
         back_through(trace_->kernels(), of.half.attention_out.weight, directions_.back());
-    std::vector<double>& taken = tokens_.keys_of(of.place.kind);
     const auto d_v = static_cast<std::size_t>(record.d_v());
     for (Index head = record.heads(); head-- > 0;) {
         const std::span own(slopes.data() + static_cast<std::size_t>(head) * d_v, d_v);
         add(LogitPart::head, dot(own, {record.output().heads().head(head).row(row_), d_v}), number, head);
-        const std::vector<float> weights = record.weights(head, row_);
-        for (std::size_t key = 0; key < weights.size(); ++key)
-            if (weights[key] != 0)
-                taken[key] +=
-                    static_cast<double>(weights[key]) * adds({number, head}, static_cast<Index>(key));
     }
 }
 
@@ -202,13 +183,46 @@ std::vector<double> DirectAttribution::exact_direction(const LogitShare& share) 
     return along;
 }
 
-double DirectAttribution::adds(const HeadIndex& head, Index key) const {
+std::vector<double> DirectAttribution::adds(const HeadIndex& head, Range keys) const {
     const LayerAttention of = trace_->attention(head.layer);
     const Record& record = of.record();
-    const auto d_v = static_cast<std::size_t>(record.d_v());
-    const float* v = record.v().heads().head(record.kv_head(head.head)).row(key);
-    const std::span slopes = slopes_[static_cast<std::size_t>(head.layer)];
-    return dot(slopes.subspan(static_cast<std::size_t>(head.head) * d_v, d_v), {v, d_v});
+    const ConstMatrix v = record.v().heads().head(record.kv_head(head.head));
+    const auto d_v = static_cast<std::size_t>(v.cols);
+    const std::span slopes = std::span(slopes_[static_cast<std::size_t>(head.layer)])
+                                 .subspan(static_cast<std::size_t>(head.head) * d_v, d_v);
+    std::vector<double> all;
+    all.reserve(static_cast<std::size_t>(keys.size()));
+    // Four sums grow at once, each in its order.
+    Index key = keys.begin;
+    for (; key + 4 <= keys.end; key += 4) {
+        const float *a = v.row(key), *b = v.row(key + 1), *c = v.row(key + 2), *d = v.row(key + 3);
+        double of_a = 0, of_b = 0, of_c = 0, of_d = 0;
+        for (std::size_t i = 0; i < d_v; ++i) {
+            of_a += slopes[i] * static_cast<double>(a[i]);
+            of_b += slopes[i] * static_cast<double>(b[i]);
+            of_c += slopes[i] * static_cast<double>(c[i]);
+            of_d += slopes[i] * static_cast<double>(d[i]);
+        }
+        all.insert(all.end(), {of_a, of_b, of_c, of_d});
+    }
+    for (; key < keys.end; ++key) all.push_back(dot(slopes, {v.row(key), d_v}));
+    return all;
+}
+
+TokenShares DirectAttribution::tokens() const {
+    TokenShares shares(*trace_);
+    for (Index number = trace_->attentions(); number-- > 0;) {
+        if (slopes_[static_cast<std::size_t>(number)].empty()) continue;
+        const LayerAttention of = trace_->attention(number);
+        std::vector<double>& taken = shares.keys_of(of.place.kind);
+        for (Index head = of.record().heads(); head-- > 0;) {
+            const std::vector<float> weights = of.record().weights(head, row_);
+            const std::vector<double> each = adds({number, head}, {0, std::ssize(weights)});
+            for (std::size_t key = 0; key < weights.size(); ++key)
+                if (weights[key] != 0) taken[key] += static_cast<double>(weights[key]) * each[key];
+        }
+    }
+    return shares;
 }
 
 Tensor DirectAttribution::embedded_row() const {

@@ -80,17 +80,18 @@ class DirectAttribution {
     double sum() const;
     LogitSums sums() const;
     double capped() const;  // the sum, under the cap of the logits where the model has one
-    // What the heads take from each token of their keys: their weight on it times its value. Together, the
-    // heads' shares, unless their outputs were changed.
-    const TokenShares& tokens() const { return tokens_; }
+    // Adds up what the heads take from each token of their keys: their weight on it times its value.
+    // Together, the heads' shares, unless their outputs were changed.
+    TokenShares tokens() const;
 
     // The direction whose product with what a part writes is its share, [d_model]; of a head, with what its
     // attention writes. Empty for the parts of the head of the model.
     std::span<const double> direction(const LogitShare& share) const { return directions_[share.direction]; }
     // The direction of what the part writes, in double; of a head, of what it gives to W_O, [d_v].
     std::vector<double> exact_direction(const LogitShare& share) const;
-    // What a head adds to the logit for each unit of its weight on a key: its slopes times the key's value.
-    double adds(const HeadIndex& head, Index key) const;
+    // What a head adds to the logit for each unit of its weight on a key, [keys]: its slopes times the key's
+    // value.
+    std::vector<double> adds(const HeadIndex& head, Range keys) const;
     // What the part writes, [d_model]; of a head, what it gives to W_O, [d_v].
     std::span<const float> written(const LogitShare& share) const;
 
@@ -132,7 +133,6 @@ class DirectAttribution {
     std::vector<std::vector<double>> slopes_;
     std::vector<LogitShare> shares_;
     std::map<std::pair<LogitPart, Index>, std::vector<float>> changes_;  // keys: part and number
-    TokenShares tokens_;
 };
 
 }  // namespace attn

@@ -4,47 +4,20 @@
 
 namespace attn {
 
-AblationEffects::AblationEffects(std::shared_ptr<const Trace> trace, const LogitLoss& target,
-                                 std::vector<Variant> variants, double slice_operations)
-    : trace_(std::move(trace)),
-      target_(target),
-      variants_(std::move(variants)),
-      slice_operations_(slice_operations),
-      value_(loss_in(*trace_, target)) {}
-
 Result<AblationEffects> AblationEffects::start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
                                                std::vector<Variant> variants, double slice_operations) {
     if (Status fits = check_loss(*trace, target); !fits) return fits.error();
     const std::vector<Intervention>& own = trace->interventions();
-    for (Variant& variant : variants) {
-        variant.insert(variant.begin(), own.begin(), own.end());
-        if (Status fits = check_interventions(variant, *trace); !fits) return fits.error();
-    }
-    return AblationEffects(std::move(trace), target, std::move(variants), slice_operations);
+    for (Variant& variant : variants) variant.insert(variant.begin(), own.begin(), own.end());
+    const double value = loss_in(*trace, target);
+    auto runs = VariantRuns::start(std::move(trace), std::move(variants), slice_operations);
+    if (!runs) return runs.error();
+    return AblationEffects(target, value, *std::move(runs));
 }
 
 bool AblationEffects::step() {
-    if (effects_.size() == variants_.size()) return false;
-    if (!running_) {
-        // It was checked that it starts.
-        auto begun = ForwardPass::start_with(variants_[effects_.size()], trace_, slice_operations_);
-        if (begun)
-            running_ = *std::move(begun);
-        else
-            variants_.resize(effects_.size());
-        return running_.has_value();
-    }
-    if (running_->step()) return true;
-    const auto run = running_->finish();
-    running_.reset();
-    effects_.push_back(loss_in(**run, target_) - value_);
-    return effects_.size() < variants_.size();
-}
-
-float AblationEffects::progress() const {
-    if (variants_.empty()) return 1;
-    const float running = running_ ? running_->progress() : 0;
-    return (static_cast<float>(effects_.size()) + running) / static_cast<float>(variants_.size());
+    if (const auto run = runs_.step()) effects_.push_back(loss_in(*run, target_) - value_);
+    return !runs_.done();
 }
 
 std::vector<AblationEffects::Variant> without_heads(const Trace& trace, Operation operation,

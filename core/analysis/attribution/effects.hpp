@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "analysis/attribution/logit_gradient.hpp"
+#include "analysis/attribution/variant_runs.hpp"
 #include "attention/head_index.hpp"
-#include "model/forward.hpp"
 #include "model/token_rows.hpp"
 
 namespace attn {
@@ -19,7 +19,7 @@ namespace attn {
 // drop it.
 class AblationEffects {
   public:
-    using Variant = std::vector<Intervention>;
+    using Variant = VariantRuns::Variant;
     // Fails if the vocabulary has no such token, the text no such row, or if a variant is refused
     // (`resolved`).
     static Result<AblationEffects> start(std::shared_ptr<const Trace> trace, const LogitLoss& target,
@@ -27,20 +27,18 @@ class AblationEffects {
                                          double slice_operations = operations_of_a_frame);
 
     bool step();  // a slice of a variant; true while there is more to do
-    float progress() const;
+    float progress() const { return runs_.progress(); }
     double value() const { return value_; }  // the target in the run as it is
     // How far the target is above that in each variant, of those that are done.
     std::span<const double> effects() const { return effects_; }
 
   private:
-    AblationEffects(std::shared_ptr<const Trace> trace, const LogitLoss& target,
-                    std::vector<Variant> variants, double slice_operations);
+    AblationEffects(const LogitLoss& target, double value, VariantRuns runs)
+        : target_(target), value_(value), runs_(std::move(runs)) {}
 
-    std::shared_ptr<const Trace> trace_;
     LogitLoss target_;
-    std::vector<Variant> variants_;
-    double slice_operations_, value_;
-    std::optional<ForwardPass> running_;
+    double value_;
+    VariantRuns runs_;
     std::vector<double> effects_;
 };
 

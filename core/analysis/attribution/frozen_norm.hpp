@@ -22,6 +22,9 @@ class FrozenNorm {
     // the bias: direction · of(y) = back(direction) · y + direction · bias.
     std::vector<double> back(std::span<const double> direction) const;
     double bias(std::span<const double> direction) const;  // direction · bias
+    // In place, in f32 with sums in double.
+    void hold(std::span<float> row, bool with_bias) const;
+    void hold_back(std::span<float> direction) const;
     double deviation() const { return deviation_; }
 
   private:

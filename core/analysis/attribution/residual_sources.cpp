@@ -22,9 +22,14 @@ class Walk {
         Index number, head;
         std::vector<Source> written;
     };
+    struct Without {
+        const Source& source;
+        std::vector<std::vector<double>> changes;  // in the order of the walk that had all sources
+    };
 
-    Walk(const Trace& trace, Index row, Parts* parts = nullptr, const Source* without = nullptr)
-        : trace_(trace), row_(row), parts_(parts), without_(without) {}
+    Walk(const Trace& trace, Index row, Parts* parts = nullptr, const Without* without = nullptr,
+         WrittenRows* heads = nullptr)
+        : trace_(trace), row_(row), parts_(parts), without_(without), heads_(heads) {}
 
     void to(const StreamPlace& until) {
         for (const StreamPlace& place : stream_places(trace_)) {
@@ -39,6 +44,7 @@ class Walk {
     }
 
     std::vector<Source> take() { return std::move(sources_); }
+    std::vector<std::vector<double>> take_changes() { return std::move(changes_); }
     std::vector<Source> take_parts() {
         const auto begin = sources_.begin() + static_cast<std::ptrdiff_t>(first_part_);
         return {std::make_move_iterator(begin), std::make_move_iterator(begin + part_count_)};
@@ -67,8 +73,11 @@ class Walk {
                 std::ranges::move(parts_->written, std::back_inserter(sources_));
                 continue;
             }
-            add(SourcePart::head, row_of(trace_.head_contribution(number, head, {row_, row_ + 1}), 0), number,
-                head);
+            if (heads_)
+                add(SourcePart::head, heads_->at(number, head, row_), number, head);
+            else
+                add(SourcePart::head, row_of(trace_.head_contribution(number, head, {row_, row_ + 1}), 0),
+                    number, head);
         }
         add(SourcePart::attention_bias, of.half.attention_out.bias.values(), number);
         if (is_changed(trace_, row_, number, Site::attention_output))
@@ -94,7 +103,11 @@ class Walk {
 
     void add(SourcePart part, std::span<const float> written, Index number = 0, Index head = 0) {
         Source source{part, number, head, -1, {written.begin(), written.end()}};
-        if (!written.empty() && !(without_ && without_->is(source))) sources_.push_back(std::move(source));
+        if (!written.empty() && !leaves_out(source)) sources_.push_back(std::move(source));
+    }
+
+    bool leaves_out(const Source& source) const {
+        return without_ && (without_->source.is_bias() ? source.is_bias() : without_->source.is(source));
     }
 
     // The sources from `first` on go through a norm that is held at the statistics of x.
@@ -108,10 +121,14 @@ class Walk {
 
     // Adds what is there beside the sources from `first` on.
     void add_rest(std::span<const float> there, std::size_t first, Index number) {
-        if (without_) return;
         std::vector<double> rest(there.begin(), there.end());
-        for (std::size_t i = first; i < sources_.size(); ++i)
-            std::ranges::transform(rest, sources_[i].written, rest.begin(), std::minus());
+        if (without_)
+            rest = without_->changes[next_change_++];
+        else
+            for (std::size_t i = first; i < sources_.size(); ++i)
+                std::ranges::transform(rest, sources_[i].written, rest.begin(), std::minus());
+        if (!without_) changes_.push_back(rest);
+        if (without_ && without_->source.is_change()) return;
         sources_.push_back({SourcePart::change, number, 0, -1, std::move(rest)});
     }
 
@@ -132,8 +149,11 @@ class Walk {
     const Trace& trace_;
     Index row_;
     Parts* parts_;
-    const Source* without_;
+    const Without* without_;
+    WrittenRows* heads_;
     std::vector<Source> sources_;
+    std::vector<std::vector<double>> changes_;
+    std::size_t next_change_ = 0;
     std::size_t first_part_ = 0;
     Index part_count_ = 0;
 };
@@ -174,8 +194,27 @@ std::vector<double> total_of(std::span<const Source> sources) {
     return sum;
 }
 
-std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row) {
-    Walk walk(trace, row);
+std::vector<Source> with_biases_joined(std::vector<Source> sources) {
+    std::vector<Source> kept, biases, changes;
+    for (Source& each : sources) {
+        auto& to = each.is_bias() ? biases : each.is_change() ? changes : kept;
+        to.push_back(std::move(each));
+    }
+    if (!biases.empty()) kept.push_back({SourcePart::projection_bias, 0, 0, -1, total_of(biases)});
+    if (!changes.empty()) kept.push_back({SourcePart::change, 0, 0, -1, total_of(changes)});
+    return kept;
+}
+
+std::span<const float> WrittenRows::at(Index number, Index head, Index row) {
+    auto found = kept_.find({number, head});
+    if (found == kept_.end())
+        found = kept_.emplace(std::pair{number, head}, trace_->head_contribution(number, head, rows_)).first;
+    return row_of(found->second, row - rows_.begin);
+}
+
+std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row,
+                                     WrittenRows* heads) {
+    Walk walk(trace, row, nullptr, nullptr, heads);
     walk.to(place);
     return walk.take();
 }
@@ -190,7 +229,10 @@ std::vector<Source> arriving_parts(const Trace& trace, const StreamPlace& place,
 
 std::vector<double> stream_without(const Trace& trace, const StreamPlace& place, Index row,
                                    const Source& without) {
-    Walk walk(trace, row, nullptr, &without);
+    Walk whole(trace, row);
+    whole.to(place);
+    const Walk::Without left_out{without, whole.take_changes()};
+    Walk walk(trace, row, nullptr, &left_out);
     walk.to(place);
     return total_of(walk.take());
 }

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/attribution/logit_lens.hpp"
@@ -36,23 +38,47 @@ struct Source {
     Index head = 0;
     Index token = -1;                  // the one that a head read its part from; −1: from all
     std::vector<double> written = {};  // what arrives of it
+    bool is_bias() const {
+        return part == SourcePart::embedding_norm || part == SourcePart::attention_bias ||
+               part == SourcePart::attention_norm || part == SourcePart::mlp_norm ||
+               (part >= SourcePart::input_norm && part <= SourcePart::vector_norm);
+    }
+    bool is_change() const { return part == SourcePart::change || part == SourcePart::vector_change; }
     bool is(const Source& other) const {
         return part == other.part && number == other.number && head == other.head && token == other.token;
     }
 };
 // Adds up what they write.
 std::vector<double> total_of(std::span<const Source> sources);
+// Makes one source of all biases (as projection_bias), the last but one, and one of all changes, the last.
+std::vector<Source> with_biases_joined(std::vector<Source> sources);
+
+// What heads write at some rows of a run, computed together when one of them is asked for: weights are read
+// once for all rows.
+class WrittenRows {
+  public:
+    WrittenRows(const Trace& trace, Range rows) : trace_(&trace), rows_(rows) {}
+    const Range& rows() const { return rows_; }
+    std::span<const float> at(Index number, Index head, Index row);  // [d_model]
+
+  private:
+    const Trace* trace_;
+    Range rows_;
+    std::map<std::pair<Index, Index>, Tensor> kept_;
+};
 
 // Returns the sources of the stream at a place, [d_model] each, in the order of the arithmetic. They add up
-// to the stream but for roundings in f32.
-std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row);
+// to the stream but for roundings in f32. `heads` may hold what the heads of the run write at that row.
+std::vector<Source> residual_sources(const Trace& trace, const StreamPlace& place, Index row,
+                                     WrittenRows* heads = nullptr);
 
 // Returns parts of what a head writes at a row, [d_model] each before any norm, as they arrive at a later
 // place of its stream.
 std::vector<Source> arriving_parts(const Trace& trace, const StreamPlace& place, Index row, Index number,
                                    Index head, std::vector<Source> parts);
 
-// Returns the stream at a place without a source, [d_model], with the norms on the way taken anew: live.
+// Returns the stream at a place without a source, [d_model], with the norms on the way taken anew: live. All
+// biases are left out together, and so are all changes; otherwise changes add what they added.
 std::vector<double> stream_without(const Trace& trace, const StreamPlace& place, Index row,
                                    const Source& without);
 

@@ -1,7 +1,10 @@
 #include "analysis/attribution/score_sources.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -50,37 +53,63 @@ double score_without(const Trace& trace, Index attention, Index head, Index quer
     return trace.attention(attention).record().scale() * dot(vector(Stage::q, query), vector(Stage::k, key));
 }
 
-std::vector<DecidingSource> deciding_sources(std::span<const double> q,
-                                             std::span<const std::vector<Source>> keys) {
+std::vector<double> row_scores_with(const Record& record, Index head, Index query, Index key, Stage side,
+                                    std::span<const double> vector) {
+    const RowChain chain = row_chain(record, head, query);
+    const Tensor& other = side == Stage::q ? record.k() : record.q();
+    const ConstMatrix rows = other.heads().head(side == Stage::q ? record.kv_head(head) : head);
+    const double cap = record.spec().softcap;
+    std::vector<double> scores(static_cast<std::size_t>(record.keys()), -HUGE_VAL);
+    for (Index j = 0; j < record.keys(); ++j) {
+        const CellExplanation cell = chain.at(j);
+        if (!cell.allowed) continue;
+        double& score = scores[static_cast<std::size_t>(j)];
+        score = cell.masked;
+        if (side == Stage::k && j != key) continue;
+        const std::span<const float> row{rows.row(side == Stage::q ? j : query),
+                                         static_cast<std::size_t>(rows.cols)};
+        const double scaled = record.scale() * dot(vector, row);
+        score = (cap > 0 ? cap * std::tanh(scaled / cap) : scaled) + cell.bias;
+    }
+    return scores;
+}
+
+RowTerms row_terms(std::span<const double> q, std::span<const std::vector<Source>> keys) {
     const std::vector<double> query(q.begin(), q.end());
-    std::vector<DecidingSource> deciding;
-    std::vector<std::vector<double>> adds;  // for each source, to the score of every key
-    std::vector<double> scores(keys.size());
+    RowTerms row{.scores = std::vector<double>(keys.size())};
     for (std::size_t key = 0; key < keys.size(); ++key)
         for (const Source& source : keys[key]) {
-            auto found = std::ranges::find_if(
-                deciding, [&](const DecidingSource& each) { return each.source.is(source); });
-            if (found == deciding.end()) {
-                deciding.push_back({{source.part, source.number, source.head, source.token, {}}});
-                adds.emplace_back(keys.size());
-                found = std::prev(deciding.end());
+            auto found =
+                std::ranges::find_if(row.sources, [&](const Source& each) { return each.is(source); });
+            if (found == row.sources.end()) {
+                row.sources.push_back({source.part, source.number, source.head, source.token, {}});
+                row.adds.emplace_back(keys.size());
+                found = std::prev(row.sources.end());
             }
             const double added = dot(query, source.written);
-            adds[static_cast<std::size_t>(found - deciding.begin())][key] += added;
-            scores[key] += added;
+            row.adds[static_cast<std::size_t>(found - row.sources.begin())][key] += added;
+            row.scores[key] += added;
         }
-    const auto centre = [](std::vector<double>& values) {
-        double mean = 0;
-        for (const double each : values) mean += each / static_cast<double>(values.size());
-        for (double& each : values) each -= mean;
-    };
-    centre(scores);
-    const double variance = dot(scores, scores);
-    if (variance == 0) return {};
-    for (std::size_t i = 0; i < deciding.size(); ++i) {
-        centre(adds[i]);
-        deciding[i].share = dot(adds[i], scores) / variance;
-    }
+    return row;
+}
+
+std::vector<double> centred(std::vector<double> values) {
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    for (double& each : values) each -= mean;
+    return values;
+}
+
+double covariation(const std::vector<double>& a, const std::vector<double>& b) {
+    return dot(centred(a), centred(b));
+}
+
+std::vector<DecidingSource> deciding_sources(const RowTerms& row) {
+    const double variance = covariation(row.scores, row.scores);
+    std::vector<DecidingSource> deciding;
+    if (!std::isfinite(variance) || variance == 0) return deciding;
+    for (std::size_t i = 0; i < row.sources.size(); ++i)
+        deciding.push_back({row.sources[i], covariation(row.adds[i], row.scores) / variance});
     std::ranges::sort(deciding, std::greater(), &DecidingSource::share);
     return deciding;
 }

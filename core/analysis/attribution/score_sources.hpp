@@ -31,15 +31,30 @@ Result<ScoreSources> score_sources(const Trace& trace, Index attention, Index he
 double score_without(const Trace& trace, Index attention, Index head, Index query, Index key, Stage side,
                      const Source& without);
 
+// Returns the scores that the softmax of a row takes, [keys], if another vector stands in place of the
+// query's q (Stage::q) or of the k of one key: capped and with their biases; −∞ where the mask forbids.
+std::vector<double> row_scores_with(const Record& record, Index head, Index query, Index key, Stage side,
+                                    std::span<const double> vector);
+
+// What the sources of a row's keys add to its scores, before cap, bias and mask.
+struct RowTerms {
+    std::vector<Source> sources = {};            // without what they write
+    std::vector<std::vector<double>> adds = {};  // [sources, keys]
+    std::vector<double> scores = {};             // [keys], their sums
+};
+// Takes scale · q, [d_k], and for each key its sources.
+RowTerms row_terms(std::span<const double> q, std::span<const std::vector<Source>> keys);
+std::vector<double> centred(std::vector<double> values);  // less their mean
+// Returns Σ (a − mean of a) (b − mean of b).
+double covariation(const std::vector<double>& a, const std::vector<double>& b);
+
 // A source of keys, and which share of the variance of a row's scores is its own: the covariance of what it
 // adds to the scores with the scores, over their variance. The shares of all sources are 1 together.
 struct DecidingSource {
     Source source;  // without what it writes
     double share = 0;
 };
-// Takes the query's q, [d_k], and for each visible key its sources. Returns the largest share first; nothing
-// if all scores are equal.
-std::vector<DecidingSource> deciding_sources(std::span<const double> q,
-                                             std::span<const std::vector<Source>> keys);
+// Returns the largest share first; nothing if all scores are equal, or if some are not finite.
+std::vector<DecidingSource> deciding_sources(const RowTerms& row);
 
 }  // namespace attn

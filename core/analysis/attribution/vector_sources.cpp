@@ -146,11 +146,12 @@ struct Row {
 }  // namespace
 
 std::vector<Source> vector_sources(const Trace& trace, Stage side, Index attention, Index head, Index token,
-                                   std::span<const OpenedHead> path) {
+                                   std::span<const OpenedHead> path, WrittenRows* heads) {
     const Row row{trace, side, attention, head, token};
     const Input input = input_of(row.at, side, attention, token);
-    std::vector<Source> all = residual_sources(input.trace, input.place, token), sources = all;
+    std::vector<Source> all = residual_sources(input.trace, input.place, token, heads), sources = all;
     if (!path.empty()) sources = opened_sources(input.trace, input.place, token, path);
+    if (sources.empty()) return sources;
     if (input.norm)
         hold(sources, *input.norm, FrozenNorm(*input.norm, input.stream), SourcePart::input_norm,
              path.empty());
@@ -192,7 +193,29 @@ std::vector<Source> opened_sources(const Trace& trace, const StreamPlace& place,
         }
     }
     unstack(trace.head_contribution(number, head, stacked(parts).matrix()), parts);
+    const bool is_touched = std::ranges::any_of(trace.interventions(), [&](const Intervention& each) {
+        return is_at(each, trace.network(), number, Site::head_output) && each.edit.touches(head, row);
+    });
+    if (is_touched) {
+        const Tensor given = trace.head_contribution(number, head, Range{row, row + 1});
+        if (std::ranges::all_of(given.values(), [](float each) { return each == 0; })) return {};
+        std::vector<double> rest(given.values().begin(), given.values().end());
+        std::ranges::transform(rest, total_of(parts), rest.begin(), std::minus());
+        if (!token) parts.push_back({SourcePart::change, number, 0, -1, std::move(rest)});
+    }
     return arriving_parts(trace, place, row, number, head, std::move(parts));
+}
+
+bool is_read_by_keys_of(const Trace& trace, Index reader, Index writer) {
+    const Trace& run = trace.attention(reader).keys;
+    for (const StreamPlace& place : stream_places(run)) {
+        if (place.after != StreamPlace::After::attention && place.after != StreamPlace::After::cross)
+            continue;
+        const Index number = attention_of(run.network(), place);
+        if (number == reader) return false;
+        if (number == writer) return true;
+    }
+    return false;
 }
 
 std::vector<double> vector_without(const Trace& trace, Stage side, Index attention, Index head, Index token,
@@ -200,9 +223,14 @@ std::vector<double> vector_without(const Trace& trace, Stage side, Index attenti
     const Row row{trace, side, attention, head, token};
     const Input input = input_of(row.at, side, attention, token);
     std::vector<double> stream = stream_without(input.trace, input.place, token, without);
-    if (input.norm) stream = FrozenNorm(*input.norm, stream).of(stream);
+    if (input.norm) {
+        const FrozenNorm live(*input.norm, stream);
+        stream = without.is_bias() ? live.linear(stream) : live.of(stream);
+    }
     std::vector<Source> one{{without.part, 0, 0, -1, std::move(stream)}};
-    row.project_and_turn(one, {}, true);
+    row.project_and_turn(one, {}, !without.is_bias());
+    if (row.is_touched() && !without.is_change())
+        one.push_back(vector_sources(trace, side, attention, head, token).back());
     return total_of(one);
 }
 

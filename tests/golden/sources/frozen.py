@@ -77,8 +77,31 @@ class Attention:
 
 
 class Mlp:
-    def __init__(self, compute, norm=None, post_sublayer=None, post_residual=None, parallel=False):
+    """act(x up) down, or with a gate act(x gate) (x up) down. Matrices are pairs of [in, out] and a bias or None."""
+
+    def __init__(self, act, up, down, gate=None, norm=None, post_sublayer=None, post_residual=None, parallel=False):
         self.__dict__.update(locals())
+
+    @staticmethod
+    def linear(x, matrix):
+        w, b = matrix
+        return x @ w if b is None else x @ w + b
+
+    def held(self, x):
+        """What is held of the activations at x: act(h) / h, or the activated gate."""
+        if self.gate is not None:
+            return self.act(self.linear(x, self.gate))
+        h = self.linear(x, self.up)
+        return torch.where(h == 0, torch.zeros_like(h), self.act(h) / h)
+
+    def compute(self, x, held=None):
+        """Takes rows; with `held` in place of the activations if it is given."""
+        units = self.linear(x, self.up)
+        if held is not None or self.gate is not None:
+            units = units * (self.held(x) if held is None else held)
+        else:
+            units = self.act(units)
+        return self.linear(units, self.down)
 
 
 class Stream:

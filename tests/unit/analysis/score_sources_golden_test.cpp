@@ -4,44 +4,14 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "analysis/attribution/score_sources.hpp"
-#include "model/forward.hpp"
-#include "support/files.hpp"
-#include "support/shared_data.hpp"
-#include "unit/model/models.hpp"
+#include "unit/analysis/golden_runs.hpp"
 
 using namespace attn;
 using namespace attn::test;
 
 namespace {
-
-nlohmann::json json_in(const std::filesystem::path& file) {
-    const auto bytes = read_file(file);
-    return nlohmann::json::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
-
-// The model's own text; null: the model is not here.
-std::shared_ptr<const Trace> run_of(const std::string& name) {
-    auto folder = golden_folder(name);
-    nlohmann::json text{{"ids", {3, 1, 4, 1, 5, 9, 2, 6, 5}}};
-    if (!std::filesystem::exists(folder)) {
-        const auto families = shared_data("families");
-        if (!families) return nullptr;
-        folder = *families / name;
-        text = json_in(folder / "expect.json");
-    }
-    ModelFiles files{.config = read_file(folder / "config.json"), .index = {}, .weights = {}};
-    files.weights["model.safetensors"] = read_file(folder / "model.safetensors");
-    const auto model = Model::load(std::move(files));
-    REQUIRE(model);
-    auto trace = run_forward(*model, text["ids"].get<std::vector<std::int32_t>>(), default_kernels(),
-                             text.value("token_type_ids", std::vector<std::int32_t>{}),
-                             text.value("decoder_ids", std::vector<std::int32_t>{}));
-    REQUIRE(trace);
-    return *trace;
-}
 
 std::size_t place_of(const nlohmann::json& wanted, const std::vector<Source>& sources) {
     static const std::map<std::string, SourcePart> parts{
@@ -71,7 +41,7 @@ TEST_CASE("the terms of scores agree with PyTorch's autograd through frozen norm
     std::size_t compared = 0;
     for (const auto& each : cases) {
         const std::string name = each["model"];
-        const auto trace = run_of(name);
+        const auto trace = golden_run(name);
         if (!trace) continue;
         ++compared;
         CAPTURE(name, each["attention"].get<Index>());

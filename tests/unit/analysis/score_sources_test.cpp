@@ -268,18 +268,18 @@ TEST_CASE("a source decides a row by its share of the variance of the scores", "
     };
     const std::vector<std::vector<Source>> keys{
         {with(head, 1), with(mlp, 5)}, {with(head, 2), with(mlp, 5)}, {with(head, 6), with(mlp, 5)}};
-    const auto deciding = deciding_sources(std::array{2.0, 7.0}, keys);
+    const auto deciding = deciding_sources(row_terms(std::array{2.0, 7.0}, keys));
     REQUIRE(deciding.size() == 2);
     CHECK(deciding[0].source.is(head));
     CHECK(deciding[0].share == Catch::Approx(1));
     CHECK(deciding[1].share == Catch::Approx(0).margin(1e-12));
-    CHECK(deciding_sources(std::array{0.0, 1.0}, keys).empty());
+    CHECK(deciding_sources(row_terms(std::array{0.0, 1.0}, keys)).empty());
     const auto trace = *run_text(small_model(small_families.front()), source_ids);
     std::vector<std::vector<Source>> row;
     for (Index key = 0; key <= 7; ++key) row.push_back(vector_sources(*trace, Stage::k, 1, 0, key));
     double sum = 0;
     for (const DecidingSource& each :
-         deciding_sources(total_of(vector_sources(*trace, Stage::q, 1, 0, 7)), row))
+         deciding_sources(row_terms(total_of(vector_sources(*trace, Stage::q, 1, 0, 7)), row)))
         sum += each.share;
     CHECK(sum == Catch::Approx(1).epsilon(1e-9));
 }
