@@ -25,11 +25,9 @@ MapPointer map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index 
     return with_sink(map, map, sink);
 }
 
-MapPointer word_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
-                       const std::vector<Range>& query_words, const std::vector<Range>& key_words,
-                       Sink sink) {
-    const MapPointer map =
-        merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), query_words, key_words);
+MapPointer merged_map_of(const std::shared_ptr<const Trace>& trace, Index layer, Index head,
+                         const std::vector<Range>& queries, const std::vector<Range>& keys, Sink sink) {
+    const MapPointer map = merged_map(map_of(trace, layer, head, Stage::weight, Sink::shown), queries, keys);
     return with_sink(map, map, sink);
 }
 

@@ -22,6 +22,9 @@ class HeadOverview {
     // Maps of weights, `heads` for each layer. `ids` name the tokens: one for each query, or none.
     static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads,
                                       std::vector<std::int32_t> ids);
+    // The copies of tokens in each layer's text; null: its keys are another text's.
+    using Copies = std::shared_ptr<const TokenCopies>;
+    static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads, std::vector<Copies> copies);
     // Layers are the attentions of the run by their number; where there are several texts, maps have several
     // shapes.
     static Result<HeadOverview> start(const std::shared_ptr<const Trace>& trace);
@@ -66,9 +69,6 @@ class HeadOverview {
 
   private:
     static constexpr std::size_t few_heads = 1024;  // their textures take 32 MB
-    using Copies = std::shared_ptr<const TokenCopies>;
-    // The copies of tokens in each layer's text; null: its keys are another text's.
-    static Result<HeadOverview> start(std::vector<MapPointer> maps, Index heads, std::vector<Copies> copies);
     HeadOverview(std::vector<MapPointer> weights, Thumbnails maps, Index heads, Index columns,
                  std::vector<Copies> copies);
     void step_picture();
