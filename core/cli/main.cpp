@@ -6,6 +6,7 @@
 
 #include "cli/arguments.hpp"
 #include "cli/card.hpp"
+#include "cli/check.hpp"
 #include "cli/conformance.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/tokenizer.hpp"
@@ -39,6 +40,11 @@ constexpr std::string_view usage = R"(usage:
       Prints the ids of the file's text by a tokenizer.json or a .gguf file, on one line.
   attn conformance DIR...
       Runs recorded cases of ONNX operators, each a folder with a meta.json, and compares their outputs.
+  attn check CASE... [--json]
+      Says of each case whether attention was computed right: an .npz or .safetensors file, or a folder of .npy
+      files, with q, k, v and output, or x, w_q, w_k, w_v, w_o, heads and output; perhaps mask, bias, weights,
+      causal, scale, softcap, window, kv_heads, rope_base. Names what went wrong and the line to change, and ends
+      with status 1 if something is wrong. --json prints the verdicts with stable keys.
   attn --version
       Prints the version and the commit that the program was built from.
 
@@ -223,6 +229,14 @@ int main(int count, char** values) {
     if (words.front() == "train") return run_train(rest);
     if (words.front() == "card") return run_card(rest);
     if (words.front() == "tokenizer") return run_tokenizer(rest);
+    if (words.front() == "check") {
+        std::vector<std::string> cases(rest.begin(), rest.end());
+        const bool json = std::erase(cases, "--json") > 0;
+        const auto arguments = Arguments::parse(cases, {});
+        if (!arguments) return refuse(arguments.error());
+        if (cases.empty()) return refuse({"check takes a CASE"});
+        return run_check(cases, json);
+    }
     if (words.front() == "conformance")
         return rest.empty() ? refuse({"conformance takes a DIR"}) : run_conformance(rest);
     if (words.front() == "--help" || words.front() == "-h") {
