@@ -1,8 +1,9 @@
-// Sums over vectors of one length, and where the vectors of a tensor lie.
+// Differences of numbers, sums over vectors of one length, and where the vectors of a tensor lie.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "tensor/tensor.hpp"
 
 namespace attn {
+
+// |a − b|, 0 for two NaNs or equal infinities, and inf where only one of them is NaN.
+inline double difference(double a, double b) {
+    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+    const double apart = std::abs(a - b);
+    return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
+}
 
 inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);

@@ -1,0 +1,58 @@
+#include "analysis/cost/known_models.hpp"
+
+namespace attn {
+
+const std::array<KnownModel, 5>& known_models() {
+    static const std::array<KnownModel, 5> all{{{"storyteller",
+                                                 {.layers = 5,
+                                                  .d_model = 160,
+                                                  .heads = 8,
+                                                  .kv_heads = 8,
+                                                  .head_dim = 20,
+                                                  .d_ff = 640,
+                                                  .vocabulary = 2048,
+                                                  .tied = true,
+                                                  .positions = 256}},
+                                                {"translator",
+                                                 {.layers = 2,
+                                                  .encoder_layers = 2,
+                                                  .d_model = 128,
+                                                  .heads = 4,
+                                                  .kv_heads = 4,
+                                                  .head_dim = 32,
+                                                  .d_ff = 256,
+                                                  .vocabulary = 1398,
+                                                  .tied = true}},
+                                                {"GPT-2 small",
+                                                 {.layers = 12,
+                                                  .d_model = 768,
+                                                  .heads = 12,
+                                                  .kv_heads = 12,
+                                                  .head_dim = 64,
+                                                  .d_ff = 3072,
+                                                  .vocabulary = 50257,
+                                                  .tied = true,
+                                                  .positions = 1024}},
+                                                {"GPT-2 medium",
+                                                 {.layers = 24,
+                                                  .d_model = 1024,
+                                                  .heads = 16,
+                                                  .kv_heads = 16,
+                                                  .head_dim = 64,
+                                                  .d_ff = 4096,
+                                                  .vocabulary = 50257,
+                                                  .tied = true,
+                                                  .positions = 1024}},
+                                                {"Llama 3 8B",
+                                                 {.layers = 32,
+                                                  .d_model = 4096,
+                                                  .heads = 32,
+                                                  .kv_heads = 8,
+                                                  .head_dim = 128,
+                                                  .d_ff = 14336,
+                                                  .vocabulary = 128256,
+                                                  .gated = true}}}};
+    return all;
+}
+
+}  // namespace attn
