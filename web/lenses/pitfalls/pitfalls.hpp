@@ -1,0 +1,146 @@
+// Lens Pitfalls: what people get wrong when they implement attention (analysis/check/mistakes), as switches
+// on any head: what each does to scores, weights, output and gradient, and which of them no map shows.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/check/mistaken_head.hpp"
+#include "analysis/check/mistakes.hpp"
+#include "analysis/check/record_case.hpp"
+#include "app/fields.hpp"
+#include "app/sheet.hpp"
+#include "lenses/lens.hpp"
+#include "subjects/chosen_row.hpp"
+
+namespace attn::app::pitfalls {
+
+inline constexpr Index mistake_count = std::ssize(mistake_keys), variants_limit = 16;
+inline constexpr Index forgotten_scale =
+    std::ranges::find(mistake_keys, "scale_missing") - mistake_keys.begin();
+// A map's colours have 255 steps from 0 to 1.
+inline constexpr double colour_steps = 255;
+
+struct State {
+    Index mistake = forgotten_scale;  // its place in mistakes()
+    Index variant = 0;                // where there are fewer, the last one
+    bool operator==(const State&) const = default;
+    static const Fields<State>& fields();
+};
+LinkRows links();
+
+using Of = MistakeEffect::Of;
+enum class Measure { score, weight, output, gradient, map };
+inline constexpr std::size_t measure_count = 5;
+enum class Side { right, mistaken, change };
+inline constexpr std::size_t side_count = 3;
+
+// The lens's own numbers.
+namespace cells {
+inline constexpr std::array<std::string_view, measure_count> measure_words{"score", "weight", "output",
+                                                                           "gradient", "map"};
+inline constexpr std::array<std::string_view, side_count> side_words{"right", "mistaken", "change"};
+inline constexpr CellAxis side_axis{"side", side_words};
+
+inline constexpr CellKind effect{"effect", {CellAxis{"mistake", mistake_keys}, {"measure", measure_words}}};
+inline constexpr CellKind score{"score", {side_axis, {"query"}, {"key"}}};
+inline constexpr CellKind weight{"weight", {side_axis, {"query"}, {"key"}}};
+inline constexpr CellKind output{"output", {side_axis, {"query"}, {"component"}}};
+inline constexpr CellKind gradient{"gradient", {side_axis, {"component"}}};
+}  // namespace cells
+CellKinds numbers();
+
+class Model {
+  public:
+    static std::optional<Missing> missing(Subject& subject);
+    static bool suits(Subject&) { return true; }
+    static Guide guide(Subject& subject);
+
+    struct Key {
+        CheckedRows rows;
+        State state;
+        std::size_t effects = 0;  // how many are known
+        bool operator==(const Key&) const = default;
+    };
+    void update(Visit& visit, Subject& subject);
+    Key key() const { return {rows, state, effects_.size()}; }
+    std::string headline(Subject& subject);
+    std::vector<Table> tables(Subject& subject);
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
+
+    bool step();  // true while there is more to compute
+
+    // A mistake as this head can make it.
+    struct Switch {
+        const Mistake* mistake;
+        std::vector<MistakeVariant> variants;  // without those that are right here
+        std::string needs;                     // what is missing where there are none
+    };
+    const Switch& at(Index mistake) const {
+        return made_.kept()->switches[static_cast<std::size_t>(mistake)];
+    }
+    const Switch& chosen() const { return at(state.mistake); }
+    // The variant whose effects are shown.
+    std::size_t variant_of(Index mistake) const;
+    const MistakeEffect* effect(Index mistake) const;  // null until it is computed
+    // Both are null until they are computed, and the second where the head cannot make the mistake.
+    const MistakenHead* right() const { return right_ && right_->done() ? right_.get() : nullptr; }
+    const MistakenHead* mistaken() const {
+        return mistaken_ && mistaken_->done() ? mistaken_.get() : nullptr;
+    }
+    const MistakenHead* of(Side side) const { return side == Side::right ? right() : mistaken(); }
+    bool all_known() const;
+    // The mistakes that the head can make: the largest change of the output first once all are known.
+    std::vector<Index> listed() const;
+
+    State state;
+    HeadIndex head;
+    std::shared_ptr<const Record> record;
+    CheckedRows rows;
+    std::optional<Index> key_chosen;
+    std::string refused;  // why there is nothing to show; empty if there is
+
+  private:
+    struct Known {
+        Index mistake;
+        std::size_t variant;
+        MistakeEffect effect;
+    };
+    const MistakeEffect* known(Index mistake, std::size_t variant) const;
+    std::shared_ptr<MistakenHead> begun(Index mistake, std::size_t variant);
+    struct Origin {
+        std::shared_ptr<const Record> record;
+        std::shared_ptr<const Trace> trace;
+        bool operator==(const Origin&) const = default;
+    };
+    struct Made {
+        std::shared_ptr<const AttentionCase> given;
+        std::vector<Switch> switches;
+        std::string refused;
+    };
+    Derived<Origin, Made> made_;
+    std::shared_ptr<QueryReading> reading_;  // without a mistake
+    std::shared_ptr<MistakenHead> right_, mistaken_, running_;
+    std::pair<Index, std::size_t> mistaken_is_, running_is_;  // where these are not null
+    std::vector<Known> effects_;
+};
+
+// Texts.
+std::string change_text(double change);  // "0.43", "NaN"
+std::string window_text(const Model& model);
+bool is_seen(const MistakeEffect& effect);               // in a map of the rows shown
+std::string name_of(const Model& model, Index mistake);  // with its variant
+
+Sheet effects_sheet(const Model& model, Subject& subject);
+Sheet weights_sheet(const Model& model, Subject& subject, Side side);
+Sheet scores_sheet(const Model& model, Subject& subject);
+Sheet output_sheet(const Model& model, Subject& subject);
+Sheet gradient_sheet(const Model& model, Subject& subject);
+Sheet impossible_sheet(const Model& model);
+void draw_model(Model& model, const Drawing& drawing, Subject& subject);
+
+}  // namespace attn::app::pitfalls
