@@ -33,12 +33,13 @@ nlohmann::json finite_or_text(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-// Returns [stage, row, column, in the second sentence, between words], or [its name in links] for a lens's
-// number.
+// Returns [stage, row, column, in the second sentence, unit], or [its name in links] for a sum or a
+// lens's number.
 nlohmann::json of(const app::CellRef& cell) {
-    if (cell.own.kind) return {app::write_cell(cell)};
-    return {info(cell.stage).key, cell.row, cell.col, static_cast<int>(cell.second),
-            static_cast<int>(cell.words)};
+    const app::RunCell* run = cell.run();
+    if (!run) return {app::write_cell(cell)};
+    return {info(run->stage).key, run->row, run->col, static_cast<int>(run->second),
+            static_cast<int>(run->unit)};
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ EMSCRIPTEN_KEEPALIVE const char* probe_attention(int layer, int head) {
 // Returns the inspector's text about a cell, named as in links.
 EMSCRIPTEN_KEEPALIVE const char* probe_explain(const char* name) {
     const app::State& state = visit().state();
-    const auto cell = app::read_cell(name, state.lens);
+    const auto cell = app::read_cell(name, state);
     if (!cell) return answer(nullptr);
     const app::Selection& s = state.selection;
     const auto why = app::lens_in(visit()).explain(app::subject_in(visit()), {{s.layer, s.head}, *cell});

@@ -26,6 +26,10 @@ std::string_view usual_lens(const State& state) {
     return subject.lens;
 }
 
+std::string_view lens_of_scores() {
+    return std::ranges::find(lens_list(), true, &LensEntry::takes_scores_apart)->key;
+}
+
 State default_state() {
     State state;
     state.subject = subject_list().front().key;

@@ -19,7 +19,7 @@ struct SubjectEntry {
     std::string_view lens;  // the lens it opens in
     // Says whether a State that shows the subject may have this selection.
     bool (*may_select)(const State&, const Selection&);
-    bool (*may_pin)(const State&, const CellRef&);
+    bool (*may_pin)(const State&, const RunCell&);
     // Says whether there is something to compare the subject with; null: never.
     bool (*has_second)(const State&);
     LinkRows links;
@@ -40,9 +40,12 @@ struct LensEntry {
     // Takes numbers from what the subject is compared with, if there is such a thing.
     bool reads_second = false;
     CellKinds cells = {};  // kinds of the lens's own numbers
-    // Interprets a row and a column in an older link to one of its numbers; null: the lens had no numbers
-    // then.
+    // Interprets an older link to one of its numbers, "number.12.3"; null: the lens had no numbers then.
     std::optional<CellRef> (*packed_cell)(Index row, Index col) = nullptr;
+    // Interprets an older link that names the number as one of a run, "cosine.3.0"; null: there was none.
+    std::optional<CellRef> (*measured_cell)(const State& state, std::string_view name, Index row,
+                                            Index col) = nullptr;
+    bool takes_scores_apart = false;  // says why the chosen query attends to the chosen key
 };
 
 std::span<const SubjectEntry> subject_list();  // not empty
@@ -56,6 +59,8 @@ const LensEntry& lens_of(const State& state);
 // Returns the lens that shows a State's subject by default: the comparing lens if there is something to
 // compare.
 std::string_view usual_lens(const State& state);
+// Returns the lens that says why a query attends to a key.
+std::string_view lens_of_scores();
 State default_state();
 
 }  // namespace attn::app

@@ -14,7 +14,7 @@ Result<State> apply(const State& state, const Command& command) {
     if (!subject.may_select(next, next.selection)) next.selection.forget_tokens();
     // Opening a lens together with one of its numbers keeps that number pinned.
     const bool of_other_lens =
-        next.pin && next.pin->stage == Stage::lens && next.lens != state.lens && next.pin == state.pin;
+        next.pin && next.pin->own() && next.lens != state.lens && next.pin == state.pin;
     if (next.pin && (of_other_lens || !may_pin(next, *next.pin))) next.pin.reset();
     return next;
 }
@@ -30,7 +30,7 @@ void show_subject(State& state, std::string_view key) {
     if (key == state.subject) return;
     auto& kept = state.edit<OtherChoices>().of;
     Chosen left{state.selection, state.pin};
-    if (left.pin && left.pin->stage == Stage::lens) left.pin.reset();
+    if (left.pin && left.pin->own()) left.pin.reset();
     if (left != Chosen{}) kept[state.subject] = left;
     const auto found = kept.find(key);
     const Chosen there = found == kept.end() ? Chosen{} : found->second;
@@ -92,23 +92,31 @@ std::string Select::describe(const State& before) const {
                                                                       : "choice of a word";
 }
 
+namespace {
+
+// The first key (the attention sink) can be left out only of weights and of numbers derived from them.
+bool may_leave_out_sink(Stage stage) { return is_of_pairs(stage) && !is_signed(stage); }
+
+bool may_pin_number(const State& state, const RunCell& cell) {
+    return (cell.sink == Sink::shown || may_leave_out_sink(cell.stage)) &&
+           (!cell.is_merged() ||
+            ((cell.stage == Stage::weight || cell.stage == Stage::head_score) && !cell.second)) &&
+           subject_of(state).may_pin(state, cell);
+}
+
+}  // namespace
+
 bool may_pin(const State& state, const CellRef& cell) {
-    if (is_of_map(cell.stage)) {  // checks that all cells it sums are in range
-        const auto summed = stage_of_pairs(cell.col);
-        const bool of_column = cell.stage == Stage::column_total;
-        CellRef one = cell;
-        one.stage = summed.value_or(Stage::weight);
-        one.row = of_column ? 0 : cell.row;
-        one.col = of_column ? cell.row : 0;
-        return summed && (cell.stage != Stage::marked_total || cell.row == 0) && may_pin(state, one);
+    if (const RunCell* run = cell.run()) return may_pin_number(state, *run);
+    if (const MapSum* sum = cell.sum()) {  // has to begin with a cell of the map
+        const bool of_marked = sum->total == MapTotal::marked_total;
+        return is_of_pairs(sum->of) && (!of_marked || sum->at == 0) &&
+               may_pin_number(state,
+                              {sum->of, sum->is_of_column() ? 0 : sum->at, sum->is_of_column() ? sum->at : 0,
+                               sum->second, sum->unit, sum->sink, sum->mean});
     }
-    // The first key (the attention sink) can be left out only of weights and of numbers derived from them.
-    if (cell.sink != Sink::shown && (!is_of_pairs(cell.stage) || is_signed(cell.stage))) return false;
-    if (cell.stage != Stage::lens) return subject_of(state).may_pin(state, cell);
-    // A lens's number has a kind, which the lens declares.
-    return cell.own.kind &&
-           std::ranges::find(lens_of(state).cells, cell.own.kind) != lens_of(state).cells.end() &&
-           cell.own.is_within();
+    const LensCell& own = *cell.own();
+    return std::ranges::find(lens_of(state).cells, own.kind) != lens_of(state).cells.end() && own.is_within();
 }
 
 Status Pin::apply(State& state) const {

@@ -24,7 +24,7 @@ std::string brief(double value) {
 
 // Writes an expression with its numbers, as a step shows it.
 struct InNumbers {
-    static std::string enclosed(std::string text, bool is_alone) {
+    static std::string enclosed(const std::string& text, bool is_alone) {
         return text.starts_with("-") && !is_alone ? "(" + text + ")" : text;
     }
     static std::string number(double value, bool is_alone) { return enclosed(brief(value), is_alone); }

@@ -40,6 +40,8 @@ std::string fixed(double value, int decimals) {
     return text;
 }
 
+std::string signed_number(double value) { return (value > 0 ? "+" : "") + fixed(value, 2); }
+
 std::string significant(double value, int digits) {
     if (!std::isfinite(value)) return fixed(value, digits);
     char text[64];
@@ -98,8 +100,8 @@ std::string on_one_line(std::string_view text) {
 }
 
 std::string percent(double share) {
-    const double hundredths = 100 * share;
-    const int decimals = hundredths >= 0.95 || hundredths == 0 ? 0 : hundredths >= 0.095 ? 1 : 2;
+    const double hundredths = 100 * share, size = std::abs(hundredths);
+    const int decimals = size >= 0.95 || size == 0 ? 0 : size >= 0.095 ? 1 : 2;
     return fixed(hundredths, decimals) + " %";
 }
 

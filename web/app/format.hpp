@@ -31,6 +31,8 @@ Digits digits_for(double largest, int usual_decimals);
 Digits fewest_digits(double largest, Digits digits);
 std::string with_digits(double value, Digits digits);  // "0.0103", "1.53e-06", "−∞", "NaN"
 
+std::string signed_number(double value);  // "+4.12", "-0.30"
+
 std::string significant(double value, int digits);  // "0.43300000", "−∞", "NaN"
 
 std::string curly_quoted(std::string_view text);  // “big”

@@ -66,8 +66,8 @@ std::optional<Chosen> read_chosen_there(std::span<const std::string_view> parts)
     if (!read[0] || !read[1]) return std::nullopt;
     Chosen choice{{*read[0], *read[1], read[2], read[3], read[4]}, {}};
     if (parts.size() == 1) return choice;
-    choice.pin = read_cell(parts[1], {});
-    return choice.pin && choice.pin->stage != Stage::lens ? std::optional(choice) : std::nullopt;
+    choice.pin = read_cell(parts[1], default_state());
+    return choice.pin && !choice.pin->own() ? std::optional(choice) : std::nullopt;
 }
 
 std::optional<OtherChoices> read_others(std::string_view text, std::string_view open) {
@@ -123,7 +123,7 @@ constexpr LinkRow shared_rows[] = {
      [](const State& s, const State&) { return unless_initial(s.of<OtherChoices>(), write_others); }},
     {"pin", "a cell of this example, as weight.0.1",
      [](State& s, const std::string& value) {
-         const auto cell = read_cell(value, s.lens);
+         const auto cell = read_cell(value, s);
          return cell && take(s, Pin{cell});
      },
      [](const State& s, const State&) { return s.pin ? std::optional(write_cell(*s.pin)) : std::nullopt; }},

@@ -7,6 +7,7 @@
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
+#include "text/utf8.hpp"
 
 namespace attn::app {
 
@@ -16,7 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 2> pooling_keys{"strongest", "mean"};
 constexpr std::array<std::string_view, 3> scaling_keys{"linear", "log", "rank"};
 constexpr std::array<std::string_view, 3> sink_keys{"sink", "nosink", "renormalised"};
-constexpr std::array<std::string_view, 2> unit_keys{"tokens", "words"};
+constexpr std::array<std::string_view, unit_count> unit_keys{"tokens", "words", "sentences", "spans"};
+constexpr std::array<std::string_view, 3> mean_keys{"one_head", "layer_mean", "all_mean"};
 constexpr std::array<std::string_view, 2> flow_form_keys{"arcs", "columns"};
 
 // Maps a subject's key to its looks; a subject is absent until somebody changes its looks.
@@ -82,11 +84,42 @@ Status SetMap::apply(State& state) const {
         if (!(map.least >= 0 && map.least <= 1))
             return Error{"The threshold must be between 0 and 1 of the colour scale."};
         if (!is_of_pairs(map.stage)) return Error{"A map needs a stage that has queries and keys."};
+        std::vector<TokenSpan> spans = std::move(looks.map.spans);
         looks.map = map;
+        looks.map.spans = std::move(spans);
         return ok();
     });
 }
 std::string SetMap::describe(const State&) const { return "map"; }
+
+Status SetSpans::apply(State& state) const {
+    return change(state, *this, [&](Looks& looks) -> Status {
+        if (spans.size() > most_spans)
+            return Error{"There is room for " + std::to_string(most_spans) +
+                         " named spans. Remove one first."};
+        std::vector<TokenSpan> sorted = spans;
+        std::ranges::sort(sorted, {},
+                          [](const TokenSpan& span) { return std::pair(span.text, span.tokens.begin); });
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            const TokenSpan& span = sorted[i];
+            if (!lies_within_limits(span.tokens) || span.text < 0 || span.text > 1)
+                return Error{"Choose tokens of the text to name; these are outside."};
+            if (span.name.empty()) return Error{"Type a name for the span first."};
+            if (!is_utf8(span.name) || count_code_points(span.name) > longest_span_name)
+                return Error{"Choose a shorter name: a span's has at most " +
+                             std::to_string(longest_span_name) + " characters."};
+            if (i > 0 && sorted[i - 1].text == span.text && sorted[i - 1].tokens.end > span.tokens.begin)
+                return Error{"Choose other tokens: some of these belong to the span “" + sorted[i - 1].name +
+                             "”, and spans do not overlap."};
+        }
+        looks.map.spans = std::move(sorted);
+        return ok();
+    });
+}
+std::string SetSpans::describe(const State& state) const {
+    const auto& before = looks_of(state, subject.empty() ? state.subject : subject).map.spans;
+    return spans.size() < before.size() ? "span removed" : "named span";
+}
 
 Status ShowWindow::apply(State& state) const {
     return change(state, *this, [&](Looks& looks) -> Status {
@@ -168,6 +201,43 @@ Status RemoveBookmark::apply(State& state) const {
 std::string RemoveBookmark::describe(const State&) const { return "bookmark removed"; }
 
 std::string_view sink_key(Sink sink) { return sink_keys[static_cast<std::size_t>(sink)]; }
+std::string_view unit_key(Unit unit) { return unit_keys[static_cast<std::size_t>(unit)]; }
+std::string_view mean_key(HeadMean mean) { return mean_keys[static_cast<std::size_t>(mean)]; }
+std::optional<Unit> read_unit(std::string_view key) {
+    const auto unit = index_of(unit_keys, key);
+    return unit ? std::optional(static_cast<Unit>(*unit)) : std::nullopt;
+}
+std::optional<HeadMean> read_mean(std::string_view key) {
+    const auto mean = index_of(mean_keys, key);
+    return mean ? std::optional(static_cast<HeadMean>(*mean)) : std::nullopt;
+}
+
+std::string write_spans(const std::vector<TokenSpan>& spans) {
+    std::vector<std::string> all;
+    for (const TokenSpan& span : spans) {
+        const bool begins_so = span.name.starts_with("0.") || span.name.starts_with("1.");
+        all.push_back(write_range(span.tokens) + "." +
+                      (span.text > 0 || begins_so ? std::to_string(span.text) + "." : "") + span.name);
+    }
+    return write_names(all);
+}
+
+std::optional<std::vector<TokenSpan>> read_spans(std::string_view text) {
+    std::vector<TokenSpan> spans;
+    for (const std::string& each : read_names(text)) {
+        const std::size_t dot = each.find('.');
+        if (dot == std::string::npos) return std::nullopt;
+        const auto tokens = read_range(std::string_view(each).substr(0, dot));
+        if (!tokens) return std::nullopt;
+        TokenSpan span{*tokens, each.substr(dot + 1)};
+        if (span.name.starts_with("0.") || span.name.starts_with("1.")) {
+            span.text = span.name.front() - '0';
+            span.name.erase(0, 2);
+        }
+        spans.push_back(std::move(span));
+    }
+    return spans;
+}
 
 std::string write_map(const MapChoice& map) {
     const MapChoice usual;
@@ -178,7 +248,8 @@ std::string write_map(const MapChoice& map) {
     add(map.pooling != usual.pooling, pooling_keys[static_cast<std::size_t>(map.pooling)]);
     add(map.scaling != usual.scaling, scaling_keys[static_cast<std::size_t>(map.scaling)]);
     add(map.sink != usual.sink, sink_keys[static_cast<std::size_t>(map.sink)]);
-    add(map.unit != usual.unit, unit_keys[static_cast<std::size_t>(map.unit)]);
+    add(map.unit != usual.unit, unit_key(map.unit));
+    add(map.mean != usual.mean, mean_key(map.mean));
     add(map.least != usual.least, shortest(map.least));
     return text;
 }
@@ -195,8 +266,10 @@ std::optional<MapChoice> read_map(std::string_view text) {
             map.scaling = static_cast<Scaling>(*scaling);
         else if (const auto sink = index_of(sink_keys, parts[i]))
             map.sink = static_cast<Sink>(*sink);
-        else if (const auto unit = index_of(unit_keys, parts[i]))
-            map.unit = static_cast<Unit>(*unit);
+        else if (const auto unit = read_unit(parts[i]))
+            map.unit = *unit;
+        else if (const auto mean = read_mean(parts[i]))
+            map.mean = *mean;
         else if (const auto least = read_number(parts[i]))
             map.least = static_cast<float>(*least);
         else

@@ -22,22 +22,25 @@
 
 namespace attn::app {
 
-// Says what a map's rows and columns stand for. A word is a text between spaces, merged from tokens:
-// maps/merged.hpp.
-enum class Unit { tokens, words };
+inline constexpr std::size_t most_spans = 64;
+inline constexpr std::ptrdiff_t longest_span_name = 40;  // characters
 
 struct MapChoice {
     Stage stage = Stage::weight;  // a stage with a number for each pair
     Pooling pooling = Pooling::strongest;
     Scaling scaling = Scaling::linear;
     Sink sink = Sink::shown;
-    float least = 0;           // 0 … 1, a fraction of the scale: weaker cells are drawn as zero
-    Unit unit = Unit::tokens;  // words only for weights; other stages always use tokens
+    float least = 0;  // 0 … 1, a fraction of the scale: weaker cells are drawn as zero
+    // Larger units, and means over heads, only for weights; other stages always use tokens and one head.
+    Unit unit = Unit::tokens;
+    HeadMean mean = HeadMean::one;
+    std::vector<TokenSpan> spans = {};  // in order, without overlaps
     bool operator==(const MapChoice&) const = default;
 };
-// Says whether the map shows words. Only weights can be merged.
-constexpr bool takes_words(const MapChoice& choice) {
-    return choice.unit == Unit::words && choice.stage == Stage::weight;
+
+// The weights between the units, and of the heads, that a choice names, whatever else it shows.
+inline MapChoice weights_of(const MapChoice& choice) {
+    return {.unit = choice.unit, .mean = choice.mean, .spans = choice.spans};
 }
 
 // Without scores, heads are shown in layers; with `by` alone, from the strongest to the weakest; with both,
@@ -105,7 +108,14 @@ void set_looks(State& state, std::string_view subject, Looks looks);
 
 // Without a subject, the command applies to the open one.
 struct SetMap {
-    MapChoice map;
+    MapChoice map;  // but for its spans, which stay
+    std::string_view subject = {};
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
+// Names parts of the text.
+struct SetSpans {
+    std::vector<TokenSpan> spans;  // in any order
     std::string_view subject = {};
     Status apply(State& state) const;
     std::string describe(const State& before) const;
@@ -154,6 +164,14 @@ struct RemoveBookmark {
 std::string write_map(const MapChoice& map);
 std::optional<MapChoice> read_map(std::string_view text);
 std::string_view sink_key(Sink sink);
+std::string_view unit_key(Unit unit);
+std::optional<Unit> read_unit(std::string_view key);
+std::string_view mean_key(HeadMean mean);
+std::optional<HeadMean> read_mean(std::string_view key);
+// Spans are "0-3.subject,4-7.verb": first and last token, and the name; "0-3.1.subject" is in the second
+// text.
+std::string write_spans(const std::vector<TokenSpan>& spans);
+std::optional<std::vector<TokenSpan>> read_spans(std::string_view text);
 // A window is "0-12.3-9": first to last query, first to last key.
 std::string write_window(const std::optional<Window>& window);
 // A view of whole cells is written like a window; another as "0.25,12.5,3,9.75": where its queries and keys
@@ -178,20 +196,30 @@ std::optional<std::string> unless_initial(const Value& value, std::string (*writ
 }
 
 // Makes the link rows of a subject's looks. `Keys` names the subject and its keys: struct { static constexpr
-// std::string_view subject, map, window, marked, heads, flow, bookmarks; }
+// std::string_view subject, map, spans, window, marked, heads, flow, bookmarks; }
 template <class Keys>
 struct LooksRows {
-    static constexpr std::array<LinkRow, 6> rows{{
+    static constexpr std::array<LinkRow, 7> rows{{
         {Keys::map,
          "raw, scaled, capped, masked, weight, contribution or projected, and of strongest or mean, linear, "
-         "log or rank, sink, nosink or renormalised, tokens or words, and the least share that is shown, 0 "
-         "to 1, what is unusual",
+         "log or rank, sink, nosink or renormalised, tokens, words, sentences or spans, layer_mean or "
+         "all_mean, and the least share that is shown, 0 to 1, what is unusual",
          [](State& s, const std::string& text) {
              const auto map = read_map(text);
              return map && take(s, SetMap{*map, Keys::subject});
          },
          [](const State& s, const State&) {
-             return unless_initial(looks_of(s, Keys::subject).map, write_map);
+             MapChoice map = looks_of(s, Keys::subject).map;
+             map.spans.clear();
+             return unless_initial(map, write_map);
+         }},
+        {Keys::spans, "named parts of the text, as 0-3.subject,4-7.verb: first and last token, and the name",
+         [](State& s, const std::string& text) {
+             auto spans = read_spans(text);
+             return spans && take(s, SetSpans{*std::move(spans), Keys::subject});
+         },
+         [](const State& s, const State&) {
+             return unless_initial(looks_of(s, Keys::subject).map.spans, write_spans);
          }},
         {Keys::window, "the part of the map in view, as 0-12.3-9: first and last query, first and last key",
          [](State& s, const std::string& text) {

@@ -29,7 +29,7 @@ inline int precedence(Expression::Kind kind) {
 std::string in_notation(const Expression& e, const auto& notation, int least = 0, bool first = true) {
     using Kind = Expression::Kind;
     const int own = precedence(e.kind());
-    const auto enclosed = [&](std::string text) { return own < least ? "(" + text + ")" : text; };
+    const auto enclosed = [&](const std::string& text) { return own < least ? "(" + text + ")" : text; };
     switch (e.kind()) {
         case Kind::number: return notation.number(e.value(), first && least == 0);
         case Kind::line: return notation.line(e);

@@ -228,6 +228,7 @@ void Visit::tokens(TokenizedText text) {
 
 FileIntake* Visit::intake(FileKind kind) const {
     if (kind == FileKind::archive) return archives_.get();
+    if (FileIntake* own = lens().intake(kind)) return own;
     for (const auto& each : subjects_)
         if (FileIntake* intake = each->intake(kind)) return intake;
     return nullptr;

@@ -39,15 +39,27 @@ std::string lens_cell_told(const LensCell& cell) {
     return told;
 }
 
+std::string sum_told(const MapSum& sum) {
+    const std::string at = std::to_string(sum.at);
+    switch (sum.total) {
+        case MapTotal::row_entropy: return "entropy of row " + at;
+        case MapTotal::row_total: return "sum of row " + at;
+        case MapTotal::column_total: return "sum of column " + at;
+        case MapTotal::marked_total: break;
+    }
+    return "sum of the marked part";
+}
+
 // Names the number at a place, for users who do not see where a link leads.
 std::string place_told(const Attention* attention, const CellPlace& place) {
-    const auto& [stage, row, col, second, words, sink, own] = place.cell;
-    if (own.kind) return lens_cell_told(own);
+    if (const LensCell* own = place.cell.own()) return lens_cell_told(*own);
+    if (const MapSum* sum = place.cell.sum()) return sum_told(*sum);
+    const RunCell& cell = *place.cell.run();
+    const auto& [stage, row, col, second, unit, sink, mean] = cell;
     const auto named = [&](const std::vector<std::string>& names, Index i) {
         return i < std::ssize(names) ? curly_quoted(names[static_cast<std::size_t>(i)]) : std::to_string(i);
     };
-    const bool of_tokens = stage == Stage::x || (stage >= Stage::q && stage <= Stage::head_input);
-    if (!attention || second || words || !of_tokens)
+    if (!attention || second || cell.is_merged() || is_stored(stage) || is_measured(stage))
         return std::string(symbol(stage)) + ", row " + std::to_string(row) + ", column " +
                std::to_string(col);
     const bool of_keys = stage == Stage::k || stage == Stage::v;
@@ -69,10 +81,11 @@ std::optional<CellRef> Frame::explained_cell() const {
 std::optional<Frame::PinnedInput> Frame::pinned_input() const {
     const auto& pin = visit_.state().pin;
     const Ladder* ladder = subject_in(visit_).ladder();
-    if (!pin || pin->second || pin->words || !ladder || !ladder->edits()) return std::nullopt;
+    const RunCell* cell = pin ? pin->run() : nullptr;
+    if (!cell || cell->second || cell->is_merged() || !ladder || !ladder->edits()) return std::nullopt;
     const LadderEdits& edits = *ladder->edits();
-    if (!edits.may_edit(visit_.state(), pin->stage)) return std::nullopt;
-    return PinnedInput{*ladder, edits, *pin, edits.value(visit_.state(), *pin)};
+    if (!edits.may_edit(visit_.state(), cell->stage)) return std::nullopt;
+    return PinnedInput{*ladder, edits, *cell, edits.value(visit_.state(), *cell)};
 }
 
 // Draws the field of a pinned input for users without a keyboard.
@@ -107,8 +120,8 @@ std::optional<Explained> Frame::explain(const CellRef& cell, const Hover& hover)
     Subject& subject = subject_in(visit_);
     auto why = lens_in(visit_).explain(subject, {hover.head.value_or(subject.chosen_head()), cell});
     // A lens's number may have been computed from something other than a run.
-    if (why && subject.runs_model() && !is_stored(cell.stage))
-        why->f64_is = cell.stage == Stage::lens ? "this step" : "this step, from the run’s f32 numbers";
+    if (why && subject.runs_model() && !(cell.run() && is_stored(cell.run()->stage)))
+        why->f64_is = cell.own() ? "this step" : "this step, from the run’s f32 numbers";
     return why;
 }
 
@@ -150,8 +163,9 @@ void Frame::draw_explanation() {
     }
     if (cell && explanation(*cell, read_.cell ? read_ : Hover{})) {
         const auto draw_change = [&] {
-            if (cell == pin && !lens_in(visit_).changes(subject, *cell))
-                subject.draw_change({subject.chosen_head(), *cell}, *why_);
+            TextModel* model = subject.text_model();
+            if (model && cell == pin && !lens_in(visit_).changes(subject, *cell))
+                model->draw_change({subject.chosen_head(), *cell}, *why_);
         };
         const ui::InspectorReply reply = ui::inspector(
             *why_, operands_, cell == pin, !trail_.empty(),

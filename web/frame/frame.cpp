@@ -107,8 +107,7 @@ void Frame::draw_wide(const Rect& window) {
 std::string Frame::where_it_suits(const LensEntry& lens) const {
     std::vector<std::string> names;
     for (const SubjectEntry& entry : subject_list())
-        if (lens_in(visit_, lens.key).suits(static_cast<Subject&>(visit_.subject(entry.key))))
-            names.emplace_back(entry.name);
+        if (lens_in(visit_, lens.key).suits(subject_in(visit_, entry.key))) names.emplace_back(entry.name);
     if (names.empty()) return "";
     std::string text = "There is nothing for this lens here; there is in " + names.front();
     for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 < names.size() ? ", " : " and ") + names[i];
@@ -230,7 +229,18 @@ void Frame::draw_lens() {
     if (!subject.draw_controls(drawing, is_brief())) return;
     // A button may have led elsewhere.
     if (visit_.state().subject != drawn_subject_ || visit_.state().lens != drawn_lens_) return;
+    draw_units(subject);
     if (const auto missing = lens_in(visit_).draw(drawing, subject)) draw_missing(*missing);
+}
+
+// Says why the lens stays with tokens, where maps show larger units.
+void Frame::draw_units(Subject& subject) {
+    const Attention* attention = subject.attention();
+    if (!attention) return;
+    const char* tokens_alone = lens_in(visit_).tokens_alone();
+    if (!tokens_alone || attention->unit_of(weights_of(looks_of(visit_.state()).map)) == Unit::tokens) return;
+    ui::caption(tokens_alone);
+    ui::landmark_item("tokens-alone");
 }
 
 // Draws the sentence that says what is seen.
@@ -256,7 +266,7 @@ void Frame::draw_sentence(Subject& subject) {
         ui::Type type(ui::Face::semibold, spoken_size_);
         if (spoken_width_ != width)
             spoken_height_ =
-                narrow ? ImGui::GetTextLineHeight() * (subject.course() ? 3.0f : 2.0f) : ui::size_heading;
+                narrow ? ImGui::GetTextLineHeight() * (subject.learning() ? 3.0f : 2.0f) : ui::size_heading;
         spoken_width_ = width;
         const auto height = [&](const std::string& of) { return ui::text_size(ui::wrapped(of, width)).y; };
         // Arcs and bars show the query under the cursor; so does the sentence, if it takes no more lines.
@@ -293,7 +303,7 @@ void Frame::draw_missing(const Missing& missing) {
     const GuardedLens lens = lens_in(visit_);
     const std::string_view key = visit_.state().lens;
     for (const SubjectEntry& entry : subject_list()) {
-        auto& other = static_cast<Subject&>(visit_.subject(entry.key));
+        auto& other = subject_in(visit_, entry.key);
         if (entry.key == visit_.state().subject || !lens.suits(other)) continue;
         if (ui::button(("missing/" + std::string(entry.key)).c_str(),
                        (std::string("Go to ") + entry.name).c_str())) {
@@ -337,12 +347,13 @@ void Frame::pasted(const std::string& text) {
     Subject& subject = subject_in(visit_);
     const auto cells = parse_numbers(text);
     const Ladder* ladder = subject.ladder();
-    if (!subject.paste(Matrix(1, 1)))
+    Editable* editable = subject.editable();
+    if (!editable || !editable->paste(Matrix(1, 1)))
         return visit_.report_error({ladder && ladder->edits()
                                         ? "To paste numbers, first click the cell where they should begin."
                                         : "There is no cell to paste numbers into. Edit a copy in Example."});
     if (!cells) return visit_.report_error(cells.error());
-    visit_.perform(*subject.paste(*cells));
+    visit_.perform(*editable->paste(*cells));
 }
 
 std::vector<Table> Frame::tables() {

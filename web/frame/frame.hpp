@@ -56,7 +56,7 @@ class Frame {
     struct PinnedInput {
         const Ladder& ladder;
         const LadderEdits& edits;
-        CellRef cell;
+        RunCell cell;
         double value;
     };
     void draw_wide(const Rect& window);
@@ -71,6 +71,7 @@ class Frame {
     bool draw_lens_button(const LensEntry& lens, float width);
     void draw_lens();
     void draw_sentence(Subject& subject);
+    void draw_units(Subject& subject);
     float height_of_boxes() const;
     void draw_start();
     void draw_missing(const Missing& missing);
@@ -81,7 +82,6 @@ class Frame {
     const std::optional<Explained>& explanation(const CellRef& cell, const Hover& hover);
     // Pins another number and brings it into view: in the named lens, the open one or the first that shows
     // it.
-    void go_to(std::string_view lens, const Selection& selection, const CellRef& cell);
     void follow(const CellRef& from, const CellPlace& place);
     void go_back();
     std::string head_told() const;  // what the chosen head is named after; empty if it has no name

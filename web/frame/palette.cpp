@@ -92,7 +92,7 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
     with("map colours: logarithmic", [](MapChoice& map) { map.scaling = Scaling::logarithmic; });
     with("map colours: by rank", [](MapChoice& map) { map.scaling = Scaling::rank; });
     with("map without the first key", [](MapChoice& map) { map.sink = Sink::hidden; });
-    if (attention->has_words()) {
+    if (attention->has(Unit::words)) {
         with("map by words", [](MapChoice& map) { map.unit = Unit::words; });
         with("map by tokens", [](MapChoice& map) { map.unit = Unit::tokens; });
     }
@@ -119,14 +119,15 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
     for (const SubjectEntry& subject : subject_list())
         add(all, subject.name, "subject", OpenSubject{subject.key});
     for (const SubjectEntry& subject : subject_list())
-        for (Offer& offer : static_cast<Subject&>(visit.subject(subject.key)).offers()) {
+        for (Offer& offer : subject_in(visit, subject.key).offers()) {
             const bool open = subject.key == visit.state().subject;
             add(all, std::move(offer.label), subject.name,
                 open ? offer.command : Together{{OpenSubject{subject.key}, offer.command}});
         }
-    for (Request& request : subject_in(visit).requests())
-        all.push_back(
-            {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
+    if (TextModel* model = subject_in(visit).text_model())
+        for (Request& request : model->requests())
+            all.push_back(
+                {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
     all.push_back(
         {"Introduction   help for newcomers: what attention is, in three steps", "command", introduce});
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});

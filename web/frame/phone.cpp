@@ -127,7 +127,7 @@ void Frame::draw_lens_menu(float width) {
         {menu, 0}, {menu, window.y - (ui::low_window_now() ? 4 : status_height) - end.y - 4});
     if (ImGui::BeginPopup("lenses")) {
         const std::string_view before = visit_.state().lens;
-        const bool pressed = draw_rail(2);
+        const bool pressed = draw_rail(3);
         ui::scroll_by_drag();
         if (pressed || visit_.state().lens != before) ImGui::CloseCurrentPopup();
         ImGui::EndPopup();

@@ -42,7 +42,7 @@ std::optional<std::array<StartStep, 3>> start_steps(const Attention& attention, 
 
 std::optional<std::array<StartStep, 3>> start_steps(const Visit& visit, const Selection& selection) {
     Subject& subject = subject_in(visit);
-    const Attention* attention = subject.course() ? nullptr : subject.attention();
+    const Attention* attention = subject.learning() ? nullptr : subject.attention();
     return attention ? start_steps(*attention, selection) : std::nullopt;
 }
 

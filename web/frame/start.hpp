@@ -6,7 +6,9 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "app/derived.hpp"
 #include "app/state.hpp"
 #include "app/visit.hpp"
 #include "runs/attention.hpp"
@@ -33,7 +35,7 @@ class Start {
         step_ = 0;
     }
     // Returns the step to draw; nothing when it is closed or there is nothing to show.
-    std::optional<StartStep> step(const Visit& visit, const Selection& selection) const;
+    std::optional<StartStep> step(const Visit& visit, const Selection& selection);
     // Returns the height of a panel of this width that holds a step.
     static float panel_height(const StartStep& step, float width);
     // Draws a card at the cursor, as high as the highest step. Returns true when it has just been closed for
@@ -43,10 +45,14 @@ class Start {
     bool draw_panel(const StartStep& step);
 
   private:
+    using Steps = std::optional<std::array<StartStep, 3>>;
+    // Returns them from the last frame while nothing has changed, because a row may have thousands of keys.
+    const Steps& steps(const Visit& visit, const Selection& selection);
     bool draw_buttons();
 
     bool open_ = false;
     std::size_t step_ = 0;
+    Derived<std::pair<std::uint64_t, Selection>, Steps> steps_;  // the attention's version, and the choice
 };
 
 }  // namespace attn::app

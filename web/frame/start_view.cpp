@@ -5,6 +5,7 @@
 
 #include "frame/panel.hpp"
 #include "frame/start.hpp"
+#include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 
@@ -36,10 +37,17 @@ bool pressed_again() {
 
 }  // namespace
 
-std::optional<StartStep> Start::step(const Visit& visit, const Selection& selection) const {
+const Start::Steps& Start::steps(const Visit& visit, const Selection& selection) {
+    const Attention* attention = subject_in(visit).attention();
+    const std::uint64_t version = attention ? attention->version() : 0;
+    if (steps_.kept() && !*steps_.kept()) steps_.forget();  // there may be some now
+    return steps_.of({version, selection}, [&] { return start_steps(visit, selection); });
+}
+
+std::optional<StartStep> Start::step(const Visit& visit, const Selection& selection) {
     if (!open_) return std::nullopt;
-    const auto steps = start_steps(visit, selection);
-    return steps ? std::optional((*steps)[step_]) : std::nullopt;
+    const Steps& all = steps(visit, selection);
+    return all ? std::optional((*all)[step_]) : std::nullopt;
 }
 
 float Start::panel_height(const StartStep& step, float width) {
@@ -59,7 +67,7 @@ float Start::panel_height(const StartStep& step, float width) {
 
 bool Start::draw_card(const Visit& visit, const Selection& selection) {
     if (!open_) return false;
-    const auto steps = start_steps(visit, selection);
+    const Steps& steps = this->steps(visit, selection);
     if (!steps) return false;
     ImGui::PushStyleColor(ImGuiCol_ChildBg, ui::theme().accent_soft);
     ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, 8);

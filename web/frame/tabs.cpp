@@ -185,12 +185,9 @@ void Frame::draw_head_choice(const Drawing& drawing) {
         return head_text(head, heads.layers, between) + (name.empty() ? "" : between + name);
     };
     const float heads_width = static_cast<float>(heads.heads) * (cell_side + cell_gap) + layer_width + 16;
-    ImGui::PushTextWrapPos(std::max(told_width, std::min(heads_width, 2 * told_width)));
-    ui::section(capitalised(in_full(chosen, " · ")).c_str());
+    // Without the head's name, which is told below, it has one line.
+    ui::section(capitalised(head_text(chosen, heads.layers, " · ")).c_str());
     ui::landmark_item("heading");
-    if (const std::string told = head_told(); !told.empty()) ui::paragraph(told, ui::theme().dim, told_width);
-    ImGui::PopTextWrapPos();
-    subject.draw_head(drawing);
     ImGui::Dummy({told_width, 2});
     const float height = static_cast<float>(heads.layers.count) * (cell_side + cell_gap);
     ImGui::BeginChild("heads", {std::min(heads_width, 2 * told_width), std::min(height, highest_grid)},
@@ -226,6 +223,9 @@ void Frame::draw_head_choice(const Drawing& drawing) {
         ImGui::PopStyleVar(2);
     }
     ImGui::EndChild();
+    // Below the heads, which stay in place when another one is chosen.
+    if (const std::string told = head_told(); !told.empty()) ui::paragraph(told, ui::theme().dim, told_width);
+    subject.draw_head(drawing);
 }
 
 }  // namespace attn::app

@@ -3,10 +3,12 @@
 //
 // Each lens is one folder, one namespace and one line in lenses/list.cpp. NAME.hpp and NAME.cpp hold its
 // State with its fields, and its Model: what it computes from a subject, without Dear ImGui. NAME_view.cpp
-// draws the model.
+// draws the model. What the view remembers between frames, such as how a map is zoomed, is its ViewMemory, to
+// which the model keeps a pointer.
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,6 +51,12 @@ std::optional<Explained> explain_by(const std::array<ModelNumber<M>, n>& numbers
     return std::nullopt;
 }
 
+// Why most lenses stay with tokens where maps show larger units.
+inline constexpr const char* counts_tokens =
+    "Here rows and columns stay tokens: only weights can be merged into larger units, and this lens shows "
+    "what "
+    "weights are made of.";
+
 class Lens : public Resident {
   public:
     explicit Lens(Visit& visit) : visit_(visit) {}
@@ -65,6 +73,8 @@ class Lens : public Resident {
     // Says whether the lens makes sense for this kind of subject, so that the step to it is worth offering.
     virtual bool suits(Subject& subject) const = 0;
     virtual Guide guide(Subject& subject) const { return subject.guide(); }
+    // Says why the lens stays with tokens where maps show larger units; null if it does not.
+    virtual const char* tokens_alone() const { return counts_tokens; }
 
     // The following are called only if the subject has attention and nothing is missing.
 
@@ -95,6 +105,13 @@ class Lens : public Resident {
     Visit& visit_;
 };
 
+// Returns what a view remembers between frames, and creates it when the view is first drawn.
+template <class ViewMemory>
+ViewMemory& remembered(std::shared_ptr<ViewMemory>& seen) {
+    if (!seen) seen = std::make_shared<ViewMemory>();
+    return *seen;
+}
+
 // The lens of a model. Its folder defines, in the model's namespace:
 //
 //     class Model {
@@ -102,6 +119,7 @@ class Lens : public Resident {
 //         static std::optional<Missing> missing(Subject& subject);  // these three as in Lens
 //         static bool suits(Subject& subject);
 //         static Guide guide(Subject& subject);
+//         static const char* tokens_alone();            // if it differs from counts_tokens
 //         void update(Visit& visit, Subject& subject);  // called before whatever follows
 //         Key key() const;                              // what its numbers depend on
 //         std::string headline(Subject& subject);       // as Lens::spoken
@@ -123,21 +141,27 @@ class ModelLens : public Lens {
     std::optional<Missing> missing(Subject& subject) const override { return M::missing(subject); }
     bool suits(Subject& subject) const override { return M::suits(subject); }
     Guide guide(Subject& subject) const override { return M::guide(subject); }
+    const char* tokens_alone() const override {
+        if constexpr (requires { M::tokens_alone(); })
+            return M::tokens_alone();
+        else
+            return counts_tokens;
+    }
     void draw(const Drawing& drawing, Subject& subject) override {
         draw_model(updated(subject), drawing, subject);  // found in the model's namespace
     }
     std::string spoken(Subject& subject) override { return updated(subject).headline(subject); }
     std::vector<Table> tables(Subject& subject) override { return updated(subject).tables(subject); }
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override {
-        if (place.cell.stage != Stage::lens) return subject.explain_at(place);
+        const LensCell* own = place.cell.own();
+        if (!own) return subject.explain_at(place);
         M& now = updated(subject);
-        auto why =
-            explained_.of({now.key(), place.cell.own}, [&] { return now.explain(subject, place.cell.own); });
+        auto why = explained_.of({now.key(), *own}, [&] { return now.explain(subject, *own); });
         // An explanation that is not complete yet is made again.
         if (!why || why->in_double_progress) explained_.forget();
         return why;
     }
-    bool shows(Subject&, const CellRef& cell) const override { return cell.own.kind != nullptr; }
+    bool shows(Subject&, const CellRef& cell) const override { return cell.own(); }
 
   protected:
     M& updated(Subject& subject) {
@@ -171,6 +195,7 @@ class GuardedLens {
     }
     bool suits(Subject& subject) const { return lens_.suits(subject); }
     Guide guide(Subject& subject) const { return lens_.guide(subject); }
+    const char* tokens_alone() const { return lens_.tokens_alone(); }
     // While something is missing, draws nothing and returns it.
     std::optional<Missing> draw(const Drawing& drawing, Subject& subject) const {
         auto lacks = missing(subject);
@@ -218,5 +243,26 @@ inline void open_lens(Visit& visit, std::string_view key) {
         visit.notice("This lens needs another model, which is open now. Undo brings back yours.");
 }
 inline GuardedLens lens_in(const Visit& visit) { return lens_in(visit, visit.state().lens); }
+
+// Pins a cell among these tokens in this lens or, if it does not show such a cell, in the first one that
+// does.
+inline void show_cell(Visit& visit, std::string_view lens, const Selection& selection, const CellRef& cell,
+                      std::uint64_t gesture) {
+    Subject& subject = subject_in(visit);
+    const auto shows = [&](std::string_view key) { return lens_in(visit, key).shows(subject, cell); };
+    if (!shows(lens))
+        for (const LensEntry& entry : lens_list())
+            if (shows(entry.key)) {
+                lens = entry.key;
+                break;
+            }
+    // A lens's number can be pinned only in that lens.
+    std::vector<Command> commands{Select{selection}};
+    if (lens != visit.state().lens) commands.push_back(OpenLens{lens});
+    commands.push_back(Pin{cell});
+    for (Command& each : lens_in(visit, lens).reveal(subject, cell)) commands.push_back(std::move(each));
+    if (commands.size() > 2) return visit.perform(Together{std::move(commands)});
+    for (const Command& command : commands) visit.perform(command, gesture);
+}
 
 }  // namespace attn::app

@@ -5,9 +5,8 @@ namespace attn::parts {
 AllHeads all_heads(const app::Attention& attention, const app::MapChoice& choice) {
     app::MapChoice shown = choice;
     shown.stage = attention.stage_for(choice.stage);
-    const bool words = attention.shows_words(shown);
-    const auto axis = [&](std::span<const std::string> tokens, const WordAxis& axis_words) {
-        return AllHeads::Axis{tokens, words && !tokens.empty() ? &axis_words : nullptr};
+    const auto axis = [&](std::span<const std::string> tokens, const ShownAxis& axis) {
+        return AllHeads::Axis{tokens, tokens.empty() ? nullptr : axis.units};
     };
     const Range alike = attention.alike();
     std::map<std::string, std::string> source = attention.source();
@@ -19,8 +18,8 @@ AllHeads all_heads(const app::Attention& attention, const app::MapChoice& choice
             .layers = alike.size(),
             .heads = attention.heads(),
             .choice = shown,
-            .queries = axis(attention.query_tokens(), attention.query_words()),
-            .keys = axis(attention.key_tokens(), attention.key_words()),
+            .queries = axis(attention.query_tokens(), attention.query_axis(shown)),
+            .keys = axis(attention.key_tokens(), attention.key_axis(shown)),
             .ids = attention.ids(),
             .source = std::move(source),
             .instead = attention.instead()};

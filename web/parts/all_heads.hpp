@@ -13,7 +13,7 @@ struct AllHeads {
     // Empty tokens mean that there are only positions.
     struct Axis {
         std::span<const std::string> tokens{};
-        const WordAxis* words = nullptr;  // if not null, the maps show words instead
+        const UnitAxis* units = nullptr;  // if not null, the maps show larger units instead
     };
 
     HeadMaps map{};

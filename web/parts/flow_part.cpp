@@ -34,7 +34,13 @@ struct FlowPart::Frame {
     std::vector<HeadIndex> heads;  // the kept heads that exist, in their order, and the chosen one
     std::vector<ImU32> colours;
 
+    // A mean over heads is shown alone.
     void take_heads() {
+        if (attention.mean_of(map) != app::HeadMean::one) {
+            heads = {chosen()};
+            colours = {ui::theme().accent};
+            return;
+        }
         for (const HeadIndex& head : choice.heads)
             if (attention.alike().holds(head.layer) && head.head < attention.heads()) heads.push_back(head);
         if (std::ranges::find(heads, chosen()) == heads.end()) heads.push_back(chosen());
@@ -44,7 +50,7 @@ struct FlowPart::Frame {
     HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
     FlowForm form() const { return attention.one_line() ? choice.form : FlowForm::columns; }
     bool keeps(HeadIndex head) const { return std::ranges::find(choice.heads, head) != choice.heads.end(); }
-    std::string name_of(HeadIndex head) const { return app::head_text(head, attention.numbering()); }
+    std::string name_of(HeadIndex head) const { return mean_text(attention, attention.mean_of(map), head); }
     void choose(app::FlowChoice flow, std::uint64_t gesture = 0) const {
         drawing.visit.perform(app::SetFlow{std::move(flow)}, gesture);
     }
@@ -112,6 +118,12 @@ void head_chip(const auto& frame, HeadIndex head, ImU32 colour, bool kept) {
 }  // namespace
 
 void FlowPart::draw_heads(const Frame& frame) {
+    if (frame.attention.mean_of(frame.map) != app::HeadMean::one) {
+        const std::string name = frame.name_of(frame.chosen());
+        ui::next_control(ui::text_size(name).x);
+        ImGui::AlignTextToFramePadding();
+        return ui::text_item(name);
+    }
     if (frame.heads.size() > 1 || !frame.choice.heads.empty())
         for (std::size_t i = 0; i < frame.heads.size(); ++i)
             head_chip(frame, frame.heads[i], frame.colours[i], frame.keeps(frame.heads[i]));
@@ -239,7 +251,9 @@ void FlowPart::act(const Frame& frame, const ui::FlowTouch& touch, std::span<con
     if (touch.edge) {
         const HeadIndex head = heads[touch.edge->series];
         const Index query = touch.edge->edge.query, key = touch.edge->edge.key;
-        const app::CellRef cell{Stage::weight, query, key, false, frame.queries.words != nullptr};
+        const Unit unit = frame.attention.unit_of(frame.map);
+        const app::RunCell cell{
+            Stage::weight, query, key, false, unit, Sink::shown, frame.attention.mean_of(frame.map)};
         drawing.point(frame.queries.token(query), frame.keys.token(key));
         drawing.now.cell = cell;
         drawing.now.head = head;
@@ -270,24 +284,28 @@ const std::vector<std::string>& FlowPart::small_print(const app::Attention& atte
     if (std::exchange(small_print_of_, source) == source) return small_print_;
     small_print_.clear();
     for (Index i = 0; i < attention.queries(); ++i) small_print_.push_back(attention.small_print(i));
-    if (attention.shows_words(map)) small_print_ = below_words(attention.query_words(), small_print_);
+    if (const UnitAxis* units = attention.query_axis(map).units)
+        small_print_ = below_units(*units, small_print_);
     return small_print_;
 }
 
 std::optional<ui::Look> FlowPart::look(const Frame& frame) {
     const app::Selection s = selection_of(frame.drawing);
     if (!s.query) return std::nullopt;
-    const auto& reading = reader_.read(frame.attention, s.layer, s.head, s.query);
+    const auto& reading = reader_.read(frame.attention, s.layer, s.head, s.query, frame.map);
     const auto* strongest = reading ? reading->strongest() : nullptr;
     if (!strongest) return std::nullopt;
     return ui::Look{frame.keys.shown(strongest->keys), strongest->at, app::percent(strongest->share)};
 }
 
 void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, float width, float most_height) {
-    // The flow always shows weights, whatever stage the map shows, but it uses words if the map does.
-    const app::MapChoice looks = app::looks_of(drawing.state()).map;
+    // The flow always shows weights, whatever stage the map shows, but between the map's units, and of the
+    // same heads.
+    const app::MapChoice& looks = app::looks_of(drawing.state()).map;
     app::MapChoice map{.stage = Stage::weight};
-    if (attention.shows_words(looks)) map.unit = looks.unit;
+    map.unit = attention.unit_of(looks);
+    map.mean = attention.mean_of(looks);
+    map.spans = looks.spans;
     Frame frame{drawing,
                 attention,
                 map,
@@ -308,13 +326,13 @@ void FlowPart::draw(const app::Drawing& drawing, app::Attention& attention, floa
         return ui::caption(why_not);
     }
     frame.take_heads();
-    const bool words = attention.shows_words(map);
-    const std::uint64_t source = 2 * attention.version() + static_cast<std::uint64_t>(words);
-    const HeadMaps maps = attention.maps(map);
-    const bool words_before = flows_.source() % 2 == 1;
+    const bool same = map == source_.map;
+    const std::uint64_t before = source_.version;
+    if (!same || before != attention.version()) source_ = {map, attention.version(), source_.serial + 1};
+    const std::uint64_t source = source_.serial;
     flows_.show(
-        source, frame.heads, [&](HeadIndex head) { return maps(head.layer, head.head); },
-        words == words_before ? attention.kept_since(flows_.source() / 2, words) : 0);
+        source, frame.heads, [&](HeadIndex head) { return attention.shown_maps(map)(head.layer, head.head); },
+        same ? attention.kept_since(before, attention.unit_of(map)) : 0);
     // A large flow skips its first frame, which has enough to do with everything else that is new.
     const bool waits = std::ssize(frame.queries.names) > tile_side && flows_.progress() == 0;
     while (!waits && flows_.step() && !drawing.deadline.passed()) continue;

@@ -38,6 +38,11 @@ class FlowPart {
     std::optional<ui::FlowTouch::Edge> pointed_edge_;
     Index cut_ = 0;
     bool picture_wanted_ = false;
+    // What the flow shows; another one has another serial.
+    struct Source {
+        app::MapChoice map;
+        std::uint64_t version = 0, serial = 0;
+    } source_;
     std::uint64_t small_print_of_ = 0;
     std::vector<std::string> small_print_;
     app::RowReader reader_;

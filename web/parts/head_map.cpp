@@ -27,12 +27,12 @@ void HeadMap::draw(const app::Drawing& drawing, app::Attention& run, HeadIndex h
     if (picture.query && *picture.query >= run.queries()) picture.query.reset();
     if (picture.key && *picture.key >= run.keys()) picture.key.reset();
     if (const auto& pin = drawing.state().pin;
-        chosen && pin && pin->stage == Stage::weight && !pin->words && !pin->second)
-        picture.pinned = ui::MapCell{pin->row, pin->col};
+        chosen && pin && pin->is(Stage::weight) && pin->run()->is_plain())
+        picture.pinned = ui::MapCell{pin->run()->row, pin->run()->col};
     const ui::MapTouch touch = view_.draw(picture, width, height, drawing.deadline);
     if (touch.more) drawing.visit.continue_with([this] { return view_.step(); });
     if (!touch.over) return;
-    const app::CellRef cell{.stage = Stage::weight, .row = touch.over->query, .col = touch.over->key};
+    const app::RunCell cell{.stage = Stage::weight, .row = touch.over->query, .col = touch.over->key};
     drawing.point(cell.row, cell.col);
     drawing.now.cell = cell;
     drawing.now.head = head;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float wide_gap = 6, narrow_gap = 4, most_side = 64, least_edge = 8;
 constexpr float least_side = 14, wrapped_side = 24;  // in layers; in a wrapped single layer
-constexpr float caption_width = 70, caption_height = 18;
+constexpr float caption_width = 70, mean_width = 54, scored_mean_width = 92, caption_height = 18;
 
 // Lays out the heads in this order, a fixed number per row.
 struct Grid {
@@ -25,6 +25,7 @@ struct Grid {
     ImVec2 size;  // size of a thumbnail; size and pitch are whole pixels
     ImVec2 pitch;
     ImVec2 at;  // upper left corner of the first thumbnail
+    float caption = caption_width;
 
     Index count() const { return std::ssize(order); }
     HeadIndex head(Index slot) const { return order[static_cast<std::size_t>(slot)]; }
@@ -114,7 +115,7 @@ void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex
     ImDrawList* list = ImGui::GetWindowDrawList();
     const bool in_layers = grid.columns == view.heads.heads();
     const auto place = [&](HeadIndex head) { return std::div(grid.slot(head), grid.columns); };
-    const auto chosen = place(view.chosen());
+    const auto chosen = place(*view.chosen());
     const auto pointed = lit ? std::optional(place(*lit)) : std::nullopt;
     if (!in_layers || view.heads.layers() > 1)
         for (Index row = 0; row * grid.columns < grid.count(); ++row) {
@@ -135,16 +136,16 @@ void draw_edges(const HeadsView& view, const Grid& grid, std::optional<HeadIndex
 }
 
 // Draws each head's name and score below its thumbnail.
-void draw_captions(const HeadsView& view, const Grid& grid, Range slots, HeadScore by,
+void draw_captions(const HeadsView& view, const Grid& grid, Range slots, std::optional<HeadScore> by,
                    std::optional<HeadIndex> lit) {
     ui::Type mono(ui::Face::mono, 12);
     ImDrawList* list = ImGui::GetWindowDrawList();
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
         const HeadIndex head = grid.head(slot);
         const ImVec2 at{grid.min(slot).x, grid.max(slot).y + 3};
-        const std::string score = view.written(head, by);
+        const std::string score = by ? view.written(head, *by) : "";
         ui::draw_text(list, at, ink(head == view.chosen(), head == lit), view.short_name(head));
-        ui::draw_text(list, {at.x + caption_width - ui::text_size(score).x, at.y},
+        ui::draw_text(list, {at.x + grid.caption - ui::text_size(score).x, at.y},
                       ink(false, head == lit || head == view.chosen()), score);
     }
 }
@@ -161,7 +162,7 @@ std::optional<Index> walked(const Grid& grid, bool in_order, Index from) {
 }
 
 void act(const HeadsView& view, const Grid& grid, bool in_order, std::optional<Index> under) {
-    const Index chosen = grid.slot(view.chosen());
+    const Index chosen = view.chosen() ? grid.slot(*view.chosen()) : 0;
     if (const auto to = walked(grid, in_order, chosen)) {
         view.choose(grid.head(*to));
         const float window = ImGui::GetWindowPos().y;
@@ -187,21 +188,23 @@ void tell(const HeadsView& view, const Grid& grid, HeadIndex head, std::optional
     ui::tooltip_at(grid.min(slot), grid.max(slot), text.c_str());
 }
 
-void set_landmarks(const Grid& grid, Range slots) {
+void set_landmarks(const HeadsView& view, const Grid& grid, Range slots) {
     const ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 low = list->GetClipRectMin(), high = list->GetClipRectMax();
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
         const ImVec2 a = grid.min(slot), b = grid.max(slot);
         const HeadIndex head = grid.head(slot);
         if (a.x >= low.x && a.y >= low.y && b.x <= high.x && b.y <= high.y)
-            ui::landmark("head/" + std::to_string(head.layer) + "/" + std::to_string(head.head), a, b);
+            ui::landmark(view.means ? "mean/" + std::to_string(head.layer)
+                                    : "head/" + std::to_string(head.layer) + "/" + std::to_string(head.head),
+                         a, b);
     }
 }
 
 // Describes the heads to screen readers and lets them be chosen there; returns the head that has the focus.
 std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range slots,
                                   std::optional<HeadScore> by) {
-    constexpr const char* key = "heads/grid";
+    const char* key = view.means ? "heads/means" : "heads/grid";
     std::optional<Index> focused;
     if (const auto asked = ui::asked_cell(key)) {
         const Index slot = asked->row * grid.columns + asked->col;
@@ -214,12 +217,14 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
         }
     }
     auto cells = std::make_shared<ui::CellGrid>();
-    const bool in_layers = !by && grid.columns == view.heads.heads();
+    const bool in_layers = !by && !view.means && grid.columns == view.heads.heads();
     cells->rows = (grid.count() + grid.columns - 1) / grid.columns;
     cells->cols = grid.columns;
     cells->first_row = slots.begin / grid.columns;
-    const Index chosen = grid.slot(view.chosen());
-    cells->chosen = std::pair(chosen / grid.columns, chosen % grid.columns);
+    if (const auto head = view.chosen()) {
+        const Index chosen = grid.slot(*head);
+        cells->chosen = std::pair(chosen / grid.columns, chosen % grid.columns);
+    }
     for (Index col = 0; col < grid.columns; ++col)
         cells->column_names.push_back((in_layers ? "head " : "column ") + std::to_string(col));
     for (Index slot = slots.begin; slot < slots.end; ++slot) {
@@ -231,9 +236,17 @@ std::optional<Index> semantics_of(const HeadsView& view, const Grid& grid, Range
     }
     cells->at = grid.min(slots.begin);
     cells->cell = grid.pitch;
-    ui::semantic_place(ui::Role::grid, key, "Heads", cells->at, grid.max(slots.end - 1)).grid =
-        std::move(cells);
+    ui::semantic_place(ui::Role::grid, key, view.means ? "Means over heads" : "Heads", cells->at,
+                       grid.max(slots.end - 1))
+        .grid = std::move(cells);
     return focused;
+}
+
+std::vector<HeadIndex> in_layers(const HeadOverview& heads) {
+    std::vector<HeadIndex> order;
+    for (Index layer = 0; layer < heads.layers(); ++layer)
+        for (Index head = 0; head < heads.heads(); ++head) order.push_back({layer, head});
+    return order;
 }
 
 // Lays out the grid at (0, 0) for this width.
@@ -248,17 +261,17 @@ Grid laid_out(const HeadsView& view, std::optional<HeadScore> by, float width) {
                       whole(std::max(side * rows / longer, least_edge))};
     };
     Grid grid;
-    if (by) {
-        grid.order = strongest_first(heads, *by);
-        grid.size = sized(most_side);
-        grid.pitch = {whole(caption_width + wide_gap), whole(grid.size.y + caption_height + wide_gap)};
+    if (by || view.means) {
+        grid.order = by ? strongest_first(heads, *by) : in_layers(heads);
+        if (view.means) grid.caption = by ? scored_mean_width : mean_width;
+        grid.size = sized(std::min(most_side, grid.caption));
+        grid.pitch = {whole(grid.caption + wide_gap), whole(grid.size.y + caption_height + wide_gap)};
         grid.columns = std::max(static_cast<Index>((width + wide_gap) / grid.pitch.x), Index{1});
         grid.pitch.x = whole((width - 2 + wide_gap) / static_cast<float>(grid.columns));
         grid.at = {2, 2};
         return grid;
     }
-    for (Index layer = 0; layer < heads.layers(); ++layer)
-        for (Index head = 0; head < heads.heads(); ++head) grid.order.push_back({layer, head});
+    grid.order = in_layers(heads);
     ui::Type small(ui::Face::regular, ui::size_small);
     float names = ui::text_size(std::to_string(grid.count())).x;
     for (Index layer = 0; view.layers.decoder > 0 && layer < heads.layers(); ++layer)
@@ -271,6 +284,37 @@ Grid laid_out(const HeadsView& view, std::optional<HeadScore> by, float width) {
     grid.size = sized(std::clamp(free / static_cast<float>(grid.columns) - gap, least_side, most_side));
     grid.pitch = {grid.size.x + gap, grid.size.y + gap};
     return grid;
+}
+
+// Draws a grid that is laid out at (0, 0), at the cursor.
+void draw_grid(const HeadsView& view, Grid grid, std::optional<HeadScore> by, ImVec2 content) {
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
+    grid.at = {std::floor((corner.x + grid.at.x) * density) / density,
+               std::floor((corner.y + grid.at.y) * density) / density};
+    ImGui::InvisibleButton("grid", content);
+    const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
+    Range visible = grid.visible(ImGui::GetWindowDrawList());
+    if (visible.size() <= 0) visible = {0, std::min(grid.columns, grid.count())};
+    const auto focused = semantics_of(view, grid, visible, by);
+    const auto lit = under     ? std::optional(grid.head(*under))
+                     : focused ? std::optional(grid.head(*focused))
+                               : std::nullopt;
+    act(view, grid, by || view.means, under);
+    if (lit) tell(view, grid, *lit, by);
+
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    draw_thumbnails(view, grid, visible);
+    by || view.means ? draw_captions(view, grid, visible, by, lit) : draw_edges(view, grid, lit);
+    const auto frame = [&](HeadIndex head, ImU32 colour) {
+        const Index slot = grid.slot(head);
+        const ImVec2 a = grid.min(slot), b = grid.max(slot);
+        list->AddRect({a.x - 2, a.y - 2}, {b.x + 2, b.y + 2}, colour, 4, 0, 2);
+    };
+    if (lit) frame(*lit, ui::theme().dim);
+    const bool shown = view.means || view.attention.mean_of(view.map) == app::HeadMean::one;
+    if (const auto chosen = view.chosen(); chosen && shown) frame(*chosen, ui::theme().accent);
+    set_landmarks(view, grid, visible);
 }
 
 }  // namespace
@@ -290,32 +334,16 @@ void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, 
 
     ImGui::BeginChild(by ? "in order" : "in layers", {width, height}, 0,
                       wide ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None);
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    const float density = ImGui::GetIO().DisplayFramebufferScale.x;
-    grid.at = {std::floor((corner.x + grid.at.x) * density) / density,
-               std::floor((corner.y + grid.at.y) * density) / density};
-    ImGui::InvisibleButton("grid", content);
-    const auto under = ImGui::IsItemHovered() ? grid.under(ImGui::GetMousePos()) : std::nullopt;
-    const Range visible = grid.visible(ImGui::GetWindowDrawList());
-    const auto focused = semantics_of(view, grid, visible, by);
-    const auto lit = under     ? std::optional(grid.head(*under))
-                     : focused ? std::optional(grid.head(*focused))
-                               : std::nullopt;
-    act(view, grid, by.has_value(), under);
-    if (lit) tell(view, grid, *lit, by);
-
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    draw_thumbnails(view, grid, visible);
-    by ? draw_captions(view, grid, visible, *by, lit) : draw_edges(view, grid, lit);
-    const auto frame = [&](HeadIndex head, ImU32 colour) {
-        const Index slot = grid.slot(head);
-        const ImVec2 a = grid.min(slot), b = grid.max(slot);
-        list->AddRect({a.x - 2, a.y - 2}, {b.x + 2, b.y + 2}, colour, 4, 0, 2);
-    };
-    if (lit) frame(*lit, ui::theme().dim);
-    frame(view.chosen(), ui::theme().accent);
-    set_landmarks(grid, visible);
+    draw_grid(view, std::move(grid), by, content);
     ImGui::EndChild();
+}
+
+void means_grid(const HeadsView& view, std::optional<HeadScore> by, float width) {
+    const Grid grid = laid_out(view, by, width);
+    const Index rows = (grid.count() + grid.columns - 1) / grid.columns;
+    ImGui::PushID("means");
+    draw_grid(view, grid, by, {width, grid.at.y + static_cast<float>(rows) * grid.pitch.y});
+    ImGui::PopID();
 }
 
 }  // namespace attn::parts

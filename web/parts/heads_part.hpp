@@ -18,9 +18,14 @@ struct HeadsView {
     ui::ColourScale scale;         // colours of the maps
     const app::NamedHeads* named;  // null: nothing was measured
     app::Layers layers;
-    std::string measured_on;  // which text the scores are from: "on this text"
+    std::string measured_on;  // which text the scores are from: "on this text", "on this text, by words"
+    app::Attention& attention;
+    const app::MapChoice& map;  // how maps are shown: their unit, and which mean is chosen
+    Unit unit;                  // what the heads are measured by
+    bool means = false;         // the heads are means over heads, each a layer of its own
 
-    HeadIndex chosen() const { return {selection_of(drawing).layer, selection_of(drawing).head}; }
+    // Nothing if no mean is chosen.
+    std::optional<HeadIndex> chosen() const;
     void choose(HeadIndex head) const;
     void choose_view(const app::HeadsChoice& chosen) const { drawing.visit.perform(app::SetHeads{chosen}); }
     void point(HeadIndex head) const;                     // highlights the head wherever heads are shown
@@ -33,10 +38,8 @@ struct HeadsView {
     std::string told(HeadIndex head, HeadScore score) const;  // "entropy 0.46 nats on this text"
 
     // Names the layer only if there are several.
-    std::string short_name(HeadIndex head) const { return layers.short_head(head); }  // "3.7"
-    std::string long_name(HeadIndex head) const {
-        return app::head_text(head, layers);
-    }  // "layer 3 · head 7"
+    std::string short_name(HeadIndex head) const;  // "3.7"; of a mean, "layer 3" or "all"
+    std::string long_name(HeadIndex head, const char* between = " · ") const;  // "layer 3 · head 7"
     // The same, followed by the score that the head is named after.
     std::string introduced(HeadIndex head) const;
     // The same for screen readers: "layer 3, head 7, induction 0.43 on this text".
@@ -56,8 +59,10 @@ std::optional<HeadScore> score_menu(const HeadsView& view, const char* name, con
 // Says whether the key was pressed while the last item was focused or hovered over.
 bool arrow_pressed(ImGuiKey key);
 
-// Both draw at the cursor. The grid shows layers or, with `by`, the order of a score.
+// All draw at the cursor. The grid shows layers or, with `by`, the order of a score.
 void head_grid(const HeadsView& view, std::optional<HeadScore> by, float width, float most_height);
+// Draws means over heads in one line, or more where it is full.
+void means_grid(const HeadsView& view, std::optional<HeadScore> by, float width);
 void head_scatter(const HeadsView& view, HeadScore across, HeadScore up, float width, float most_height);
 
 }  // namespace attn::parts

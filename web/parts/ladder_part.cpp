@@ -8,7 +8,8 @@
 #include "io/ascii.hpp"
 #include "parts/ladder_layout.hpp"
 #include "parts/row_bars.hpp"
-#include "parts/take_over.hpp"
+#include "subjects/chosen_row.hpp"
+#include "subjects/head_copy.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/semantics.hpp"
@@ -46,15 +47,15 @@ struct LadderPart::Frame {
     const app::LadderEdits* edits() const { return ladder.edits(); }
     bool may_edit(Stage stage) const { return edits() && edits()->may_edit(drawing.state(), stage); }
 
-    void set(const app::CellRef& cell, double value, std::uint64_t gesture = 0) const {
+    void set(const app::RunCell& cell, double value, std::uint64_t gesture = 0) const {
         drawing.visit.perform(edits()->set(cell, value), gesture);
     }
     // Rounds to two decimals, as the cells show them.
-    void move(const app::CellRef& cell, double value) const {
+    void move(const app::RunCell& cell, double value) const {
         set(cell, std::round(value * 100) / 100, ui::gesture());
     }
 
-    void pin(const app::CellRef& cell) const {
+    void pin(const app::RunCell& cell) const {
         drawing.visit.perform(app::Pin{cell}, ui::gesture());
         app::Selection selection = selection_of(drawing);
         const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
@@ -99,15 +100,17 @@ struct LadderPart::Frame {
         g.column_axis = rung.column_axis;
         g.allowed = rung.allowed;
         g.misprinted = rung.misprinted;
-        if (const auto& p = drawing.state().pin; p && p->stage == rung.stage && !p->second && !p->words)
-            if (rung.values.holds(p->row - rung.first_row, p->col - rung.first_col))
-                g.pinned = ui::CellAt{p->row - rung.first_row, p->col - rung.first_col};
+        if (const auto& pin = drawing.state().pin;
+            pin && pin->is(rung.stage) && !pin->second() && pin->unit() == Unit::tokens) {
+            const ui::CellAt at{pin->run()->row - rung.first_row, pin->run()->col - rung.first_col};
+            if (rung.values.holds(at.first, at.second)) g.pinned = at;
+        }
         light(g, rung);
         return g;
     }
 
     // Writes the remark below the cell.
-    void draw_remark(const app::CellRef& cell, const ui::GridReply& reply) const {
+    void draw_remark(const app::RunCell& cell, const ui::GridReply& reply) const {
         const std::string remark = ladder.remark(cell);
         if (remark.empty()) return;
         ui::Type small(ui::Face::regular, ui::size_small);
@@ -122,17 +125,17 @@ struct LadderPart::Frame {
     }
 };
 
-void LadderPart::begin_typing(const app::CellRef& cell, std::string_view text) {
+void LadderPart::begin_typing(const app::RunCell& cell, std::string_view text) {
     typed_ = CellTyping{cell, ui::Typing(text)};
 }
 
 void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply) {
     const app::Drawing& drawing = frame.drawing;
     const auto cell = [&](ui::CellAt at) {
-        return app::CellRef{rung.stage, at.first + rung.first_row, at.second + rung.first_col};
+        return app::RunCell{rung.stage, at.first + rung.first_row, at.second + rung.first_col};
     };
     if (reply.hovered) {
-        const app::CellRef over = cell(*reply.hovered);
+        const app::RunCell over = cell(*reply.hovered);
         drawing.now.cell = over;
         drawing.point(rows_are_queries(rung) ? std::optional(over.row) : std::nullopt,
                       is_of_pairs(rung.stage) ? std::optional(over.col)
@@ -142,7 +145,7 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
     }
     if (reply.heard) heard_ = cell(*reply.heard);
     if (reply.clicked) {
-        const app::CellRef clicked = cell(*reply.clicked);
+        const app::RunCell clicked = cell(*reply.clicked);
         if (frame.edits())
             if (const auto paint = frame.edits()->paint(drawing.state(), clicked))
                 drawing.visit.perform(*paint);
@@ -158,7 +161,7 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
     const bool finger = ImGui::GetIO().MouseSource == ImGuiMouseSource_TouchScreen;
     if (reply.dragged && reply.drag != 0) {
         // A finger cannot hover, so the cell that it drags is pinned to show what changes.
-        const app::CellRef dragged = cell(*reply.dragged);
+        const app::RunCell dragged = cell(*reply.dragged);
         if (finger && drawing.state().pin != dragged) frame.pin(dragged);
         const double step = fine ? per_point / 10 : per_point;
         frame.move(dragged, rung.values.at(reply.dragged->first, reply.dragged->second) +
@@ -170,8 +173,9 @@ void LadderPart::answer(const Frame& frame, const app::Rung& rung, const ui::Gri
         frame.move(cell(*reply.hovered), rung.values.at(reply.hovered->first, reply.hovered->second) +
                                              step * std::copysign(notches, reply.wheel));
     }
-    if (reply.row_label || reply.column_label)
-        frame.subject.name_clicked(rung.stage, reply.row_label, reply.column_label);
+    app::Editable* editable = frame.subject.editable();
+    if (editable && (reply.row_label || reply.column_label))
+        editable->name_clicked(rung.stage, reply.row_label, reply.column_label);
 }
 
 // Draws the text field over the cell that is being edited.
@@ -193,7 +197,7 @@ void LadderPart::typing_field(const Frame& frame, const app::Rung& rung, const u
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
     if (!typed_->typing.entered() && !typed_->typing.left()) return;
-    const app::CellRef cell = typed_->cell;
+    const app::RunCell cell = typed_->cell;
     const std::string text(typed_->typing.text());
     typed_.reset();
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
@@ -212,13 +216,13 @@ void LadderPart::keyboard(const Frame& frame) {
     const bool typed =
         !ImGui::GetIO().KeyCtrl && std::ranges::any_of(ImGui::GetIO().InputQueueCharacters, begins_number);
     if (const auto heard = std::exchange(heard_, std::nullopt);
-        typed && heard && drawing.state().pin != heard)
+        typed && heard && drawing.state().pin != *heard)
         frame.pin(*heard);
-    if (!drawing.state().pin) return;
-    app::CellRef cell = *drawing.state().pin;
+    if (!drawing.state().pin || !drawing.state().pin->run()) return;
+    app::RunCell cell = *drawing.state().pin->run();
     const auto moved = [&](ImGuiKey key, Index rows, Index cols) {
         if (!ImGui::IsKeyPressed(key)) return;
-        app::CellRef next = cell;
+        app::RunCell next = cell;
         next.row += rows;
         next.col += cols;
         // At an edge, the pin stays where it is; the subject decides where the edges are.
@@ -241,9 +245,9 @@ void LadderPart::keyboard(const Frame& frame) {
 // ---- Typing into a computed cell --------------------------------------------------------------------------
 
 // A ladder without edits offers a copy of its head that has them.
-std::optional<app::Instead> LadderPart::instead_of(const Frame& frame, const app::CellRef& cell) {
+std::optional<app::Instead> LadderPart::instead_of(const Frame& frame, const app::RunCell& cell) {
     if (frame.edits()) return frame.edits()->instead(frame.drawing.state(), cell);
-    const auto offer = take_over(frame.drawing.visit, frame.subject, frame.queries, frame.keys);
+    const auto offer = app::take_over(frame.drawing.visit, frame.subject, frame.queries, frame.keys);
     if (!offer) return std::nullopt;
     const bool vector = cell.stage == Stage::q || cell.stage == Stage::k || cell.stage == Stage::v;
     const char* from = vector                        ? "the layer’s normalised input and its weights"
@@ -251,7 +255,7 @@ std::optional<app::Instead> LadderPart::instead_of(const Frame& frame, const app
                        : cell.stage == Stage::weight ? "its row of scores"
                                                      : "Q and K";
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
-    app::CellRef to = cell;
+    app::RunCell to = cell;
     if (!vector) to = {.stage = Stage::q, .row = cell.row};
     to.row -= of_keys ? frame.keys.begin : frame.queries.begin;
     return app::Instead{std::string(symbol(cell.stage)) + " is computed from " + from +
@@ -259,7 +263,7 @@ std::optional<app::Instead> LadderPart::instead_of(const Frame& frame, const app
                         offer->label, offer->command, to};
 }
 
-void LadderPart::refuse(const Frame& frame, const app::CellRef& cell, bool typed) {
+void LadderPart::refuse(const Frame& frame, const app::RunCell& cell, bool typed) {
     if (refused_ && refused_->cell != cell) refused_.reset();
     if (typed && !refused_)
         if (const auto instead = instead_of(frame, cell)) {
@@ -342,7 +346,7 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
         if (follows) ui::scroll_to(min, max);
         refused_at = ImVec2(std::min(min.x, corner.x + width - offer_width), max.y + 6);
     }
-    row_bars(drawing, ladder, usual_row(subject, queries), keys,
+    row_bars(drawing, ladder, app::usual_row(subject, queries), keys,
              {corner.x + layout.bars.x, corner.y + layout.bars.y}, layout.bars_width);
     if (refused_ && refused_at) offer_instead(frame, *refused_at);
     ImGui::SetCursorScreenPos({corner.x, corner.y + layout.height});

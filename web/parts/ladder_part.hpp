@@ -2,7 +2,6 @@
 // dragged, turned with the wheel and typed into.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -14,13 +13,6 @@
 
 namespace attn::parts {
 
-// The row that is explained while no query is chosen: the predicted one, as everywhere, or the last one in
-// view.
-inline Index usual_row(app::Subject& subject, Range queries) {
-    return std::clamp(subject.attention()->predicted(), queries.begin,
-                      std::max(queries.end - 1, queries.begin));
-}
-
 class LadderPart {
   public:
     // Draws these queries and keys at the cursor, across the window's width.
@@ -31,27 +23,27 @@ class LadderPart {
     struct Frame;
     // A number being typed into a cell.
     struct CellTyping {
-        app::CellRef cell;
+        app::RunCell cell;
         ui::Typing typing;
     };
 
     // A computed cell into which somebody tried to type.
     struct Refused {
-        app::CellRef cell;
+        app::RunCell cell;
         ui::Typing typing;
     };
 
     void keyboard(const Frame& frame);
-    static std::optional<app::Instead> instead_of(const Frame& frame, const app::CellRef& cell);
-    void refuse(const Frame& frame, const app::CellRef& cell, bool typed);
+    static std::optional<app::Instead> instead_of(const Frame& frame, const app::RunCell& cell);
+    void refuse(const Frame& frame, const app::RunCell& cell, bool typed);
     void offer_instead(const Frame& frame, ImVec2 at);
-    void begin_typing(const app::CellRef& cell, std::string_view text);
+    void begin_typing(const app::RunCell& cell, std::string_view text);
     void typing_field(const Frame& frame, const app::Rung& rung, const ui::MatrixGrid& grid,
                       const ui::GridMetrics& metrics, ImVec2 at);
     void answer(const Frame& frame, const app::Rung& rung, const ui::GridReply& reply);
 
     std::optional<CellTyping> typed_;
-    std::optional<app::CellRef> heard_;  // has the focus of screen readers
+    std::optional<app::RunCell> heard_;  // has the focus of screen readers
     std::optional<Refused> refused_;
     ui::FollowedPin<app::CellRef> followed_pin_;
 };

@@ -6,7 +6,7 @@
 #include "app/format.hpp"
 #include "app/stage_words.hpp"
 #include "io/ascii.hpp"
-#include "text/word_axis.hpp"
+#include "text/units.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -17,12 +17,10 @@ namespace attn::parts {
 namespace {
 
 using app::MapChoice;
-using app::Unit;
 
 constexpr std::array<const char*, 2> pooling_names{"strongest", "mean"};
 constexpr std::array<const char*, 3> scaling_names{"linear", "log", "rank"};
 constexpr std::array<const char*, 3> sink_names{"shown", "hidden", "renormalised"};
-constexpr std::array<const char*, 2> unit_names{"tokens", "words"};
 
 constexpr std::size_t most_bright = 64;
 constexpr Index around = 6;  // cells shown on either side of the cell found
@@ -32,25 +30,6 @@ bool choose(const char* name, const std::array<const char*, n>& names, Enum& val
     const auto chosen = ui::choice(name, names, static_cast<int>(value));
     if (chosen) value = static_cast<Enum>(*chosen);
     return chosen.has_value();
-}
-
-// Chooses whether rows and columns are tokens or words. Stages other than weights always use tokens.
-bool unit_control(MapChoice& choice) {
-    const bool weights = choice.stage == Stage::weight;
-    Unit shown = weights ? choice.unit : Unit::tokens;
-    ui::next_control(ui::need::two_choices);
-    ImGui::BeginGroup();
-    ImGui::BeginDisabled(!weights);
-    const bool changed = choose("map/unit", unit_names, shown);
-    ImGui::EndDisabled();
-    ImGui::EndGroup();
-    ui::tooltip(
-        weights ? "words: the tokens of a word are one row and one column, and one word of the flow. "
-                  "Attention from a word is the mean over its tokens' rows, attention to a word the sum over "
-                  "its tokens' columns, so a row keeps its sum"
-                : "Words are only defined for weights: choose weights");
-    if (changed) choice.unit = shown;
-    return changed;
 }
 
 // Chooses how the colours are made. Returns true if something changed.
@@ -87,7 +66,7 @@ bool colour_controls(ui::MapView& view, MapChoice& choice) {
 }  // namespace
 
 std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice,
-                                      std::span<const Stage> stages, bool has_words) {
+                                      std::span<const Stage> stages) {
     MapChoice next = choice;
     bool changed = false;
     ui::section("Map", true);
@@ -103,7 +82,6 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
             next.stage = stages[static_cast<std::size_t>(*chosen)];
             changed = true;
         }
-    if (has_words) changed |= unit_control(next);
     if (view.pooled()) {
         ui::next_control(ui::need::choices);
         changed |= choose("map/pooling", pooling_names, next.pooling);
@@ -111,8 +89,6 @@ std::optional<MapChoice> map_controls(ui::MapView& view, const MapChoice& choice
     }
     if (view.colours_open) changed |= colour_controls(view, next);
     ImGui::PopStyleVar();
-    if (has_words && takes_words(choice))
-        ui::caption("From a word: the mean over its tokens. To a word: the sum over its tokens.");
     return changed ? std::optional(next) : std::nullopt;
 }
 

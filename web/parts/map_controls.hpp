@@ -13,9 +13,9 @@
 namespace attn::parts {
 
 // Draws a line of controls above the map and, if opened, a second line for its colours. Returns the new
-// choice. Words can be chosen if some of them have several tokens.
+// choice.
 std::optional<app::MapChoice> map_controls(ui::MapView& view, const app::MapChoice& choice,
-                                           std::span<const Stage> stages, bool has_words);
+                                           std::span<const Stage> stages);
 
 // Describes the sums of the marked rectangle in words; empty if there is none, or while the sums are
 // computed.

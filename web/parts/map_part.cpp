@@ -15,11 +15,15 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     const app::Selection s = selection_of(drawing);
     app::MapChoice choice = app::looks_of(drawing.state()).map;
     choice.stage = attention.stage_for(choice.stage);
-    if (const auto changed = map_controls(view_, choice, attention.stages(), attention.has_words())) {
+    const auto change = [&](std::optional<app::MapChoice> changed) {
+        if (!changed) return;
         drawing.visit.perform(app::SetMap{*changed}, ui::gesture());
-        choice = *changed;
-    }
-    const bool of_words = attention.shows_words(choice);
+        choice = *std::move(changed);
+    };
+    change(map_controls(view_, choice, attention.stages()));
+    change(units_.draw(drawing, attention, choice));
+    const Unit unit = attention.unit_of(choice);
+    const app::HeadMean mean = attention.mean_of(choice);
     const ShownAxis queries = attention.query_axis(choice), keys = attention.key_axis(choice);
     ui::MapPicture picture{.name = "map",
                            .map = attention.map(s.layer, s.head, choice),
@@ -44,10 +48,12 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     picture.key = keys.shown(looked_key(drawing));
     const auto query = queries.shown(drawing.pointed.query), key = keys.shown(drawing.pointed.key);
     if (query && key) picture.pointed = ui::MapCell{*query, *key};
-    if (const auto& pinned = drawing.state().pin; pinned && pinned->words == of_words && !pinned->second) {
-        if (is_of_pairs(pinned->stage)) picture.pinned = ui::MapCell{pinned->row, pinned->col};
-        if (is_of_map(pinned->stage) && pinned->stage != Stage::marked_total)
-            picture.pinned_margin = ui::MarginCell{pinned->stage != Stage::column_total, pinned->row};
+    if (const auto& pinned = drawing.state().pin;
+        pinned && pinned->unit() == unit && pinned->mean() == mean && !pinned->second()) {
+        if (const app::RunCell* cell = pinned->run(); cell && is_of_pairs(cell->stage))
+            picture.pinned = ui::MapCell{cell->row, cell->col};
+        if (const app::MapSum* sum = pinned->sum(); sum && (sum->is_of_row() || sum->is_of_column()))
+            picture.pinned_margin = ui::MarginCell{sum->is_of_row(), sum->at};
     }
 
     const bool told = follow_view(drawing, *picture.map);
@@ -57,11 +63,9 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     keep_view(drawing, touch, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
     const bool sinkless = choice.sink != Sink::shown && !is_signed(choice.stage);
-    const auto cell_of = [&](Stage stage, Index row, Index col) {
-        return app::CellRef{stage, row, col, false, of_words, sinkless ? choice.sink : Sink::shown};
-    };
+    const Sink sink = sinkless ? choice.sink : Sink::shown;
     if (touch.over) {
-        const app::CellRef cell = cell_of(choice.stage, touch.over->query, touch.over->key);
+        const app::RunCell cell{choice.stage, touch.over->query, touch.over->key, false, unit, sink, mean};
         drawing.point(queries.token(cell.row), keys.token(cell.col));
         drawing.now.cell = cell;
         clicks_.answer(drawing, touch, [&] {
@@ -70,14 +74,15 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
         });
     }
     // Sums are numbers with explanations, too.
-    const auto sum = [&](Stage stage, Index row, bool clicked) {
-        const app::CellRef cell = cell_of(stage, row, number_of_pairs(choice.stage));
+    const auto sum = [&](app::MapTotal total, Index at, bool clicked) {
+        const app::MapSum cell{total, at, choice.stage, false, unit, sink, mean};
         drawing.now.cell = cell;
         if (clicked) present::pin(drawing, cell);
     };
     if (const auto& margin = touch.margin.over) {
-        const Stage of_row = choice.stage == Stage::weight ? Stage::row_entropy : Stage::row_total;
-        sum(margin->of_row ? of_row : Stage::column_total, margin->at, touch.margin.clicked);
+        const app::MapTotal of_row =
+            choice.stage == Stage::weight ? app::MapTotal::row_entropy : app::MapTotal::row_total;
+        sum(margin->of_row ? of_row : app::MapTotal::column_total, margin->at, touch.margin.clicked);
         margin->of_row ? drawing.point(queries.token(margin->at), std::nullopt)
                        : drawing.point(std::nullopt, keys.token(margin->at));
     }
@@ -86,7 +91,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     const MapFinder::Touch found = finder_.draw(view_, picture, width);
     if (found.gone) choose_tokens(drawing, queries.token(found.gone->query), keys.token(found.gone->key));
     keep_mark(drawing);
-    if (found.over_sums) sum(Stage::marked_total, 0, found.sums_clicked);
+    if (found.over_sums) sum(app::MapTotal::marked_total, 0, found.sums_clicked);
     ui::next_control(ui::need::icon);
     if (save_menu(drawing.visit, {view_, picture, attention, choice})) ui::scroll_to(min, max);
 }
@@ -95,7 +100,7 @@ Index MapPart::kept_since_last(const app::Attention& attention, HeadIndex head,
                                const app::MapChoice& choice) {
     const Shown before = std::exchange(last_, {attention.version(), head, choice});
     const bool same = before.head == head && before.choice == choice;
-    return same ? attention.kept_since(before.version, attention.shows_words(choice)) : 0;
+    return same ? attention.kept_since(before.version, attention.unit_of(choice)) : 0;
 }
 
 std::optional<double> MapPart::progress() const {

@@ -6,6 +6,7 @@
 
 #include "parts/map_controls.hpp"
 #include "parts/part.hpp"
+#include "parts/unit_controls.hpp"
 #include "widgets/map_view.hpp"
 
 namespace attn::parts {
@@ -36,6 +37,7 @@ class MapPart {
     MapClicks clicks_;
     Shown last_;
     MapFinder finder_;
+    UnitControls units_;
     struct InView {
         std::optional<app::MapExtent> of_state;  // the view that the State names
         bool given = false;                      // comes from a link, not from the user's hand

@@ -19,7 +19,7 @@ void row_bars(const app::Drawing& drawing, const app::Ladder& ladder, Index usua
         .title = "Where “" + ladder.query_name(query) + "” looks",
         .value = "weight",
         .bars = {},
-        .cell = [query, keys](Index bar) { return app::CellRef{Stage::weight, query, keys.begin + bar}; }};
+        .cell = [query, keys](Index bar) { return app::RunCell{Stage::weight, query, keys.begin + bar}; }};
     for (Index key = keys.begin; key < keys.end; ++key) {
         const float weight = ladder.weight(query, key);
         shown.bars.push_back({ladder.key_name(key), weight, app::fixed(static_cast<double>(weight), 4)});

@@ -61,9 +61,10 @@ bool save_menu(app::Visit& visit, const SavedMap& map) {
     if (!item) return false;
     const app::Selection s = app::subject_in(visit).chosen();
     const std::string layer = std::to_string(s.layer), head = std::to_string(s.head);
+    const Unit unit = map.attention.unit_of(map.choice);
     const std::string file = "layer-" + layer + "-head-" + head + "-" +
                              std::string(info(map.choice.stage).key) +
-                             (map.attention.shows_words(map.choice) ? "-words" : "");
+                             (unit == Unit::tokens ? "" : "-" + std::string(app::unit_key(unit)));
     const ui::MapPicture& picture = map.picture;
     if (save_picture(visit, {"map/save", "map/picture", file}, *item)) return true;
     if (picture.being_measured) {

@@ -103,41 +103,50 @@ bool is_of_one_text(const AllHeads& all, const Map& map) {
     return map.queries() == map.keys() && std::ranges::equal(all.queries.tokens, all.keys.tokens);
 }
 
+// Returns "token", "word", "sentence" or "span".
+std::string unit_name(const AllHeads& all) {
+    const bool merges = all.queries.units || all.keys.units;
+    const std::string_view key = app::unit_key(merges ? all.choice.unit : Unit::tokens);
+    return std::string(key.substr(0, key.size() - 1));
+}
+
 // Writes "8 tokens" or "7 queries × 9 keys".
 std::string extent_of(const AllHeads& all, const Map& map) {
-    if (is_of_one_text(all, map)) return app::many(map.queries(), all.queries.words ? "word" : "token");
+    if (is_of_one_text(all, map)) return app::many(map.queries(), unit_name(all));
     const std::string queries = map.queries() == 1 ? "1 query" : std::to_string(map.queries()) + " queries";
     return queries + " × " + app::many(map.keys(), "key");
 }
 
 // Describes an axis, under keys that begin with `whose`.
-void describe(nlohmann::json& about, const AllHeads::Axis& axis, const std::string& whose) {
+void describe(nlohmann::json& about, const AllHeads::Axis& axis, const std::string& whose,
+              const std::string& unit) {
     if (!axis.tokens.empty())
         about[whose + "tokens"] = std::vector<std::string>(axis.tokens.begin(), axis.tokens.end());
-    if (!axis.words) return;
+    if (!axis.units) return;
     std::vector<Index> sizes;
-    for (const Range& tokens : axis.words->tokens) sizes.push_back(tokens.size());
-    about[whose + "words"] = axis.words->names;
-    about["tokens of a " + whose + "word"] = sizes;
+    for (const Range& tokens : axis.units->tokens) sizes.push_back(tokens.size());
+    about[whose + unit + "s"] = axis.units->names;
+    about["tokens of a " + whose + unit] = sizes;
 }
 
 nlohmann::json about_all(const AllHeads& all, const std::string& stage) {
     nlohmann::json about(all.source);
     const bool has_sign = is_signed(all.choice.stage);
+    const std::string unit = unit_name(all);
     about["stage"] = stage;
     about["first key"] = app::sink_key(has_sign ? Sink::shown : all.choice.sink);
     about["masked"] = has_sign ? "-inf" : "0";
-    about["tensors"]["attention"] = {"layer", "head", all.queries.words ? "query word" : "query",
-                                     all.keys.words ? "key word" : "key"};
+    about["tensors"]["attention"] = {"layer", "head", all.queries.units ? "query " + unit : "query",
+                                     all.keys.units ? "key " + unit : "key"};
     if (!all.ids.empty()) about["tensors"]["ids"] = {"token"};
-    if (all.queries.words || all.keys.words)
-        about["merged"] =
-            "mean over a query word's tokens, sum over a key word's (arXiv 1906.04341, section 4.1)";
+    if (all.queries.units || all.keys.units)
+        about["merged"] = "mean over a query " + unit + "'s tokens, sum over a key " + unit +
+                          "'s (arXiv 1906.04341, section 4.1)";
     if (std::ranges::equal(all.queries.tokens, all.keys.tokens)) {
-        describe(about, all.queries, "");
+        describe(about, all.queries, "", unit);
     } else {
-        describe(about, all.queries, "query ");
-        describe(about, all.keys, "key ");
+        describe(about, all.queries, "query ", unit);
+        describe(about, all.keys, "key ", unit);
     }
     return about;
 }

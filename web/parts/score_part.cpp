@@ -102,7 +102,7 @@ void ScorePart::draw_strips(const Scored& view, const Strips& v, float width, In
         if (found) {
             over = found;
             const bool product = row.stage == Stage::raw;
-            view.drawing.now.cell = app::CellRef{row.stage, row.row, product ? key : *found};
+            view.drawing.now.cell = app::RunCell{row.stage, row.row, product ? key : *found};
             if (ui::clicked()) present::pin(view.drawing, *view.drawing.now.cell);
         }
         ImGui::Dummy({width, layout.height() + strip_gap - ImGui::GetStyle().ItemSpacing.y});
@@ -168,7 +168,7 @@ void ScorePart::draw_steps(const Scored& view, float width, Index query, Index k
             ui::draw_text_within(list, {at.x + 10, at.y + 24}, card - 14, ui::theme().text, step.value);
         }
         if (over) {
-            view.drawing.now.cell = app::CellRef{step.stage, query, key};
+            view.drawing.now.cell = app::RunCell{step.stage, query, key};
             if (ui::clicked()) present::pin(view.drawing, *view.drawing.now.cell);
         }
         at.x = max.x;
@@ -234,7 +234,7 @@ void ScorePart::draw(const app::Drawing& drawing, app::Attention& attention, flo
                         .value = "weight",
                         .bars = {},
                         .cell = [query, keys](Index bar) {
-                            return app::CellRef{Stage::weight, query,
+                            return app::RunCell{Stage::weight, query,
                                                 keys[static_cast<std::size_t>(bar)].key};
                         }};
     for (const Key& k : keys)

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "app/clock.hpp"
 #include "app/link.hpp"
 #include "app/table.hpp"
 #include "platform/capture.hpp"
@@ -58,11 +59,11 @@ EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
 EM_JS(char*, js_text_to_ids, (const char* text),
       { return stringToNewUTF8(Module.shell.textToIds(UTF8ToString(text))); });
 EM_JS(void, js_set_field,
-      (const char* key, const char* name, const char* text, int number, int left, int top, int width,
-       int height),
+      (const char* key, const char* name, const char* text, int number, int lines, int left, int top,
+       int width, int height),
       {
-          Module.shell.setField(UTF8ToString(key), UTF8ToString(name), UTF8ToString(text), !!number, left,
-                                top, width, height);
+          Module.shell.setField(UTF8ToString(key), UTF8ToString(name), UTF8ToString(text), !!number, !!lines,
+                                left, top, width, height);
       });
 EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
@@ -228,8 +229,8 @@ void show_fields() {
             js_hide_field(before.key.c_str());
     for (const ui::PageField& field : fields) {
         if (std::ranges::find(shown, field) != shown.end()) continue;
-        const auto& [key, name, text, number, min, max] = field;
-        js_set_field(key.c_str(), name.c_str(), text.c_str(), number, static_cast<int>(min.x),
+        const auto& [key, name, text, number, lines, min, max] = field;
+        js_set_field(key.c_str(), name.c_str(), text.c_str(), number, lines, static_cast<int>(min.x),
                      static_cast<int>(min.y), static_cast<int>(max.x - min.x),
                      static_cast<int>(max.y - min.y));
     }
@@ -240,7 +241,16 @@ void tell_semantics() {
     if (ui::semantics_changed()) js_semantics_changed();
 }
 
-std::size_t heap_in_use() { return mallinfo().uordblks; }
+std::size_t heap_in_use() {
+    constexpr double often = 250;  // ms; it walks over all that is allocated, up to half a millisecond
+    static double measured = -often;
+    static std::size_t bytes = 0;
+    if (const double now = app::now_ms(); now - measured >= often) {
+        measured = now;
+        bytes = mallinfo().uordblks;
+    }
+    return bytes;
+}
 
 }  // namespace attn::platform
 

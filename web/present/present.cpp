@@ -111,15 +111,16 @@ std::span<const std::string> grid_labels(std::span<const std::string> labels) {
     return {};
 }
 
-// Returns the line below the title: whose numbers these are, what they mean, and how many there are.
+// Returns the line below the title: which columns are missing, whose numbers these are, what they mean, and
+// how many there are.
 std::string notation_of(const app::Sheet& sheet, const View& view, float width) {
     std::string notation;
+    if (!view.columns.are_all())
+        notation = std::to_string(view.columns.size()) + " of " + std::to_string(sheet.columns.size()) +
+                   " columns shown, " + Card::way_to_table(width) + " has all · ";
     for (const std::string* part : {&sheet.about, &sheet.notation})
         if (!part->empty()) notation += *part + " · ";
-    return notation + std::to_string(sheet.rows.size()) + " × " + std::to_string(sheet.columns.size()) +
-           (view.columns.are_all() ? ""
-                                   : ", " + std::to_string(view.columns.size()) + " columns shown; " +
-                                         Card::way_to_table(width) + " has all");
+    return notation + std::to_string(sheet.rows.size()) + " × " + std::to_string(sheet.columns.size());
 }
 
 // Makes a table of the points of a plane: a row for each point, a column for each axis.

@@ -5,7 +5,8 @@
 
 namespace attn::app {
 
-CorpusRun::CorpusRun(std::shared_ptr<const Model> model, std::vector<SplitText> texts, std::uint64_t seed)
+CorpusRun::CorpusRun(std::shared_ptr<const Model> model, std::vector<SplitText> texts, std::uint64_t seed,
+                     std::int64_t bytes_kept)
     : model_(std::move(model)), seed_(seed) {
     static std::uint64_t versions = 0;
     version_ = ++versions;
@@ -13,15 +14,11 @@ CorpusRun::CorpusRun(std::shared_ptr<const Model> model, std::vector<SplitText> 
     Index tokens = 0;
     std::int64_t bytes = 0;
     for (SplitText& text : texts) {
-        if (text.ids.size() > context) {
-            text.ids.resize(context);
-            text.pieces.resize(context);
-            if (!text.segments.empty()) text.segments.resize(context);
-        }
+        text.keep_first(context);
         if (text.ids.empty()) continue;
         const auto count = std::ssize(text.ids);
         const std::int64_t needed = trace_bytes(model_->config(), count);
-        if (texts_.size() == most_texts || tokens + count > most_tokens || bytes + needed > most_bytes) break;
+        if (texts_.size() == most_texts || tokens + count > most_tokens || bytes + needed > bytes_kept) break;
         tokens += count;
         bytes += needed;
         texts_.push_back(std::move(text));

@@ -20,7 +20,8 @@ class CorpusRun {
 
     // Takes the first of the texts that are within these limits; texts without tokens are left out. The seed
     // is for sampling from them.
-    CorpusRun(std::shared_ptr<const Model> model, std::vector<SplitText> texts, std::uint64_t seed);
+    CorpusRun(std::shared_ptr<const Model> model, std::vector<SplitText> texts, std::uint64_t seed,
+              std::int64_t bytes_kept = most_bytes);
 
     bool step();                                 // runs a slice of a text; true while there is more to do
     void stop() { texts_.resize(run_.size()); }  // keeps the texts already run

@@ -296,20 +296,20 @@ std::vector<SlopeTerm> Slopes::terms(Slope slope, Index row, Index col) const {
         case Slope::weight:
             for (Index b = 0; b < r.d_v(); ++b)
                 terms.push_back(
-                    {b, summed(b), input(Slope::v, col, b), summed_at(b), CellRef{Stage::v, col, b}});
+                    {b, summed(b), input(Slope::v, col, b), summed_at(b), RunCell{Stage::v, col, b}});
             break;
         case Slope::q:
             for (Index j = 0; j < r.keys(); ++j)
                 terms.push_back({j, raw(j), input(Slope::k, j, col), SlopeCell{Slope::raw, query_, j},
-                                 CellRef{Stage::k, j, col}});
+                                 RunCell{Stage::k, j, col}});
             break;
         case Slope::k:
             terms.push_back({col, raw(row), input(Slope::q, query_, col), SlopeCell{Slope::raw, query_, row},
-                             CellRef{Stage::q, query_, col}});
+                             RunCell{Stage::q, query_, col}});
             break;
         case Slope::v:
             terms.push_back({col, f64().weight[static_cast<std::size_t>(row)], summed(col),
-                             CellRef{Stage::weight, query_, row}, summed_at(col)});
+                             RunCell{Stage::weight, query_, row}, summed_at(col)});
             // The target value moves towards the output.
             if (loss_.target == row)
                 terms.push_back(
@@ -333,12 +333,12 @@ std::vector<SlopeTerm> Slopes::projection_terms(Slope slope, Index row, Index co
         const bool encoded = projections_->crosses && x_row < record_->keys();
         const Stage stage = encoded ? Stage::final_norm : projections_->of_x;
         terms.push_back({token, x(x_row, row), projected<double>(of, token, col),
-                         CellRef{stage, x_row == query_row() ? query_ : x_row, row}, before(of, token, col)});
+                         RunCell{stage, x_row == query_row() ? query_ : x_row, row}, before(of, token, col)});
     };
     const auto through = [&](Slope of, Slope matrix, Index token) {
         for (Index a = 0; a < columns(of).end; ++a)
             terms.push_back({a, projected<double>(of, token, a), w(matrix, col, a), before(of, token, a),
-                             CellRef{info(matrix).stage, col, a}});
+                             RunCell{info(matrix).stage, col, a}});
     };
     const auto others = [&](const HeadNorm* norm, Index token, double along) {
         if (norm && !norm->others.empty())

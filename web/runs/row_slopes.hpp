@@ -39,7 +39,7 @@ struct SlopeCell {
 
 // One product in a gradient: the index summed over, both factors, and what they are.
 struct SlopeTerm {
-    using Factor = std::variant<std::monostate, SlopeCell, CellRef>;  // a gradient, or a number of the run
+    using Factor = std::variant<std::monostate, SlopeCell, RunCell>;  // a gradient, or a number of the run
     Index index;  // −1: the other heads that share a norm with this one
     double left, right;
     Factor left_at = {}, right_at = {};  // none: the page does not show the number

@@ -19,8 +19,8 @@ TextRun::TextRun(std::shared_ptr<const Trace> trace, std::shared_ptr<const ReadT
                  const std::shared_ptr<const ReadText>& encoded, std::string model)
     : run(std::move(trace)),
       kind(encoded ? AttentionKind::decoder : AttentionKind::self),
-      pieces(text->pieces),
-      words(text->words),
+      pieces(text->units.pieces()),
+      words(text->units.words()),
       queries_(text),
       keys_(text),
       alike_{0, run->attentions()},
@@ -40,8 +40,8 @@ TextRun::TextRun(TextRun& whole, AttentionKind of, std::shared_ptr<const ReadTex
                  std::shared_ptr<const ReadText> keys, Range alike)
     : run(whole.run),
       kind(of),
-      pieces(queries->pieces),
-      words(queries->words),
+      pieces(queries->units.pieces()),
+      words(queries->units.words()),
       queries_(std::move(queries)),
       keys_(std::move(keys)),
       alike_(alike),
@@ -129,9 +129,9 @@ std::vector<Stage> TextRun::stages() const {
 }
 
 HeadMaps TextRun::maps(const MapChoice& choice) const {
-    if (shows_words(choice))
-        return [trace = run, sink = choice.sink, queries = queries_, keys = keys_](Index layer, Index head) {
-            return word_map_of(trace, layer, head, queries->words.tokens, keys->words.tokens, sink);
+    if (auto groups = merged(choice))
+        return [trace = run, sink = choice.sink, groups = *std::move(groups)](Index layer, Index head) {
+            return merged_map_of(trace, layer, head, groups.queries, groups.keys, sink);
         };
     return [trace = run, choice](Index layer, Index head) {
         return map_of(trace, layer, head, choice.stage, choice.sink);
@@ -200,12 +200,12 @@ Result<bool> TextJob::forward_step() {
     auto trace = forward_->finish();
     forward_.reset();
     if (!trace) return trace.error();
-    const auto read = [](const SplitText& split) {
-        return std::make_shared<const ReadText>(split.pieces, split.text);
+    const auto read = [](const SplitText& split, Index number) {
+        return std::make_shared<const ReadText>(split.pieces, split.text, number);
     };
     const bool two = (*trace)->encoder() != nullptr;
-    next_ = std::make_unique<TextRun>(*trace, read(two ? written_ : text_), two ? read(text_) : nullptr,
-                                      model_name_);
+    next_ = std::make_unique<TextRun>(*trace, two ? read(written_, 1) : read(text_, 0),
+                                      two ? read(text_, 0) : nullptr, model_name_);
     const bool anew = changes_ || two;
     if (run_ && !changes_) next_->follow(*run_);
     if (!overview_) return false;
@@ -215,7 +215,7 @@ Result<bool> TextJob::forward_step() {
     }
     // The maps of cross-attention change with every token of either text, and all maps change with an
     // intervention, so the maps of small runs are recomputed.
-    const Index kept = run_ ? next_->kept_since(run_->version(), false) : 0;
+    const Index kept = run_ ? next_->kept_since(run_->version(), Unit::tokens) : 0;
     catches_up_ = anew ? run_ && std::ssize(text_.ids) + next_->tokens() <= few_rows
                        : kept > 0 && next_->tokens() - kept <= few_rows;
     return false;

@@ -20,14 +20,21 @@ struct SplitText {
     std::vector<std::int32_t> segments = {};
     std::vector<std::string> pieces;  // the text of each token
     std::string text;                 // helps to find where words begin and end
+
+    void keep_first(std::size_t tokens) {
+        if (ids.size() <= tokens) return;
+        ids.resize(tokens);
+        pieces.resize(tokens);
+        if (!segments.empty()) segments.resize(tokens);
+    }
 };
 
 // The texts of a run's tokens.
 struct ReadText {
-    ReadText(std::vector<std::string> names, const std::string& text)
-        : pieces(std::move(names)), words(word_axis(pieces, text)) {}
-    std::vector<std::string> pieces;  // [n]
-    WordAxis words;
+    // `number` counts texts: an encoder's is 0, its decoder's 1.
+    ReadText(std::vector<std::string> names, const std::string& text, Index number = 0)
+        : units(std::move(names), text, number) {}
+    TextUnits units;
 };
 
 // A run does not change, except that the overview of its heads and the logits are added once computed. For an
@@ -46,13 +53,16 @@ class TextRun final : public Attention {
     const std::shared_ptr<const Trace> run;
     const AttentionKind kind;
     const std::vector<std::string>& pieces;  // [n], texts of the queries
-    const WordAxis& words;
+    const UnitAxis& words;
     std::optional<HeadOverview> all_heads;  // covers the whole run, as do the logits
     Tensor logits;                          // [1, vocabulary], for the predicted token
     bool of_training = false;               // the text is a sequence from a training's data
 
     // Returns the part of the run that this layer belongs to.
-    TextRun& of(Index layer);
+    TextRun& of(Index layer) override;
+    MergedHeads& merged_heads() override {
+        return whole_ == this ? Attention::merged_heads() : whole_->merged_heads();
+    }
     const TextRun& whole() const { return *whole_; }
 
     // Starts the overview of all heads, and computes the logits of the last token. The overview of the
@@ -77,20 +87,23 @@ class TextRun final : public Attention {
     void follow(const TextRun& before);
 
     std::uint64_t version() const override { return version_; }
-    Index kept_since(std::uint64_t version, bool of_words) const override {
-        return version != before_ ? 0 : of_words ? kept_words_ : kept_tokens_;
+    Index kept_since(std::uint64_t version, Unit unit) const override {
+        return version != before_     ? 0
+               : unit == Unit::tokens ? kept_tokens_
+               : unit == Unit::words  ? kept_words_
+                                      : 0;
     }
     Index layers() const override { return run->attentions(); }
     Layers numbering() const override { return {layers(), run->model()->config().decoder_layers}; }
     Range alike() const override { return alike_; }
     Index heads() const override { return record_at(0).heads(); }
     Index queries() const override { return tokens(); }
-    Index keys() const override { return std::ssize(keys_->pieces); }
+    Index keys() const override { return std::ssize(keys_->units.pieces()); }
     const std::vector<std::string>& query_names() const override { return pieces; }
-    const std::vector<std::string>& key_names() const override { return keys_->pieces; }
+    const std::vector<std::string>& key_names() const override { return keys_->units.pieces(); }
     bool one_line() const override { return kind != AttentionKind::cross; }
-    const WordAxis& query_words() const override { return words; }
-    const WordAxis& key_words() const override { return keys_->words; }
+    const TextUnits& query_text() const override { return queries_->units; }
+    const TextUnits& key_text() const override { return keys_->units; }
     std::span<const std::int32_t> ids() const override { return run->attention(alike_.begin).queries.ids(); }
     std::span<const std::int32_t> key_ids() const override { return run->attention(alike_.begin).keys.ids(); }
     std::string small_print(Index query) const override;

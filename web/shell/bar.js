@@ -77,12 +77,14 @@ export class Bar {
         }));
     }
 
-    /** The Escape key closes the menu and returns the focus. */
+    /** The Escape key closes the menu and returns the focus. Returns whether it was open. */
     escape() {
-        if (!this.#menu.hidden) {
-            this.#show(false);
-            this.#button.focus();
+        if (this.#menu.hidden) {
+            return false;
         }
+        this.#show(false);
+        this.#button.focus();
+        return true;
     }
 
     /** @param {boolean} open */

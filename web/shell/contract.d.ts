@@ -326,9 +326,10 @@ export interface Shell {
 
     /**
      * Lays a text field over the canvas, at these points of the stage. While nobody types it holds `text`.
-     * `number` requests a keyboard of digits, and reports the text only when it is entered.
+     * `number` requests a keyboard of digits, and reports the text only when it is entered; `lines` allows
+     * several lines.
      */
-    setField(key: string, name: string, text: string, number: boolean, left: number, top: number, width: number, height: number): void;
+    setField(key: string, name: string, text: string, number: boolean, lines: boolean, left: number, top: number, width: number, height: number): void;
     hideField(key: string): void;
 
     /**

@@ -14,7 +14,7 @@ class Field {
     #text = '';
 
     /**
-     * @param {HTMLInputElement} input
+     * @param {HTMLInputElement | HTMLTextAreaElement} input
      * @param {boolean} stays whether the keyboard stays open after a text is entered
      * @param {(text: string, entered: boolean) => void} give
      */
@@ -33,7 +33,7 @@ class Field {
                 input.value = this.#text;  // shows only what the program accepts
             }
         });
-        input.addEventListener('focus', () => input.select());
+        input.addEventListener('focus', () => input instanceof HTMLInputElement && input.select());
         this.enter = () => {
             if (!this.number) {
                 give(input.value, true);
@@ -117,7 +117,7 @@ export class Fields {
 
     /**
      * @param {string} key
-     * @param {HTMLInputElement} input
+     * @param {HTMLInputElement | HTMLTextAreaElement} input
      * @param {boolean} stays
      */
     #add(key, input, stays) {
@@ -126,10 +126,16 @@ export class Fields {
         return field;
     }
 
-    /** @param {string} key */
-    #made(key) {
-        const input = /** @type {HTMLInputElement} */ (this.#find.cloneNode());
+    /**
+     * @param {string} key
+     * @param {boolean} lines
+     */
+    #made(key, lines) {
+        const input = lines ? document.createElement('textarea') : /** @type {HTMLInputElement} */ (this.#find.cloneNode());
         input.removeAttribute('id');
+        input.className = 'field';
+        input.autocapitalize = 'off';
+        input.spellcheck = false;
         input.placeholder = '';
         input.dataset.field = key;
         this.#find.after(input);
@@ -153,13 +159,14 @@ export class Fields {
      * @param {string} name
      * @param {string} text
      * @param {boolean} number
+     * @param {boolean} lines
      * @param {number} left
      * @param {number} top
      * @param {number} width
      * @param {number} height
      */
-    set(key, name, text, number, left, top, width, height) {
-        (this.#all.get(key) ?? this.#made(key)).set(name, text, number, left, top, width, height);
+    set(key, name, text, number, lines, left, top, width, height) {
+        (this.#all.get(key) ?? this.#made(key, lines)).set(name, text, number, left, top, width, height);
     }
 
     /** @param {string} key */

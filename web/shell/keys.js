@@ -5,7 +5,8 @@
 
 /**
  * @param {{stage: HTMLElement, semantics: Semantics, undo: () => void, redo: () => void, find: () => void,
- *     enter: () => void, escape: () => void, resize: (by: number) => boolean, help: () => void}} calls
+ *     enter: () => void, escape: () => boolean, resize: (by: number) => boolean, help: () => void}} calls
+ *     escape() closes what is open on the page or being typed, and says whether there was anything
  */
 export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, resize, help }) {
     const forProgram = (/** @type {Event} */ event) => event.target === document.body || event.target === stage || semantics.passes(event);
@@ -17,7 +18,11 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
     /** @type {Record<string, number>} */
     const sizes = { '+': 1, '=': 1, '-': -1, _: -1, 0: 0 };
 
-    /** @param {KeyboardEvent} event */
+    /**
+     * Returns whether the program takes the key as well, although the focus is elsewhere.
+     *
+     * @param {KeyboardEvent} event
+     */
     function handle(event) {
         const command = event.ctrlKey || event.metaKey;
         const key = event.key.toLowerCase();
@@ -39,20 +44,21 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
             help();
         } else if (command && key === 'a' && forProgram(event)) {
             event.preventDefault();  // selects all in a field of the program's, not the whole page
-        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea, .field', event)) {
+        } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea:not(.field), input.field', event)) {
             event.preventDefault();
             enter();
-        } else if (event.key === 'Escape' && !forProgram(event)) {
-            escape();
+        } else if (event.key === 'Escape' && !forProgram(event) && !isIn('dialog, dialog *, .field', event)) {
+            return !escape();
         }
+        return false;
     }
 
     window.addEventListener('keydown', (event) => {
-        handle(event);
+        const unpins = handle(event);
         if (semantics.take(event)) {
             event.preventDefault();
             event.stopImmediatePropagation();
-        } else if (!forProgram(event) || event.key === 'Tab') {
+        } else if ((!forProgram(event) && !unpins) || event.key === 'Tab') {
             event.stopImmediatePropagation();
         }
     }, { capture: true });

@@ -95,6 +95,15 @@ function find() {
     program?.palette();
 }
 
+// Says whether a sentence box had the focus.
+function leaveBox() {
+    const box = boxes.find((each) => each.close());
+    if (box) {
+        stage.focus();
+    }
+    return Boolean(box);
+}
+
 attachKeys({
     stage,
     semantics,
@@ -102,13 +111,10 @@ attachKeys({
     redo: () => program?.redo(),
     find,
     enter() {
-        const box = boxes.find((each) => each.close());
+        leaveBox();
         fields.enter();
-        if (box) {
-            stage.focus();
-        }
     },
-    escape: () => bar.escape(),
+    escape: () => bar.escape() || leaveBox(),
     resize: (by) => textSize.step(by),
     help: () => element('keys-dialog').showModal(),
 });

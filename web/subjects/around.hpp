@@ -15,7 +15,7 @@ struct Around {
     Explained& out;
     const TextRun& run;
     const Places& places;
-    const CellRef& cell;
+    const RunCell& cell;
 
     Index layer() const { return places.head.layer; }
     LayerAttention attention() const { return run.run->attention(layer()); }

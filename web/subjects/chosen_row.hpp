@@ -25,4 +25,11 @@ inline ChosenRow chosen_row(Subject& subject) {
     return {subject.attention()->record(head.layer), head, chosen_query(subject)};
 }
 
+// The row that is explained while no query is chosen: the predicted one, as everywhere, or the last one in
+// view.
+inline Index usual_row(Subject& subject, Range queries) {
+    return std::clamp(subject.attention()->predicted(), queries.begin,
+                      std::max(queries.end - 1, queries.begin));
+}
+
 }  // namespace attn::app

@@ -32,7 +32,7 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 }
 
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text,
+               const RunCell& cell, Stage current, const std::string& scale_text,
                const std::optional<Expression>& score, const std::string& mask_rule) {
     const bool is_masked = c.score_before || !spec.mask.is_everything() || !spec.bias.empty();
     // A stage that changes nothing is the one before it.
@@ -108,7 +108,7 @@ Stage before_softmax(const AttentionSpec& spec) {
 }
 
 void explain_softmax(Explained& out, const Record& record, const RowChain& row, const AttentionSpec& spec,
-                     const Places& places, const CellRef& cell, const CellNames& names) {
+                     const Places& places, const RunCell& cell, const CellNames& names) {
     const SoftmaxRow run = softmax_row(record, places.head.head, cell.row);
     const auto score_at = [&](Index key) { return places(before_softmax(spec), cell.row, key); };
     const CellPlace max_at = places(Stage::row_max, cell.row, 0);
@@ -210,7 +210,7 @@ void add_contribution(Explained& out, double weight, std::span<const double> val
     out.line("contribution", weight == 0 ? Expression(0) : weight * length);
 }
 
-bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
+bool explain_cell(Explained& out, const Record& record, const Places& places, const RunCell& cell,
                   const CellNames& names, const std::function<ProjectedValue(Index key)>& projected) {
     const Stage stage = cell.stage;
     const Index head = places.head.head;

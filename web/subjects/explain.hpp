@@ -1,5 +1,5 @@
 // Writes explanations that subjects share: of a record's stages, of its vectors, and of weights between
-// words.
+// larger units or of several heads.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct Places {
     HeadIndex head;
     bool second = false;
     CellPlace operator()(Stage stage, Index row, Index col) const {
-        return {head, {.stage = stage, .row = row, .col = col, .second = second}};
+        return {head, RunCell{.stage = stage, .row = row, .col = col, .second = second}};
     }
     CellPlace of_layer(Index layer, Stage stage, Index row, Index col) const {
         return Places{{layer, head.head}, second}(stage, row, col);
@@ -44,13 +44,13 @@ void add_terms(Explained& out, std::span<const Term> terms, const PlaceOf& left,
 // Adds raw → scaled → capped → masked → weight, as far as the spec goes; `current` is the cell's own stage.
 // `score` is the expression of the raw score, or empty if the score is given; `mask_rule` is as in CellNames.
 void add_chain(Explained& out, const CellExplanation& c, const AttentionSpec& spec, const Places& places,
-               const CellRef& cell, Stage current, const std::string& scale_text,
+               const RunCell& cell, Stage current, const std::string& scale_text,
                const std::optional<Expression>& score, const std::string& mask_rule = {});
 // Returns the stage that feeds the softmax.
 Stage before_softmax(const AttentionSpec& spec);
 // Explains a stage of the softmax: `row` has it in double, the record in f32.
 void explain_softmax(Explained& out, const Record& record, const RowChain& row, const AttentionSpec& spec,
-                     const Places& places, const CellRef& cell, const CellNames& names);
+                     const Places& places, const RunCell& cell, const CellNames& names);
 std::string formula_of(Stage stage, const CellNames& names, Index col, bool scores_given = false);
 std::string operands_title_of(Stage stage, const CellNames& names, Index col);
 
@@ -63,48 +63,46 @@ struct ProjectedValue {
 // Adds the title, the value, the operands and the chain of a head's cell: a stage of pairs or of the softmax,
 // the output, or a component of q, k or v. Returns false if the head has no such cell. Projected
 // contributions need `projected`.
-bool explain_cell(Explained& out, const Record& record, const Places& places, const CellRef& cell,
+bool explain_cell(Explained& out, const Record& record, const Places& places, const RunCell& cell,
                   const CellNames& names,
                   const std::function<ProjectedValue(Index key)>& projected = nullptr);
 // Adds the value, the operands and the chain of a contribution; `weight` has the weight's chain.
 void add_contribution(Explained& out, double weight, std::span<const double> value, const PlaceOf& at,
                       bool projected);
 
-// Adds the weight between two words: the sum over the key's tokens, averaged over the query's tokens.
-struct WordPair {
-    Range query, key;                                       // token ranges
-    std::string query_name, key_name;                       // in quotation marks
-    std::span<const std::string> query_pieces, key_pieces;  // names of all tokens
-};
 struct TokenWeight {
     bool allowed = false;
     double f32 = 0, f64 = 0;
 };
 using TokenWeights = std::function<TokenWeight(Index query, Index key)>;
-void explain_words(Explained& out, const WordPair& pair, const Places& places, const TokenWeights& weight);
 TokenWeights token_weights(const Record& record, Index head);
+// Explains a weight between larger units: the sum over the key's tokens, averaged over the query's tokens.
+// Returns nothing if the attention has no such units, or no such cell.
+std::optional<Explained> explain_units(const Attention& attention, std::span<const TokenSpan> spans,
+                                       HeadIndex at, const RunCell& cell, const TokenWeights& weight);
+// Explains a weight that is the mean over several heads, each of which `one` explains.
+std::optional<Explained> explain_mean(const Attention& attention, HeadIndex at, const RunCell& cell,
+                                      const std::function<std::optional<Explained>(const CellPlace&)>& one);
 
 // Changes the explanation of a cell to that of a map without the first key, whose weight in the row is
 // `first`, at its place.
-void leave_out_first_key(Explained& out, const CellRef& cell, const TokenWeight& first, const CellPlace& at);
-// The same between words; `first` is the pair of the first key and the cell's query.
-void leave_out_first_word(Explained& out, const CellRef& cell, const WordPair& first, const Places& places,
-                          const TokenWeights& weight);
+void leave_out_first_key(Explained& out, const RunCell& cell, const TokenWeight& first, const CellPlace& at);
 
 // Explains a number that a model computes around its heads, or one of its weights.
-std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const CellRef& cell);
+std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const RunCell& cell);
 // Explains a component of q, k or v from the normalised residual and the model's weights.
-void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell);
+void explain_projection(Explained& out, const TextRun& run, const Places& places, const RunCell& cell);
 
 // Adds the result of interventions to a number that has been explained.
-void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell);
+void add_changes(Explained& out, const Trace& run, HeadIndex at, const RunCell& cell);
 
 // Adds the same number of the run in double, as far as that is known.
 void add_double(Explained& out, const TextRun& run,
                 const std::function<std::optional<double>(const DoubleRun&)>& value);
 
-// Explains a number of a run, or a cell between its words. Returns nothing if the run has no such cell.
-std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell);
+// Explains a number of a run, or a cell between larger units. Returns nothing if the run has no such cell.
+std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const RunCell& cell,
+                                          std::span<const TokenSpan> spans);
 
 // Puts a text in quotation marks, straight ones for the inspector.
 std::string in_quotes(std::string_view text);

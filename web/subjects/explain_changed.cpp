@@ -34,7 +34,7 @@ std::vector<ChangedSite> sites_of(const Trace& run, Index attention, Stage stage
 }
 
 // Describes what was changed in a cell of a head, or in its row.
-void note_cell_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell) {
+void note_cell_changes(Explained& out, const Trace& run, HeadIndex at, const RunCell& cell) {
     std::string told;
     for (const Intervention& each : run.interventions()) {
         const std::vector<Index>& columns = each.edit.columns;
@@ -49,7 +49,7 @@ void note_cell_changes(Explained& out, const Trace& run, HeadIndex at, const Cel
 
 }  // namespace
 
-void add_changes(Explained& out, const Trace& run, HeadIndex at, const CellRef& cell) {
+void add_changes(Explained& out, const Trace& run, HeadIndex at, const RunCell& cell) {
     if (run.interventions().empty()) return;
     if (is_of_pairs(cell.stage)) return note_cell_changes(out, run, at, cell);
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;

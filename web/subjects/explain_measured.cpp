@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
+#include "runs/merged_heads.hpp"
 
 namespace attn::app {
 
@@ -10,6 +11,7 @@ namespace {
 
 // With more multiplications, the page would stall.
 constexpr double most_multiplications = 2e8;
+constexpr Index most_rows = 512;
 
 using Tokens = std::span<const std::int32_t>;
 
@@ -38,11 +40,17 @@ struct Row {
     Index allowed = 0;  // number of allowed keys
 };
 
-Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Tokens ids) {
+struct Weight {
+    bool allowed;
+    double weight;
+};
+
+// `weight_at(key)` returns a Weight.
+Row row_of(auto&& weight_at, Index query, Index keys, HeadScore score, Tokens ids) {
     Row row;
     double most = -1;
     for (Index key = 0; key < keys; ++key) {
-        const CellExplanation cell = chain.at(key);
+        const Weight cell = weight_at(key);
         row.allowed += cell.allowed;
         row.sum += cell.weight;
         const double counts = is_of_entropy(score)
@@ -59,6 +67,24 @@ Row row_of(const RowChain& chain, Index query, Index keys, HeadScore score, Toke
     return row;
 }
 
+// Adds the quotient of what is counted in all rows, which are the operands.
+void tell_score(Explained& out, HeadScore score, double total, double divisor) {
+    for (auto& operand : out.operands) {
+        operand.right = 1 / divisor;
+        operand.product = operand.left / divisor;
+    }
+    out.operands_title = score == HeadScore::entropy ? "Entropy of each row · 1/" + fixed(divisor, 0)
+                         : score == HeadScore::spread
+                             ? "Entropy of each row / ln(its keys) · 1/" + fixed(divisor, 0)
+                             : "What counts in each row · 1/Σ A";
+    out.f64 = total / divisor;
+    out.steps.push_back({"what counts", "", four(total), false});
+    out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", four(divisor), false});
+    out.steps.push_back({info(score).name, four(total) + " / " + four(divisor), four(out.f64), true});
+    out.left_name = "counted";
+    out.line("score", out.sum() / divisor);
+}
+
 const char* formula_of(HeadScore score) {
     switch (score) {
         case HeadScore::entropy: return "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])";
@@ -69,11 +95,81 @@ const char* formula_of(HeadScore score) {
 
 }  // namespace
 
-CellRef head_score_cell(const HeadOverview& heads, HeadIndex head, HeadScore score) {
+RunCell head_score_cell(const HeadOverview& heads, HeadIndex head, HeadScore score) {
     return {.stage = Stage::head_score, .row = heads.number(head), .col = static_cast<Index>(score)};
 }
 
-std::optional<Explained> ScoreExplainer::of(Attention& attention, const CellRef& cell) {
+namespace {
+
+// Explains a score over larger units, or of a mean over heads, from the weights that the map shows.
+Explained explain_merged(Attention& attention, HeadIndex head, const RunCell& cell, const MapChoice& choice,
+                         double f32) {
+    const auto score = static_cast<HeadScore>(cell.col);
+    const bool of_mean = cell.mean != HeadMean::one;
+    const HeadMeanAt mean = of_mean ? mean_at(attention, head.layer) : HeadMeanAt{HeadMean::one, head.layer};
+    Attention& part = attention.of(mean.layer);
+    MapChoice shown = choice;
+    shown.mean = mean.mean;
+    const MapPointer map = part.shown_maps(shown)(mean.layer, head.head);
+    const ShownAxis queries = part.query_axis(shown);
+    const std::string unit(unit_key(part.unit_of(shown)));
+    std::vector<std::int32_t> ids(part.ids().begin(), part.ids().end());
+    if (queries.units) ids = unit_ids(*queries.units, part.query_text().pieces());
+    Explained out;
+    out.title = std::string(info(score).name) + " by " + unit + ", " +
+                (of_mean ? mean_text(part, mean.mean, {mean.layer, 0})
+                         : head_text(head, attention.numbering(), ", "));
+    out.provenance =
+        "measured over " + std::to_string(map->queries()) + " " + unit + " · " + attention.title();
+    out.f32 = f32;
+    if (score == HeadScore::entropy) out.unit = "nats";
+    out.formula = formula_of(score);
+    out.note = std::string(info(score).meaning) + " It is summed in double over the weights of the map.";
+    if (!may_sum(score, ids) || map->queries() > most_rows) {
+        out.recomputed = false;
+        out.f64 = out.f32;
+        return out;
+    }
+    double total = 0, divisor = 0;
+    for (Index query = 0; query < map->queries(); ++query) {
+        const std::vector<float> weights = cells_of(*map, {{query, query + 1}, {0, map->keys()}});
+        const Row row = row_of(
+            [&](Index key) {
+                const float weight = weights[static_cast<std::size_t>(key)];
+                return Weight{weight != masked_cell, weight == masked_cell ? 0 : static_cast<double>(weight)};
+            },
+            query, map->keys(), score, ids);
+        divisor += is_of_entropy(score) ? row.allowed > (score == HeadScore::spread ? 1 : 0) : row.sum;
+        total += row.counted;
+        const CellPlace at{
+            {mean.layer, head.head},
+            RunCell{
+                .stage = Stage::weight, .row = query, .col = row.most, .unit = cell.unit, .mean = mean.mean}};
+        out.operands.push_back({in_quotes(label_at(queries.names, query)), row.counted, 0, 0, at});
+    }
+    tell_score(out, score, total, divisor);
+    return out;
+}
+
+}  // namespace
+
+std::optional<Explained> ScoreExplainer::of(Attention& attention, const RunCell& cell,
+                                            std::span<const TokenSpan> spans) {
+    const MapChoice choice{.unit = cell.unit, .spans = {spans.begin(), spans.end()}};
+    if (cell.is_merged()) {
+        MergedHeads& merged = attention.merged_heads();
+        const auto heads =
+            cell.mean == HeadMean::one ? merged.by_unit(attention, choice) : merged.means(attention, choice);
+        if (!heads || attention.unit_of(choice) != cell.unit || cell.row < 0 ||
+            cell.row >= heads->layers() * heads->heads() || cell.col < 0 ||
+            cell.col >= std::ssize(head_scores))
+            return std::nullopt;
+        const HeadIndex head{cell.row / heads->heads(), cell.row % heads->heads()};
+        const auto value = number_of(heads->scores(head), static_cast<HeadScore>(cell.col));
+        if (!value) return std::nullopt;
+        return merged_.of({attention.version(), cell, choice.spans, *value},
+                          [&] { return explain_merged(attention, head, cell, choice, *value); });
+    }
     HeadOverview* heads = attention.overview();
     if (!heads || cell.row < 0 || cell.row >= heads->layers() * heads->heads() || cell.col < 0 ||
         cell.col >= std::ssize(head_scores))
@@ -123,28 +219,19 @@ std::optional<Explained> ScoreExplainer::of(Attention& attention, HeadIndex head
     double total = 0, sum = 0, rows = 0;
     const Places places{head};
     for (Index query = 0; query < record->queries(); ++query) {
-        const Row row = row_of(row_chain(*record, head.head, query), query, record->keys(), score, ids);
+        const RowChain chain = row_chain(*record, head.head, query);
+        const auto weight_at = [&](Index key) {
+            const CellExplanation cell = chain.at(key);
+            return Weight{cell.allowed, cell.weight};
+        };
+        const Row row = row_of(weight_at, query, record->keys(), score, ids);
         sum += row.sum;
         rows += row.allowed > (score == HeadScore::spread ? 1 : 0);
         total += row.counted;
         out.operands.push_back({in_quotes(label_at(attention.query_names(), query)), row.counted, 0, 0,
                                 places(Stage::weight, query, row.most)});
     }
-    const double divisor = is_of_entropy(score) ? rows : sum;
-    for (auto& operand : out.operands) {
-        operand.right = 1 / divisor;
-        operand.product = operand.left / divisor;
-    }
-    out.operands_title = score == HeadScore::entropy ? "Entropy of each row · 1/" + fixed(divisor, 0)
-                         : score == HeadScore::spread
-                             ? "Entropy of each row / ln(its keys) · 1/" + fixed(divisor, 0)
-                             : "What counts in each row · 1/Σ A";
-    out.f64 = total / divisor;
-    out.steps.push_back({"what counts", "", four(total), false});
-    out.steps.push_back({is_of_entropy(score) ? "rows" : "Σ A", "", four(divisor), false});
-    out.steps.push_back({info(score).name, four(total) + " / " + four(divisor), four(out.f64), true});
-    out.left_name = "counted";
-    out.line("score", out.sum() / divisor);
+    tell_score(out, score, total, is_of_entropy(score) ? rows : sum);
     kept_ = {attention.version(), head, score, f32, out};
     return out;
 }

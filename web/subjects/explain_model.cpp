@@ -304,7 +304,7 @@ bool explain_unkept(const Around& a) {
 
 }  // namespace
 
-std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const CellRef& cell) {
+std::optional<Explained> explain_model_cell(const TextRun& run, const Places& places, const RunCell& cell) {
     Explained out;
     const Around a{out, run, places, cell};
     const auto within = [&](Index rows, Index cols) {
@@ -368,7 +368,7 @@ std::string place_in_file(const StoredAt& place) {
            with_commas(static_cast<std::int64_t>(place.byte)) + " of " + place.weight->file;
 }
 
-void explain_projection(Explained& out, const TextRun& run, const Places& places, const CellRef& cell) {
+void explain_projection(Explained& out, const TextRun& run, const Places& places, const RunCell& cell) {
     const Around a{out, run, places, cell};
     const Index head = places.head.head,
                 own = cell.stage == Stage::q ? head : run.record_at(a.layer()).kv_head(head);

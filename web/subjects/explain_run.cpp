@@ -12,7 +12,7 @@ namespace attn::app {
 namespace {
 
 // Says which bias of T5 a score gets, and where it is stored.
-void add_bias(Explained& out, const TextRun& run, HeadIndex at, const CellRef& cell) {
+void add_bias(Explained& out, const TextRun& run, HeadIndex at, const RunCell& cell) {
     const auto bucket = bias_bucket(*run.run, at.layer, cell.row, cell.col);
     if (!bucket) return;
     const RelativeBias& bias = *run.run->attention(at.layer).queries.network().relative_bias;
@@ -37,14 +37,14 @@ bool has_own_mask(const TextRun& run, Index attention) {
     return !mask.is_everything() && mask == mask_of(run.run->attention(attention).half);
 }
 
-std::string mask_rule(const AttentionSublayer& half, const CellRef& cell) {
+std::string mask_rule(const AttentionSublayer& half, const RunCell& cell) {
     if (half.causal && cell.col > cell.row) return "after the query";
     if (half.window == 0) return "not after the query";
     return (std::abs(cell.row - cell.col) < half.window ? "inside" : "outside") +
            (" the window of " + many(half.window, "key")) + (half.causal ? "" : " on either side");
 }
 
-void add_window(Explained& out, const TextRun& run, Index attention, const CellRef& cell,
+void add_window(Explained& out, const TextRun& run, Index attention, const RunCell& cell,
                 const CellNames& names) {
     const AttentionSublayer& half = run.run->attention(attention).half;
     const Index window = half.window;
@@ -61,7 +61,8 @@ void add_window(Explained& out, const TextRun& run, Index attention, const CellR
                (out.note.empty() ? "" : " " + out.note);
 }
 
-std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const CellRef& cell) {
+std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const RunCell& cell,
+                                      std::span<const TokenSpan> spans) {
     const auto [layer, head] = at;
     const Places places{at, cell.second};
     if (is_of_model(cell.stage)) {
@@ -72,36 +73,18 @@ std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const Ce
     const Record& record = run.record_at(layer);
     const auto key_name = [&](Index i) { return in_quotes(label_at(run.key_names(), i)); };
     Explained out;
-    if (cell.words) {
-        const WordAxis &queries = run.query_words(), &keys = run.key_words();
-        if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
-            return std::nullopt;
-        const auto pair = [&](Index key) {
-            return WordPair{queries.of(cell.row),      keys.of(key),      in_quotes(queries.name(cell.row)),
-                            in_quotes(keys.name(key)), run.query_names(), run.key_names()};
-        };
-        const TokenWeights weights = token_weights(record, head);
-        explain_words(out, pair(cell.col), places, weights);
-        leave_out_first_word(out, cell, pair(0), places, weights);
-        return out;
-    }
+    if (cell.unit != Unit::tokens) return explain_units(run, spans, at, cell, token_weights(record, head));
     const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
     const bool own_mask = is_of_pairs(cell.stage) && has_own_mask(run, layer);
     const CellNames names{in_quotes(label_at(run.query_names(), cell.row)),
                           key_name(of_keys ? cell.row : cell.col), key_name,
                           own_mask ? mask_rule(run.run->attention(layer).half, cell) : ""};
     const auto projected = [&](Index key) {
-        const WeightView& w_o = run.run->attention(layer).half.attention_out.weight;
-        const ConstMatrix v = record.v().heads().head(record.kv_head(head));
-        ProjectedValue value{
-            {}, static_cast<double>(projected_value_norms(record, head, w_o, {key, key + 1}).front())};
-        for (Index c = 0; c < w_o.out; ++c) {
-            double sum = 0;
-            for (Index b = 0; b < v.cols; ++b)
-                sum += static_cast<double>(v(key, b)) * element(w_o, head * v.cols + b, c);
-            value.components.push_back(sum);
-        }
-        return value;
+        const LayerAttention attention = run.run->attention(layer);
+        const WeightView& w_o = attention.half.attention_out.weight;
+        return ProjectedValue{
+            value_out(attention, head, key),
+            static_cast<double>(projected_value_norms(record, head, w_o, {key, key + 1}).front())};
     };
     if (!explain_cell(out, record, places, cell, names, projected)) return std::nullopt;
     if (is_of_pairs(cell.stage))
@@ -129,11 +112,12 @@ std::optional<Explained> explain_step(const TextRun& run, HeadIndex at, const Ce
     return out;
 }
 
-// A weight between words is the mean over the query's tokens of the sum over the key's tokens.
-std::optional<double> exact_of(const DoubleRun& whole, const TextRun& run, HeadIndex at,
-                               const CellRef& cell) {
-    if (!cell.words) return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);
-    const Range queries = run.query_words().of(cell.row), keys = run.key_words().of(cell.col);
+// A weight between larger units is the mean over the query's tokens of the sum over the key's tokens.
+std::optional<double> exact_of(const DoubleRun& whole, const TextRun& run, HeadIndex at, const RunCell& cell,
+                               std::span<const TokenSpan> spans) {
+    if (cell.unit == Unit::tokens) return whole.value(at.layer, cell.stage, at.head, cell.row, cell.col);
+    const Range queries = run.query_text().axis(cell.unit, spans).of(cell.row),
+                keys = run.key_text().axis(cell.unit, spans).of(cell.col);
     double sum = 0;
     for (Index query = queries.begin; query < queries.end; ++query)
         for (Index key = keys.begin; key < keys.end; ++key)
@@ -153,10 +137,11 @@ void add_double(Explained& out, const TextRun& run,
         out.in_double_progress = whole->progress();
 }
 
-std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const CellRef& cell) {
-    auto out = explain_step(run, at, cell);
+std::optional<Explained> explain_run_cell(const TextRun& run, HeadIndex at, const RunCell& cell,
+                                          std::span<const TokenSpan> spans) {
+    auto out = explain_step(run, at, cell, spans);
     if (out && !out->masked && cell.sink == Sink::shown && DoubleRun::has(cell.stage))
-        add_double(*out, run, [&](const DoubleRun& whole) { return exact_of(whole, run, at, cell); });
+        add_double(*out, run, [&](const DoubleRun& whole) { return exact_of(whole, run, at, cell, spans); });
     return out;
 }
 

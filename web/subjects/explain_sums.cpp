@@ -36,41 +36,45 @@ Shown shown_by(const BlockJob& job, bool is_signed) {
 
 }  // namespace
 
-std::optional<MapSumExplainer::Part> MapSumExplainer::part_of(Attention& attention, const CellPlace& place,
-                                                              const std::optional<Window>& marked) {
-    const CellRef& cell = place.cell;
-    const auto stage = stage_of_pairs(cell.col);
-    if (!stage || attention.stage_for(*stage) != *stage || attention.being_measured(*stage))
+std::optional<MapSumExplainer::Part> MapSumExplainer::part_of(Attention& attention, const HeadIndex& head,
+                                                              const MapSum& sum,
+                                                              const std::optional<Window>& marked,
+                                                              const std::vector<TokenSpan>& spans) {
+    if (attention.stage_for(sum.of) != sum.of || attention.being_measured(sum.of)) return std::nullopt;
+    Part part{attention.version(), head, sum, marked, {.stage = sum.of, .sink = sum.sink}, nullptr, {}};
+    part.choice.unit = sum.unit;
+    part.choice.mean = sum.mean;
+    part.choice.spans = spans;
+    const HeadMaps maps = attention.shown_maps(part.choice);
+    part.map = maps ? maps(head.layer, head.head) : nullptr;
+    if (!part.map || attention.unit_of(part.choice) != sum.unit || attention.mean_of(part.choice) != sum.mean)
         return std::nullopt;
-    Part part{attention.version(), place, marked, {.stage = *stage, .sink = cell.sink}, nullptr, {}};
-    if (cell.words) part.choice.unit = Unit::words;
-    const HeadMaps maps = attention.maps(part.choice);
-    part.map = maps ? maps(place.head.layer, place.head.head) : nullptr;
-    if (!part.map || attention.shows_words(part.choice) != cell.words) return std::nullopt;
     part.window = whole(*part.map);
     const auto narrow = [](Range& to, Range from) {
         const bool within = from.begin >= 0 && from.end <= to.end && from.size() > 0;
         to = from;
         return within;
     };
-    const Range one{cell.row, cell.row + 1};
+    const Range one{sum.at, sum.at + 1};
     bool there = false;
-    if (cell.stage == Stage::column_total)
+    if (sum.is_of_column())
         there = narrow(part.window.keys, one);
-    else if (cell.stage != Stage::marked_total)
+    else if (sum.is_of_row())
         there = narrow(part.window.queries, one);
     else if (marked)
         there = narrow(part.window.queries, marked->queries) && narrow(part.window.keys, marked->keys);
     return there ? std::optional(std::move(part)) : std::nullopt;
 }
 
-std::optional<Explained> MapSumExplainer::of(Visit& visit, Attention& attention, const CellPlace& place,
-                                             const CellExplainer& cell_at) {
+std::optional<Explained> MapSumExplainer::of(Visit& visit, Attention& attention, const HeadIndex& head,
+                                             const MapSum& sum, const CellExplainer& cell_at) {
     const std::optional<Window>& marked = looks_of(visit.state()).marked;
-    if (!part_ || part_->version != attention.version() || part_->place != place || part_->marked != marked) {
+    const std::vector<TokenSpan>& spans = looks_of(visit.state()).map.spans;
+    if (!part_ || part_->choice.spans != spans || part_->version != attention.version() ||
+        part_->head != head || part_->sum != sum || part_->marked != marked) {
         kept_.reset();
         job_.reset();
-        part_ = part_of(attention, place, marked);
+        part_ = part_of(attention, head, sum, marked, spans);
         if (!part_) return std::nullopt;
         job_.emplace(part_->map, part_->window, tile_side, tile_side);
     }
@@ -89,27 +93,29 @@ std::optional<Explained> MapSumExplainer::of(Visit& visit, Attention& attention,
 }
 
 Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& cell_at) const {
-    const CellPlace& place = part_->place;
-    const CellRef& cell = place.cell;
+    const HeadIndex& head = part_->head;
+    const MapSum& added = part_->sum;
     const MapWindow& window = part_->window;
-    const bool of_row = cell.stage == Stage::row_entropy || cell.stage == Stage::row_total,
-               of_column = cell.stage == Stage::column_total, entropy = cell.stage == Stage::row_entropy;
+    const bool of_row = added.is_of_row(), of_column = added.is_of_column(),
+               entropy = added.total == MapTotal::row_entropy;
     const ShownAxis queries = attention.query_axis(part_->choice), keys = attention.key_axis(part_->choice);
     const auto name_of = [&](const ShownAxis& axis, Index i) {
         const std::string name = label_at(axis.names, i);
         return attention.has_tokens() ? in_quotes(name) : name;
     };
     const std::string of_map(symbol(part_->choice.stage));
-    const std::string where = of_row ? name_of(queries, cell.row) + ", ·"
+    const std::string where = of_row ? name_of(queries, added.at) + ", ·"
                               : of_column
-                                  ? "·, " + name_of(keys, cell.row)
+                                  ? "·, " + name_of(keys, added.at)
                                   : "queries " + ends_of(window.queries) + ", keys " + ends_of(window.keys);
     Explained out;
     out.title = (entropy ? "Entropy of " : "Σ ") + of_map + "[" + where + "]";
-    out.provenance = head_text(place.head, attention.numbering(), ", ") + " · " + attention.title();
-    out.formula = entropy     ? "−Σ_j w ln w, w = " + of_map + "[" + name_of(queries, cell.row) + ", j]"
-                  : of_row    ? "Σ_j " + of_map + "[" + name_of(queries, cell.row) + ", j]"
-                  : of_column ? "Σ_i " + of_map + "[i, " + name_of(keys, cell.row) + "]"
+    out.provenance = (added.mean == HeadMean::one ? head_text(head, attention.numbering(), ", ")
+                                                  : mean_text(attention, added.mean, head)) +
+                     " · " + attention.title();
+    out.formula = entropy     ? "−Σ_j w ln w, w = " + of_map + "[" + name_of(queries, added.at) + ", j]"
+                  : of_row    ? "Σ_j " + of_map + "[" + name_of(queries, added.at) + ", j]"
+                  : of_column ? "Σ_i " + of_map + "[i, " + name_of(keys, added.at) + "]"
                               : "Σ_i Σ_j " + of_map + "[i, j]";
     if (!job_->done()) {
         out.f32 = out.f64 = std::nan("");
@@ -121,15 +127,17 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
     out.f32 = entropy ? shown.entropy : shown.sum;
     if (entropy) out.unit = "nats";
 
-    const auto record = attention.record(place.head.layer);
+    const auto record = attention.record(head.layer);
     const Index cells = window.queries.size() * window.keys.size();
     const double products =
-        record ? static_cast<double>(record->keys()) * static_cast<double>(record->d_k()) : 1;
+        static_cast<double>(attention.meant(added.mean, head).size()) *
+        (record ? static_cast<double>(record->keys()) * static_cast<double>(record->d_k()) : 1);
     out.recomputed = cells <= most_cells && static_cast<double>(cells) * products <= most_products;
     std::optional<CellPlace> strongest_at;
     for (Index q = window.queries.begin; out.recomputed && q < window.queries.end; ++q)
         for (Index k = window.keys.begin; k < window.keys.end; ++k) {
-            const CellPlace at{place.head, {part_->choice.stage, q, k, cell.second, cell.words, cell.sink}};
+            const CellPlace at{head,
+                               RunCell{added.of, q, k, added.second, added.unit, added.sink, added.mean}};
             const auto why = cell_at(at);
             if (!why || why->masked) continue;
             if (!strongest_at && part_->map->cell(q, k) == shown.strongest) strongest_at = at;
@@ -152,7 +160,7 @@ Explained MapSumExplainer::explained(Attention& attention, const CellExplainer& 
     const std::string count = with_commas(static_cast<std::ptrdiff_t>(shown.cells));
     out.steps.push_back({"cells", "that are not masked", count, false});
     out.steps.push_back({entropy ? "entropy" : "sum", entropy ? "in nats" : "", four(out.f64), true});
-    if (cell.stage == Stage::marked_total && shown.cells > 0) {
+    if (added.total == MapTotal::marked_total && shown.cells > 0) {
         out.steps.push_back({"mean", four(out.f64) + " / " + count, four(out.f64 / shown.cells), false});
         out.steps.push_back(
             {"strongest", "", four(static_cast<double>(shown.strongest)), false, strongest_at});

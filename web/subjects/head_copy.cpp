@@ -3,6 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/format.hpp"
+#include "subjects/subject.hpp"
+
 namespace attn::app {
 
 namespace {
@@ -55,6 +58,34 @@ HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
         }
     if (!all) copy.allowed = std::move(allowed);
     return copy;
+}
+
+std::optional<Offer> offer_of(const Visit& visit, const HeadCopy& copy) {
+    for (const SubjectEntry& entry : subject_list())
+        if (const Editable* editable = subject_in(visit, entry.key).editable())
+            return Offer{std::string("Edit a copy in ") + entry.name, editable->take_over(copy)};
+    return std::nullopt;
+}
+
+std::optional<HeadCopy> chosen_copy(Subject& subject, Range queries, Range keys) {
+    const HeadIndex chosen = subject.chosen_head();
+    const Attention* attention = subject.attention();
+    const auto record = attention ? attention->record(chosen.layer) : nullptr;
+    // The example has no biases.
+    if (!record || !record->spec().bias.empty()) return std::nullopt;
+    std::string from = head_text(chosen, attention->numbering(), ", ") + " of " + attention->title();
+    const bool whole = queries == Range{0, attention->queries()} && keys == Range{0, attention->keys()};
+    if (!whole)
+        from += ", tokens " + std::to_string(queries.begin) + " to " + std::to_string(queries.end - 1);
+    return copy_of(*record, chosen.head, queries, keys, attention->query_names(), attention->key_names(),
+                   from);
+}
+
+std::optional<Offer> take_over(const Visit& visit, Subject& subject, Range queries, Range keys) {
+    const auto copy = chosen_copy(subject, queries, keys);
+    // A head that can be edited in place needs no copy.
+    if (!copy || subject.editable()) return std::nullopt;
+    return offer_of(visit, *copy);
 }
 
 }  // namespace attn::app

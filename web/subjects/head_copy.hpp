@@ -12,6 +12,10 @@
 
 namespace attn::app {
 
+class Subject;
+class Visit;
+struct Offer;
+
 // A head's vectors for some tokens, and their source.
 struct HeadCopy {
     Matrix q, k, v;  // [n_q, d_k], [n_k, d_k], [n_k, d_v]; the exact f32 values
@@ -31,5 +35,13 @@ Matrix rows_of(const Tensor& tensor, Index head, std::span<const Index> rows);
 HeadCopy copy_of(const Record& record, Index head, Range queries, Range keys,
                  const std::vector<std::string>& query_names, const std::vector<std::string>& key_names,
                  std::string from);
+
+// Returns the step that gives the copy to the first subject that takes it, which may be the open one.
+std::optional<Offer> offer_of(const Visit& visit, const HeadCopy& copy);
+// Returns a copy of the chosen head for these tokens; nothing if there are no vectors.
+std::optional<HeadCopy> chosen_copy(Subject& subject, Range queries, Range keys);
+// Returns the command that copies the head for these tokens; nothing if no other subject can take it, or if
+// there are no vectors.
+std::optional<Offer> take_over(const Visit& visit, Subject& subject, Range queries, Range keys);
 
 }  // namespace attn::app

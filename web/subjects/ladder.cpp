@@ -6,7 +6,7 @@
 
 namespace attn::app {
 
-Result<Command> set_as_typed(const LadderEdits& edits, const CellRef& cell, const std::string& text) {
+Result<Command> set_as_typed(const LadderEdits& edits, const RunCell& cell, const std::string& text) {
     if (const auto value = read_typed_number(text)) return edits.set(cell, *value);
     return Error{"'" + text + "' is not a number; the cell keeps its value."};
 }

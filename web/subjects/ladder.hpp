@@ -11,7 +11,7 @@
 
 namespace attn::app {
 
-// A matrix of the ladder. Its cells are those of CellRef, starting at first_row and first_col.
+// A matrix of the ladder. Its cells are those of RunCell, starting at first_row and first_col.
 struct Rung {
     Stage stage = Stage::weight;
     std::string title, notation;  // "Scaled  ÷ √4", "S[i, j] = R[i, j] / √d_k"
@@ -38,24 +38,24 @@ struct Instead {
     std::string why;    // "Q is computed from X · W_Q."
     std::string label;  // label of the button: "Change Q, K and V instead"
     Command command;    // one undo step; after it, `cell` can be edited
-    CellRef cell;
+    RunCell cell;
 };
 
 // The edits that a ladder allows; each returns its command, or none.
 struct LadderEdits {
     bool (*may_edit)(const State&, Stage) = nullptr;
     // Returns an editable cell's value as typed.
-    double (*value)(const State&, const CellRef& cell) = nullptr;
-    Command (*set)(const CellRef& cell, double value) = nullptr;
-    std::optional<Command> (*reset)(const State&, const CellRef& cell) = nullptr;
-    std::optional<Command> (*paint)(const State&, const CellRef& cell) = nullptr;  // paints the mask
+    double (*value)(const State&, const RunCell& cell) = nullptr;
+    Command (*set)(const RunCell& cell, double value) = nullptr;
+    std::optional<Command> (*reset)(const State&, const RunCell& cell) = nullptr;
+    std::optional<Command> (*paint)(const State&, const RunCell& cell) = nullptr;  // paints the mask
     // Returns the alternative to a computed cell.
-    std::optional<Instead> (*instead)(const State&, const CellRef& cell) = nullptr;
+    std::optional<Instead> (*instead)(const State&, const RunCell& cell) = nullptr;
 };
 
 // Returns the command that sets the cell to a typed number, with a point or a comma, or one sentence that
 // says why the text is not a number.
-Result<Command> set_as_typed(const LadderEdits& edits, const CellRef& cell, const std::string& text);
+Result<Command> set_as_typed(const LadderEdits& edits, const RunCell& cell, const std::string& text);
 
 class Ladder {
   public:
@@ -69,7 +69,7 @@ class Ladder {
     virtual float weight(Index query, Index key) const = 0;
     virtual const LadderEdits* edits() const { return nullptr; }
     // Returns a remark about the cell under the cursor; empty if there is none.
-    virtual std::string remark(const CellRef&) const { return ""; }
+    virtual std::string remark(const RunCell&) const { return ""; }
 };
 
 }  // namespace attn::app

@@ -17,12 +17,12 @@ constexpr double dominant = 0.5, notable = 0.05;
 
 // Describes one side of the attention: in words if it has tokens, otherwise by positions.
 struct Side {
-    const WordAxis& words;
+    const UnitAxis& words;
     std::span<const std::string> tokens;  // empty: there are only positions
     const char* position;                 // "query", "key"
 
     Index count(Index positions) const { return tokens.empty() ? positions : words.count(); }
-    Index of(Index token) const { return tokens.empty() ? token : words.word_of(token); }
+    Index of(Index token) const { return tokens.empty() ? token : words.unit_of(token); }
     std::string name(Index at) const {
         return tokens.empty() ? std::string(position) + " " + std::to_string(at)
                               : curly_quoted(words.name(at));
@@ -33,32 +33,41 @@ struct Side {
     }
 };
 
-Side queries_of(const Attention& attention) {
-    return {attention.query_words(), attention.query_tokens(), "query"};
+Side queries_of(const Attention& attention, const MapChoice& choice = {}) {
+    const UnitAxis* units = attention.query_axis(choice).units;
+    return {units ? *units : attention.query_words(), attention.query_tokens(), "query"};
 }
-Side keys_of(const Attention& attention) { return {attention.key_words(), attention.key_tokens(), "key"}; }
+Side keys_of(const Attention& attention, const MapChoice& choice = {}) {
+    const UnitAxis* units = attention.key_axis(choice).units;
+    return {units ? *units : attention.key_words(), attention.key_tokens(), "key"};
+}
 
 }  // namespace
 
 std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
-                                std::optional<Index> query) {
+                                std::optional<Index> query, const MapChoice& choice) {
     if (layer >= attention.layers() || head >= attention.heads() || attention.queries() == 0)
         return std::nullopt;
     if (attention.has_negative_weights() || (!attention.finished() && !attention.record(layer)))
         return std::nullopt;
     const Index row = std::min(query.value_or(attention.predicted()), attention.queries() - 1);
-    const HeadMaps maps = attention.maps({});
+    const HeadMaps maps = attention.shown_maps({.mean = choice.mean});
     const MapPointer map = maps ? maps(layer, head) : nullptr;
     if (!map) return std::nullopt;
-    const Side queries = queries_of(attention), keys = keys_of(attention);
+    const MapChoice units = weights_of(choice);
+    const Side queries = queries_of(attention, units), keys = keys_of(attention, units);
+    const bool merges = attention.unit_of(units) != Unit::tokens && !queries.tokens.empty();
+    const Range rows = merges ? queries.words.of(queries.of(row)) : Range{row, row + 1};
 
     std::vector<double> shares(static_cast<std::size_t>(keys.count(attention.keys())));
-    const std::vector<float> weights = cells_of(*map, {{row, row + 1}, {0, attention.keys()}});
-    for (Index key = 0; key < attention.keys(); ++key) {
-        const float weight = weights[static_cast<std::size_t>(key)];
+    const std::vector<float> weights = cells_of(*map, {rows, {0, attention.keys()}});
+    for (std::size_t cell = 0; cell < weights.size(); ++cell) {
+        const float weight = weights[cell];
         if (weight == masked_cell) continue;
         if (!std::isfinite(weight)) return std::nullopt;
-        shares[static_cast<std::size_t>(keys.of(key))] += static_cast<double>(weight);
+        const Index key = static_cast<Index>(cell) % attention.keys();
+        shares[static_cast<std::size_t>(keys.of(key))] +=
+            static_cast<double>(weight) / static_cast<double>(rows.size());
     }
     std::vector<Index> order(shares.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<Index>(i);
@@ -111,12 +120,12 @@ std::string prediction_in_words(const Attention& attention) {
 }
 
 const std::optional<Reading>& RowReader::read(const Attention& attention, Index layer, Index head,
-                                              std::optional<Index> query) {
-    const Row wanted{&attention, attention.version(), layer, head, query};
+                                              std::optional<Index> query, const MapChoice& choice) {
+    const Row wanted{&attention, attention.version(), layer, head, query, weights_of(choice)};
     // A pending result may be there by now.
     if (row_ == wanted && reading_) return reading_;
     row_ = wanted;
-    return reading_ = read_row(attention, layer, head, query);
+    return reading_ = read_row(attention, layer, head, query, choice);
 }
 
 }  // namespace attn::app

@@ -25,10 +25,11 @@ struct Reading {
     const Look* strongest() const;
 };
 
-// Reads the row of `query`, or of the predicted token. Returns nothing while the weights are computed, and if
-// some of them cannot be shares of a whole.
+// Reads the row of `query`, or of the predicted token; with larger units than tokens, that of its unit, and
+// with a mean over heads, the mean's. Returns nothing while the weights are computed, and if some of them
+// cannot be shares of a whole.
 std::optional<Reading> read_row(const Attention& attention, Index layer, Index head,
-                                std::optional<Index> query);
+                                std::optional<Index> query, const MapChoice& choice = {});
 
 // Returns "looks at “animal” (98 %)", as the rest of a sentence.
 std::string looks_at(const Reading& reading);
@@ -45,7 +46,7 @@ std::string prediction_in_words(const Attention& attention);
 class RowReader {
   public:
     const std::optional<Reading>& read(const Attention& attention, Index layer, Index head,
-                                       std::optional<Index> query);
+                                       std::optional<Index> query, const MapChoice& choice = {});
 
   private:
     struct Row {
@@ -53,6 +54,7 @@ class RowReader {
         std::uint64_t version = 0;
         Index layer = -1, head = -1;
         std::optional<Index> query;
+        MapChoice choice;  // its unit, mean and spans
         bool operator==(const Row&) const = default;
     };
     Row row_;

@@ -40,11 +40,16 @@ std::string sink_told(Sink sink) {
 Table map_table(const Attention& attention, const State& state, HeadIndex head) {
     MapChoice choice = looks_of(state).map;
     choice.stage = attention.stage_for(choice.stage);
-    const HeadMaps maps = attention.maps(choice);
+    const HeadMaps maps = attention.shown_maps(choice);
     const MapPointer map = maps ? maps(head.layer, head.head) : nullptr;
     if (!map) return {};
-    std::string title = std::string(symbol(choice.stage)) +
-                        (attention.shows_words(choice) ? " between words" : "") + of_head(attention, head);
+    const Unit unit = attention.unit_of(choice);
+    const HeadMean mean = attention.mean_of(choice);
+    std::string title =
+        std::string(symbol(choice.stage)) +
+        (unit == Unit::tokens ? "" : " between " + std::string(unit_key(unit))) +
+        (mean == HeadMean::one ? of_head(attention, head)
+                               : " of " + attention.title() + ", " + mean_text(attention, mean, head));
     if (!is_signed(choice.stage)) title += sink_told(choice.sink);
     return table_of(std::move(title), *map, attention.query_axis(choice).names,
                     attention.key_axis(choice).names, choice.stage);
@@ -60,7 +65,7 @@ void add_vectors(std::vector<Table>& to, const Attention& attention, const State
         const Index rows = std::min(count, table_row_limit);
         Table table{std::string(symbol(stage)) + of_head(attention, head) + cut(count, 0),
                     first_of({}, tensor.dim(2)), first_of(names, rows), rows_of(tensor, of, {0, rows})};
-        const bool pinned = state.pin && state.pin->stage == stage && !state.pin->second;
+        const bool pinned = state.pin && state.pin->is(stage) && !state.pin->second();
         to.insert(pinned ? to.begin() : to.end(), std::move(table));
     };
     const Index kv_head = record->kv_head(head.head);
@@ -72,10 +77,14 @@ void add_vectors(std::vector<Table>& to, const Attention& attention, const State
 
 }  // namespace
 
-Table scores_table(Attention& attention) {
-    const HeadOverview* heads = attention.overview();
-    Table table{
-        "Scores of the heads of " + attention.title() + ", measured " + attention.measured_on(), {}, {}, {}};
+Table scores_table(Attention& attention, const MapChoice& choice) {
+    const HeadOverview* heads = attention.overview_by(choice);
+    const Unit unit = attention.unit_of(weights_of(choice));
+    Table table{"Scores of the heads of " + attention.title() + ", measured " + attention.measured_on() +
+                    (unit == Unit::tokens ? "" : ", by " + std::string(unit_key(unit))),
+                {},
+                {},
+                {}};
     for (const HeadScoreInfo& score : head_scores) table.columns.push_back(score.name);
     const Index count = std::min(heads->layers() * heads->heads(), table_row_limit);
     table.values = Matrix(count, std::ssize(head_scores));
@@ -121,8 +130,9 @@ std::vector<Table> tables_of(Attention& attention, const State& state, HeadIndex
     if (!attention.finished() && !attention.record(head.layer)) return tables;
     if (Table map = map_table(attention, state, head); map.values.rows > 0) tables.push_back(std::move(map));
     add_vectors(tables, attention, state, head);
-    if (const HeadOverview* heads = attention.overview(); heads && heads->done())
-        tables.push_back(scores_table(attention));
+    const MapChoice& map = looks_of(state).map;
+    if (const HeadOverview* heads = attention.overview_by(map); heads && heads->done())
+        tables.push_back(scores_table(attention, map));
     return tables;
 }
 

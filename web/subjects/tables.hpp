@@ -18,7 +18,7 @@ Table table_of(std::string title, const Map& map, std::span<const std::string> q
 Table table_of(const Rung& rung);
 
 // Makes a table of the measured scores of all heads.
-Table scores_table(Attention& attention);
+Table scores_table(Attention& attention, const MapChoice& choice);
 
 // Makes the tables of a head: its map as shown, its vectors, and the scores of all heads. The first is the
 // one in focus: the map, or the vectors if a number of theirs is pinned.

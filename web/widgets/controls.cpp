@@ -119,6 +119,8 @@ Row::Row(std::string key, const char* label)
 }
 
 Row::~Row() {
+    // A thing to try changes the lens, whose headline is to stay in view, not the button.
+    if (label_ && !was_pressed_) forget_press();
     if (narrow_window()) return;
     row_now = nullptr;
     ImGui::PopStyleVar(label_ ? 3 : 2);
@@ -409,7 +411,7 @@ std::optional<double> slider(const char* name, const char* label, double value, 
     char written[32];
     std::snprintf(written, sizeof written, format, value);
     // Arrow keys go from one whole number to the next, whatever the range.
-    const bool whole = std::string_view(format) == "%.0f";
+    const bool whole = std::string_view(format).starts_with("%.0f");
     const double steps = whole && !logarithmic ? asked_steps(name) : 0;
     auto asked = semantic_slider(name, label, written, {value, least, most}, logarithmic);
     if (steps != 0) asked = std::clamp(value + steps, least, most);

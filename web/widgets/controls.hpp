@@ -73,6 +73,7 @@ class Row {
     float widths_ = 0;  // asked for so far
     ImVec2 start_;      // where the first control begins
     ImGuiID window_;
+    bool was_pressed_ = !node_under_press().empty();  // something before it
     bool is_labelled_ = false, is_full_ = false, is_behind_ = false, is_open_ = false;
     std::optional<TightLabels> tight_;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "app/format.hpp"
@@ -216,33 +217,49 @@ void operands(const app::Explained& why, const OperandsShown& of, const PlaceTol
     semantic_text(Role::paragraph, what + " " + columns.product.text(of.sum));
 }
 
+// Draws a step: its name, its arithmetic and its value on one line. A long name, and an arithmetic that does
+// not fit between the two, have lines of their own.
+void step_line(const app::Explained::Step& step, const std::string& key, const PlaceTold& told,
+               InspectorReply& reply) {
+    constexpr float names = 92, gap = 8;
+    const auto text_within = [](Face face, const std::string& text, float most) {
+        const Type type(face, size_small);
+        const std::string lines = wrapped(text, most);
+        return std::pair(lines, text_size(lines));
+    };
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const auto [name, name_size] = text_within(Face::regular, step.name, width);
+    const ImVec2 value_size = text_within(Face::mono, step.value, width).second;
+    auto [arithmetic, size] = text_within(Face::mono, step.arithmetic, FLT_MAX);
+    const bool fits = size.x <= width - names - value_size.x - gap;
+    if (!fits) std::tie(arithmetic, size) = text_within(Face::mono, step.arithmetic, width - names);
+    const float below = name_size.x > names - gap ? name_size.y + 2 : 0,
+                value_y = below + (fits ? 0 : size.y + 2), height = value_y + value_size.y + 6;
+
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (step.current)
+        list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3}, theme().accent_soft,
+                            4);
+    {
+        const Type regular(Face::regular, size_small);
+        draw_text(list, at, step.current ? theme().text : theme().dim, name);
+    }
+    const Type mono(Face::mono, size_small);
+    draw_text(list, {at.x + names, at.y + below}, theme().dim, arithmetic);
+    const ImVec2 value_at{at.x + width - value_size.x, at.y + value_y};
+    draw_text(list, value_at, theme().text, step.value);
+    link(key, step.value, value_at, {at.x + width, value_at.y + value_size.y + 1}, step.at, told, reply);
+    ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
+    semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
+}
+
 void steps(const app::Explained& why, const PlaceTold& told, InspectorReply& reply) {
     if (why.steps.empty()) return;
     ImGui::Dummy({0, 4});
     line(Face::semibold, size_body, theme().text, "Step by step");
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const float width = ImGui::GetContentRegionAvail().x;
-    for (const auto& step : why.steps) {
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        float height = 0;
-        {
-            Type small(Face::regular, size_small);
-            height = ImGui::GetTextLineHeight() + 6;
-            if (step.current)
-                list->AddRectFilled({at.x - 6, at.y - 2}, {at.x + width + 6, at.y + height - 3},
-                                    theme().accent_soft, 4);
-            draw_text_within(list, at, 92 - 6, step.current ? theme().text : theme().dim, step.name);
-        }
-        Type mono(Face::mono, size_small);
-        const float value_width = text_size(step.value).x;
-        draw_text(list, {at.x + width - value_width, at.y}, theme().text, step.value);
-        link("step/" + std::to_string(&step - why.steps.data()), step.value,
-             {at.x + width - value_width, at.y}, {at.x + width, at.y + ImGui::GetTextLineHeight() + 1},
-             step.at, told, reply);
-        draw_text_within(list, {at.x + 92, at.y}, width - 92 - value_width - 8, theme().dim, step.arithmetic);
-        ImGui::Dummy({width, height - ImGui::GetStyle().ItemSpacing.y});
-        semantic_text(Role::paragraph, std::string(step.name) + " " + step.arithmetic + " " + step.value);
-    }
+    for (std::size_t i = 0; i < why.steps.size(); ++i)
+        step_line(why.steps[i], "step/" + std::to_string(i), told, reply);
 }
 
 void note(const app::Explained& why) {

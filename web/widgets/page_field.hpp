@@ -18,11 +18,12 @@ struct PageField {
     std::string name;     // for screen readers
     std::string text;     // its contents while nobody types
     bool number = false;  // opens a keyboard of digits; the text is reported only once it is entered
+    bool lines = false;   // holds several lines, between which Enter goes
     ImVec2 min = {}, max = {};
 
     bool operator==(const PageField& o) const {
-        return key == o.key && name == o.name && text == o.text && number == o.number && min.x == o.min.x &&
-               min.y == o.min.y && max.x == o.max.x && max.y == o.max.y;
+        return key == o.key && name == o.name && text == o.text && number == o.number && lines == o.lines &&
+               min.x == o.min.x && min.y == o.min.y && max.x == o.max.x && max.y == o.max.y;
     }
 };
 

@@ -134,6 +134,7 @@ void semantic_text(std::string_view text, ImVec2 min, ImVec2 max) {
 }
 
 const std::string& node_under_press() { return now.under_press; }
+void forget_press() { now.under_press.clear(); }
 
 void describe(const char* text) {
     for (auto node = now.nodes.rbegin(); node != now.nodes.rend(); ++node) {

@@ -94,6 +94,7 @@ void semantic_text(Role role, std::string_view text);
 void semantic_text(std::string_view text, ImVec2 min, ImVec2 max);
 // Returns the key of the item that the mouse began to press in this frame; empty if there is none.
 const std::string& node_under_press();
+void forget_press();                 // what is pressed may move
 void describe(const char* text);     // describes the last node, or its group if it is an item of a choice
 void rename_node(std::string name);  // renames the last node, if its label is a mere symbol
 void node_opens(bool open);          // the last node opens a list or a menu

@@ -58,7 +58,7 @@ Typed typed_into(const char* name, const char* meaning, std::string& text, std::
     }
     typed.too_long = buffer.too_long;
     landmark_item(name);
-    if (auto there = page_field({.key = name, .name = meaning, .text = text})) {
+    if (auto there = page_field({.key = name, .name = meaning, .text = text, .lines = lines > 1})) {
         typed.too_long = there->text.size() > longest;
         typed.changed = !typed.too_long && there->text != text;
         if (typed.changed) text = std::move(there->text);

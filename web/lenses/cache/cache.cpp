@@ -104,8 +104,8 @@ void CacheLens::follow(const app::State& before, Change how) {
 
 Model Model::emptied(Model of) {
     Model empty;
-    empty.view = std::move(of.view);
-    empty.view.forget_map();
+    empty.seen = std::move(of.seen);
+    if (empty.seen) forget_map(*empty.seen);
     return empty;
 }
 

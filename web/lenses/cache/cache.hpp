@@ -15,7 +15,6 @@
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
-#include "parts/part.hpp"
 #include "runs/decode_race.hpp"
 #include "subjects/vocabulary.hpp"
 
@@ -114,9 +113,15 @@ struct Cost {
     }
 };
 
+struct ViewMemory;
+void forget_map(ViewMemory& seen);  // frees what its map shows; it keeps its place
+
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
+    static const char* tokens_alone() {
+        return "Here rows and columns stay tokens: the cache keeps a key and a value for each of them.";
+    }
     static bool suits(Subject& subject) { return subject.runs_model(); }
     static Guide guide(Subject& subject);
 
@@ -202,8 +207,7 @@ class Model {
     };
     std::optional<Walk> walk;                           // goes through the steps automatically
     Derived<std::pair<KeptOf, Index>, MapPointer> map;  // the kept weights of a head
-    ui::MapView view;
-    parts::MapClicks clicks;
+    std::shared_ptr<ViewMemory> seen;
 
   private:
     void count_cost();

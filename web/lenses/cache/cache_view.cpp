@@ -39,10 +39,7 @@ void number_stepper(const char* name, const char* label, Index& value, Index lea
 bool draw_presets(const Drawing& drawing) {
     const ui::Row tries("cache/try", ui::to_try);
     for (const Preset& preset : presets) {
-        std::optional<Command> reads;
-        for (const SubjectEntry& entry : subject_list())
-            if (!reads)
-                reads = static_cast<Subject&>(drawing.visit.subject(entry.key)).reads(preset.text, "");
+        const auto reads = command_to_read(drawing.visit, preset.text, "");
         if (!reads) continue;
         if (!ui::next_button(preset.name)) continue;
         if (ui::button(("cache/preset/" + std::string(preset.key)).c_str(), preset.name)) {

@@ -7,14 +7,26 @@
 
 #include "app/format.hpp"
 #include "lenses/cache/cache.hpp"
+#include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/map_view.hpp"
 
 namespace attn::app::cache {
+
+struct ViewMemory {
+    ui::MapView map;
+    parts::MapClicks clicks;
+};
+
+void forget_map(ViewMemory& seen) {
+    seen.map.forget_map();
+    seen.clicks = {};
+}
 
 namespace {
 
@@ -115,9 +127,9 @@ void draw_kept(Model& model, const Drawing& drawing, Subject& subject, float wid
     const Attention& words = model.text(subject);
     const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
         if (!cell || !cell->is(cells::weight) ||
-            std::max(cell->own.at[0], cell->own.at[1]) >= model.shown->tokens())
+            std::max(cell->own()->at[0], cell->own()->at[1]) >= model.shown->tokens())
             return std::nullopt;
-        return ui::MapCell{cell->own.at[0], cell->own.at[1]};
+        return ui::MapCell{cell->own()->at[0], cell->own()->at[1]};
     };
     const ui::MapPicture picture{
         .name = "cache/map",
@@ -136,12 +148,13 @@ void draw_kept(Model& model, const Drawing& drawing, Subject& subject, float wid
                               .table = [&] { return kept_table(model, subject); },
                               .is_listed = false},
                              width);
-    const ui::MapTouch touch = model.view.draw(picture, card.width(), map_height, drawing.deadline);
-    if (touch.more) drawing.visit.continue_with([&model] { return model.view.step(); });
+    ViewMemory& seen = remembered(model.seen);
+    const ui::MapTouch touch = seen.map.draw(picture, card.width(), map_height, drawing.deadline);
+    if (touch.more) drawing.visit.continue_with([seen = model.seen] { return seen->map.step(); });
     if (!touch.over) return;
     const CellRef cell = cells::weight(touch.over->query, touch.over->key);
     drawing.now.cell = cell;
-    model.clicks.answer(drawing, touch, [&] {
+    seen.clicks.answer(drawing, touch, [&] {
         present::pin(drawing, cell);
         go(model, drawing, touch.over->query, ui::gesture());
     });

@@ -71,11 +71,12 @@ void Model::choose_tokens(Subject& subject) {
 void Model::update(Visit& visit, Subject& subject) {
     const auto now = subject.attention()->trace();
     if (!trace || trace->model() != now->model()) {
-        Memory kept = std::move(memory);
-        *this = Model{};
-        memory = std::move(kept);
-        for (ui::MapView& view : memory.views) view.forget_map();
-        memory.shown = {};
+        Model empty;
+        empty.searches = std::move(searches);
+        empty.in_view = in_view;
+        empty.seen = std::move(seen);
+        *this = std::move(empty);
+        if (seen) forget_maps(*seen);
     }
     const HeadIndex chosen = subject.chosen_head();
     if (head != chosen) circuits = {};
@@ -136,7 +137,7 @@ void Model::find_plane(Subject& subject) {
 }
 
 void Model::find_corpus_plane(Subject& subject, const std::optional<CellRef>& pin) {
-    const CorpusRun* texts = subject.corpus();
+    const CorpusRun* texts = corpus_of(subject);
     if (!texts) {
         refused = "There are no other texts for this model here; place this text.";
         return;
@@ -147,7 +148,7 @@ void Model::find_corpus_plane(Subject& subject, const std::optional<CellRef>& pi
     if (!corpus->finite()) refused = no_plane;
     corpus_end = {};
     if (pin && pin->is(cells::corpus_plane))
-        corpus_end = {pin->own.at[0] == 1, std::min(pin->own.at[2], std::ssize(corpus->points()) - 1)};
+        corpus_end = {pin->own()->at[0] == 1, std::min(pin->own()->at[2], std::ssize(corpus->points()) - 1)};
 }
 
 std::optional<Wire> Model::wire() const {
@@ -192,7 +193,7 @@ bool Model::read_names(Subject& subject) {
 bool Model::step(Visit& visit, Subject& subject) {
     update(visit, subject);
     if (!refused.empty()) return false;
-    if ((memory.searches[0].on || memory.searches[1].on) && vocabulary.read(subject)) return true;
+    if ((searches[0].on || searches[1].on) && vocabulary.read(subject)) return true;
     switch (state.part) {
         case Part::qk:
         case Part::ov:

@@ -20,7 +20,7 @@
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
-#include "parts/part.hpp"
+#include "maps/tiles.hpp"
 #include "runs/corpus_plane.hpp"
 #include "subjects/vocabulary.hpp"
 
@@ -74,9 +74,13 @@ inline constexpr CellKind composition{"composition", {CellAxis{"kind", compositi
 CellKinds numbers();
 std::optional<CellRef> packed_cell(Index row, Index col);
 
+struct ViewMemory;
+void forget_maps(ViewMemory& seen);  // frees what its maps show; they keep their places
+
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
+    static const char* tokens_alone() { return nullptr; }
     static bool suits(Subject& subject) { return subject.runs_model(); }
     static Guide guide(Subject& subject);
 
@@ -137,14 +141,9 @@ class Model {
     std::vector<std::string> names;  // texts of all tokens, as far as they are read
     std::vector<std::string> position_names;
 
-    // What the controls and pictures remember from frame to frame, whatever the model.
-    struct Memory {
-        std::array<TokenSearch, 2> searches;                          // for the map's row and its column
-        std::array<ui::MapView, 3> views;                             // indexed by Circuit
-        std::array<std::optional<std::pair<Index, Index>>, 3> shown;  // what each view last moved to
-        parts::MapClicks clicks;
-    };
-    Memory memory;
+    std::array<TokenSearch, 2> searches;  // for the map's row and its column
+    std::array<MapWindow, 3> in_view;     // what each circuit's map shows
+    std::shared_ptr<ViewMemory> seen;
 
   private:
     void choose_tokens(Subject& subject);

@@ -5,16 +5,29 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "app/format.hpp"
 #include "lenses/circuits/view.hpp"
-#include "parts/part.hpp"
 #include "parts/token_field.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/map_view.hpp"
 #include "widgets/text_field.hpp"
 
 namespace attn::app::circuits {
+
+struct ViewMemory {
+    std::array<ui::MapView, 3> views;                             // indexed by Circuit
+    std::array<std::optional<std::pair<Index, Index>>, 3> shown;  // what each view last moved to
+    parts::MapClicks clicks;
+};
+
+void forget_maps(ViewMemory& seen) {
+    for (ui::MapView& view : seen.views) view.forget_map();
+    seen.shown = {};
+}
 
 namespace {
 
@@ -65,7 +78,7 @@ bool draw_presets(const Model& model, const Drawing& drawing, Subject& subject) 
 
 void draw_token_controls(Model& model, State& next) {
     const bool of_ov = model.state.part == Part::ov;
-    auto& searches = model.memory.searches;
+    auto& searches = model.searches;
     const auto field = [&](const char* landmark, const char* label, const char* meaning, TokenSearch& search,
                            std::optional<std::int32_t>& token) {
         if (ui::next_control(ui::need::many_choices)) parts::token_field(landmark, label, meaning, search);
@@ -110,7 +123,7 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
         if (const auto chosen =
                 ui::labelled_choice("look at", "circuits/part", names, static_cast<int>(next.part))) {
             next.part = static_cast<Part>(*chosen);
-            model.memory.searches = {};
+            model.searches = {};
         }
         if (model.state.part <= Part::ov) draw_token_controls(model, next);
     }
@@ -150,7 +163,9 @@ void draw_map(Model& model, const Drawing& drawing, Subject& subject, float widt
         ui::caption(("Reading the vocabulary, " + percent(share) + ".").c_str());
         return ui::landmark_item("circuits/progress");
     }
-    ui::MapView& view = model.memory.views[static_cast<std::size_t>(circuit)];
+    const auto which = static_cast<std::size_t>(circuit);
+    ViewMemory& seen = remembered(model.seen);
+    ui::MapView& view = seen.views[which];
     const MapPointer& map = shown.map(model.distance());
     if (of_positions && model.position_names.empty()) model.position_names = numbered_labels(map->queries());
     const std::span<const std::string> names =
@@ -167,10 +182,10 @@ void draw_map(Model& model, const Drawing& drawing, Subject& subject, float widt
     if (!of_positions) {
         picture.query = model.list_token(true);
         picture.key = model.list_token(false);
-        follow_pair(view, model.memory.shown[static_cast<std::size_t>(circuit)], picture);
+        follow_pair(view, seen.shown[which], picture);
     }
     if (const auto& pin = drawing.state().pin; pin && pin->is(cells::map)) {
-        const auto [of, row, col] = pin->own.at;
+        const auto [of, row, col] = pin->own()->at;
         if (static_cast<Circuit>(of) == circuit && row < map->queries() && col < map->keys())
             picture.pinned = ui::MapCell{row, col};
     }
@@ -183,11 +198,13 @@ void draw_map(Model& model, const Drawing& drawing, Subject& subject, float widt
                                   .is_listed = false},
                                  width);
         const ui::MapTouch touch = view.draw(picture, card.width(), map_height, drawing.deadline);
-        if (touch.more) drawing.visit.continue_with([&view] { return view.step(); });
+        model.in_view[which] = view.in_view();
+        if (touch.more)
+            drawing.visit.continue_with([seen = model.seen, which] { return seen->views[which].step(); });
         if (touch.over) {
             const CellRef cell = cells::map(circuit, touch.over->query, touch.over->key);
             drawing.now.cell = cell;
-            model.memory.clicks.answer(drawing, touch, [&] {
+            seen.clicks.answer(drawing, touch, [&] {
                 present::pin(drawing, cell);
                 if (of_positions) return;
                 State next = model.state;

@@ -111,8 +111,8 @@ void draw_plane_controls(const Drawing& drawing, Subject& subject) {
     if (next.corpus) choice("colour by", "circuits/colour", colours, next.by_position);
     if (next != drawing.state().of<State>())
         set(drawing, next, 0);
-    else if (next.corpus)
-        subject.draw_corpus();
+    else if (TextModel* text_model = subject.text_model(); text_model && next.corpus)
+        text_model->draw_corpus();
 }
 
 void draw_corpus_plane(const Model& model, const Drawing& drawing, Subject& subject) {
@@ -131,7 +131,7 @@ void draw_corpus_plane(const Model& model, const Drawing& drawing, Subject& subj
     std::optional<CorpusPlane::End> over;
     const auto draw_left = [&](float w) {
         over = draw_corpus_points(model, drawing, subject, w);
-        const std::string drawn = ", drawn with seed " + std::to_string(subject.corpus()->seed());
+        const std::string drawn = ", drawn with seed " + std::to_string(corpus_of(subject)->seed());
         ui::caption(("The plane of the first two principal components of both, which hold " +
                      percent(plane.share[0]) + " and " + percent(plane.share[1]) + " of their spread; " +
                      (model.state.by_position ? "darker is earlier in its text"

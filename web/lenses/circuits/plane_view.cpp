@@ -137,8 +137,8 @@ void draw_products(const Model& model, const Drawing& drawing, Subject& subject,
         .key = "circuits/product",
         .title = "True scores of " + query_in_words(attention, query),
         .value = "weight",
-        .cell = [&](Index i) {
-            return CellRef{.stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(i)]};
+        .cell = [&](Index i) -> CellRef {
+            return RunCell{.stage = Stage::scaled, .row = query, .col = keys[static_cast<std::size_t>(i)]};
         }};
     for (const Index key : keys) {
         const float weight = weights[static_cast<std::size_t>(key)];

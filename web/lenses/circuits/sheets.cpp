@@ -34,7 +34,7 @@ Table map_table(Model& model, Subject& subject) {
     const auto shown = [](Range range) {
         return Range{range.begin, std::min(range.end, range.begin + most_of_map)};
     };
-    const MapWindow& view = model.memory.views[static_cast<std::size_t>(of)].in_view();
+    const MapWindow& view = model.in_view[static_cast<std::size_t>(of)];
     const Range rows = shown(view.queries), columns = shown(view.keys);
     const auto name = [&](Index i) {
         return of == Circuit::positions ? std::to_string(i) : token_name(model, subject, i);

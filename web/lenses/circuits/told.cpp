@@ -28,14 +28,14 @@ std::string wire_name(Subject& subject, const Wire& wire) {
 
 std::string corpus_word(const Model& model, Subject& subject, const CorpusPlane::End& end) {
     const auto [text, token] = model.corpus->at(end);
-    const auto& pieces = subject.corpus()->texts()[static_cast<std::size_t>(text)].pieces;
+    const auto& pieces = corpus_of(subject)->texts()[static_cast<std::size_t>(text)].pieces;
     return in_quotes(label_at(pieces, token)) + " " + std::to_string(text) + ":" + std::to_string(token);
 }
 
 std::string corpus_name(const Model& model, Subject& subject, const CorpusPlane::End& end) {
     const auto text = static_cast<std::size_t>(model.corpus->at(end).text);
     return std::string(end.key ? "key" : "query") + " of " + corpus_word(model, subject, end) + ", in " +
-           curly_quoted(subject.corpus()->texts()[text].text);
+           curly_quoted(corpus_of(subject)->texts()[text].text);
 }
 
 // ---- The sentence -----------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ std::string wiring_told(const Model& model, Subject& subject) {
 }
 
 std::string corpus_told(const Model& model, Subject& subject) {
-    const CorpusRun* texts = subject.corpus();
+    const CorpusRun* texts = corpus_of(subject);
     if (!texts->done())
         return "The model reads " + many(std::ssize(texts->texts()), "text") + ", " +
                percent(static_cast<double>(texts->progress())) + ".";

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lenses/circuits/circuits.hpp"
+#include "parts/part.hpp"
 #include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/landmarks.hpp"

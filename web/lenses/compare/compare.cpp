@@ -43,18 +43,18 @@ LinkRows links() {
 
 const Pairings& CompareLens::pairings(Subject& subject) {
     return pairings_.of(versions_of(subject),
-                        [&] { return pairings_of(*subject.attention(), *subject.second()); });
+                        [&] { return pairings_of(*subject.attention(), *second_of(subject)); });
 }
 
 const PairMaps& CompareLens::maps(Subject& subject) {
     return maps_.of({versions_of(subject), subject.chosen_head()}, [&] {
-        return pair_maps(*subject.attention(), *subject.second(), pairings(subject), subject.chosen_head());
+        return pair_maps(*subject.attention(), *second_of(subject), pairings(subject), subject.chosen_head());
     });
 }
 
 const Alike& CompareLens::alike(Subject& subject, Index query, Index second_query) {
     return alike_.of({versions_of(subject), {query, second_query}}, [&] {
-        return alike_of(*subject.attention(), *subject.second(), pairings(subject).keys.alignment(), query,
+        return alike_of(*subject.attention(), *second_of(subject), pairings(subject).keys.alignment(), query,
                         second_query);
     });
 }
@@ -86,7 +86,7 @@ void Frame::point_in(bool of_second, std::optional<Index> row, std::optional<Ind
 }
 
 std::string CompareLens::spoken(Subject& subject) {
-    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Attention &first = *subject.attention(), &second = *second_of(subject);
     const Selection s = subject.chosen();
     const auto& here = readers_[0].read(first, s.layer, s.head, s.query);
     if (!here) return "";
@@ -103,12 +103,13 @@ std::string CompareLens::spoken(Subject& subject) {
 }
 
 std::optional<Missing> CompareLens::missing(Subject& subject) const {
-    const Attention *first = subject.attention(), *second = subject.second();
+    const Attention *first = subject.attention(), *second = second_of(subject);
     if (!second) {
-        if (const auto offer = subject.offer_second()) {
+        const Comparing* comparing = subject.comparing();
+        if (const auto offer = comparing ? comparing->offer_second() : std::nullopt) {
             // The second run is still to come, so there is nothing to offer.
             if (subject_of(state()).has_second && subject_of(state()).has_second(state()))
-                return Missing{subject.second_wanted(), subject.offer_alone(), true};
+                return Missing{comparing->second_wanted(), comparing->offer_alone(), true};
             return Missing{"Comparing needs a second run.", offer};
         }
         return Missing{"Comparing needs a second run, and this one has none to compare with."};

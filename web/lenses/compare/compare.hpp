@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,11 +13,8 @@
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
-#include "parts/part.hpp"
 #include "runs/compared_runs.hpp"
 #include "subjects/reading.hpp"
-#include "widgets/map_view.hpp"
-#include "widgets/token_line.hpp"
 
 namespace attn::app::compare {
 
@@ -30,42 +28,39 @@ struct State {
 };
 LinkRows links();
 
-// The versions of the two runs.
-inline Versions versions_of(Subject& subject) { return versions_of(*subject.attention(), *subject.second()); }
+// The lens's own numbers: cosines of the chosen word's residuals (after each layer, before the first one) and
+// of its rows, and differences of weights, by the first run's query and key.
+namespace cells {
+inline constexpr CellKind cosine{"cosine", {CellAxis{"layer"}}},
+    row_cosine{"row_cosine", {CellAxis{"layer"}, {"head"}}},
+    difference{"difference", {CellAxis{"query"}, {"key"}}};
+}  // namespace cells
+CellKinds numbers();
+// Older links call these numbers "cosine.3.0", "row_cosine.3.1" and "difference.4.2".
+std::optional<CellRef> measured_cell(const app::State& state, std::string_view name, Index row, Index col);
 
-// A line of words, coloured by the weights of the chosen row.
-struct Line {
-    std::uint64_t version = 0;
-    HeadIndex head{-1, -1};
-    std::optional<Index> query;
-    std::vector<float> weights;
-    std::vector<std::string> numbers;
-    ui::TokenLine whole, line;  // at its full size, and as it is drawn
-    ui::Look look;              // what the query attends to most; no keys: nothing
-    // What was last brought into view, and in which view.
-    struct Followed {
-        std::optional<Index> query;
-        Range look{};
-        float total = 0, room = 0;
-        bool operator==(const Followed&) const = default;
-    };
-    Followed followed;
-    float scrolled = 0;
-};
+// The versions of the two runs.
+inline Versions versions_of(Subject& subject) {
+    return versions_of(*subject.attention(), *second_of(subject));
+}
+
+struct ViewMemory;
 
 class CompareLens final : public Lens {
   public:
     using Lens::Lens;
 
     std::optional<Missing> missing(Subject& subject) const override;
-    bool suits(Subject& subject) const override { return subject.may_compare(); }
+    const char* tokens_alone() const override {
+        return "Rows and columns stay tokens, by which the two texts are aligned.";
+    }
+    bool suits(Subject& subject) const override { return subject.comparing() != nullptr; }
     void draw(const Drawing& drawing, Subject& subject) override;
     std::vector<Table> tables(Subject& subject) override;
     std::string spoken(Subject& subject) override;
     std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject& subject, const CellRef& cell) const override {
-        return subject.second() && (cell.stage == Stage::weight || cell.stage == Stage::cosine ||
-                                    cell.stage == Stage::row_cosine || cell.stage == Stage::difference);
+        return second_of(subject) && (cell.own() || cell.is(Stage::weight));
     }
 
     const Pairings& pairings(Subject& subject);
@@ -73,11 +68,7 @@ class CompareLens final : public Lens {
     const Alike& alike(Subject& subject, Index query, Index second_query);
     const Alike* last_alike() const { return alike_.kept(); }
 
-    // What is drawn, of the first and of the second run where there are two.
-    std::array<Line, 2> lines, read;  // the queries' words, and the words that these attend to if others
-    std::array<ui::MapView, 2> views;
-    ui::MapView difference_view;
-    parts::MapClicks clicks;
+    std::shared_ptr<ViewMemory> seen;
     bool blinks_second = false;
     double blink_turns_at = 0;
 
@@ -115,10 +106,7 @@ struct Frame {
 
 std::string arithmetic(const Cosine& cosine);
 Sheet heads_sheet(const Alike& alike, Subject& subject);
-Table words_table(const Frame& frame);
 // The first map, the second, and the difference if there is one.
 std::vector<Table> map_tables(CompareLens& lens, Subject& subject);
-void draw_words(const Frame& frame, float width);
-void draw_maps(const Frame& frame, float width, float most_height);
 
 }  // namespace attn::app::compare

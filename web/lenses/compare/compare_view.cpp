@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "lenses/compare/compare.hpp"
+#include "lenses/compare/view.hpp"
 #include "present/present.hpp"
 #include "widgets/layout.hpp"
 
@@ -21,7 +21,7 @@ void draw_controls(const Frame& frame) {
         const View view = frame.drawing.state().of<State>().view;
         if (const auto chosen = ui::choice("compare/view", names, static_cast<int>(view)))
             frame.drawing.visit.perform(Set<State>{{static_cast<View>(*chosen)}});
-        frame.subject.draw_comparison(frame.drawing);
+        frame.subject.comparing()->draw_comparison(frame.drawing);
     }
     ImGui::PopStyleVar();
 }
@@ -43,7 +43,7 @@ void draw_vectors(const Frame& frame, const Alike& alike, float width) {
         .value = "cosine",
         .bars = {},
         .scale = ui::diverging_scale(1),
-        .cell = [](Index bar) { return CellRef{.stage = Stage::cosine, .row = bar}; },
+        .cell = [](Index bar) { return cells::cosine(bar); },
         .tip =
             [&alike](Index bar) {
                 return (bar == 0 ? "token and position: " : "after layer " + std::to_string(bar - 1) + ": ") +
@@ -73,11 +73,11 @@ void draw_similarities(const Frame& frame, float width) {
 }  // namespace
 
 void CompareLens::draw(const Drawing& drawing, Subject& subject) {
-    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Attention &first = *subject.attention(), &second = *second_of(subject);
     const Frame frame{*this, drawing, subject, first, second, pairings(subject)};
     draw_controls(frame);
     // A button may have ended the comparison.
-    if (subject.attention() != &first || subject.second() != &second) return;
+    if (subject.attention() != &first || second_of(subject) != &second) return;
     const float width = ImGui::GetContentRegionAvail().x;
     const float window = std::max(ImGui::GetWindowHeight(), least_window);
     draw_words(frame, width);

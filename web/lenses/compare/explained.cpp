@@ -15,14 +15,13 @@ std::vector<double> weights_of(const Record& record, Index head, Index query) {
     return weights;
 }
 
-std::optional<Explained> explain_difference(CompareLens& lens, Subject& subject, const CellPlace& place) {
+std::optional<Explained> explain_difference(CompareLens& lens, Subject& subject, const HeadIndex& head,
+                                            Index row, Index col) {
     const auto& [queries, keys] = lens.pairings(subject);
-    const auto query = queries.alignment().second_of(place.cell.row),
-               key = keys.alignment().second_of(place.cell.col);
+    const auto query = queries.alignment().second_of(row), key = keys.alignment().second_of(col);
     if (!query || !key) return std::nullopt;
-    const Places here{place.head}, there{beside(place.head, *subject.second()), true};
-    const CellPlace from = here(Stage::weight, place.cell.row, place.cell.col),
-                    to = there(Stage::weight, *query, *key);
+    const Places here{head}, there{beside(head, *second_of(subject)), true};
+    const CellPlace from = here(Stage::weight, row, col), to = there(Stage::weight, *query, *key);
     const auto a = subject.explain_at(from), b = subject.explain_at(to);
     if (!a || !b) return std::nullopt;
     Explained out{.title = "Difference of " + a->title,
@@ -35,15 +34,14 @@ std::optional<Explained> explain_difference(CompareLens& lens, Subject& subject,
     return out;
 }
 
-std::optional<Explained> explain_residual(const Alike& alike, Subject& subject, const CellRef& cell,
+std::optional<Explained> explain_residual(const Alike& alike, Subject& subject, Index bar,
                                           const std::string& words) {
-    const QueryStack stack = query_stack(*subject.attention()), other = query_stack(*subject.second());
-    if (cell.row >= std::ssize(alike.residual) || cell.col != 0 || !stack.trace || !other.trace)
-        return std::nullopt;
-    const bool last = cell.row == std::ssize(stack.trace->layers());
+    const QueryStack stack = query_stack(*subject.attention()), other = query_stack(*second_of(subject));
+    if (bar >= std::ssize(alike.residual) || !stack.trace || !other.trace) return std::nullopt;
+    const bool last = bar == std::ssize(stack.trace->layers());
     const auto residual = [&](const QueryStack& of) {
-        const Tensor& rows = last ? of.trace->final_residual()
-                                  : of.trace->layers()[static_cast<std::size_t>(cell.row)].resid_pre;
+        const Tensor& rows =
+            last ? of.trace->final_residual() : of.trace->layers()[static_cast<std::size_t>(bar)].resid_pre;
         return rows.matrix();
     };
     const ConstMatrix a = residual(stack), b = residual(other);
@@ -51,11 +49,11 @@ std::optional<Explained> explain_residual(const Alike& alike, Subject& subject, 
     for (Index i = 0; i < a.cols; ++i)
         terms.push_back(
             {i, static_cast<double>(a(alike.query, i)), static_cast<double>(b(alike.second_query, i))});
-    const HeadIndex layer{stack.first + (last ? cell.row - 1 : cell.row), 0};
+    const HeadIndex layer{stack.first + (last ? bar - 1 : bar), 0};
     const Stage stage = last ? Stage::final_residual : Stage::resid_pre;
     Explained out{.title = "Cosine of " + words + ", " +
-                           (cell.row == 0 ? "embedding" : "after layer " + std::to_string(cell.row - 1)),
-                  .f32 = single(alike.residual[static_cast<std::size_t>(cell.row)].value()),
+                           (bar == 0 ? "embedding" : "after layer " + std::to_string(bar - 1)),
+                  .f32 = single(alike.residual[static_cast<std::size_t>(bar)].value()),
                   .operands_title = "Residuals, a · b"};
     explain_cosine(
         out, terms, [&](Index i) { return Places{layer}(stage, alike.query, i); },
@@ -65,7 +63,7 @@ std::optional<Explained> explain_residual(const Alike& alike, Subject& subject, 
 
 std::optional<Explained> explain_row(const Alike& alike, Subject& subject, const Alignment& alignment,
                                      const HeadIndex& head, const std::string& words) {
-    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Attention &first = *subject.attention(), &second = *second_of(subject);
     const bool shared = alike.layers.holds(head.layer);
     const auto a = shared ? first.record(head.layer) : nullptr,
                b = shared ? second.record(head.layer) : nullptr;
@@ -103,24 +101,39 @@ std::optional<Explained> explain_row(const Alike& alike, Subject& subject, const
 
 }  // namespace
 
+CellKinds numbers() {
+    static constexpr std::array<const CellKind*, 3> kinds{&cells::cosine, &cells::row_cosine,
+                                                          &cells::difference};
+    return kinds;
+}
+
+std::optional<CellRef> measured_cell(const app::State&, std::string_view name, Index row, Index col) {
+    if (row < 0 || col < 0) return std::nullopt;
+    if (name == cells::cosine.name && col == 0) return cells::cosine(row);
+    if (name == cells::row_cosine.name) return cells::row_cosine(row, col);
+    return name == cells::difference.name ? std::optional(cells::difference(row, col)) : std::nullopt;
+}
+
 std::optional<Explained> CompareLens::explain(Subject& subject, const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (cell.stage != Stage::cosine && cell.stage != Stage::row_cosine && cell.stage != Stage::difference)
-        return subject.explain_at(place);
-    const Attention *first = subject.attention(), *second = subject.second();
-    if (!first || !second) return std::nullopt;
+    const LensCell* cell = place.cell.own();
+    if (!cell) return subject.explain_at(place);
+    const Attention *first = subject.attention(), *second = second_of(subject);
+    if (!first || !second || !cell->is_within()) return std::nullopt;
     std::optional<Explained> out;
-    if (cell.stage == Stage::difference) {
-        out = explain_difference(*this, subject, place);
+    if (cell->kind == &cells::difference) {
+        out = explain_difference(*this, subject, place.head, cell->at[0], cell->at[1]);
     } else if (const Alike* alike = last_alike();
                alike && alike->query < first->queries() && alike->second_query < second->queries()) {
         const std::string words = in_quotes(label_at(first->query_names(), alike->query)) + " and " +
                                   in_quotes(label_at(second->query_names(), alike->second_query));
-        out = cell.stage == Stage::cosine ? explain_residual(*alike, subject, cell, words)
-                                          : explain_row(*alike, subject, pairings(subject).keys.alignment(),
-                                                        {cell.row, cell.col}, words);
+        out = cell->kind == &cells::cosine ? explain_residual(*alike, subject, cell->at[0], words)
+                                           : explain_row(*alike, subject, pairings(subject).keys.alignment(),
+                                                         {cell->at[0], cell->at[1]}, words);
     }
-    if (out) out->provenance = subject.comparison_names().first + " and " + subject.comparison_names().second;
+    if (out) {
+        const auto [first_name, second_name] = subject.comparing()->comparison_names();
+        out->provenance = first_name + " and " + second_name;
+    }
     return out;
 }
 

@@ -5,7 +5,7 @@
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
-#include "lenses/compare/compare.hpp"
+#include "lenses/compare/view.hpp"
 #include "present/present.hpp"
 #include "text/differing_end.hpp"
 #include "widgets/layout.hpp"
@@ -37,7 +37,7 @@ void draw_weights(const Frame& frame, bool of_second, float width, float height)
     const Attention& run = frame.run(of_second);
     const PairMaps& maps = frame.lens.maps(frame.subject);
     const Hover& pointed = frame.drawing.pointed;
-    ui::MapView& view = frame.lens.views[of_second];
+    ui::MapView& view = seen_in(frame).views[of_second];
     const ui::MapPicture picture{
         .name = of_second ? "compare/map/second" : "compare/map/first",
         .map = of_second ? maps.second : maps.first,
@@ -54,8 +54,8 @@ void draw_weights(const Frame& frame, bool of_second, float width, float height)
     if (!touch.over) return;
     const auto [over, under] = *touch.over;
     frame.point_in(of_second, over, under);
-    frame.drawing.now.cell = CellRef{Stage::weight, over, under, of_second};
-    frame.lens.clicks.answer(frame.drawing, touch, [&] {
+    frame.drawing.now.cell = RunCell{Stage::weight, over, under, of_second};
+    seen_in(frame).clicks.answer(frame.drawing, touch, [&] {
         present::pin(frame.drawing, *frame.drawing.now.cell);
         if (!of_second) return parts::choose_tokens(frame.drawing, over, under);
         Selection chosen = frame.selection();
@@ -81,7 +81,7 @@ void draw_difference(const Frame& frame, float width, float height) {
                                  .query = place_of(queries, frame.query()),
                                  .key = key,
                                  .pointed = cell_at(place_of(queries, frame.drawing.pointed.query), key)};
-    ui::MapView& view = frame.lens.difference_view;
+    ui::MapView& view = seen_in(frame).difference_view;
     const ui::MapTouch touch = view.draw(picture, width, height, frame.drawing.deadline);
     if (touch.more) frame.drawing.visit.continue_with([&view] { return view.step(); });
     auto left_out = frame.first.queries() + frame.second.queries() - 2 * std::ssize(queries.pairs());
@@ -99,8 +99,8 @@ void draw_difference(const Frame& frame, float width, float height) {
     if (std::isfinite(a) && std::isfinite(b))
         ui::tooltip((fixed(a, 4) + " − " + fixed(b, 4) + " = " + fixed(a - b, 4)).c_str());
     frame.point_in(false, query.first, under.first);
-    frame.drawing.now.cell = CellRef{Stage::difference, query.first, under.first};
-    frame.lens.clicks.answer(frame.drawing, touch, [&] {
+    frame.drawing.now.cell = cells::difference(query.first, under.first);
+    seen_in(frame).clicks.answer(frame.drawing, touch, [&] {
         present::pin(frame.drawing, *frame.drawing.now.cell);
         parts::choose_tokens(frame.drawing, query.first, under.first);
     });
@@ -112,7 +112,7 @@ void draw_map(const Frame& frame, Shown which, float width, float height) {
     static constexpr std::array keys{"first", "second", "difference"},
         titles{"Weights of the first", "Weights of the second", "Weights of the first minus the second"};
     const auto at = static_cast<std::size_t>(which);
-    const auto [first, second] = frame.subject.comparison_names();
+    const auto [first, second] = frame.subject.comparing()->comparison_names();
     const float room = present::Card::width_within(width);
     const bool is_empty = which == Shown::difference && !frame.lens.maps(frame.subject).difference;
     present::Card::Text text{.key = std::string("compare/map/") + keys[at],

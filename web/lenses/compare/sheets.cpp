@@ -17,10 +17,7 @@ Sheet heads_sheet(const Alike& alike, Subject& subject) {
         .rows = {.name = "layer"},
         .columns = counted("head", alike.heads),
         .value = [&alike](Index row, Index head) { return alike.row(row, head).value(); },
-        .cell =
-            [first_layer](Index row, Index head) {
-                return CellRef{.stage = Stage::row_cosine, .row = first_layer + row, .col = head};
-            },
+        .cell = [first_layer](Index row, Index head) { return cells::row_cosine(first_layer + row, head); },
         .tip =
             [&alike, first_layer, numbering](Index row, Index head) {
                 return head_text({first_layer + row, head}, numbering) + ": " +
@@ -40,26 +37,8 @@ std::string arithmetic(const Cosine& c) {
            fixed(c.second_norm, 3) + ") = " + fixed(c.value(), 6);
 }
 
-// The words of both runs, one after the other.
-Table words_table(const Frame& frame) {
-    const std::array<Line, 2>& lines = frame.first.one_line() ? frame.lens.lines : frame.lens.read;
-    const std::string query = curly_quoted(label_at(frame.first.query_names(), frame.query()));
-    Table table{"What " + query + " looks at, word by word", {"weight"}, {}, {}};
-    for (const bool of_second : {false, true}) {
-        const Line& line = lines[of_second];
-        for (std::size_t i = 0; frame.query_of(of_second) && i < line.weights.size(); ++i) {
-            table.row_labels.push_back((of_second ? "second, " : "first, ") +
-                                       frame.run(of_second).key_names()[i]);
-            table.values.values.push_back(static_cast<double>(line.weights[i]));
-        }
-    }
-    table.values.rows = std::ssize(table.row_labels);
-    table.values.cols = 1;
-    return table;
-}
-
 std::vector<Table> map_tables(CompareLens& lens, Subject& subject) {
-    const Attention &first = *subject.attention(), &second = *subject.second();
+    const Attention &first = *subject.attention(), &second = *second_of(subject);
     const HeadIndex chosen = subject.chosen_head();
     const PairMaps& maps = lens.maps(subject);
     const auto weights = [&](const char* which, const MapPointer& map, const Attention& run) {
@@ -79,7 +58,7 @@ std::vector<Table> map_tables(CompareLens& lens, Subject& subject) {
 std::vector<Table> CompareLens::tables(Subject& subject) {
     std::vector<Table> tables = map_tables(*this, subject);
     const View view = state().of<State>().view;
-    const bool shows_second = view == View::blink ? blinks_second : state().pin && state().pin->second;
+    const bool shows_second = view == View::blink ? blinks_second : state().pin && state().pin->second();
     if (view == View::difference)
         bring_forward(tables, tables.size() - 1);
     else if (shows_second)

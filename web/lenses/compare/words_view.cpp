@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "app/format.hpp"
-#include "lenses/compare/compare.hpp"
+#include "lenses/compare/view.hpp"
 #include "present/present.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
@@ -180,11 +180,11 @@ void draw_queries(const Frame& frame, bool of_second, float width) {
                    .query = query,
                    .key_pointed = one_line ? frame.pointed_key(of_second) : std::nullopt,
                    .chosen = !frame.is_pointed() && query},
-                  frame.lens.lines[of_second], width);
+                  seen_in(frame).lines[of_second], width);
     if (!touched.over) return;
     // The hovered word is the query; its number is its weight on itself.
     frame.point_in(of_second, touched.over, std::nullopt);
-    if (one_line) frame.drawing.now.cell = CellRef{Stage::weight, *touched.over, *touched.over, of_second};
+    if (one_line) frame.drawing.now.cell = RunCell{Stage::weight, *touched.over, *touched.over, of_second};
     if (!touched.clicked) return;
     Selection chosen = frame.selection();
     if (!of_second)
@@ -206,11 +206,33 @@ void draw_read(const Frame& frame, bool of_second, float width) {
                    .query = {},
                    .key_pointed = frame.pointed_key(of_second),
                    .chosen = query && !frame.is_pointed()},
-                  frame.lens.read[of_second], width);
+                  seen_in(frame).read[of_second], width);
     if (!touched.over || !query) return;
     frame.point_in(of_second, query, touched.over);
-    frame.drawing.now.cell = CellRef{Stage::weight, *query, *touched.over, of_second};
+    frame.drawing.now.cell = RunCell{Stage::weight, *query, *touched.over, of_second};
     if (touched.clicked) present::pin(frame.drawing, *frame.drawing.now.cell);
+}
+
+std::string words_title(const Frame& frame) {
+    return "What " + curly_quoted(label_at(frame.first.query_names(), frame.query())) +
+           " looks at, word by word";
+}
+
+// The words of both runs, one after the other.
+Table words_table(const Frame& frame) {
+    const std::array<Line, 2>& lines = frame.first.one_line() ? seen_in(frame).lines : seen_in(frame).read;
+    Table table{words_title(frame), {"weight"}, {}, {}};
+    for (const bool of_second : {false, true}) {
+        const Line& line = lines[of_second];
+        for (std::size_t i = 0; frame.query_of(of_second) && i < line.weights.size(); ++i) {
+            table.row_labels.push_back((of_second ? "second, " : "first, ") +
+                                       frame.run(of_second).key_names()[i]);
+            table.values.values.push_back(static_cast<double>(line.weights[i]));
+        }
+    }
+    table.values.rows = std::ssize(table.row_labels);
+    table.values.cols = 1;
+    return table;
 }
 
 }  // namespace
@@ -219,15 +241,14 @@ void draw_words(const Frame& frame, float width) {
     const bool one_line = frame.first.one_line();
     for (const bool of_second : {false, true}) {
         const Attention& run = frame.run(of_second);
-        if (!one_line) update_asking(frame.lens.lines[of_second], run);
-        update((one_line ? frame.lens.lines : frame.lens.read)[of_second], run, frame.subject.chosen_head(),
-               frame.query_of(of_second));
+        if (!one_line) update_asking(seen_in(frame).lines[of_second], run);
+        update((one_line ? seen_in(frame).lines : seen_in(frame).read)[of_second], run,
+               frame.subject.chosen_head(), frame.query_of(of_second));
     }
-    const Table table = words_table(frame);
     const present::Card card(frame.drawing,
                              {.key = "compare/words",
-                              .title = table.title,
-                              .table = [table] { return table; },
+                              .title = words_title(frame),
+                              .table = [table = words_table(frame)] { return table; },
                               .is_vector = false},
                              width);
     for (const bool of_second : {false, true}) {

@@ -16,18 +16,27 @@ const Fields<State>& State::fields() {
 }
 LinkRows links() { return {rows_of_fields<State, 1>()}; }
 
+std::optional<CellRef> measured_cell(const app::State& state, std::string_view name, Index row, Index col) {
+    if (name == "loss" && col == 0) return cells::loss(row);
+    const TrainingPlan& plan = state.of<TrainingState>().plan;
+    const Index heads = plan.layers * plan.heads;
+    if (name != "curve" || col < 0 || col / heads >= std::ssize(curve_scores)) return std::nullopt;
+    return cells::score(col / heads, col % heads, row);
+}
+
 std::optional<Missing> Model::missing(Subject& subject) {
-    if (subject.course()) return std::nullopt;
+    if (subject.learning()) return std::nullopt;
     return Missing{"Curves follow a network while it learns; nothing learns here."};
 }
 
 void Model::update(Visit& visit, Subject& subject) {
     chosen = {visit.state().selection.layer, visit.state().selection.head};
-    run = subject.runs()->shown();
+    Learning& learning = *subject.learning();
+    run = learning.runs().shown();
     view = nullptr;
     if (!run) return;
-    step = run->shown_step(subject.course()->step.value_or(run->steps_taken()));
-    view = subject.runs()->shown_view(*subject.course());
+    step = run->shown_step(learning.course().step.value_or(run->steps_taken()));
+    view = learning.runs().shown_view(learning.course());
     if (view) maps.update(*run, *view, visit.state().of<State>().maps);
 }
 

@@ -22,8 +22,7 @@ struct State {
 };
 LinkRows links();
 
-// The scores of a head that have a curve. A point's cell, Stage::curve, has the step as its row and score ·
-// heads + head as its column.
+// The scores of a head that have a curve.
 struct CurveScore {
     const char *name, *axis, *formula;
     double HeadPoint::* value;
@@ -35,19 +34,29 @@ inline constexpr std::array<CurveScore, 3> curve_scores{{
     {"Entropy", "nats, on the sequence shown", "1/n · Σ_i (−Σ_j A[i, j] ln A[i, j])", &HeadPoint::entropy},
 }};
 
+// The lens's own numbers. A head is counted over all layers.
+namespace cells {
+inline constexpr std::array<std::string_view, curve_scores.size()> scores{"induction", "previous", "entropy"};
+inline constexpr CellKind loss{"loss", {CellAxis{"step"}}},
+    score{"score", {CellAxis{"score", scores}, {"head"}, {"step"}}};
+}  // namespace cells
+CellKinds numbers();
+// Older links call these numbers "loss.STEP.0" and "curve.STEP.COLUMN", with a column for each score and
+// head.
+std::optional<CellRef> measured_cell(const app::State& state, std::string_view name, Index row, Index col);
+
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
-    static bool suits(Subject& subject) { return subject.course() != nullptr; }
+    static const char* tokens_alone() { return nullptr; }
+    static bool suits(Subject& subject) { return subject.learning() != nullptr; }
     static Guide guide(Subject& subject) { return subject.guide(); }
 
     void update(Visit& visit, Subject& subject);
     std::uint64_t key() const { return maps.serial(); }
     std::string headline(Subject& subject);
     std::vector<Table> tables(Subject& subject);
-    // Explains a number that belongs to a run; the lens has none of its own.
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place);
-    std::optional<Explained> explain(Subject&, const LensCell&) { return std::nullopt; }
+    std::optional<Explained> explain(Subject& subject, const LensCell& cell);
 
     HeadIndex chosen;
     const TrainingRun* run = nullptr;  // null until there is one
@@ -67,11 +76,10 @@ class CurvesLens final : public ModelLens<Model> {
   public:
     using ModelLens::ModelLens;
 
-    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override {
-        return updated(subject).explain(subject, place);
-    }
+    // The gradient of a weight is a number of the run, which this lens alone computes.
+    std::optional<Explained> explain(Subject& subject, const CellPlace& place) override;
     bool shows(Subject&, const CellRef& cell) const override {
-        return cell.stage == Stage::gradient || cell.stage == Stage::loss || cell.stage == Stage::curve;
+        return cell.own() || cell.is(Stage::gradient);
     }
 };
 

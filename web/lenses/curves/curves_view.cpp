@@ -49,7 +49,7 @@ void draw_curves(const Model& model, const Drawing& drawing, const TrainingState
     const TrainingRun& run = *model.run;
     // The run's own curves come first and explain their points.
     const auto drawn = [&](const char* name, const std::string& title, ui::ChartAxis y,
-                           const std::vector<ui::ChartCurve>& curves, Index own, const CellRef& first) {
+                           const std::vector<ui::ChartCurve>& curves, Index own, const auto& cell) {
         const ui::Chart chart{.name = name,
                               .title = title,
                               .x = {"step", 0, static_cast<double>(course.plan.steps), false, true},
@@ -60,9 +60,7 @@ void draw_curves(const Model& model, const Drawing& drawing, const TrainingState
                            [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
                                const auto place = static_cast<Index>(curve);
                                if (place >= own) return std::nullopt;
-                               return CellRef{.stage = first.stage,
-                                              .row = static_cast<Index>(curves[curve].x[point]),
-                                              .col = first.col + place};
+                               return cell(place, static_cast<Index>(curves[curve].x[point]));
                            });
         if (reply.held)
             drawing.visit.perform(
@@ -77,20 +75,19 @@ void draw_curves(const Model& model, const Drawing& drawing, const TrainingState
         return ui::ChartAxis{std::move(title), 0, std::ceil(most * steps_of_one) / steps_of_one};
     };
     drawn("loss", "Loss", up_to("nats, mean over each step’s targets", {losses.front()}, 1), losses, 1,
-          {.stage = Stage::loss});
+          [](Index, Index at) { return cells::loss(at); });
 
     const bool alike = compared && compared->plan().heads == run.plan().heads &&
                        compared->plan().layers == run.plan().layers;
-    static constexpr std::array keys{"induction", "previous", "entropy"};
-    for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t i = 0; i < curve_scores.size(); ++i) {
         const auto& [name, axis, formula, value] = curve_scores[i];
         if (value == &HeadPoint::induction && run.data().repeated.empty()) continue;
         std::vector<ui::ChartCurve> curves = head_curves(run, value, false);
         const auto own = std::ssize(curves);
         if (alike) std::ranges::move(head_curves(*compared, value, true), std::back_inserter(curves));
-        drawn(keys[i], std::string(name) + ", by head",
+        drawn(cells::scores[i].data(), std::string(name) + ", by head",
               value == &HeadPoint::entropy ? up_to(axis, curves, 2) : ui::ChartAxis{axis}, curves, own,
-              {.stage = Stage::curve, .col = static_cast<Index>(i) * own});
+              [i](Index head, Index at) { return cells::score(i, head, at); });
     }
 }
 
@@ -150,7 +147,7 @@ void touch_map(const Model& model, const Drawing& drawing, HeadIndex head, const
                                                 : "∂loss/∂weight " + four(number) +
                                              " nats a token: more weight here would " + effect;
     ui::tooltip((named(query) + " → " + named(key) + "   " + told).c_str());
-    drawing.now.cell = CellRef{weights ? Stage::weight : Stage::gradient, query, key};
+    drawing.now.cell = RunCell{weights ? Stage::weight : Stage::gradient, query, key};
     drawing.now.head = head;
     if (!ui::clicked()) return;
     parts::choose_head(drawing, head);
@@ -252,14 +249,15 @@ void draw_maps(const Model& model, const Drawing& drawing, const TrainingPlan& p
 
 void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     if (!model.run) return;
-    const TrainingState& course = *subject.course();
+    Learning& learning = *subject.learning();
+    const TrainingState& course = learning.course();
     TrainingPlan plan = model.run->plan();
     plan.text.clear();  // irrelevant here, and possibly long
     const float width = ImGui::GetContentRegionAvail().x;
     const bool beside = width >= ui::two_unequal_columns;
     const float left = beside ? std::floor(width * left_share) : width;
     ImGui::BeginGroup();
-    draw_curves(model, drawing, course, subject.runs()->compared(), left);
+    draw_curves(model, drawing, course, learning.runs().compared(), left);
     ImGui::EndGroup();
     if (beside) ImGui::SameLine(0, present::card_gap);
     ImGui::BeginGroup();

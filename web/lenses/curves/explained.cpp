@@ -28,21 +28,21 @@ std::optional<Explained> explain_loss(const TrainingRun& run, Index step) {
 }
 
 // dL/dA[i, j] = Σ_b dL/dO[i, b] · V[j, b]
-std::optional<Explained> explain_gradient(const StepMaps& maps, const CellPlace& place) {
-    if (maps.shown() != TrainingMaps::gradient || !maps.has(place.head)) return std::nullopt;
-    const Index head = place.head.head, row = place.cell.row, col = place.cell.col;
-    const Record& record = maps.record(place.head);
+std::optional<Explained> explain_gradient(const StepMaps& maps, const HeadIndex& at, const RunCell& cell) {
+    if (maps.shown() != TrainingMaps::gradient || !maps.has(at)) return std::nullopt;
+    const Index head = at.head, row = cell.row, col = cell.col;
+    const Record& record = maps.record(at);
     if (row < 0 || row >= record.queries() || col < 0 || col >= record.keys()) return std::nullopt;
     const std::string i = std::to_string(row), j = std::to_string(col);
     const bool masked = !record.spec().mask.allows(head, row, col);
     Explained out{.title = "∂loss/∂Weights[" + i + ", " + j + "]",
-                  .provenance = place_name(place.head) + " · nats a token, from a backward pass",
+                  .provenance = place_name(at) + " · nats a token, from a backward pass",
                   .masked = masked,
-                  .f32 = masked ? 0 : static_cast<double>(maps.cells(place.head)[row * record.keys() + col]),
+                  .f32 = masked ? 0 : static_cast<double>(maps.cells(at)[row * record.keys() + col]),
                   .formula = "Σ_b ∂loss/∂Output[" + i + ", b] · V[" + j + ", b]",
                   .operands_title = "∂loss/∂Output · V"};
-    const ConstMatrix upstream = maps.gradient(place.head), v = record.v().heads().head(record.kv_head(head));
-    const Places places{place.head};
+    const ConstMatrix upstream = maps.gradient(at), v = record.v().heads().head(record.kv_head(head));
+    const Places places{at};
     for (Index b = 0; b < record.d_v(); ++b)
         out.term(std::to_string(b), static_cast<double>(upstream(row, b)), static_cast<double>(v(col, b)),
                  std::nullopt, places(Stage::v, col, b));
@@ -81,17 +81,16 @@ std::optional<Explained> explain_induction(Model& model, HeadIndex head) {
     return out;
 }
 
-std::optional<Explained> explain_curve(Model& model, Subject& subject, const CellRef& cell) {
+std::optional<Explained> explain_curve(Model& model, Subject& subject, const CurveScore& score, Index number,
+                                       Index step) {
     const TrainingRun& run = *model.run;
     const TrainingPlan& plan = run.plan();
-    const Index heads = plan.layers * plan.heads;
-    const auto point = std::ranges::find(run.points(), std::int64_t{cell.row}, &TrainingPoint::step);
-    if (point == run.points().end() || cell.col / heads >= std::ssize(curve_scores)) return std::nullopt;
-    const CurveScore& score = curve_scores[static_cast<std::size_t>(cell.col / heads)];
+    const auto point = std::ranges::find(run.points(), std::int64_t{step}, &TrainingPoint::step);
+    if (point == run.points().end() || number >= plan.layers * plan.heads) return std::nullopt;
     const bool of_repeat = score.value == &HeadPoint::induction,
                of_entropy = score.value == &HeadPoint::entropy;
-    const HeadIndex head{cell.col % heads / plan.heads, cell.col % plan.heads};
-    const double value = point->heads[static_cast<std::size_t>(cell.col % heads)].*score.value;
+    const HeadIndex head{number / plan.heads, number % plan.heads};
+    const double value = point->heads[static_cast<std::size_t>(number)].*score.value;
     const auto recomputed = [&]() -> std::optional<Explained> {
         if (of_repeat) return explain_induction(model, head);
         if (!subject.attention()) return std::nullopt;
@@ -99,12 +98,12 @@ std::optional<Explained> explain_curve(Model& model, Subject& subject, const Cel
                                of_entropy ? HeadScore::entropy : HeadScore::previous_token, value);
     };
     // Its operands are available while this step's network is shown.
-    const bool shown = model.view && model.view->step == cell.row;
+    const bool shown = model.view && model.view->step == step;
     Explained out = (shown ? recomputed() : std::nullopt).value_or(Explained());
     if (out.operands.empty()) {
         out.f64 = value;
         out.recomputed = false;
-        out.note = "Drag over the curve to step " + std::to_string(cell.row) +
+        out.note = "Drag over the curve to step " + std::to_string(step) +
                    " to see what it was computed from: its network comes back then.";
     }
     out.f32 = value;
@@ -112,7 +111,7 @@ std::optional<Explained> explain_curve(Model& model, Subject& subject, const Cel
     out.formula = score.formula;
     out.title = std::string(score.name) +
                 (of_repeat ? " on one random repeat, " : " on the sequence shown, ") + place_name(head) +
-                ", step " + std::to_string(cell.row);
+                ", step " + std::to_string(step);
     const std::ptrdiff_t repeated = std::ssize(run.data().repeated);
     out.provenance = of_repeat ? "measured on " + many(repeated / 2, "random token") + " that " +
                                      (repeated > 3 ? "come" : "comes") + " twice"
@@ -120,16 +119,32 @@ std::optional<Explained> explain_curve(Model& model, Subject& subject, const Cel
     return out;
 }
 
+constexpr std::array numbers_table{
+    ModelNumber<Model>{
+        &cells::loss,
+        [](Model& model, Subject&, const LensCell& cell) { return explain_loss(*model.run, cell.at[0]); }},
+    ModelNumber<Model>{&cells::score,
+                       [](Model& model, Subject& subject, const LensCell& cell) {
+                           return explain_curve(model, subject,
+                                                curve_scores[static_cast<std::size_t>(cell.at[0])],
+                                                cell.at[1], cell.at[2]);
+                       }},
+};
+
 }  // namespace
 
-std::optional<Explained> Model::explain(Subject& subject, const CellPlace& place) {
-    if (!run || place.cell.second) return subject.explain_at(place);
-    switch (place.cell.stage) {
-        case Stage::gradient: return explain_gradient(maps, place);
-        case Stage::curve: return explain_curve(*this, subject, place.cell);
-        case Stage::loss: return explain_loss(*run, place.cell.row);
-        default: return subject.explain_at(place);
-    }
+CellKinds numbers() { return kinds_of(numbers_table); }
+
+std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {
+    return run ? explain_by(numbers_table, *this, subject, cell) : std::nullopt;
+}
+
+std::optional<Explained> CurvesLens::explain(Subject& subject, const CellPlace& place) {
+    Model& now = updated(subject);
+    if (const LensCell* own = place.cell.own()) return now.explain(subject, *own);
+    const RunCell* cell = place.cell.run();
+    const bool of_gradient = now.run && cell && cell->stage == Stage::gradient && !cell->second;
+    return of_gradient ? explain_gradient(now.maps, place.head, *cell) : subject.explain_at(place);
 }
 
 }  // namespace attn::app::curves

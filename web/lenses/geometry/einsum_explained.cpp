@@ -50,7 +50,7 @@ std::optional<Explained> explain_einsum(Model& model, Subject&, const LensCell& 
         };
         const auto place = [&](std::size_t o) {
             const auto [head, stage, row, col] = all.operand(o).place(one.factors[o]);
-            return CellPlace{head, {stage, row, col}};
+            return CellPlace{head, RunCell{stage, row, col}};
         };
         std::string name;
         for (const Index at : one.summed) name += (name.empty() ? "" : ", ") + std::to_string(at);

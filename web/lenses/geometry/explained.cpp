@@ -55,7 +55,7 @@ struct Here {
         const ConstMatrix rows =
             stage == Stage::q ? record.q().heads().head(head) : record.k().heads().head(record.kv_head(head));
         return [=, this](Index a) {
-            return Factor{static_cast<double>(rows(token, a)), place({stage, token, a})};
+            return Factor{static_cast<double>(rows(token, a)), place(RunCell{stage, token, a})};
         };
     }
 };
@@ -75,12 +75,12 @@ struct FormHere : Here {
     }
     CellRef factor_cell(bool right, Index i, Index a) const {
         switch (form.of()) {
-            case FormOf::scores: return {right ? Stage::w_k : Stage::w_q, i, a};
-            case FormOf::values: return right ? CellRef{Stage::w_o, a, i} : CellRef{Stage::w_v, i, a};
+            case FormOf::scores: return RunCell{right ? Stage::w_k : Stage::w_q, i, a};
+            case FormOf::values: return right ? RunCell{Stage::w_o, a, i} : RunCell{Stage::w_v, i, a};
             case FormOf::tokens: break;
         }
-        return right ? CellRef{Stage::k, form.first_col() + i, a}
-                     : CellRef{Stage::q, form.first_row() + i, a};
+        return right ? RunCell{Stage::k, form.first_col() + i, a}
+                     : RunCell{Stage::q, form.first_row() + i, a};
     }
     // L[i, a] or R[i, a], by a.
     auto factor(bool right, Index i) const {
@@ -195,7 +195,7 @@ std::optional<Explained> explain_token(Model& model, Subject& subject, const Len
     const Stage stage = encoded ? Stage::final_norm : w.trace ? Stage::attention_input : Stage::x;
     add_products(
         out, w.width(),
-        [&](Index b) { return Factor{w.input(f.row, b, of_key), CellPlace{head, {stage, f.row, b}}}; },
+        [&](Index b) { return Factor{w.input(f.row, b, of_key), CellPlace{head, RunCell{stage, f.row, b}}}; },
         f.along(right, f.col));
     out.line("value", out.dot("x", "along"));
     return out;
@@ -229,7 +229,7 @@ std::optional<Explained> explain_word(Model& model, Subject& subject, const Lens
     // A direction that writes has gone through the norm's gain, so its components are numbers of no cell.
     const auto token = [&](Index b) {
         return Factor{static_cast<double>(row[static_cast<std::size_t>(b)]),
-                      writes ? std::optional(f.place({Stage::w_head, b, f.row})) : std::nullopt};
+                      writes ? std::optional(f.place(RunCell{Stage::w_head, b, f.row})) : std::nullopt};
     };
     const auto own = [&](Index b) {
         return writes ? Factor{at(words->direction, b), std::nullopt} : f.along(right, f.col)(b);
@@ -285,7 +285,7 @@ std::optional<Explained> explain_gauged_score(Model& model, Subject& subject, co
     out.line("value", out.dot("q", "k"));
     out.f32 = scores.score32(i, j);
     const double plain = scores.plain(i, j);
-    out.beside("without G", plain, "q · k", here.place({Stage::raw, here.row, here.col}));
+    out.beside("without G", plain, "q · k", here.place(RunCell{Stage::raw, here.row, here.col}));
     out.beside("moved by", out.f64 - plain, "in double");
     out.beside("", out.f32 - plain, "in single");
     return out;
@@ -362,7 +362,7 @@ std::optional<Explained> explain_metric_score(Model& model, Subject& subject, co
     out.line("value", out.dot("q", "k"));
     out.f32 = scores.score32(i, j);
     out.beside("without g", row_chain(*model.record, model.place.head.head, here.row).at(here.col).raw,
-               "q · k", here.place({Stage::raw, here.row, here.col}));
+               "q · k", here.place(RunCell{Stage::raw, here.row, here.col}));
     return out;
 }
 
@@ -381,7 +381,7 @@ std::optional<Explained> explain_metric_weight(Model& model, Subject& subject, c
     const Expression raised =
         out.step("exp(…)", is_quotient ? exp(masked - under.row_max) : Expression(under.exponential));
     out.step("weight", is_quotient ? raised / under.row_sum : Expression(under.weight));
-    out.beside("without g", before.weight, "", here.place({Stage::weight, here.row, here.col}));
+    out.beside("without g", before.weight, "", here.place(RunCell{Stage::weight, here.row, here.col}));
     return out;
 }
 
@@ -421,7 +421,7 @@ CellKinds numbers() { return kinds_of(declared); }
 std::optional<CellRef> packed_cell(Index row, Index col) {
     if (col < 0) return std::nullopt;
     const CellRef cell = (*numbers()[static_cast<std::size_t>(col % 23)])(row, col / 23);
-    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    return cell.own()->is_within() ? std::optional(cell) : std::nullopt;
 }
 
 std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {

@@ -149,7 +149,7 @@ void draw_plane(Model& model, const Drawing& drawing, const Attention& attention
                    [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
                        const bool of_keys = curve % 2 == 1;
                        const Index row = (of_keys ? model.keys : model.queries)[static_cast<Index>(point)];
-                       if (curve < 2) return CellRef{of_keys ? Stage::k : Stage::q, row, first};
+                       if (curve < 2) return RunCell{of_keys ? Stage::k : Stage::q, row, first};
                        return (of_keys ? cells::gauged_key : cells::gauged_query)(row, first);
                    });
 }

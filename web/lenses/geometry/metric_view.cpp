@@ -65,9 +65,9 @@ void draw_field(Model& model, const Matrix& g, State& next) {
 
 // Puts the pinned number of g on a slider; the opposite number moves with it.
 void draw_cell(Model& model, const std::optional<CellRef>& pin, const Matrix& g, State& next) {
-    if (!pin || !pin->is(cells::metric) || !g.holds(pin->own.at[0], pin->own.at[1]))
+    if (!pin || !pin->is(cells::metric) || !g.holds(pin->own()->at[0], pin->own()->at[1]))
         return ui::caption("Click a number of g to change it on a slider; g stays symmetric.");
-    const auto [row, col, third] = pin->own.at;
+    const auto [row, col, third] = pin->own()->at;
     const std::string label = "g[" + std::to_string(row) + ", " + std::to_string(col) + "]";
     ImGui::BeginGroup();
     if (const auto to =

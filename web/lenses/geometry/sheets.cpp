@@ -137,25 +137,24 @@ std::vector<Sheet> metric_sheets(Model& model, Subject& subject) {
     sheets.push_back(axes.of_pairs("geometry/score", "Scores q g k", "q^a k_a", scores.score32,
                                    cell_of(cells::metric_score)));
     sheets.push_back(axes.of_pairs("geometry/plain", "Scores Q Kᵀ", "without a metric", std::move(plain),
-                                   [](Index row, Index col) { return CellRef{Stage::raw, row, col}; }));
-    sheets.push_back({.key = "geometry/weight",
-                      .title = "Weights of " + query_in_words(*subject.attention(), model.place.query),
-                      .notation = "softmax of the scores",
-                      .rows = {"metric", {"without", "under g"}},
-                      .columns = axes.keys,
-                      .value =
-                          [&scores, keys = model.keys](Index row, Index col) {
-                              return (row == 0 ? scores.plain : scores.under).at(keys[col]).weight;
-                          },
-                      .cell =
-                          [query = model.place.query, keys = model.keys](Index row, Index col) {
-                              return row == 0 ? CellRef{Stage::weight, query, keys[col]}
-                                              : cells::metric_weight(query, keys[col]);
-                          },
-                      .allowed = [&scores, keys = model.keys](
-                                     Index, Index col) { return scores.plain.at(keys[col]).allowed; },
-                      .decimals = 3,
-                      .is_whole = true});
+                                   [](Index row, Index col) { return RunCell{Stage::raw, row, col}; }));
+    sheets.push_back(
+        {.key = "geometry/weight",
+         .title = "Weights of " + query_in_words(*subject.attention(), model.place.query),
+         .notation = "softmax of the scores",
+         .rows = {"metric", {"without", "under g"}},
+         .columns = axes.keys,
+         .value = [&scores, keys = model.keys](
+                      Index row,
+                      Index col) { return (row == 0 ? scores.plain : scores.under).at(keys[col]).weight; },
+         .cell = [query = model.place.query, keys = model.keys](Index row, Index col) -> CellRef {
+             return row == 0 ? RunCell{Stage::weight, query, keys[col]}
+                             : cells::metric_weight(query, keys[col]);
+         },
+         .allowed = [&scores, keys = model.keys](Index,
+                                                 Index col) { return scores.plain.at(keys[col]).allowed; },
+         .decimals = 3,
+         .is_whole = true});
     sheets.push_back(axes.of_vectors("geometry/raised", "Q raised", "q^a = g^{ab} q_b", scores.raised32,
                                      cells::raised_query));
     return sheets;

@@ -23,7 +23,7 @@ struct Around {
     const RowGradient<double>& pass() const { return slopes.f64(); }
     std::size_t key() const { return static_cast<std::size_t>(cell.col); }
     CellPlace at(const SlopeCell& of) const { return {head, cells::derivative(of.slope, of.row, of.col)}; }
-    CellPlace at(Stage stage, Index col) const { return {head, {stage, slopes.query(), col}}; }
+    CellPlace at(Stage stage, Index col) const { return {head, RunCell{stage, slopes.query(), col}}; }
     // The weight that the softmax gives has a place unless the run's interventions changed the weights.
     std::optional<CellPlace> weight_at(Index key) const {
         return slopes.changed_behind(Stage::weight) ? std::nullopt : std::optional(at(Stage::weight, key));
@@ -41,7 +41,7 @@ void explain_way_back(Explained& out, const Around& a) {
     for (Index c = 0; c < std::ssize(written); ++c)
         out.term(std::to_string(c), element(w_o, in, c),
                  static_cast<double>(written[static_cast<std::size_t>(c)]),
-                 CellPlace{a.head, {Stage::w_o, a.cell.col, c}});
+                 CellPlace{a.head, RunCell{Stage::w_o, a.cell.col, c}});
     out.line("gradient", out.dot("w_o", "slopes"));
     out.note =
         "The slopes by what the layer's heads write came back from the logit through every layer above.";
@@ -68,7 +68,7 @@ void explain_output(Explained& out, const Around& a) {
     const ConstMatrix v = record.v().heads().head(record.kv_head(a.head.head));
     const Expression output = out.step("output", a.pass().output[a.key()], a.at(Stage::output, a.cell.col)),
                      wanted = out.step("wanted", static_cast<double>(v(*loss.target, a.cell.col)),
-                                       CellPlace{a.head, {Stage::v, *loss.target, a.cell.col}});
+                                       CellPlace{a.head, RunCell{Stage::v, *loss.target, a.cell.col}});
     out.step("gradient", output - wanted);
 }
 
@@ -120,7 +120,7 @@ void explain_jacobian(Explained& out, const Around& a) {
 void explain_sum(Explained& out, const Around& a) {
     const auto place = [&](const SlopeTerm::Factor& factor) -> std::optional<CellPlace> {
         if (const auto* slope = std::get_if<SlopeCell>(&factor)) return a.at(*slope);
-        const auto* cell = std::get_if<CellRef>(&factor);
+        const auto* cell = std::get_if<RunCell>(&factor);
         if (!cell) return std::nullopt;
         // The encoder's output does not belong to this attention.
         return CellPlace{cell->stage == Stage::final_norm ? HeadIndex{0, a.head.head} : a.head, *cell};

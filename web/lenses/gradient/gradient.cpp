@@ -228,7 +228,9 @@ Result<StepAlong> step_along(const Slopes& slopes, const State& asked, const app
         for (Index a = 0; a < slopes.columns(Slope::q).size(); ++a)
             by.push_back(static_cast<float>(rate * slopes.value(Slope::q, slopes.query(), a)));
         if (std::ranges::all_of(by, [](float each) { return each == 0; })) return nothing;
-        auto command = subject.add_to_query(subject.chosen_head(), slopes.query(), by);
+        const TextModel* model = subject.text_model();
+        if (!model) return Error{"These queries cannot be changed here."};
+        auto command = model->add_to_query(subject.chosen_head(), slopes.query(), by);
         if (!command) return command.error();
         return StepAlong{{*std::move(command)}};
     }
@@ -245,7 +247,7 @@ Result<StepAlong> step_along(const Slopes& slopes, const State& asked, const app
         for (Index row = rows.begin; row < rows.end; ++row)
             for (Index col = columns.begin; col < columns.end; ++col) {
                 const double by = rate * slopes.value(slope, row, col);
-                const CellRef cell{stage, row, col};
+                const RunCell cell{stage, row, col};
                 if (by != 0) step.edits.push_back(edits->set(cell, edits->value(page, cell) + by));
             }
     }
@@ -288,18 +290,19 @@ std::string input_name(const Attention& attention, const Slopes& slopes, Index r
 }
 
 bool Lens::shows(Subject& subject, const CellRef& cell) const {
-    if (cell.second || cell.words || cell.sink != Sink::shown) return false;
+    const LensCell* own = cell.own();
+    const RunCell* number = cell.run();
+    if (!own && !(number && number->is_plain())) return false;
     const Model& model = const_cast<Lens*>(this)->updated(subject);
     const Slopes* slopes = model.slopes();
     if (!slopes) return false;
-    if (cell.own.kind)
-        return slopes->holds(static_cast<Slope>(cell.own.at[0]), cell.own.at[1], cell.own.at[2]);
-    switch (cell.stage) {
+    if (own) return slopes->holds(static_cast<Slope>(own->at[0]), own->at[1], own->at[2]);
+    switch (number->stage) {
         case Stage::k:
-        case Stage::v: return model.keys.holds(cell.row);
+        case Stage::v: return model.keys.holds(number->row);
         case Stage::q:
-        case Stage::output: return cell.row == slopes->query();
-        case Stage::weight: return cell.row == slopes->query() && model.keys.holds(cell.col);
+        case Stage::output: return number->row == slopes->query();
+        case Stage::weight: return number->row == slopes->query() && model.keys.holds(number->col);
         default: return false;
     }
 }

@@ -191,12 +191,13 @@ void draw_value(const Model& model, Subject& subject) {
                                : slopes.loss().target ? "½‖O − V‖² = "
                                                       : "O = ") +
                               fixed(loss, 5);
-    const double by = model.state.rate * gain_of_step(slopes, subject);
-    const bool may_step = (ladder && ladder->edits()) || subject.runs_model();
-    ui::caption((value + (may_step ? "; by its slope, a step brings it to about " +
-                                         fixed(slopes.loss().target ? loss - by : loss + by, 5) + "."
-                                   : ". In a copy you can take a step along this gradient."))
-                    .c_str());
+    std::string step = ". In a copy you can take a step along this gradient.";
+    if ((ladder && ladder->edits()) || subject.runs_model()) {
+        const double by = model.state.rate * gain_of_step(slopes, subject);
+        step = "; by its slope, a step brings it to about " +
+               fixed(slopes.loss().target ? loss - by : loss + by, 5) + ".";
+    }
+    ui::caption((value + step).c_str());
     ui::landmark_item("gradient/value");
 }
 

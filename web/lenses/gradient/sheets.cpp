@@ -75,8 +75,8 @@ std::vector<Sheet> sheets(const Model& model, Subject& subject) {
         // In cross-attention, the rows of X belong to two texts, so its cells refer to their gradients.
         if (slope != Slope::x || !slopes.projections()->crosses)
             sheet.cell = [stage, cell = back.cell](Index r, Index c) {
-                const auto [of, row, column] = cell(r, c)->own.at;
-                return CellRef{stage, row, column};
+                const auto [of, row, column] = cell(r, c)->own()->at;
+                return RunCell{stage, row, column};
             };
         sheet.decimals = 2;
         sheet.is_signed = stage != Stage::weight;
@@ -129,7 +129,7 @@ std::vector<Sheet> sheets(const Model& model, Subject& subject) {
 std::vector<Table> Model::tables(Subject& subject) {
     std::vector<Table> tables;
     if (!slopes()) return tables;
-    const Slope wanted = pin && pin->own.kind ? static_cast<Slope>(pin->own.at[0]) : Slope::masked;
+    const Slope wanted = pin && pin->own() ? static_cast<Slope>(pin->own()->at[0]) : Slope::masked;
     const std::string first = slope_sheet(*this, subject, wanted).key;
     for (const Sheet& sheet : sheets(*this, subject)) {
         tables.push_back(table_of(sheet));

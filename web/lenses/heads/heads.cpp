@@ -58,7 +58,7 @@ std::optional<CellRef> packed_cell(Index row, Index col) {
             break;
         default: return std::nullopt;
     }
-    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    return cell.own()->is_within() ? std::optional(cell) : std::nullopt;
 }
 
 std::optional<Missing> Model::missing(Subject& subject) {

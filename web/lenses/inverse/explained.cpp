@@ -328,7 +328,7 @@ std::optional<CellRef> packed_cell(Index row, Index col) {
     if (col < 0) return std::nullopt;
     const CellKind& kind = *declared[static_cast<std::size_t>(col % kinds)].kind;
     const CellRef cell = &kind == &cells::iteration ? kind(col / kinds, row) : kind(row, col / kinds);
-    return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+    return cell.own()->is_within() ? std::optional(cell) : std::nullopt;
 }
 
 std::optional<Explained> Model::explain(Subject& subject, const LensCell& cell) {

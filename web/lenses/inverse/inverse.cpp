@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "app/clock.hpp"
-#include "parts/take_over.hpp"
+#include "subjects/head_copy.hpp"
 
 namespace attn::app {
 
@@ -36,16 +36,20 @@ Range page_of_queries(const ChosenRow& row) {
     return page_of(row.query, row.record->queries(), queries_on_page);
 }
 
+Index heaviest_key(const ChosenRow& row) {
+    const std::vector<float> weights = row.record->weights(row.head.head, row.query);
+    return std::ranges::max_element(weights) - weights.begin();
+}
+
 ShownTokens keys_around(const ChosenRow& row, std::optional<Index> chosen,
-                        const std::vector<CellWish>& wishes) {
+                        const std::vector<CellWish>& wishes, Index heaviest) {
     const Index all = row.record->keys();
     const Range page = page_of(std::min(chosen.value_or(row.query), all - 1), all, keys_on_page);
     std::set<Index> keys;
     for (Index key = page.begin; key < page.end; ++key) keys.insert(key);
     for (const CellWish& each : wishes)
         if (each.query == row.query && each.key < all) keys.insert(each.key);
-    const std::vector<float> weights = row.record->weights(row.head.head, row.query);
-    keys.insert(std::ranges::max_element(weights) - weights.begin());
+    keys.insert(heaviest);
     return {all, std::vector<Index>(keys.begin(), keys.end())};
 }
 
@@ -115,11 +119,12 @@ void Lens::follow(const app::State&, Change) {
 }
 
 bool Lens::shows(Subject& subject, const CellRef& cell) const {
-    if (cell.second || cell.words || cell.sink != Sink::shown) return false;
-    if (cell.own.kind) return true;
+    if (cell.own()) return true;
+    if (!cell.is(Stage::weight) || !cell.run()->is_plain()) return false;
     const ChosenRow row = chosen_row(subject);
-    return row.record && cell.stage == Stage::weight && page_of_queries(row).holds(cell.row) &&
-           keys_around(row, subject.chosen().key, state().of<State>().wishes).holds(cell.col);
+    return row.record && page_of_queries(row).holds(cell.run()->row) &&
+           keys_around(row, subject.chosen().key, state().of<State>().wishes, heaviest_key(row))
+               .holds(cell.run()->col);
 }
 
 // ---- The change and the fit -------------------------------------------------------------------------------
@@ -136,11 +141,18 @@ void Model::update(Visit& visit, Subject& subject) {
     unchanged.of(row, [&] {
         ScoreRow scores = score_row(record, row.head.head, row.query);
         RowChain chain(scores);
-        return Unchanged{std::move(scores), std::move(chain)};
+        return Unchanged{std::move(scores), std::move(chain), heaviest_key(row)};
     });
     const HeadOf head{visit.state().subject, subject.attention()->version(), row.head};
     const auto& made_of = inputs.of(head, [&] { return inputs_of(visit, subject); });
     asked = Asked{head, queries_shown(), state.of, state.wishes};
+    weights.of({head, asked->page}, [&] {
+        std::vector<std::vector<float>> rows;
+        for (Index query = asked->page.begin; query < asked->page.end; ++query)
+            rows.push_back(record.weights(row.head.head, query));
+        return rows;
+    });
+    pattern_wishes.of({head, pattern}, [&] { return wishes_of(pattern, record, row.head.head); });
     // The targets may belong to a longer text.
     std::erase_if(asked->wishes, [&](const CellWish& wish) {
         return wish.query >= record.queries() || wish.key >= record.keys();
@@ -175,7 +187,9 @@ const Projections* Model::edited() const {
 }
 
 Range Model::queries_shown() const { return page_of_queries(row); }
-ShownTokens Model::keys_shown() const { return keys_around(row, key_chosen, asked->wishes); }
+ShownTokens Model::keys_shown() const {
+    return keys_around(row, key_chosen, asked->wishes, unchanged.kept()->heaviest);
+}
 
 // ---- Commands ---------------------------------------------------------------------------------------------
 
@@ -198,7 +212,7 @@ std::optional<Deed> deed(const Model& model, const Visit& visit, Subject& subjec
         }
         for (Index row = 0; row < now->changed_rows(); ++row)
             for (Index col = 0; col < record.d_k(); ++col) {
-                const CellRef cell{stage, row, col};
+                const RunCell cell{stage, row, col};
                 if (const double more = now->change(row, col); more != 0)
                     make.edits.push_back(edits->set(cell, edits->value(next, cell) + more));
             }
@@ -207,14 +221,14 @@ std::optional<Deed> deed(const Model& model, const Visit& visit, Subject& subjec
     const CellWish& wish = now->wishes().front();
     const Range queries = around(wish.query, record.queries(), matrix_size_limit),
                 keys = around(wish.key, record.keys(), matrix_size_limit);
-    auto copy = parts::chosen_copy(subject, queries, keys);
+    auto copy = chosen_copy(subject, queries, keys);
     if (!copy) return std::nullopt;
     for (Index a = 0; a < record.d_k(); ++a) {
         for (Index r = 0; r < queries.size(); ++r) copy->q.at(r, a) = now->q(queries.begin + r, a);
         for (Index r = 0; r < keys.size(); ++r) copy->k.at(r, a) = now->k(keys.begin + r, a);
     }
     copy->from += std::string(", with another ") + std::string(symbol(stage));
-    const auto offer = parts::offer_of(visit, *copy);
+    const auto offer = offer_of(visit, *copy);
     if (!offer) return std::nullopt;
     return Deed{"Make it so in a copy",
                 "Takes this head with the change to where its numbers can be edited" +
@@ -230,13 +244,13 @@ std::optional<Deed> take_pattern(const Model& model, const Visit& visit) {
     if (!shown) return std::nullopt;
     const Index n = model.state.pattern.tokens;
     const std::vector<std::string> names = numbered_labels(n);
-    const auto offer = parts::offer_of(
-        visit, {.q = Matrix(n, shown->d_k, shown->q),
-                .k = Matrix(n, shown->d_k, shown->k),
-                .v = identity(n, n),
-                .query_labels = names,
-                .key_labels = names,
-                .from = "a fitted pattern, seed " + std::to_string(model.state.pattern.seed)});
+    const auto offer =
+        offer_of(visit, {.q = Matrix(n, shown->d_k, shown->q),
+                         .k = Matrix(n, shown->d_k, shown->k),
+                         .v = identity(n, n),
+                         .query_labels = names,
+                         .key_labels = names,
+                         .from = "a fitted pattern, seed " + std::to_string(model.state.pattern.seed)});
     if (!offer) return std::nullopt;
     return Deed{"Take these Q and K to the example",
                 "V is the identity there, so that the output of each query is its row of weights",

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/theory/attention_pattern.hpp"
@@ -18,7 +19,6 @@
 #include "lenses/lens.hpp"
 #include "subjects/chosen_row.hpp"
 #include "subjects/projections.hpp"
-#include "widgets/typing.hpp"
 
 namespace attn::app {
 
@@ -73,6 +73,8 @@ inline constexpr CellKind divergence{"divergence", {CellAxis{"d_k"}}};
 }  // namespace cells
 CellKinds numbers();
 std::optional<CellRef> packed_cell(Index row, Index col);
+
+struct ViewMemory;
 
 class Model {
   public:
@@ -132,17 +134,15 @@ class Model {
     struct Unchanged {
         ScoreRow scores;
         RowChain chain;
+        Index heaviest;  // the key with the largest weight
     };
     Derived<ChosenRow, Unchanged> unchanged;
+    // Its page: a row of weights for each query.
+    Derived<std::pair<HeadOf, Range>, std::vector<std::vector<float>>> weights;
     Derived<Pattern, PatternFit> fit;
-
-    // Digits that are typed while a cell has the focus.
-    struct Typed {
-        Index query, key;
-        ui::Typing typing;
-    };
-    std::optional<Typed> typed;
-    std::optional<CellRef> heard;  // the cell with the focus
+    // What the pattern wishes of the head.
+    Derived<std::pair<HeadOf, Pattern>, std::vector<CellWish>> pattern_wishes;
+    std::shared_ptr<ViewMemory> seen;
 };
 
 // Offers the step to q and k that can be edited, and keeps the fit while another lens is open.
@@ -152,7 +152,7 @@ class Lens final : public ModelLens<Model> {
 
     void follow(const app::State& before, Change how) override;
     std::optional<Missing> missing(Subject& subject) const override;
-    bool changes(const CellRef& cell) const override { return cell.stage == Stage::weight; }
+    bool changes(const CellRef& cell) const override { return cell.is(Stage::weight); }
     bool shows(Subject& subject, const CellRef& cell) const override;
 };
 

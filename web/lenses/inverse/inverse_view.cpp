@@ -14,8 +14,19 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/page_field.hpp"
 #include "widgets/text_field.hpp"
+#include "widgets/typing.hpp"
 
 namespace attn::app::inverse {
+
+struct ViewMemory {
+    // Digits that are typed while a cell has the focus.
+    struct Typed {
+        Index query, key;
+        ui::Typing typing;
+    };
+    std::optional<Typed> typed = {};
+    std::optional<CellRef> heard = {};  // the cell with the focus
+};
 
 namespace {
 
@@ -139,15 +150,15 @@ void draw_wishes(const Model& model, const Drawing& drawing, Subject& subject) {
 
 // Digits typed while a cell has the focus become a target.
 void type_into(Model& model, const Drawing& drawing, const present::CellRect& rect) {
-    auto& typed = model.typed;
-    const auto heard = std::exchange(model.heard, std::nullopt);
+    auto& [typed, last_heard] = remembered(model.seen);
+    const auto heard = std::exchange(last_heard, std::nullopt);
     if (!typed) {
         const ImGuiIO& io = ImGui::GetIO();
         const auto& pin = drawing.state().pin;
-        const auto cell = heard ? heard : pin && pin->stage == Stage::weight ? pin : std::nullopt;
+        const auto cell = heard ? heard : pin && pin->is(Stage::weight) ? pin : std::nullopt;
         if (!cell || io.WantTextInput || io.KeyCtrl) return;
         if (!std::ranges::any_of(io.InputQueueCharacters, begins_weight)) return;
-        typed = Model::Typed{cell->row, cell->col, ui::Typing()};
+        typed = ViewMemory::Typed{cell->run()->row, cell->run()->col, ui::Typing()};
     }
     typed->typing.gather();
     const ShownTokens queries(model.row.record->queries(), model.queries_shown()), keys = model.keys_shown();
@@ -162,7 +173,7 @@ void type_into(Model& model, const Drawing& drawing, const present::CellRect& re
     ui::semantic_field(ui::Role::textbox, "inverse/typing", "Weight", typed->typing.text());
     ImGui::PopStyleColor();
     if (!typed->typing.entered() && !typed->typing.left()) return;
-    const Model::Typed done = *std::exchange(typed, std::nullopt);
+    const ViewMemory::Typed done = *std::exchange(typed, std::nullopt);
     if (ImGui::IsKeyPressed(ImGuiKey_Escape)) return;
     const std::string text(done.typing.text());
     wish_as_typed(drawing, done.query, done.key, read_number(text), text);
@@ -172,12 +183,12 @@ void type_into(Model& model, const Drawing& drawing, const present::CellRect& re
 void draw_weights(Model& model, const Drawing& drawing, Subject& subject, float width) {
     const Sheet sheet = weights_sheet(model, subject, false);
     present::sheet(drawing, sheet, width, {}, [&](const ui::GridReply& reply, const present::CellRect& rect) {
-        const auto of = [&](ui::CellAt at) { return *sheet.cell(at.first, at.second); };
-        if (reply.heard) model.heard = of(*reply.heard);
+        const auto of = [&](ui::CellAt at) { return *sheet.cell(at.first, at.second)->run(); };
+        if (reply.heard) remembered(model.seen).heard = of(*reply.heard);
         if (reply.hovered) drawing.point(of(*reply.hovered).row, of(*reply.hovered).col);
         if (reply.clicked) parts::choose_tokens(drawing, of(*reply.clicked).row, of(*reply.clicked).col);
         const auto move = [&](ui::CellAt at, double by) {
-            const CellRef cell = of(at);
+            const RunCell cell = of(at);
             const CellWish* made = drawing.state().of<State>().wish_of(cell.row, cell.col);
             wish(drawing, cell.row, cell.col, (made ? made->weight : sheet.value(at.first, at.second)) + by);
         };
@@ -216,7 +227,7 @@ void draw_row(const Model& model, const Drawing& drawing, Subject& subject, floa
     present::chart(drawing, chart, width, row_height, std::span(curves).first(after ? 2 : 1),
                    [&](std::size_t curve, std::size_t point) {
                        const Index key = keys[static_cast<Index>(point)];
-                       return curve == 0 ? CellRef{Stage::weight, query, key} : cells::weight(query, key);
+                       return curve == 0 ? RunCell{Stage::weight, query, key} : cells::weight(query, key);
                    });
 }
 

@@ -101,7 +101,7 @@ void draw_fits(const Model& model, const Drawing& drawing, float width, bool div
 
 // Draws the steps that use the pattern: set it as targets for the head, or copy its Q and K.
 void draw_pattern_steps(const Model& model, const Drawing& drawing) {
-    const auto wishes = wishes_of(model.state.pattern, *model.row.record, model.row.head.head);
+    const std::vector<CellWish>& wishes = *model.pattern_wishes.kept();
     const Status possible =
         wishes.empty() ? Status(Error{"This head sees none of the painted cells."}) : ok();
     if (ui::button("inverse/ask", "Ask it of this head", possible)) {

@@ -14,7 +14,8 @@ Matrix weights_of(const Model& model, const ShownTokens& queries, const ShownTok
     Matrix matrix(queries.size(), keys.size());
     for (Index r = 0; r < queries.size(); ++r) {
         const std::vector<double>* moved = after ? change.after(queries[r]) : nullptr;
-        const std::vector<float> row = change.record().weights(change.head(), queries[r]);
+        const std::vector<float>& row =
+            (*model.weights.kept())[static_cast<std::size_t>(queries[r] - model.asked->page.begin)];
         for (Index c = 0; c < keys.size(); ++c) {
             const auto key = static_cast<std::size_t>(keys[c]);
             matrix.at(r, c) = moved ? (*moved)[key] : static_cast<double>(row[key]);
@@ -52,14 +53,14 @@ Sheet weights_sheet(const Model& model, Subject& subject, bool after) {
         .cell =
             [after, queries, keys](Index r, Index c) {
                 return after ? cells::weight(queries[r], keys[c])
-                             : CellRef{Stage::weight, queries[r], keys[c]};
+                             : RunCell{Stage::weight, queries[r], keys[c]};
             },
         .allowed = [record = model.row.record, head = model.row.head.head, queries, keys](
                        Index r, Index c) { return record->spec().mask.allows(head, queries[r], keys[c]); },
         .decimals = 3,
         .most = static_cast<float>(most),
         .is_whole = true,
-        .before = numbers_of(after ? now : std::move(wished)),
+        .before = numbers_of(after ? now : wished),
         .lit_row = queries.place(model.row.query)};
 }
 
@@ -96,9 +97,9 @@ std::vector<Sheet> matrix_sheets(const Model& model, Subject& subject) {
                                     : change.k(row, c);
         }
     }
-    const auto sheet = [&](const char* key, std::string title, const Matrix& values, auto cell) {
+    const auto sheet = [&](const char* key, const std::string& title, const Matrix& values, auto cell) {
         return Sheet{.key = key,
-                     .title = std::move(title),
+                     .title = title,
                      .rows = {edited ? "in"
                               : of_q ? "query"
                                      : "key",
@@ -113,7 +114,7 @@ std::vector<Sheet> matrix_sheets(const Model& model, Subject& subject) {
     const std::string of(symbol(stage));
     const CellKind& kind = edited ? cells::projection : of_q ? cells::query : cells::key;
     std::vector<Sheet> all{
-        sheet("inverse/before", of, before, [stage](Index r, Index c) { return CellRef{stage, r, c}; })};
+        sheet("inverse/before", of, before, [stage](Index r, Index c) { return RunCell{stage, r, c}; })};
     if (of_change)
         all.push_back(sheet("inverse/change", "Change of " + of, by,
                             [](Index r, Index c) { return cells::change(r, c); }));

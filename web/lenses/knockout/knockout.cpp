@@ -12,7 +12,7 @@ namespace attn::app::knockout {
 
 namespace {
 
-constexpr Index likeliest_tokens = 20, most_patched = 24;
+constexpr Index most_patched = 24;
 constexpr std::array<std::string_view, part_count> part_keys{"heads", "edges", "patching"};
 constexpr std::array<std::string_view, removal_count> removal_keys{"zero", "mean", "texts", "twin"};
 
@@ -82,14 +82,6 @@ std::optional<Missing> Model::missing(Subject& subject) {
 
 // ---- The target -------------------------------------------------------------------------------------------
 
-void Model::Likeliest::read(std::shared_ptr<const Trace> of, Index at) {
-    if (of == trace && at == row) return;
-    *this = {std::move(of), at};
-    if (!trace) return;
-    logits = trace->logits({row, row + 1});
-    tokens = next_token_distribution(logits.values(), {.temperature = 1}, likeliest_tokens);
-}
-
 std::optional<LogitLoss> Model::wanted_loss() const {
     if (state.raise) return LogitLoss{*state.raise, state.over, here.row};
     if (here.tokens.empty()) return std::nullopt;
@@ -120,7 +112,7 @@ Status Model::find_target(const std::shared_ptr<const Trace>& trace) {
 
 void Model::update(Visit& visit, Subject& subject) {
     const Attention& attention = *subject.attention();
-    const Attention* second = subject.second();
+    const Attention* second = second_of(subject);
     const auto trace = attention.trace();
     state = visit.state().of<State>();
     version = attention.version();
@@ -165,7 +157,7 @@ void Model::update(Visit& visit, Subject& subject) {
 void Model::remove_heads(Subject& subject) {
     if (state.removal == Removal::twin && twin) from = {twin};
     if (state.removal == Removal::texts) {
-        const CorpusRun* texts = subject.corpus();
+        const CorpusRun* texts = corpus_of(subject);
         if (texts && texts->done()) from = texts->traces();
         if (from.empty()) {
             measured.removals.forget();

@@ -14,7 +14,7 @@
 #include "app/sheet.hpp"
 #include "app/shown_tokens.hpp"
 #include "lenses/lens.hpp"
-#include "model/generate.hpp"
+#include "runs/likeliest.hpp"
 #include "subjects/vocabulary.hpp"
 
 namespace attn::app::knockout {
@@ -36,18 +36,6 @@ struct State {
     static const Fields<State>& fields();
 };
 LinkRows links();
-
-struct Preset {
-    const char *key, *name, *text, *twin;
-};
-// In the first, the model should name the noun that the adjective describes; in the second, repeat what
-// followed before.
-inline constexpr std::array<Preset, 2> presets{{
-    {"pronoun", "Pronoun twins", "The animal didn't cross the street because it was too tired. The",
-     "The animal didn't cross the street because it was too wide. The"},
-    {"induction", "Induction", "apple moon river stone apple moon river",
-     "apple moon river king apple moon river"},
-}};
 
 // The lens's own numbers.
 namespace cells {
@@ -72,6 +60,9 @@ const Job* job(const Derived<Of, Result<Job>>& kept) {
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
+    static const char* tokens_alone() {
+        return "Rows and columns stay tokens: an edge that is taken out lies between two of them.";
+    }
     static bool suits(Subject& subject) { return subject.runs_model(); }
     static Guide guide(Subject& subject);
 
@@ -109,7 +100,7 @@ class Model {
     std::string target_name(Subject& subject) const;  // "“animal” over “street”"
     // The text that is patched.
     Attention& patched(Subject& subject) const {
-        return state.back ? *subject.second() : *subject.attention();
+        return state.back ? *second_of(subject) : *subject.attention();
     }
 
     State state;
@@ -122,15 +113,7 @@ class Model {
     std::shared_ptr<const Trace> twin;
     Runs from;  // the runs that heads are averaged over or patched from
 
-    // A row of logits, and its most likely tokens.
-    struct Likeliest {
-        std::shared_ptr<const Trace> trace;
-        Index row = 0;
-        Tensor logits = {};  // [1, vocabulary]
-        std::vector<Candidate> tokens = {};
-        void read(std::shared_ptr<const Trace> of, Index at);
-    };
-    Likeliest here, there;
+    LikeliestTokens here, there;
     Vocabulary vocabulary;
     TokenSearch search;
     std::vector<std::int32_t> typed;  // tokens found by typing

@@ -9,7 +9,8 @@
 #include "app/format.hpp"
 #include "lenses/knockout/knockout.hpp"
 #include "parts/part.hpp"
-#include "parts/token_field.hpp"
+#include "parts/text_pairs.hpp"
+#include "parts/token_choice.hpp"
 #include "present/present.hpp"
 #include "widgets/chart.hpp"
 #include "widgets/controls.hpp"
@@ -22,104 +23,15 @@ namespace attn::app::knockout {
 namespace {
 
 constexpr float least_head_card = 330, agreement_height = 190;
-constexpr Index most_own_tokens = 64;  // tokens of the text offered for choosing
 
 // ---- Controls ---------------------------------------------------------------------------------------------
 
 // Returns whether one was pressed, which may have changed everything.
 bool draw_presets(const Drawing& drawing) {
     const ui::Row tries("knockout/try", ui::to_try);
-    for (const Preset& preset : presets) {
-        std::optional<Command> reads;
-        for (const SubjectEntry& entry : subject_list())
-            if (!reads)
-                reads =
-                    static_cast<Subject&>(drawing.visit.subject(entry.key)).reads(preset.text, preset.twin);
-        if (!reads) continue;
-        if (!ui::next_button(preset.name)) continue;
-        if (ui::button(("knockout/preset/" + std::string(preset.key)).c_str(), preset.name)) {
-            drawing.visit.perform(Together{{*reads, Set<State>{}, OpenLens{drawing.state().lens}}});
-            return true;
-        }
-        ui::tooltip(preset.text);
-    }
-    return false;
-}
-
-// The target's tokens, typed ones, the most likely ones here and in the second text, and the tokens of the
-// text itself.
-std::vector<std::int32_t> tokens_offered(const Model& model) {
-    std::vector<std::int32_t> ids{model.target->loss.raise};
-    const auto offer = [&](std::int32_t id) {
-        if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
-    };
-    if (model.target->loss.over) offer(*model.target->loss.over);
-    for (const std::int32_t id : model.typed) offer(id);
-    for (const Model::Likeliest* each : {&model.here, &model.there})
-        for (const Candidate& candidate : each->tokens) offer(candidate.id);
-    const auto own = model.target->trace->ids();
-    const Index count = std::min(std::ssize(own), most_own_tokens);
-    for (const std::int32_t id : own.last(static_cast<std::size_t>(count))) offer(id);
-    return ids;
-}
-
-void draw_likeliest(State& next, const Status& possible) {
-    if (ui::next_button("The likeliest") && ui::button("knockout/likeliest", "The likeliest", possible))
-        next.raise = next.over = std::nullopt;
-}
-
-// Draws two lists of tokens.
-void draw_target(Model& model, Subject& subject, State& next) {
-    // A link may name a token that the vocabulary lacks.
-    if (!model.target && model.state.raise) draw_likeliest(next, ok());
-    if (!model.target) return;
-    const LogitLoss& loss = model.target->loss;
-    const std::vector<std::int32_t> ids = tokens_offered(model);
-    const std::vector<std::string> names = model.vocabulary.names(subject, ids);
-    const auto name = [&](std::int32_t id) {
-        return names[static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin())];
-    };
-    const auto list = [&](const char* landmark, const char* label, const std::string& shown, auto&& options) {
-        ui::control(ui::need::many_choices, [&] {
-            ui::label(label);
-            ImGui::SetNextItemWidth(ui::menu_width);
-            if (ui::begin_list(landmark, label, shown.c_str())) {
-                options();
-                ui::end_list();
-            }
-        });
-    };
-    const auto option = [&](const std::string& landmark, std::int32_t id, bool on) {
-        return ui::list_option((landmark + "/" + std::to_string(id)).c_str(), name(id).c_str(), on);
-    };
-    list("knockout/raise", "the logit of", name(loss.raise), [&] {
-        for (const std::int32_t id : ids)
-            if (option("knockout/raise", id, id == loss.raise)) {
-                next.raise = id;
-                next.over = loss.over == id ? loss.raise : loss.over;
-            }
+    return std::ranges::any_of(parts::text_pairs, [&](const parts::TextPair& pair) {
+        return parts::draw_text_pair(drawing, pair, Set<State>{});
     });
-    list("knockout/over", "over that of", loss.over ? name(*loss.over) : "nothing", [&] {
-        if (ui::list_option("knockout/over/none", "nothing", !loss.over)) {
-            next.raise = loss.raise;
-            next.over = std::nullopt;
-        }
-        for (const std::int32_t id : ids)
-            if (id != loss.raise && option("knockout/over", id, loss.over == id)) {
-                next.raise = loss.raise;
-                next.over = id;
-            }
-    });
-    if (ui::next_control(ui::need::many_choices))
-        parts::token_field("knockout/token", "or type it", "The token whose logit is asked about",
-                           model.search);
-    if (const auto typed = model.vocabulary.find(model.search, model.here.logits.values())) {
-        std::erase(model.typed, *typed);
-        model.typed.insert(model.typed.begin(), *typed);
-        next.raise = typed;
-        next.over = loss.over == typed ? std::nullopt : loss.over;
-    }
-    draw_likeliest(next, model.state.raise ? ok() : Status(Error{"It is what is asked about already."}));
 }
 
 void draw_part_controls(const Model& model, State& next) {
@@ -153,7 +65,8 @@ void draw_second(const Model& model, const Drawing& drawing, Subject& subject) {
     // A training run's second is another network, so it has no counterfactual text.
     const bool needs_twin =
         now.part == Part::patching || (now.part == Part::heads && now.removal == Removal::twin);
-    const auto offer = needs_twin && !model.twin && !subject.course() ? subject.offer_second() : std::nullopt;
+    Comparing* comparing = subject.learning() ? nullptr : subject.comparing();
+    const auto offer = needs_twin && !model.twin && comparing ? comparing->offer_second() : std::nullopt;
     if (!offer) return;
     if (ui::next_control(ui::need::named_choices) && ui::button("knockout/second", offer->label.c_str()))
         drawing.visit.perform(Together{{offer->command, OpenLens{drawing.state().lens}}});
@@ -174,6 +87,7 @@ void draw_query(const Model& model, const Drawing& drawing, Subject& subject) {
 void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
     if (draw_presets(drawing)) return;
     State next = model.state;
+    TextModel* text_model = subject.text_model();
     {
         const ui::Row row("knockout/settings");
         static constexpr std::array<const char*, part_count> names{"heads", "edges", "patching"};
@@ -182,16 +96,24 @@ void draw_controls(Model& model, const Drawing& drawing, Subject& subject) {
             next.part = static_cast<Part>(*chosen);
         draw_second(model, drawing, subject);
         // Drawn before the items that appear and disappear while the model runs on.
-        if (const auto offer = subject.offer_without(model.head); offer && model.state.part == Part::heads) {
+        const auto offer = text_model ? text_model->offer_without(model.head) : std::nullopt;
+        if (offer && model.state.part == Part::heads) {
             if (ui::next_control(ui::need::choices) &&
                 ui::button("knockout/off", offer->label.c_str(), {switch_off, switch_on}))
                 drawing.visit.perform(offer->command);
         }
-        draw_target(model, subject, next);
+        parts::draw_token_choice({.key = "knockout",
+                                  .loss = model.target ? std::optional(model.target->loss) : std::nullopt,
+                                  .rows = {&model.here, &model.there},
+                                  .vocabulary = model.vocabulary,
+                                  .search = model.search,
+                                  .typed = model.typed},
+                                 subject, next.raise, next.over);
         draw_query(model, drawing, subject);
         draw_part_controls(model, next);
     }
-    if (model.state.part == Part::heads && model.state.removal == Removal::texts) subject.draw_corpus();
+    if (text_model && model.state.part == Part::heads && model.state.removal == Removal::texts)
+        text_model->draw_corpus();
     ui::fault("knockout/fault", model.search.fault);
     if (next != model.state) drawing.visit.perform(Set<State>{next}, ui::gesture());
 }

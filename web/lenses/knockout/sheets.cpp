@@ -116,11 +116,10 @@ Sheet row_sheet(const Model& model, Subject& subject) {
                     return r == 0 ? static_cast<double>(weights[static_cast<std::size_t>(key)])
                                   : model.cuts()->logit_drop(key).value_or(NAN);
                 },
-            .cell =
-                [query = model.query](Index r, Index key) {
-                    return r == 0 ? CellRef{.stage = Stage::weight, .row = query, .col = key}
-                                  : cells::edge_ablation(key);
-                },
+            .cell = [query = model.query](Index r, Index key) -> CellRef {
+                return r == 0 ? RunCell{.stage = Stage::weight, .row = query, .col = key}
+                              : cells::edge_ablation(key);
+            },
             .is_signed = true,
             .is_scaled_by_row = true,
             .is_tall = true};
@@ -148,11 +147,10 @@ Sheet map_sheet(const Model& model, Subject& subject, const MapTokens& shown, bo
                     const std::vector<EdgeTerms>* estimated = model.head_cuts()->row(queries[r]);
                     return estimated ? -(*estimated)[at].effect() : static_cast<double>(NAN);
                 },
-            .cell =
-                [queries, estimates](Index r, Index key) {
-                    return estimates ? cells::edge_estimate(queries[r], key)
-                                     : CellRef{.stage = Stage::weight, .row = queries[r], .col = key};
-                },
+            .cell = [queries, estimates](Index r, Index key) -> CellRef {
+                return estimates ? cells::edge_estimate(queries[r], key)
+                                 : RunCell{.stage = Stage::weight, .row = queries[r], .col = key};
+            },
             .is_signed = estimates};
 }
 

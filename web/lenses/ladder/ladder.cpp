@@ -4,6 +4,7 @@
 
 #include "app/format.hpp"
 #include "app/link_text.hpp"
+#include "subjects/chosen_row.hpp"
 #include "subjects/reading.hpp"
 
 namespace attn::app {
@@ -52,7 +53,7 @@ std::vector<Table> LadderLens::tables(Subject& subject) {
     std::vector<Table> tables;
     const Ladder* ladder = subject.ladder();
     if (!ladder) return tables;
-    const Stage wanted = state().pin ? state().pin->stage : Stage::weight;
+    const Stage wanted = state().pin && state().pin->run() ? state().pin->run()->stage : Stage::weight;
     const auto [queries, keys] = window_of(subject);
     for (const auto& row : ladder->rungs(queries, keys))
         for (const Rung& rung : row) {
@@ -64,16 +65,17 @@ std::vector<Table> LadderLens::tables(Subject& subject) {
 
 bool LadderLens::shows(Subject& subject, const CellRef& cell) const {
     const Ladder* ladder = subject.ladder();
-    if (!ladder || cell.second || cell.words || cell.sink != Sink::shown) return false;
+    if (!ladder || !cell.run() || !cell.run()->is_plain()) return false;
     const auto rungs =
         ladder->rungs({0, std::min<Index>(1, ladder->queries())}, {0, std::min<Index>(1, ladder->keys())});
     return std::ranges::any_of(rungs, [&](const std::vector<Rung>& row) {
-        return std::ranges::find(row, cell.stage, &Rung::stage) != row.end();
+        return std::ranges::find(row, cell.run()->stage, &Rung::stage) != row.end();
     });
 }
 
 // Moves the range of tokens if it does not hold the cell's.
-std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) const {
+std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& wanted) const {
+    const RunCell& cell = *wanted.run();
     const Ladder& ladder = *subject.ladder();
     if (ladder.edits()) return {};
     const LadderState& now = state().of<LadderState>();
@@ -88,7 +90,7 @@ std::vector<Command> LadderLens::reveal(Subject& subject, const CellRef& cell) c
 }
 
 std::string LadderLens::spoken(Subject& subject) {
-    const Index usual = parts::usual_row(subject, window_of(subject).queries);
+    const Index usual = usual_row(subject, window_of(subject).queries);
     return sentence_of(subject, subject.chosen().query.value_or(usual), told_);
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string_view>
 
 #include "app/fields.hpp"
 #include "lenses/lens.hpp"
-#include "parts/ladder_part.hpp"
 
 namespace attn::app {
 
@@ -48,7 +48,8 @@ class LadderLens final : public Lens {
     Window window_of(Subject& subject) const;  // queries and keys that are shown
     void draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys);
 
-    std::map<std::string_view, parts::LadderPart> seen_;  // keyed by subject
+    struct ViewMemory;
+    std::map<std::string_view, std::shared_ptr<ViewMemory>> seen_;  // keyed by subject
     // The row of a sentence, and its strongest key; −1: it sees none.
     struct Row {
         std::uint64_t version = 0;  // version of the attention

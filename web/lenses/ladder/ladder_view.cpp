@@ -1,9 +1,14 @@
 #include "lenses/ladder/ladder.hpp"
+#include "parts/ladder_part.hpp"
 #include "parts/take_over.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app {
+
+struct LadderLens::ViewMemory {
+    parts::LadderPart part;
+};
 
 // Says which part of a longer text is shown, and lets the user change it.
 void LadderLens::draw_window(const Drawing& drawing, Subject& subject, Range queries, Range keys) {
@@ -39,7 +44,7 @@ void LadderLens::draw(const Drawing& drawing, Subject& subject) {
         ladder = subject.ladder();  // a command may have changed it
         if (!ladder) return;
     }
-    seen_[drawing.state().subject].draw(drawing, subject, *ladder, queries, keys);
+    remembered(seen_[drawing.state().subject]).part.draw(drawing, subject, *ladder, queries, keys);
 }
 
 }  // namespace attn::app

@@ -158,9 +158,9 @@ std::optional<Explained> explain_state(Model& model, Subject& subject, const Len
         .f32 = single(of_cosine ? run.value() : run.first_norm),
         .formula = "√Σ_b x[b]²",
         .operands_title = of_cosine ? "The stream here · the stream at the end" : "The stream here, squared",
-        .part = RunPart{.site = stream.cell.stage == Stage::resid_mid        ? Site::resid_mid
-                                : stream.cell.stage == Stage::final_residual ? Site::resid_post
-                                                                             : Site::resid_pre,
+        .part = RunPart{.site = stream.cell.is(Stage::resid_mid)        ? Site::resid_mid
+                                : stream.cell.is(Stage::final_residual) ? Site::resid_post
+                                                                        : Site::resid_pre,
                         .attention = stream.head.layer,
                         .row = model.row()}};
     const auto here = state_at(model, place, model.row()),
@@ -277,7 +277,8 @@ void explain_direct(Explained& out, const Model& model, Subject& subject, const 
             const auto weight =
                 static_cast<double>(of.record().cell(Stage::weight, h, model.row(), source.token));
             if (weight != 0)
-                out.term(numbering.short_head(head), weight, model.parts()->adds(head, source.token),
+                out.term(numbering.short_head(head), weight,
+                         model.parts()->adds(head, {source.token, source.token + 1}).front(),
                          Places{head}(Stage::weight, model.row(), source.token));
         }
     }
@@ -342,7 +343,39 @@ std::optional<Explained> explain_token(Model& model, Subject& subject, const Len
     return out;
 }
 
-constexpr std::array<ModelNumber<Model>, 9> declared{{
+std::optional<Explained> explain_unit(Model& model, Subject& subject, const LensCell& cell) {
+    const auto measure = static_cast<TokenMeasure>(cell.at[0]);
+    const bool encoded = cell.kind == &cells::encoder_unit;
+    if (encoded && !encoder_text(subject)) return std::nullopt;
+    const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
+    const UnitAxis* units = units_of(model, text);
+    const TokenShares* shares = model.shares(measure);
+    if (!units || !shares || !adds_up(measure) || cell.at[1] >= units->count()) return std::nullopt;
+    const std::string name = in_quotes(units->name(cell.at[1]));
+    Explained out{.title = std::string(measure == TokenMeasure::direct    ? "Directly, from "
+                                       : measure == TokenMeasure::rollout ? "Rollout, from "
+                                                                          : "Attention × gradient of ") +
+                           name,
+                  .provenance = computed_by(subject)};
+    out.operands_title = "Its tokens";
+    out.left_name = "shares";
+    out.right_name = "ones";
+    const Range tokens = units->of(cell.at[1]);
+    for (Index token = tokens.begin; token < tokens.end; ++token) {
+        const double share = shares->of(encoded)[static_cast<std::size_t>(token)];
+        out.operands.push_back(
+            {in_quotes(label_at(text.query_names(), token)), share, 1, share,
+             CellPlace{subject.chosen_head(),
+                       (encoded ? cells::encoder_token : cells::token)(cell.at[0], token)}});
+        out.f64 += share;
+    }
+    out.f32 = single(out.f64);
+    out.formula = "Σ over the tokens of " + name;
+    out.line("sum", out.sum());
+    return out;
+}
+
+constexpr std::array<ModelNumber<Model>, 11> declared{{
     {&cells::likeliest, explain_likeliest},
     {&cells::probability, explain_probability},
     {&cells::rank, explain_rank},
@@ -352,6 +385,8 @@ constexpr std::array<ModelNumber<Model>, 9> declared{{
     {&cells::attribution, explain_attribution},
     {&cells::token, explain_token},
     {&cells::encoder_token, explain_token},
+    {&cells::unit, explain_unit},
+    {&cells::encoder_unit, explain_unit},
 }};
 
 }  // namespace

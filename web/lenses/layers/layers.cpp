@@ -82,6 +82,7 @@ void Model::show(FollowedToken shown) {
 
 void Model::update(Visit& visit, Subject& subject) {
     state = visit.state().of<State>();
+    units = weights_of(looks_of(visit.state()).map);
     const auto run = subject.attention()->trace();
     const Index wanted = row_of(subject);
     const auto begun = [&] {
@@ -159,8 +160,8 @@ std::string after_words(const Model& model, Subject& subject) {
 
 std::string part_name(const Model& model, Subject& subject, const LogitShare& share) {
     const Layers numbering = stream_text(subject).numbering();
-    const std::string layer = numbering.name(share.number),
-                      mlp = "MLP " + std::to_string(model.trace->attention(share.number).place.layer);
+    const std::string layer = numbering.name(share.number);
+    std::string mlp = "MLP " + std::to_string(model.trace->attention(share.number).place.layer);
     switch (share.part) {
         case LogitPart::token_embedding: return "embedding";
         case LogitPart::position_embedding: return "position";

@@ -42,6 +42,9 @@ inline constexpr CellKind cosine{"cosine", {CellAxis{"place"}}};
 inline constexpr CellKind attribution{"attribution", {CellAxis{"part"}}};
 inline constexpr CellKind token{"token", {measure_axis, {"position"}}};
 inline constexpr CellKind encoder_token{"encoder_token", {measure_axis, {"position"}}};
+// Sums over the tokens of a larger unit.
+inline constexpr CellKind unit{"unit", {measure_axis, {"unit"}}};
+inline constexpr CellKind encoder_unit{"encoder_unit", {measure_axis, {"unit"}}};
 }  // namespace cells
 CellKinds numbers();
 std::optional<CellRef> packed_cell(Index row, Index col);
@@ -51,15 +54,17 @@ class Model {
     static std::optional<Missing> missing(Subject& subject);
     static bool suits(Subject& subject) { return subject.runs_model(); }
     static Guide guide(Subject& subject);
+    static const char* tokens_alone() { return nullptr; }
 
     struct Key {
         std::shared_ptr<const Trace> trace;
         Index row = 0;
         std::int32_t token = 0;
+        MapChoice units;
         bool operator==(const Key&) const = default;
     };
     void update(Visit& visit, Subject& subject);
-    Key key() const { return {trace, row(), reading() ? token() : 0}; }
+    Key key() const { return {trace, row(), reading() ? token() : 0, units}; }
     std::string headline(Subject& subject);
     std::vector<Table> tables(Subject& subject);
     std::optional<Explained> explain(Subject& subject, const LensCell& cell);
@@ -85,6 +90,7 @@ class Model {
     }
 
     State state;
+    MapChoice units;  // weights between the units by which maps are shown
     std::shared_ptr<const Trace> trace;
     std::string refused;  // why another token than the requested one is followed
     // `next` is the result for another row or another token: the one on screen stays until it is complete.
@@ -102,6 +108,11 @@ class Model {
 // The attention whose queries are the stream's rows, and the one whose queries are the encoder's.
 Attention& stream_text(Subject& subject);
 Attention* encoder_text(Subject& subject);
+
+// The units of a text, or null for tokens. A share of a unit is the sum of its tokens' shares, which an
+// ablation does not have: without several tokens at once, the run is another one.
+const UnitAxis* units_of(const Model& model, const Attention& text);
+constexpr bool adds_up(TokenMeasure measure) { return measure != TokenMeasure::exact; }
 
 std::string place_in_words(const StreamPlace& place);           // "after the attention of layer 2"
 std::string place_name(const StreamPlace& place);               // "attention 2"

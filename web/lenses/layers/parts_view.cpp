@@ -106,6 +106,11 @@ void draw_tokens(Model& model, const Drawing& drawing, Subject& subject, float w
     present::sheet(drawing, tokens_sheet(model, subject, false), width);
     if (encoder_text(subject)) present::sheet(drawing, tokens_sheet(model, subject, true), width);
     if (!model.tokens.no_gradient().empty()) ui::caption(model.tokens.no_gradient().c_str());
+    if (units_of(model, stream_text(subject)))
+        ui::caption(
+            "Of several tokens the rows show the sum. What taking out several at once does is another run "
+            "than "
+            "those of its tokens, and stays by tokens.");
     ui::caption(
         "The first row is exact, but direct alone: what the heads read of each token at this position. The "
         "last is exact for all ways: the model runs again without each token’s key. The two between guess at "

@@ -116,9 +116,14 @@ Sheet heads_sheet(const Model& model) {
 }
 
 // The measures of every token; the chosen one comes first, then those that matter most to any measure.
+const UnitAxis* units_of(const Model& model, const Attention& text) {
+    return text.query_axis(model.units).units;
+}
+
 Sheet tokens_sheet(const Model& model, Subject& subject, bool encoded) {
     static constexpr std::array names{"direct", "rollout", "gradient", "taken out"};
     const Attention& text = encoded ? *encoder_text(subject) : stream_text(subject);
+    const UnitAxis* units = units_of(model, text);
     Sheet sheet{.key = encoded ? "layers/tokens/encoded" : "layers/tokens",
                 .title = encoded ? "Tokens that the encoder read" : "Which tokens it came from",
                 .notation =
@@ -133,19 +138,31 @@ Sheet tokens_sheet(const Model& model, Subject& subject, bool encoded) {
                 .is_tall = true};
     if (const auto chosen = subject.chosen().key)
         sheet.columns.wanted.insert(sheet.columns.wanted.begin(), *chosen);
+    if (units) {
+        sheet.notation += "; of several tokens, their sum";
+        sheet.columns = {std::string(unit_key(model.units.unit)), units->names, {}};
+    }
     std::vector<TokenMeasure> measures;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const auto measure = static_cast<TokenMeasure>(i);
         if (measure == TokenMeasure::gradient && !model.tokens.no_gradient().empty()) continue;
+        if (units && !adds_up(measure)) continue;
         measures.push_back(measure);
         sheet.rows.labels.emplace_back(names[i]);
     }
-    sheet.value = [&model, encoded, measures](Index r, Index token) {
+    sheet.value = [&model, encoded, measures, units](Index r, Index column) {
         const TokenShares* shares = model.shares(measures[static_cast<std::size_t>(r)]);
-        return shares ? shares->of(encoded)[static_cast<std::size_t>(token)] : NAN;
+        if (!shares) return static_cast<double>(NAN);
+        const Range tokens = units ? units->of(column) : Range{column, column + 1};
+        double sum = 0;
+        for (Index token = tokens.begin; token < tokens.end; ++token)
+            sum += shares->of(encoded)[static_cast<std::size_t>(token)];
+        return sum;
     };
-    sheet.cell = [encoded, measures](Index r, Index token) {
-        return (encoded ? cells::encoder_token : cells::token)(measures[static_cast<std::size_t>(r)], token);
+    sheet.cell = [encoded, measures, units](Index r, Index column) {
+        const CellKind& kind = units ? (encoded ? cells::encoder_unit : cells::unit)
+                                     : (encoded ? cells::encoder_token : cells::token);
+        return kind(measures[static_cast<std::size_t>(r)], column);
     };
     return sheet;
 }

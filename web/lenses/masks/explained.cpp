@@ -60,7 +60,7 @@ std::optional<Explained> explain_mask(Model& model, Subject&, const LensCell& ce
     if (model.lost_of_own && model.lost_of_own->done()) {
         const float weight = model.lost_of_own->weights().cell(query, key);
         out.beside("weight", weight == masked_cell ? 0 : static_cast<double>(weight), "of this head as it is",
-                   CellPlace{looked.head, {Stage::weight, query, key}});
+                   CellPlace{looked.head, RunCell{Stage::weight, query, key}});
     }
     return out;
 }
@@ -189,7 +189,7 @@ std::optional<Explained> explain_empty_row(Model& model, Subject&, const LensCel
         if (model.record) {
             const AttentionSpec& spec = model.record->spec();
             const bool plain = spec.bias.empty() && spec.softcap == 0 && !spec.edits;
-            of_head = {model.looked.head, {plain ? Stage::scaled : Stage::masked, query, key}};
+            of_head = {model.looked.head, RunCell{plain ? Stage::scaled : Stage::masked, query, key}};
         }
         out.beside("score", example.scores[at], example.allowed[at] ? "seen" : "hidden by the mask", of_head);
     }
@@ -259,9 +259,9 @@ std::optional<Explained> explain_probability(Model& model, Subject& subject, con
                      log = out.step("log Σ exp", log_sum, std::string("over the vocabulary"));
     out.step("probability", exp(logit - log), std::string("under the mask"));
     out.beside("logit", static_cast<double>(run.before()[id]), "as it is");
-    out.beside(
-        "probability", run.chances_before()[id], "as it is",
-        CellPlace{model.looked.head, {.stage = Stage::logit, .row = run.predicted(), .col = cell.at[0]}});
+    out.beside("probability", run.chances_before()[id], "as it is",
+               CellPlace{model.looked.head,
+                         RunCell{.stage = Stage::logit, .row = run.predicted(), .col = cell.at[0]}});
     return out;
 }
 

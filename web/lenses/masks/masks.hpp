@@ -16,10 +16,8 @@
 #include "app/sheet.hpp"
 #include "attention/mask_terms.hpp"
 #include "lenses/lens.hpp"
-#include "parts/part.hpp"
 #include "runs/kernel_race.hpp"
 #include "runs/masked_run.hpp"
-#include "widgets/map_view.hpp"
 
 namespace attn::app::masks {
 
@@ -70,22 +68,7 @@ struct Looked {
     bool is_of_subject() const { return version != 0; }
 };
 
-// What a person's hand has begun, and how the picture of the mask is turned.
-struct Hand {
-    ui::MapView view;
-    parts::MapClicks clicks;
-    // A stroke in progress: once it has ended, all its cells get the state of the first.
-    struct Stroke {
-        bool allowed = false;
-        CellRegion cells = {};
-        std::vector<MapWindow> squares = {};
-    };
-    std::optional<Stroke> stroke = {};
-    Join joins = Join::all;  // how the next term is added
-    // The typed text, and the mask that it stands for, or last stood for while it was valid.
-    std::string text = {}, fault = {};
-    std::optional<Mask> typed = {};  // nothing: the text was not set yet
-};
+struct ViewMemory;
 
 class Model {
   public:
@@ -127,7 +110,7 @@ class Model {
     std::optional<RowLosses> lost_of_all, lost_of_own;
     std::optional<KernelRace> race;
     MaskedRun masked_run;
-    Hand hand;
+    std::shared_ptr<ViewMemory> seen;
 
   private:
     struct ExampleOf {
@@ -148,13 +131,6 @@ class Lens final : public ModelLens<Model> {
 
 Table map_table(const Model& model);
 Sheet empty_sheet(Model& model);
-void set_mask(const Model& model, const Drawing& drawing, Mask mask, std::uint64_t gesture = 0);
-void draw_terms(Model& model, const Drawing& drawing);
-void draw_map(Model& model, const Drawing& drawing, float width);
-void draw_counts(Model& model, const Drawing& drawing, float width);
-void draw_empty_rows(Model& model, const Drawing& drawing, float width);
-void draw_losses(const Model& model, const Drawing& drawing, float width);
-void draw_predictions(Model& model, const Drawing& drawing, Subject& subject);
 void draw_model(Model& model, const Drawing& drawing, Subject& subject);
 
 }  // namespace attn::app::masks

@@ -8,7 +8,7 @@
 #include "app/format.hpp"
 #include "attention/mask_presets.hpp"
 #include "attention/mask_program.hpp"
-#include "lenses/masks/masks.hpp"
+#include "lenses/masks/view.hpp"
 #include "present/card.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -39,31 +39,31 @@ void draw_presets(const Model& model, const Drawing& drawing) {
 }
 
 void draw_text(Model& model, const Drawing& drawing) {
-    Hand& hand = model.hand;
-    if (hand.typed != model.state.mask) {
-        hand.typed = model.state.mask;
-        hand.text = model.state.mask.text();
-        hand.fault.clear();
+    ViewMemory& seen = remembered(model.seen);
+    if (seen.typed != model.state.mask) {
+        seen.typed = model.state.mask;
+        seen.text = model.state.mask.text();
+        seen.fault.clear();
     }
     ui::label("mask");
-    const ui::Typed typed = ui::text_field("masks/text", "Mask as text", hand.text, longest_typed);
+    const ui::Typed typed = ui::text_field("masks/text", "Mask as text", seen.text, longest_typed);
     ui::tooltip(
         "Terms: causal(0) window(15,0) padding(5) prefix(3) strided(4) global_local([0],2) "
         "same_document([0*5,1*3]) block_sparse(…) painted(…) cells(1,[0,2,3,5]) everything. & is and, | is "
         "or, ! is not.");
     if (typed.too_long) {
-        hand.fault =
+        seen.fault =
             "That text is longer than " + with_commas(longest_typed) + " characters, so it was not taken.";
     } else if (typed.changed) {
-        hand.fault.clear();
-        if (const auto mask = Mask::parse(hand.text)) {
-            hand.typed = *mask;
+        seen.fault.clear();
+        if (const auto mask = Mask::parse(seen.text)) {
+            seen.typed = *mask;
             set_mask(model, drawing, *mask, ui::gesture());
         } else {
-            hand.fault = mask.error().message + ".";
+            seen.fault = mask.error().message + ".";
         }
     }
-    ui::fault("masks/fault", hand.fault);
+    ui::fault("masks/fault", seen.fault);
 }
 
 void draw_settings(Model& model, const Drawing& drawing, Subject& subject) {

@@ -7,9 +7,8 @@
 #include <cmath>
 
 #include "app/format.hpp"
-#include "lenses/masks/masks.hpp"
+#include "lenses/masks/view.hpp"
 #include "model/network.hpp"
-#include "parts/part.hpp"
 #include "present/present.hpp"
 #include "subjects/reading.hpp"
 #include "widgets/chart.hpp"
@@ -34,9 +33,10 @@ std::string in_short(std::int64_t n) {
 }
 
 void paint(Model& model, const Drawing& drawing, const ui::MapTouch& touch) {
-    std::optional<Hand::Stroke>& begun = model.hand.stroke;
+    ViewMemory& seen = remembered(model.seen);
+    std::optional<ViewMemory::Stroke>& begun = seen.stroke;
     std::optional<ui::MapStroke> stroke = touch.stroke;
-    Index side = model.hand.view.brush_side();
+    Index side = seen.view.brush_side();
     bool ended = touch.stroke_ended;
     if (touch.clicked && touch.over) {  // with the keyboard, only this cell
         stroke = ui::MapStroke{*touch.over, *touch.over, true};
@@ -62,7 +62,8 @@ void paint(Model& model, const Drawing& drawing, const ui::MapTouch& touch) {
 }  // namespace
 
 void draw_map(Model& model, const Drawing& drawing, float width) {
-    ui::MapView& view = model.hand.view;
+    ViewMemory& seen = remembered(model.seen);
+    ui::MapView& view = seen.view;
     ui::MapPicture picture{
         .name = "masks/map",
         .map = model.map,
@@ -80,11 +81,11 @@ void draw_map(Model& model, const Drawing& drawing, float width) {
     }
     const auto cell_of = [&](const std::optional<CellRef>& cell) -> std::optional<ui::MapCell> {
         if (!cell || !cell->is(cells::mask)) return std::nullopt;
-        const Index query = cell->own.at[0], key = cell->own.at[1];
+        const Index query = cell->own()->at[0], key = cell->own()->at[1];
         if (query >= model.looked.queries || key >= model.looked.keys) return std::nullopt;
         return ui::MapCell{query, key};
     };
-    if (const auto& stroke = model.hand.stroke) {
+    if (const auto& stroke = seen.stroke) {
         picture.painted = stroke->squares;
         picture.painted_as = stroke->allowed ? 1 : 0;
     }
@@ -99,7 +100,7 @@ void draw_map(Model& model, const Drawing& drawing, float width) {
                                  width);
         return view.draw(picture, card.width(), map_height, drawing.deadline);
     }();
-    if (touch.more) drawing.visit.continue_with([&view] { return view.step(); });
+    if (touch.more) drawing.visit.continue_with([seen = model.seen] { return seen->view.step(); });
     if (view.painting) {
         const Index side = view.brush_side();
         ui::caption(("Press on a cell and drag: all cells on the way become what the first one becomes." +
@@ -115,7 +116,7 @@ void draw_map(Model& model, const Drawing& drawing, float width) {
     drawing.now.cell = cell;
     if (model.looked.is_of_subject()) drawing.point(query, key);
     if (view.painting) return;
-    model.hand.clicks.answer(drawing, touch, [&] {
+    seen.clicks.answer(drawing, touch, [&] {
         present::pin(drawing, cell);
         if (model.looked.is_of_subject()) parts::choose_tokens(drawing, query, key);
     });

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "attention/mask_presets.hpp"
-#include "lenses/masks/masks.hpp"
+#include "lenses/masks/view.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
@@ -171,28 +171,28 @@ std::optional<MaskTerms> draw_level(const Model& model, const std::string& name,
 }  // namespace
 
 void draw_terms(Model& model, const Drawing& drawing) {
+    ViewMemory& seen = remembered(model.seen);
     const MaskTerms terms = terms_of(model.state.mask);
     const bool ends_in_chip = !terms.terms.empty() && inside(terms.terms.back()).terms.empty();
     std::optional<MaskTerms> changed = draw_level(model, "masks/term", terms, 0);
-    if (terms.terms.size() > 1) model.hand.joins = terms.join;
+    if (terms.terms.size() > 1) seen.joins = terms.join;
     if (ends_in_chip) ui::next_control(ui::need::named_choices);
     ImGui::BeginGroup();
     if (const auto atom = draw_add(model, "masks/add")) {
         changed = terms;
-        changed->join = model.hand.joins;
+        changed->join = seen.joins;
         changed->terms.push_back(*atom);
     }
     ui::tooltip("Add a term to the mask");
     ImGui::SameLine(0, 6);
     if (const auto join =
-            ui::choice("masks/join", std::array{"and", "or"}, model.hand.joins == Join::all ? 0 : 1)) {
-        model.hand.joins = *join == 0 ? Join::all : Join::any;
-        if (terms.terms.size() > 1) (changed = terms)->join = model.hand.joins;
+            ui::choice("masks/join", std::array{"and", "or"}, seen.joins == Join::all ? 0 : 1)) {
+        seen.joins = *join == 0 ? Join::all : Join::any;
+        if (terms.terms.size() > 1) (changed = terms)->join = seen.joins;
     }
     ImGui::SameLine(0, 14);
-    if (ui::toggle("masks/paint", model.hand.view.painting ? "Painting" : "Paint cells",
-                   model.hand.view.painting))
-        model.hand.view.painting = !model.hand.view.painting;
+    if (ui::toggle("masks/paint", seen.view.painting ? "Painting" : "Paint cells", seen.view.painting))
+        seen.view.painting = !seen.view.painting;
     ui::tooltip(
         "While this is on, a press on a cell of the picture shows or hides it, and a drag takes others "
         "along");

@@ -72,6 +72,7 @@ std::optional<CellRef> packed_cell(Index row, Index col);
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
+    static const char* tokens_alone() { return nullptr; }
     static bool suits(Subject&) { return true; }
     static Guide guide(Subject& subject);
 

@@ -204,7 +204,7 @@ void draw_modern(Model& model, const Drawing& drawing, Subject& subject, float w
             else
                 ui::caption("The start is a fixed point already, so there is no step to show.");
             if (const auto& cell = drawing.now.cell; cell && cell->is(cells::weight))
-                drawing.point(model.row.query, cell->own.at[1]);
+                drawing.point(model.row.query, cell->own()->at[1]);
             present::sheet(drawing, states_sheet(model, subject), width);
         }
     }

@@ -119,7 +119,7 @@ std::vector<Index> with_moved(std::vector<Index> order, Index from, Index to) {
 std::optional<CellRef> packed_cell(Index row, Index col) {
     using namespace cells;
     const auto within = [](const CellRef& cell) {
-        return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+        return cell.own()->is_within() ? std::optional(cell) : std::nullopt;
     };
     switch (row) {
         case 2: return output_change(col);

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string_view>
 
 #include "lenses/lens.hpp"
-#include "parts/flow_part.hpp"
-#include "parts/map_part.hpp"
-#include "parts/score_part.hpp"
 #include "subjects/reading.hpp"
 
 namespace attn::app {
@@ -20,6 +18,7 @@ class Overview final : public Lens {
     std::optional<Missing> missing(Subject&) const override { return std::nullopt; }
     bool suits(Subject&) const override { return true; }
     Guide guide(Subject& subject) const override;
+    const char* tokens_alone() const override { return nullptr; }
     void draw(const Drawing& drawing, Subject& subject) override;
     void follow(const State& before, Change how) override;
     std::string spoken(Subject& subject) override;
@@ -28,14 +27,8 @@ class Overview final : public Lens {
     std::vector<Command> reveal(Subject& subject, const CellRef& cell) const override;
 
   private:
-    // Holds what the parts remember about a subject.
-    struct Seen {
-        std::uint64_t origin = 0;
-        parts::FlowPart flow;
-        parts::MapPart map;
-        parts::ScorePart score;
-    };
-    std::map<std::string_view, Seen> seen_;
+    struct ViewMemory;
+    std::map<std::string_view, std::shared_ptr<ViewMemory>> seen_;  // keyed by subject
     RowReader reader_, previewed_;
 };
 

@@ -241,7 +241,7 @@ void draw_rules(Model& model, const Drawing& drawing, Subject& subject) {
                    beside ? width - measures_width - present::card_gap : width);
     ImGui::EndGroup();
     if (const auto& cell = drawing.now.cell; cell && cell->is(cells::weight) && model.row.record)
-        drawing.point(shown.row.query, cell->own.at[1]);
+        drawing.point(shown.row.query, cell->own()->at[1]);
     if (beside) ImGui::SameLine(0, present::card_gap);
     ImGui::BeginGroup();
     present::sheet(drawing, measures_sheet(model), beside ? measures_width : width);

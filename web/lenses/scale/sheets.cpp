@@ -39,7 +39,8 @@ Sheet weights_sheet(const Model& model, Subject& subject) {
                 return shown.rules[static_cast<std::size_t>(r)].exact[static_cast<std::size_t>(key)];
             },
         .cell = [of_head, query = shown.row.query](Index r, Index key) -> std::optional<CellRef> {
-            return of_head && r == 0 ? CellRef{Stage::weight, query, key} : cells::weight(r, key);
+            if (of_head && r == 0) return RunCell{Stage::weight, query, key};
+            return cells::weight(r, key);
         },
         .allowed = [row = shown.row](
                        Index, Index key) { return row.record->spec().mask.allows(row.head, row.query, key); },

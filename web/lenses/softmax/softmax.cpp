@@ -67,7 +67,7 @@ std::optional<CellRef> packed_cell(Index row, Index col) {
     using namespace cells;
     const auto within = [&](Index first, const CellKind& kind) -> std::optional<CellRef> {
         const CellRef cell = kind(row - first, col);
-        return cell.own.is_within() ? std::optional(cell) : std::nullopt;
+        return cell.own()->is_within() ? std::optional(cell) : std::nullopt;
     };
     if (row >= 60) return head(row - 60, col);
     if (row == 50) return query(col);

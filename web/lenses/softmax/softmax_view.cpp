@@ -238,7 +238,7 @@ void draw_maps(const Model& model, const Drawing& drawing, Subject& subject, flo
                    beside ? width - measures_width - ui::column_gap : width);
     ImGui::EndGroup();
     if (drawing.now.cell && drawing.now.cell->is(cells::weight))
-        drawing.point(model.row.query, drawing.now.cell->own.at[1]);
+        drawing.point(model.row.query, drawing.now.cell->own()->at[1]);
     if (beside) ImGui::SameLine(0, ui::column_gap);
     ImGui::BeginGroup();
     present::sheet(drawing, measures_sheet(model, subject), beside ? measures_width : width);

@@ -46,7 +46,7 @@ std::vector<Sheet> tile_sheets(Model& model, Subject& subject) {
                     .first = now.keys.begin},
         .value = [step](Index r, Index c) { return in(step(r).scores, c); },
         .cell = [&now, stage = before_softmax(now.record->spec())](
-                    Index r, Index c) { return CellRef{stage, now.rows.begin + r, now.keys.begin + c}; },
+                    Index r, Index c) { return RunCell{stage, now.rows.begin + r, now.keys.begin + c}; },
         .allowed =
             [&now](Index r, Index c) {
                 return now.record->spec().mask.allows(now.head, now.rows.begin + r, now.keys.begin + c);

@@ -160,9 +160,8 @@ void draw_rows(const Shown& now, const Drawing& drawing) {
 
 // The query of one of the shown numbers.
 Index query_of(const CellRef& cell) {
-    return cell.is(cells::weight)                              ? cell.own.at[0]
-           : cell.is(cells::running) || cell.is(cells::output) ? cell.own.at[1]
-                                                               : cell.row;
+    if (const RunCell* score = cell.run()) return score->row;
+    return cell.own()->at[cell.is(cells::weight) ? 0 : 1];
 }
 
 // Draws the numbers of the last finished tile, for some of its queries.

@@ -9,7 +9,7 @@
 #include "app/format.hpp"
 #include "subjects/explain.hpp"
 #include "subjects/reading.hpp"
-#include "text/words.hpp"
+#include "subjects/vocabulary.hpp"
 
 namespace attn::app::translation {
 
@@ -27,15 +27,13 @@ std::optional<Index> asked_row(Subject& subject, const TextRun& run) {
 
 }  // namespace
 
-std::string bare_word(const std::string& piece) { return words_of(std::array{piece}).front().name; }
-
 std::vector<std::string> words_written(const TextRun& run, Subject& subject) {
     std::vector<std::string> words(run.pieces.begin() + 1, run.pieces.end());
     const auto logits = run.logits.values();
     const auto most = static_cast<std::int32_t>(std::ranges::max_element(logits) - logits.begin());
     const std::vector<std::string> next = subject.token_texts(std::array{most});
     words.push_back(next.empty() ? std::to_string(most) : next.front());
-    for (std::string& word : words) word = bare_word(word);
+    for (std::string& word : words) word = Vocabulary::bare(word);
     return words;
 }
 
@@ -46,13 +44,13 @@ std::optional<Missing> Model::missing(Subject& subject) {
 
 std::optional<Missing> TranslationLens::missing(Subject& subject) const {
     auto lacks = Model::missing(subject);
+    if (!lacks) return std::nullopt;
     for (const SubjectEntry& entry : subject_list())
-        if (auto offer =
-                lacks ? static_cast<Subject&>(visit().subject(entry.key)).offer_translation() : std::nullopt)
+        if (const TextModel* model = subject_in(visit(), entry.key).text_model())
             return Missing{
                 "Cross-attention needs an encoder that reads one text and a decoder that writes another; "
                 "what is open here reads one text alone.",
-                std::move(offer)};
+                model->offer_translation()};
     return lacks;
 }
 

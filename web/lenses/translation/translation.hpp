@@ -3,14 +3,13 @@
 // 2017, arXiv 1706.03762, section 3.2.3).
 #pragma once
 
-#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/heads/matching_heads.hpp"
 #include "lenses/lens.hpp"
-#include "parts/head_map.hpp"
 
 namespace attn::app::translation {
 
@@ -21,10 +20,16 @@ inline constexpr CellKind confidence{"confidence", {CellAxis{"layer"}, {"head"}}
 CellKinds numbers();
 inline std::optional<CellRef> packed_cell(Index row, Index col) { return cells::confidence(row, col); }
 
+struct ViewMemory;
+
 class Model {
   public:
     static std::optional<Missing> missing(Subject& subject);
-    static bool suits(Subject& subject) { return subject.offer_translation().has_value(); }
+    static const char* tokens_alone() {
+        return "Here rows and columns stay tokens, one after another as they are written; Overview merges "
+               "them.";
+    }
+    static bool suits(Subject& subject) { return subject.text_model() != nullptr; }
     static Guide guide(Subject& subject);
 
     struct Key {
@@ -50,7 +55,7 @@ class Model {
     Key shown;
     Derived<std::uint64_t, std::vector<double>> measured;
     Derived<Key, Index> single;  // rows of the head that have most of their weight on one key
-    std::array<parts::HeadMap, 3> maps;
+    std::shared_ptr<ViewMemory> seen;
 };
 
 // Keeps how its maps are zoomed while another lens is open.
@@ -61,11 +66,10 @@ class TranslationLens final : public ModelLens<Model> {
     void follow(const State&, Change) override {}
     std::optional<Missing> missing(Subject& subject) const override;
     bool shows(Subject&, const CellRef& cell) const override {
-        return cell.own.kind || (!cell.second && !cell.words && cell.stage == Stage::weight);
+        return cell.own() || (cell.is(Stage::weight) && cell.run()->is_plain());
     }
 };
 
-std::string bare_word(const std::string& piece);  // without the marks for spaces
 // The word that each row of the decoder writes: the one after the word that it reads or, in the last row,
 // the most likely next one.
 std::vector<std::string> words_written(const TextRun& run, Subject& subject);

@@ -7,13 +7,19 @@
 #include "app/format.hpp"
 #include "app/sheet.hpp"
 #include "lenses/translation/translation.hpp"
+#include "parts/head_map.hpp"
 #include "present/present.hpp"
 #include "subjects/translation_presets.hpp"
+#include "subjects/vocabulary.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 
 namespace attn::app::translation {
+
+struct ViewMemory {
+    std::array<parts::HeadMap, 3> maps;
+};
 
 namespace {
 
@@ -167,7 +173,7 @@ void draw_word(const Drawing& drawing, const Lines& lines, bool written, Index a
                              curly_quoted(other.text) + ", " +
                              percent(static_cast<double>(lines.at(query, key)));
     ui::semantic_item(ui::Role::button, name, told);
-    const CellRef cell{.stage = Stage::weight, .row = query, .col = key};
+    const RunCell cell{.stage = Stage::weight, .row = query, .col = key};
     const auto row = written ? std::optional(at) : std::nullopt,
                column = written ? std::nullopt : std::optional(at);
     if (ImGui::IsItemHovered() || ImGui::IsItemFocused()) {
@@ -197,7 +203,7 @@ void draw_lines(const Model& model, const Drawing& drawing, Subject& subject, fl
     TextRun& whole = *model.run;
     const HeadIndex head = model.heads.cross;
     Lines lines{whole.of(head.layer), head};
-    for (const std::string& piece : lines.run.key_names()) lines.read.push_back({bare_word(piece)});
+    for (const std::string& piece : lines.run.key_names()) lines.read.push_back({Vocabulary::bare(piece)});
     for (std::string& word : words_written(whole, subject)) lines.written.push_back({std::move(word)});
     if (std::max(std::ssize(lines.read), std::ssize(lines.written)) > most_words)
         return ui::caption(("The lines are drawn for up to " + std::to_string(most_words) +
@@ -309,7 +315,7 @@ void draw_map(Model& model, const Drawing& drawing, std::size_t i, HeadIndex hea
                               .is_vector = false,
                               .is_listed = false},
                              width);
-    model.maps[i].draw(drawing, run, head, names[i], card.width(), map_height);
+    remembered(model.seen).maps[i].draw(drawing, run, head, names[i], card.width(), map_height);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Implements the run under the user's interventions. It starts from the unchanged run, and all lenses show
 // it.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/format.hpp"
@@ -22,7 +23,7 @@ std::shared_ptr<const Trace> SentenceSubject::run_beside() const {
 void SentenceSubject::begin_changed() {
     const TextRun* unchanged = sentence_.run();
     if (!unchanged || sentence_.running()) return;
-    auto wanted = interventions_of(now().changes.all, *unchanged->run, run_beside(), corpus_runs());
+    auto wanted = interventions_of(now().changes.all, *unchanged->run, other_runs());
     if (wanted.empty()) return changed_.clear();
     if (changed_.has(wanted, *unchanged)) return;
     if (model_bytes() + 2 * sentence_.bytes() + compared_.bytes() > run_bytes_limit) {
@@ -82,6 +83,51 @@ Result<Command> SentenceSubject::add_to_query(const HeadIndex& head, Index query
         return Error{"Its q is changed in another way already: take that back first."};
     for (std::size_t i = 0; i < step.values.size(); ++i) step.values[i] += same->values[i];
     return Command(ChangeRun{step});
+}
+
+std::optional<std::size_t> SentenceSubject::steering_change() const {
+    const std::vector<RunChange>& all = now().changes.all;
+    const auto last = std::find_if(all.rbegin(), all.rend(),
+                                   [](const RunChange& each) { return each.direction.has_value(); });
+    if (last == all.rend()) return std::nullopt;
+    return static_cast<std::size_t>(all.rend() - last - 1);
+}
+
+std::optional<Steering> SentenceSubject::steering() const {
+    const auto at = steering_change();
+    if (!at) return std::nullopt;
+    const RunChange& change = now().changes.all[*at];
+    Steering steering = steering_of(change);
+    if (!change.on) steering.dial = 0;
+    return steering;
+}
+
+Command SentenceSubject::steer(const Steering& steering) const {
+    return ChangeRun{change_of(steering), steering_change()};
+}
+
+Result<SteeredRun> SentenceSubject::steered(const Steering& steering) {
+    if (!sentence_.run() || sentence_.running()) return Error{"The model is still running."};
+    const auto& unchanged = sentence_.run()->run;
+    const RunChange change = change_of(steering);
+    const OtherRuns others = other_runs(&change);
+    if (needs_contrast(change) && texts_for(steering.direction) == 0 && reads_texts())
+        return Error{"The model reads the positive and negative texts."};
+    auto vector = steering_vector(steering, *unchanged, others.for_steering());
+    if (!vector) return vector.error();
+    SteeredRun out{.unchanged = unchanged, .vector = *std::move(vector)};
+    std::vector<RunChange> all = now().changes.all;
+    const std::size_t place = steering_change().value_or(all.size());
+    all.resize(std::max(all.size(), place + 1));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i == place) {
+            out.at = out.changes.size();
+            out.changes.push_back(intervention_of(steering, out.vector));
+            continue;
+        }
+        std::ranges::move(interventions_of({all[i]}, *unchanged, others), std::back_inserter(out.changes));
+    }
+    return out;
 }
 
 std::vector<Offer> SentenceSubject::change_offers() const {

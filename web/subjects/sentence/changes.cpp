@@ -7,6 +7,7 @@
 #include "app/format.hpp"
 #include "app/link_text.hpp"
 #include "model/trace.hpp"
+#include "subjects/sentence/direction.hpp"
 #include "subjects/sentence/state.hpp"
 
 namespace attn::app {
@@ -60,7 +61,7 @@ Status check(const RunChange& change) {
     if (!change.values.empty() && (change.operation != Operation::add || is_of_cells(change.at.site) ||
                                    !change.at.row || change.at.column || change.value != 0))
         return Error{"Several numbers are added to one vector."};
-    return ok();
+    return change.direction ? check_direction(change) : ok();
 }
 
 // Says whether the softmax reads this stage, apart from masked cells.
@@ -106,8 +107,15 @@ Status ChangeRun::apply(State& state) const {
     SentenceState& sentence = state.edit<SentenceState>();
     std::vector<RunChange>& all = sentence.changes.all;
     const auto same = std::ranges::find_if(all, [&](const RunChange& each) { return each.at == change.at; });
+    if (instead_of && *instead_of >= all.size())
+        return Error{"Choose one of the changes listed; this one does not exist."};
     if (same != all.end()) {
         *same = change;
+        if (const auto other = instead_of ? all.begin() + static_cast<std::ptrdiff_t>(*instead_of) : same;
+            other != same)
+            all.erase(other);
+    } else if (instead_of) {
+        all[*instead_of] = change;
     } else {
         if (all.size() == most_changes)
             return Error{"A run takes " + std::to_string(most_changes) +
@@ -160,7 +168,8 @@ std::string ShowBefore::describe(const State&) const {
     return before ? "the run before its changes" : "the changed run";
 }
 
-std::string told(const RunChange& change, const Layers& layers) {
+std::string told(const RunChange& change, const Layers& layers, const std::string& token) {
+    if (change.direction) return steering_told(change, layers, token);
     std::string text =
         change.at.site == Site::head_output ? "output" : std::string(info(change.at.site).name);
     if (change.at.head) text += " of head " + std::to_string(*change.at.head);
@@ -187,6 +196,7 @@ std::string write_changes(const std::vector<RunChange>& changes) {
         if (has_value(each.operation)) text += ",";
         for (const float value : each.values) text += "_" + shortest(value);
         if (has_value(each.operation) && each.values.empty()) text += shortest(each.value);
+        if (each.direction) text += "," + write_direction(*each.direction);
         if (!each.on) text += ",off";
     }
     return text;
@@ -215,6 +225,11 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
             *places[i] = read_integer<Index>(fields[2 + i]);
             if (!*places[i]) return std::nullopt;
         }
+        if (fields.size() == 8) {
+            change.direction = read_direction(fields.back());
+            if (!change.direction) return std::nullopt;
+            fields.pop_back();
+        }
         if (fields.size() != (has_value(change.operation) ? 7u : 6u)) return std::nullopt;
         if (fields.size() == 7) {
             const bool several = fields[6].starts_with('_');
@@ -238,30 +253,39 @@ std::optional<std::vector<RunChange>> read_changes(std::string_view text) {
 
 // ---- Runs -------------------------------------------------------------------------------------------------
 
-bool fits(const RunChange& change, const Trace& run, const Trace* beside, bool has_texts) {
+bool fits(const RunChange& change, const Trace& run, const OtherRuns& others) {
     if (change.at.attention >= run.attentions()) return false;
     const SiteExtent all = extent_of(run, change.at.attention, change.at.site);
     if ((change.at.head && *change.at.head >= all.heads) || (change.at.row && *change.at.row >= all.rows) ||
         (change.at.column && *change.at.column >= all.columns) ||
         (!change.values.empty() && std::ssize(change.values) != all.columns))
         return false;
-    if (change.operation == Operation::mean_of_texts) return has_texts;
+    if (change.direction) {
+        const Status has = check_steering(steering_of(change), run, others.for_steering());
+        return static_cast<bool>(has);
+    }
+    if (change.operation == Operation::mean_of_texts) return !others.texts.empty();
     if (change.operation != Operation::patch) return true;
-    if (!beside) return false;
-    const SiteExtent other = extent_of(*beside, change.at.attention, change.at.site);
+    if (!others.beside) return false;
+    const SiteExtent other = extent_of(*others.beside, change.at.attention, change.at.site);
     return !(change.at.row && *change.at.row >= other.rows) &&
            !(is_of_cells(change.at.site) && (other.rows != all.rows || other.columns != all.columns));
 }
 
 std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes, const Trace& run,
-                                           const std::shared_ptr<const Trace>& beside,
-                                           const std::vector<std::shared_ptr<const Trace>>& texts) {
+                                           const OtherRuns& others) {
     std::vector<Intervention> all;
     const auto list = [](const std::optional<Index>& at) {
         return at ? std::vector<Index>{*at} : std::vector<Index>{};
     };
     for (const RunChange& each : changes) {
-        if (!each.on || !fits(each, run, beside.get(), !texts.empty())) continue;
+        if (!each.on || !fits(each, run, others)) continue;
+        if (each.direction) {
+            const Steering steering = steering_of(each);
+            if (const auto vector = steering_vector(steering, run, others.for_steering()))
+                all.push_back(intervention_of(steering, *vector));
+            continue;
+        }
         Intervention& made = all.emplace_back(Intervention{each.at.attention,
                                                            each.at.site,
                                                            {.head = each.at.head,
@@ -272,22 +296,23 @@ std::vector<Intervention> interventions_of(const std::vector<RunChange>& changes
             made.edit.values = each.values;
         else if (has_value(each.operation))
             made.edit.values = {static_cast<float>(each.value)};
-        if (each.operation == Operation::mean_of_texts) made.from = texts;
+        if (each.operation == Operation::mean_of_texts) made.from = others.texts;
         if (each.operation != Operation::patch) continue;
-        made.from = {beside};
+        made.from = {others.beside};
         // For texts of different lengths, only the tokens that both have are patched.
         const Index own = extent_of(run, each.at.attention, each.at.site).rows,
-                    others = extent_of(*beside, each.at.attention, each.at.site).rows;
-        if (own != others && !each.at.row)
-            for (Index row = 0; row < std::min(own, others); ++row) made.edit.rows.push_back(row);
-        if (own != others) made.edit.from_rows = made.edit.rows;
+                    there = extent_of(*others.beside, each.at.attention, each.at.site).rows;
+        if (own != there && !each.at.row)
+            for (Index row = 0; row < std::min(own, there); ++row) made.edit.rows.push_back(row);
+        if (own != there) made.edit.from_rows = made.edit.rows;
     }
     return all;
 }
 
 std::optional<RunChange> change_at(const Trace& run, const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (cell.words || cell.second || place.head.layer >= run.attentions()) return std::nullopt;
+    if (!place.cell.run()) return std::nullopt;
+    const RunCell& cell = *place.cell.run();
+    if (cell.is_merged() || cell.second || place.head.layer >= run.attentions()) return std::nullopt;
     const LayerAttention attention = run.attention(place.head.layer);
     const Record& record = attention.record();
     RunChange change{.at = {.attention = place.head.layer, .row = cell.row, .column = cell.col}};

@@ -23,6 +23,13 @@ void SentenceSubject::draw_change_menu() {
         "Switch off a head, or more: the model goes on from there. To change a single number, click it.");
 }
 
+// The name of a direction's token.
+std::string SentenceSubject::token_of(const RunChange& change) {
+    if (!change.direction || !change.direction->is_of_token() || !open_.model) return "";
+    direction_tokens_.follow(open_.model);
+    return direction_tokens_.name(*this, change.direction->token);
+}
+
 // Draws a chip for each change, then their effect on the prediction.
 void SentenceSubject::draw_changes() {
     const RunChanges& changes = now().changes;
@@ -32,13 +39,16 @@ void SentenceSubject::draw_changes() {
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({10, 4}));
     std::optional<Command> asked;
     bool first = true;
+    const OtherRuns others = other_runs();
     for (std::size_t i = 0; i < changes.all.size(); ++i) {
         const RunChange& change = changes.all[i];
-        const bool patch = change.operation == Operation::patch,
-                   of_texts = change.operation == Operation::mean_of_texts;
-        const bool has = sentence_.run() && fits(change, *sentence_.run()->run, run_beside().get(),
-                                                 of_texts && !corpus_runs().empty());
-        const std::string text = (change.on ? "" : "off: ") + told(change, layers);
+        const bool of_texts = needs_texts(change);
+        const bool has = sentence_.run() && fits(change, *sentence_.run()->run, others);
+        const bool patch =
+            change.operation == Operation::patch ||
+            (change.direction && change.direction->kind == SteeringDirection::Kind::second_text);
+        const std::string said = told(change, layers, token_of(change)),
+                          text = (change.on ? "" : "off: ") + said;
         const std::string name = "changed/" + std::to_string(i);
         if (!std::exchange(first, false)) ui::next_control(ui::text_size(text).x + 60);
         ImGui::BeginGroup();
@@ -48,17 +58,17 @@ void SentenceSubject::draw_changes() {
                 ? "It is taken from a second sentence: type one in the lens Compare. Scores and weights "
                   "need one of as many tokens."
             : !has && of_texts && corpus() ? "The texts that the mean is taken of are being run."
-            : !has                         ? "This text has no such number, so nothing is changed here."
-            : change.on                    ? "Click to switch this change off"
-                                           : "Click to switch this change on");
+            : !has && needs_contrast(change)
+                ? "It needs positive and negative texts: type some in the lens Steer."
+            : !has      ? "This text has no such number, so nothing is changed here."
+            : change.on ? "Click to switch this change off"
+                        : "Click to switch this change on");
         ImGui::SameLine(0, 2);
         if (ui::button((name + "/drop").c_str(), "×")) asked = DropChange{i};
-        ui::rename_node("Take back: " + told(change, layers));
+        ui::rename_node("Take back: " + said);
         ImGui::EndGroup();
     }
-    if (std::ranges::any_of(changes.all,
-                            [](const RunChange& each) { return each.operation == Operation::mean_of_texts; }))
-        draw_corpus();
+    if (std::ranges::any_of(changes.all, needs_texts)) draw_corpus();
     if (changes.any_on()) {
         static constexpr std::array<const char*, 2> shown{"changed", "before"};
         ui::next_control(ui::need::choices);
@@ -95,7 +105,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         change = RunChange{.at = *why.part};
     else
         change = change_at(*run()->run, place);
-    if (!change || !fits(*change, *run()->run, nullptr)) return;
+    if (!change || !fits(*change, *run()->run)) return;
     const std::vector<RunChange>& all = now().changes.all;
     const auto same = std::ranges::find_if(all, [&](const RunChange& each) { return each.at == change->at; });
     ImGui::Dummy({0, 6});
@@ -150,7 +160,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
             again ? to(same->operation, factor * same->value) : to(Operation::scale, factor);
     }
     change->operation = Operation::patch;
-    if (fits(*change, *run()->run, run_beside().get())) {
+    if (fits(*change, *run()->run, {.beside = run_beside()})) {
         ui::next_button("As in the other text");
         if (ui::button("change/patch", "As in the other text")) to(Operation::patch, 0);
     }
@@ -159,7 +169,7 @@ void SentenceSubject::draw_change(const CellPlace& place, const Explained& why) 
         if (ui::button("change/drop", "Take it back"))
             asked = DropChange{static_cast<std::size_t>(same - all.begin())};
     }
-    ui::caption(place.cell.stage == Stage::weight
+    ui::caption(place.cell.is(Stage::weight)
                     ? "The model goes on from it. The other weights of the row stay as they are."
                     : "The model goes on from it, and what it says next changes.");
     if (asked) visit().perform(*asked);

@@ -59,6 +59,11 @@ struct SetCorpus {
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
+struct SetContrast {
+    Contrast contrast;
+    Status apply(State& state) const;
+    std::string describe(const State& before) const;
+};
 
 // Says whether a model may have this name: UTF-8 of at most 200 bytes.
 bool is_model_name(std::string_view text);

@@ -42,8 +42,8 @@ void SentenceSubject::draw_experts(const Drawing& drawing, float width) {
     };
     const auto cell_of = [&](Index expert) {
         const auto slot = slot_of(expert);
-        return slot ? CellRef{Stage::expert_weight, token, *slot}
-                    : CellRef{Stage::router_score, token, expert};
+        return slot ? RunCell{Stage::expert_weight, token, *slot}
+                    : RunCell{Stage::router_score, token, expert};
     };
     present::Bars listed{
         .key = "experts",

@@ -9,7 +9,7 @@
 namespace attn::app {
 
 // The column of a probability is its token's id.
-std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
+std::optional<Explained> SentenceSubject::explain_next(const RunCell& cell) {
     const auto logits = run()->logits.values();
     const Index token = run()->predicted();
     if (kept_.version != run()->version() || kept_.token != token)
@@ -38,7 +38,7 @@ std::optional<Explained> SentenceSubject::explain_next(const CellRef& cell) {
         out.steps.push_back(
             {name, "id " + std::to_string(of.id), four(static_cast<double>(of.logit)), false,
              CellPlace{{std::max(state().selection.layer, run()->alike().begin), state().selection.head},
-                       {.stage = Stage::logit, .row = token, .col = of.id}}});
+                       RunCell{.stage = Stage::logit, .row = token, .col = of.id}}});
     };
     add_logit("logit", *found);
     add_logit("best logit", all.front());

@@ -25,7 +25,7 @@ void prune(State& state) {
         (fits_into_a_link(second->text) && fits_into_a_link(second->written)))
         return;
     state.edit<SentenceState>().compared.reset();
-    if (state.pin && state.pin->second) state.pin.reset();
+    if (state.pin && state.pin->second()) state.pin.reset();
 }
 
 // Writes "0.7,40,0.95,1": temperature, top-k, top-p and seed.
@@ -42,6 +42,20 @@ std::optional<SamplingState> read_sampling(std::string_view text) {
     const auto seed = read_integer<std::uint64_t>(parts[3]);
     if (!temperature || !top_k || !top_p || !seed) return std::nullopt;
     return SamplingState{static_cast<float>(*temperature), *top_k, static_cast<float>(*top_p), *seed};
+}
+
+template <std::string Contrast::* side>
+constexpr LinkRow contrast_row(std::string_view key, std::string_view expected) {
+    return {key, expected,
+            [](State& s, const std::string& value) {
+                Contrast contrast = sentence_of(s).contrast;
+                contrast.*side = value;
+                return take(s, SetContrast{contrast});
+            },
+            [](const State& s, const State&) -> std::optional<std::string> {
+                const std::string& texts = sentence_of(s).contrast.*side;
+                return texts == Contrast{}.*side ? std::nullopt : std::optional(texts);
+            }};
 }
 
 constexpr LinkRow sentence_rows[] = {
@@ -149,6 +163,10 @@ constexpr LinkRow sentence_rows[] = {
          const std::string& own = sentence_of(s).corpus.own;
          return own.empty() ? std::nullopt : std::optional(own);
      }},
+    contrast_row<&Contrast::positive>("contrast.positive",
+                                      "texts to steer toward, one a line, of at most 20,000 characters"),
+    contrast_row<&Contrast::negative>("contrast.negative",
+                                      "texts to steer away from, one a line, of at most 20,000 characters"),
     {"before", "shown, or beside: the run without its changes",
      [](State& s, const std::string& value) {
          if (value == "shown") return take(s, ShowBefore{});
@@ -164,7 +182,7 @@ constexpr LinkRow sentence_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = sentence_subject, map = "map", heads = "heads", flow = "flow",
                                       bookmarks = "places", window = "sentence.window",
-                                      marked = "sentence.marked";
+                                      marked = "sentence.marked", spans = "sentence.spans";
 };
 constexpr auto all_rows = joined(sentence_rows, LooksRows<LooksKeys>::rows);
 

@@ -69,7 +69,7 @@ std::optional<Index> SentenceSubject::maskable_word() const {
     if (!chosen && !masked().empty()) return std::nullopt;
     const Index token = chosen ? *state().selection.query : run()->predicted();
     if (is_special(special_, run()->ids()[static_cast<std::size_t>(token)])) return std::nullopt;
-    return run()->words.word_of(token);
+    return run()->words.unit_of(token);
 }
 
 void SentenceSubject::mask_word() {

@@ -79,7 +79,7 @@ void SentenceSubject::draw_beside(const Drawing& drawing, float width) {
     const present::BarReply reply = present::bars(drawing, shown, width);
     if (reply.over) {
         const Candidate& candidate = next_.candidates[static_cast<std::size_t>(*reply.over)];
-        drawing.now.cell = CellRef{.stage = Stage::probability, .col = candidate.id};
+        drawing.now.cell = RunCell{.stage = Stage::probability, .col = candidate.id};
         if (may_choose_next()) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         if (may_choose_next() && reply.clicked) choose_next(candidate.id);
     }

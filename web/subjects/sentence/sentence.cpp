@@ -31,16 +31,10 @@ bool begins_with(std::span<const std::string> tokens, std::span<const std::strin
 
 bool sentence_may_select(const State&, const Selection&) { return true; }
 
-bool sentence_may_pin(const State& state, const CellRef& cell) {
+bool sentence_may_pin(const State& state, const RunCell& cell) {
     if (cell.second && !sentence_of(state).compared) return false;
-    if (cell.words && (cell.second || cell.stage != Stage::weight)) return false;
-    const bool of_two =
-        cell.stage == Stage::cosine || cell.stage == Stage::row_cosine || cell.stage == Stage::difference;
-    const bool of_training =
-        cell.stage == Stage::gradient || cell.stage == Stage::loss || cell.stage == Stage::curve;
-    if (of_training || (of_two && !sentence_of(state).compared)) return false;
-    return (cell.stage >= Stage::q || is_of_model(cell.stage)) && cell.row >= 0 &&
-           cell.row < position_limit && cell.col >= 0 && cell.col < position_limit;
+    return cell.stage != Stage::gradient && (cell.stage >= Stage::q || is_of_model(cell.stage)) &&
+           cell.row >= 0 && cell.row < position_limit && cell.col >= 0 && cell.col < position_limit;
 }
 
 bool sentence_has_second(const State& state) { return sentence_of(state).compared.has_value(); }
@@ -101,6 +95,7 @@ void SentenceSubject::follow(const State& before, Change how) {
     if (how != Change::command) {
         pending_.replaced(state().selection);
         play(false);
+        if (now().text != sentence_of(before).text) spans_in_ = {};
     } else if (before.subject == state().subject && before.selection != state().selection && !selecting_) {
         pending_.chosen();
     }
@@ -116,7 +111,7 @@ void SentenceSubject::follow(const State& before, Change how) {
     if (model_beside(now()) != model_beside(sentence_of(before)) || !(of_text || beside_.model))
         compared_.clear();
     if (left_alone || !now().changes.same_run(sentence_of(before).changes) ||
-        now().corpus != sentence_of(before).corpus)
+        now().corpus != sentence_of(before).corpus || now().contrast != sentence_of(before).contrast)
         begin_changed();
     if (left_alone || !(now().changes == sentence_of(before).changes)) run_shown();
     // The user asked for a bundled model.
@@ -150,19 +145,29 @@ void SentenceSubject::fit_selection() {
     if (TextRun* second = compared_run();
         second && selection.counterpart && *selection.counterpart >= second->of(selection.layer).tokens())
         selection.counterpart.reset();
-    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
-        const TextRun* owner = run_of(*pin);
-        const bool of_keys = pin->stage == Stage::k || pin->stage == Stage::v;
-        const auto count = [&](bool keys) {
-            return !owner       ? position_limit
-                   : pin->words ? (keys ? owner->key_words() : owner->query_words()).count()
-                   : keys       ? owner->keys()
-                                : owner->queries();
-        };
-        if (pin->row >= count(of_keys) || (is_of_pairs(pin->stage) && pin->col >= count(true)))
-            visit().settle(Pin{std::nullopt});
-    }
+    if (const TextRun* owner = state().pin ? run_of(*state().pin) : nullptr;
+        owner && !has_tokens_of(*owner, *state().pin, looks_of(state()).map.spans))
+        visit().settle(Pin{std::nullopt});
     if (selection != state().selection) select(selection);
+    fit_spans();
+}
+
+// Keeps the named spans as far as the text has stayed the same.
+void SentenceSubject::fit_spans() {
+    SetSpans kept{looks_of(state(), sentence_subject).map.spans, sentence_subject};
+    const std::size_t before = kept.spans.size();
+    for (const TextRun* each : {run(), &run()->of(0)}) {
+        const TextUnits& text = each->query_text();
+        auto& known = spans_in_[static_cast<std::size_t>(text.number())];
+        if (known == text.pieces()) continue;
+        const Index same = std::ranges::mismatch(known, text.pieces()).in1 - known.begin();
+        if (!known.empty())
+            std::erase_if(kept.spans, [&](const TokenSpan& span) {
+                return span.text == text.number() && span.tokens.end > same;
+            });
+        known = text.pieces();
+    }
+    if (kept.spans.size() < before) visit().settle(std::move(kept));
 }
 
 void SentenceSubject::drop_stale_counterpart() {
@@ -350,7 +355,7 @@ bool SentenceSubject::work(Urgency urgency, double until_ms) {
         case Urgency::usual: {
             training_.rests = awaits_training();
             if (survey_heads(until_ms, &HeadOverview::step_maps)) return true;
-            if (run_corpus(until_ms)) return true;
+            if (run_texts(until_ms)) return true;
             const bool more = awaits_training() && prepare_awaited(until_ms);
             generate();
             return more;
@@ -366,6 +371,8 @@ std::optional<Progress> SentenceSubject::progress() const {
     if (changed_.job.running()) return Progress{changed_.job.progress(), "changed run"};
     if (compared_.running()) return Progress{compared_.progress(), "forward pass"};
     if (corpus_ && !corpus_->done()) return Progress{corpus_->progress(), "many texts"};
+    for (const auto& set : contrast_)
+        if (set && !set->run.done()) return Progress{set->run.progress(), "positive and negative texts"};
     const HeadOverview* heads = run() ? run()->overview() : nullptr;
     if (!heads || heads->done()) return std::nullopt;
     return Progress{static_cast<float>(heads->progress()), heads->has_maps() ? "head scores" : "head maps"};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,12 +24,13 @@
 #include "subjects/sentence/special.hpp"
 #include "subjects/sentence/twins.hpp"
 #include "subjects/subject.hpp"
+#include "subjects/vocabulary.hpp"
 
 namespace attn::app {
 
 LinkRows sentence_links();
 bool sentence_may_select(const State& state, const Selection& selection);
-bool sentence_may_pin(const State& state, const CellRef& cell);
+bool sentence_may_pin(const State& state, const RunCell& cell);
 bool sentence_has_second(const State& state);
 
 // Letters typed without a longer pause share one undo step.
@@ -37,7 +39,7 @@ inline constexpr double typing_pause_ms = 1000;
 // A model and its runs together may take this much of a heap that ends at 2 GB.
 inline constexpr std::int64_t run_bytes_limit = 1'900'000'000;
 
-class SentenceSubject final : public Subject, private Translating {
+class SentenceSubject final : public Subject, private Comparing, private TextModel, private Translating {
   public:
     explicit SentenceSubject(Visit& visit);
 
@@ -50,7 +52,7 @@ class SentenceSubject final : public Subject, private Translating {
     TextRun* chosen_run() const;
     TextRun* compared_run() const;
     // Returns the run that a cell belongs to.
-    TextRun* run_of(const CellRef& cell) const { return cell.second ? compared_run() : chosen_run(); }
+    TextRun* run_of(const CellRef& cell) const { return cell.second() ? compared_run() : chosen_run(); }
     // Names the model that a link or undo needs while it is loaded from the site or the hub, or trained
     // again; empty if there is none.
     const std::string& awaited_model() const { return awaited_; }
@@ -98,15 +100,18 @@ class SentenceSubject final : public Subject, private Translating {
     Attention* attention_of(Index layer) override {
         return attention() ? &run()->of(std::min(layer, run()->layers() - 1)) : nullptr;
     }
+    Comparing* comparing() override { return this; }
+    TextModel* text_model() override { return this; }
     Translating* translating() override { return writes_another() && awaited_.empty() ? this : nullptr; }
-    std::optional<Offer> offer_translation() const override;
+    Offer offer_translation() const override;
     Attention* second() override {
         TextRun* second = compared_run();
         return second ? &second->of(std::min(state().selection.layer, second->layers() - 1)) : nullptr;
     }
+    std::shared_ptr<const Trace> unchanged() const override {
+        return shows_changed() ? sentence_.run()->run : nullptr;
+    }
     HeadCount head_count() override;
-    bool runs_model() const override { return true; }
-    bool may_compare() const override { return true; }
     std::vector<Offer> offers() const override;
     std::vector<Request> requests() override;
     std::optional<Offer> offer_second() const override;
@@ -116,13 +121,22 @@ class SentenceSubject final : public Subject, private Translating {
     std::optional<Offer> offer_repetition() const override;
     Result<Command> add_to_query(const HeadIndex& head, Index query,
                                  std::span<const float> by) const override;
+    std::optional<Steering> steering() const override;
+    Command steer(const Steering& steering) const override;
+    Result<SteeredRun> steered(const Steering& steering) override;
     std::optional<Command> reads(const std::string& text, const std::string& second) const override;
+    std::optional<Command> translates(const Translated& first, const Translated& second) const override;
     const NamedHeads* named_heads() override { return awaited_.empty() ? naming_.heads() : nullptr; }
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override {
         return visit().page().ids_to_text(ids);
     }
     CorpusRun* corpus() override;
     void draw_corpus() override;
+    std::uint64_t texts_for(const SteeringDirection& direction) override;
+    void draw_contrast() override;
+    ExampleSearch* examples(Index texts) override;
+    void draw_sample() override;
+    void open_text(const std::string& text, const Selection& chosen) override;
     const Ladder* ladder() override;
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
@@ -138,6 +152,7 @@ class SentenceSubject final : public Subject, private Translating {
     void receive(State& state, const State& here, Change how) override;
     void follow(const State& before, Change how) override;
     void fit_selection() override;
+    void fit_spans();
     std::optional<State> home(const Opening& opening) const override;
     bool work(Urgency urgency, double until_ms) override;
     bool busy() const override { return progress().has_value() || playing(); }
@@ -188,6 +203,10 @@ class SentenceSubject final : public Subject, private Translating {
 
     const SentenceState& now() const { return state().of<SentenceState>(); }
     bool is_open() const { return state().subject == sentence_subject; }
+    bool models_are_bundled() const {
+        const State* home = visit().home();
+        return home && !sentence_of(*home).model.empty();
+    }
     bool await_model(const SentenceState& wanted, const std::string& otherwise);
     void name_open_model(SentenceState& sentence) const;
     bool prepare_awaited(double until_ms);
@@ -216,13 +235,23 @@ class SentenceSubject final : public Subject, private Translating {
         return changed_.job.run() && now().changes.any_on() && !now().changes.before;
     }
     void begin_changed();
-    // Runs over the sample of texts, if means over them are needed and all are complete.
-    std::vector<std::shared_ptr<const Trace>> corpus_runs();
-    bool run_corpus(double until_ms);
+    // Says whether the model reads sets of texts.
+    bool reads_texts() const { return open_.model && awaited_.empty() && !writes_another(); }
+    SplitText split_text(std::string text) const;
+    using NextLine = std::function<std::optional<std::string>()>;
+    std::vector<SplitText> split_texts(const NextLine& next) const;
+    // Runs over the positive and negative texts; null if the model reads none.
+    std::array<CorpusRun*, 2> contrast();
+    // Returns the runs that the changes, and another one, take numbers from, as far as they are complete.
+    OtherRuns other_runs(const RunChange* also = nullptr);
+    std::vector<CorpusRun*> text_runs();  // not complete yet
+    bool run_texts(double until_ms);
     // Returns the second text's run in the same model; null if there is none, or until it is computed.
     std::shared_ptr<const Trace> run_beside() const;
     void run_shown();  // the run shown has changed
     void measure_change();
+    // The place of the last change that steers; none: no change does.
+    std::optional<std::size_t> steering_change() const;
     std::string change_said() const { return changed_.told(run()); }
     void announce_change();
     void draw_next_of_both();
@@ -251,7 +280,7 @@ class SentenceSubject final : public Subject, private Translating {
     void refresh_next();
     void ask_beside();
     bool is_shown() const;
-    std::optional<Explained> explain_next(const CellRef& cell);
+    std::optional<Explained> explain_next(const RunCell& cell);
     void generate();
     void append(std::int32_t id);
     void write(Range tokens, const std::vector<std::int32_t>& ids);
@@ -275,6 +304,7 @@ class SentenceSubject final : public Subject, private Translating {
     void draw_segments();
     // Defined in changes_view.cpp.
     void draw_change_menu();
+    std::string token_of(const RunChange& change);
     void draw_changes();
 
     TrainingRuns& training_;
@@ -297,8 +327,16 @@ class SentenceSubject final : public Subject, private Translating {
     std::vector<double> aligned_;  // [decoder layers · heads], from the model's scores.json
     TextJob sentence_{true}, compared_{false};
     ChangedRun changed_;
+    Vocabulary direction_tokens_;  // names the tokens of directions
     std::optional<CorpusRun> corpus_;
     Corpus corpus_of_;
+    struct TextSet {
+        std::string texts;
+        CorpusRun run;
+    };
+    std::array<std::optional<TextSet>, 2> contrast_;  // positive and negative
+    std::optional<ExampleSearch> examples_;
+    Corpus examples_of_;
     // The most likely next tokens of a run.
     struct NextTold {
         std::uint64_t version = 0;
@@ -317,6 +355,8 @@ class SentenceSubject final : public Subject, private Translating {
         std::vector<Candidate> tokens;
     };
     Kept kept_;
+    // The tokens of the texts that named spans belong to; empty if these came with another State.
+    std::array<std::vector<std::string>, 2> spans_in_;
     Next next_;
     SamplingState next_for_;
     std::uint64_t next_of_ = 0;  // version of the run

@@ -44,6 +44,14 @@ struct Corpus {
 inline constexpr std::size_t longest_corpus = 20'000;
 inline constexpr std::uint64_t corpus_seed_limit = 1'000'000;
 
+// Two sets of texts, one text per line, whose difference steers a run: at first an example.
+struct Contrast {
+    std::string positive =
+        "The girl sang because she\nThe old woman slept until she\nThe queen said that she";
+    std::string negative = "The boy sang because he\nThe old man slept until he\nThe king said that he";
+    bool operator==(const Contrast&) const = default;
+};
+
 struct SentenceState {
     std::string text;
     std::string written;  // text written by the decoder of an encoder–decoder, which reads `text`
@@ -53,6 +61,7 @@ struct SentenceState {
     std::optional<Comparison> compared;
     RunChanges changes;
     Corpus corpus;
+    Contrast contrast;
     bool operator==(const SentenceState&) const = default;
 };
 

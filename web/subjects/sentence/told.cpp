@@ -96,7 +96,7 @@ std::optional<Offer> SentenceSubject::offer_alone() const {
 }
 
 std::string SentenceSubject::second_wanted() const {
-    if (!compares_models()) return Subject::second_wanted();
+    if (!compares_models()) return Comparing::second_wanted();
     const std::string& name = *now().compared->model;
     const std::string beside = "it reads the sentence beside " + shown_name(open_.name) + ".";
     if (name.empty())
@@ -108,11 +108,10 @@ std::string SentenceSubject::second_wanted() const {
 
 // An empty second text means no second text.
 std::optional<Command> SentenceSubject::reads(const std::string& text, const std::string& second) const {
-    const State* home = visit().home();
-    const bool comes_with_page = home && !sentence_of(*home).model.empty();
-    if (!comes_with_page && (!open_.model || writes_another())) return std::nullopt;
-    const Command open = comes_with_page ? Command(OpenBundled{sentence_of(*home).model, text, ""})
-                                         : Command(OpenSubject{sentence_subject});
+    if (!models_are_bundled() && (!open_.model || writes_another())) return std::nullopt;
+    const Command open = models_are_bundled()
+                             ? Command(OpenBundled{sentence_of(*visit().home()).model, text, ""})
+                             : Command(OpenSubject{sentence_subject});
     const auto with = second.empty() ? std::nullopt : std::optional(Comparison{.text = second});
     return Command(Together{{open, Compare{with, text}}});
 }
@@ -120,31 +119,37 @@ std::optional<Command> SentenceSubject::reads(const std::string& text, const std
 const Ladder* SentenceSubject::ladder() { return ladder_of(ladder_, chosen_run(), chosen_head()); }
 
 std::optional<Explained> SentenceSubject::explain_at(const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    TextRun* shown = run_of(cell);
+    TextRun* shown = run_of(place.cell);
+    const RunCell* cell = place.cell.run();
+    const bool second = place.cell.second();
     HeadIndex s = place.head;
     // An encoder has no logits.
     const bool of_logit =
-        cell.stage == Stage::logit || cell.stage == Stage::w_head || cell.stage == Stage::b_head;
+        place.cell.is(Stage::logit) || place.cell.is(Stage::w_head) || place.cell.is(Stage::b_head);
     if (of_logit && writes_another()) s.layer = std::max(s.layer, open_.model->config().layers);
     // The other model may have fewer heads, so the nearest one stands beside this one's.
-    if (shown && cell.second)
-        s = {std::min(s.layer, shown->layers() - 1), std::min(s.head, shown->heads() - 1)};
+    if (shown && second) s = {std::min(s.layer, shown->layers() - 1), std::min(s.head, shown->heads() - 1)};
     if (!shown || s.layer >= shown->layers() || s.head >= shown->heads()) return std::nullopt;
     shown = &shown->of(s.layer);
-    if (cell.stage == Stage::head_score) return scores_.of(run()->of(cell.row / run()->heads()), cell);
-    if (cell.stage == Stage::probability) return explain_next(cell);
-    if (is_of_map(cell.stage))
-        return sums_.of(visit(), *shown, place, [&](const CellPlace& at) { return explain_at(at); });
-    auto out = explain_run_cell(*shown, s, cell);
+    if (const MapSum* sum = place.cell.sum())
+        return sums_.of(visit(), *shown, place.head, *sum,
+                        [&](const CellPlace& at) { return explain_at(at); });
+    if (!cell) return std::nullopt;
+    if (cell->stage == Stage::head_score)
+        return scores_.of(run()->of(cell->mean == HeadMean::one ? cell->row / run()->heads() : 0), *cell,
+                          looks_of(state()).map.spans);
+    if (cell->stage == Stage::probability) return explain_next(*cell);
+    if (cell->mean != HeadMean::one && cell->stage == Stage::weight)
+        return explain_mean(*shown, s, *cell, [&](const CellPlace& at) { return explain_at(at); });
+    auto out = explain_run_cell(*shown, s, *cell, looks_of(state()).map.spans);
     if (out)
         out->provenance = shown->numbering().name(s.layer) + ", head " + std::to_string(s.head) +
-                          (!cell.second             ? shows_changed() ? ", changed run" : ""
+                          (!second                  ? shows_changed() ? ", changed run" : ""
                            : now().compared->before ? ", before the change"
                            : compares_models()      ? ""
                                                     : ", second sentence") +
                           " · computed by " +
-                          shown_name(cell.second && compares_models() ? beside_.name : open_.name);
+                          shown_name(second && compares_models() ? beside_.name : open_.name);
     return out;
 }
 

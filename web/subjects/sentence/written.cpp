@@ -10,6 +10,12 @@
 
 namespace attn::app {
 
+namespace {
+
+constexpr const char* translator = "translator";
+
+}  // namespace
+
 void SentenceSubject::set_written(const std::string& text) {
     pending_.drop_given();
     if (last_is_chosen() && text.starts_with(now().written)) pending_.want_last_token();
@@ -71,13 +77,19 @@ Command SentenceSubject::texts(const std::string& text, const std::string& writt
     return Together{{SetText{text}, SetWritten{written}}};
 }
 
-std::optional<Offer> SentenceSubject::offer_translation() const {
+Offer SentenceSubject::offer_translation() const {
     const TranslationPreset& first = translation_presets.front();
     // The user's own text is kept and translated.
-    return Offer{"Open the translator",
-                 text_is_own() ? OpenBundled{"translator", now().text, ""}
-                               : OpenBundled{"translator", first.english, first.french},
-                 true, true};
+    return {"Open the translator",
+            text_is_own() ? OpenBundled{translator, now().text, ""}
+                          : OpenBundled{translator, first.english, first.french},
+            true, true};
+}
+
+std::optional<Command> SentenceSubject::translates(const Translated& first, const Translated& second) const {
+    if (!models_are_bundled() && open_.name != translator) return std::nullopt;
+    return Command(Together{{OpenBundled{translator, first.text, first.written},
+                             Compare{Comparison{.text = second.text, .written = second.written}}}});
 }
 
 // Returns "14 tokens" or "8 tokens read, 7 written".

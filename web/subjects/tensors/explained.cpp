@@ -57,37 +57,28 @@ TokenWeights stored_weights(const TensorSet& set, Index layer, Index head) {
     };
 }
 
-// Explains a cell between words; nothing if the set does not show such words.
-std::optional<Explained> explain_words_of_set(const TensorSet& set, Index layer, Index head,
-                                              const CellRef& cell) {
-    const WordAxis &queries = set.query_words(), &keys = set.key_words();
-    if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
-        return std::nullopt;
-    const auto pair = [&](Index key) {
-        return WordPair{queries.of(cell.row),      keys.of(key),      in_quotes(queries.name(cell.row)),
-                        in_quotes(keys.name(key)), set.query_names(), set.key_names()};
-    };
-    const auto record = set.finished() ? nullptr : set.record(layer);
+// Explains a cell between larger units; nothing if the set does not show such units.
+std::optional<Explained> explain_units_of_set(const TensorSet& set, HeadIndex at, const RunCell& cell,
+                                              std::span<const TokenSpan> spans) {
+    const auto record = set.finished() ? nullptr : set.record(at.layer);
     if (!set.finished() && !record) return std::nullopt;
-    const TokenWeights weights = record ? token_weights(*record, head) : stored_weights(set, layer, head);
-    Explained out;
-    explain_words(out, pair(cell.col), {{layer, head}}, weights);
-    leave_out_first_word(out, cell, pair(0), {{layer, head}}, weights);
-    return out;
+    return explain_units(set, spans, at, cell,
+                         record ? token_weights(*record, at.head) : stored_weights(set, at.layer, at.head));
 }
 
 }  // namespace
 
-std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const CellRef& cell) {
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const RunCell& cell,
+                                             std::span<const TokenSpan> spans) {
     const auto [layer, head] = at;
     if (layer >= set.layers() || head >= set.heads()) return std::nullopt;
     const std::string provenance =
         head_text(at, set.layers(), ", ") +
         (set.finished() ? " · loaded from " + set.weights_of(layer).file : " · computed here from Q and K");
-    if (cell.words) {
-        auto words = explain_words_of_set(set, layer, head, cell);
-        if (words) words->provenance = provenance;
-        return words;
+    if (cell.unit != Unit::tokens) {
+        auto units = explain_units_of_set(set, at, cell, spans);
+        if (units) units->provenance = provenance;
+        return units;
     }
     const auto read_as = [&](const std::vector<std::string>& names, Index i) {
         const std::string name = label_at(names, i);
@@ -106,7 +97,7 @@ std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at,
         if (!there) return std::nullopt;
         out.title = std::string(symbol(cell.stage)) + "[" + names.query + ", " + names.key + "]";
         explain_stored(out, set.weights_of(layer), {set.layer_within(layer), head, cell.row, cell.col},
-                       Places{{layer, head}}(Stage::row_total, cell.row, number_of_pairs(Stage::weight)));
+                       CellPlace{{layer, head}, MapSum{MapTotal::row_total, cell.row}});
         leave_out_first_key(out, cell, stored_weights(set, layer, head)(cell.row, 0), first_key);
         return out;
     }

@@ -71,7 +71,7 @@ constexpr LinkRow tensors_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = tensors_subject, map = "shown", heads = "sorted",
                                       flow = "edges", bookmarks = "marks", window = "tensors.window",
-                                      marked = "tensors.marked";
+                                      marked = "tensors.marked", spans = "tensors.spans";
 };
 constexpr auto all_rows = joined(tensors_rows, LooksRows<LooksKeys>::rows);
 

@@ -96,10 +96,8 @@ TensorSet::TensorSet(Parts parts) : parts_(std::move(parts)), serial_(new_versio
     make_visible(parts_.matched.key_tokens);
     query_names_ = names_or_positions(parts_.matched.query_tokens, queries());
     key_names_ = names_or_positions(parts_.matched.key_tokens, keys());
-    if (has_tokens()) {
-        query_words_ = word_axis(query_names_);
-        key_words_ = word_axis(key_names_);
-    }
+    query_text_ = TextUnits(query_names_, {}, one_line() ? 0 : 1);
+    key_text_ = TextUnits(key_names_);
     if (finished()) {
         std::vector<ArrayView> arrays;
         for (const OpenTensor& tensor : parts_.weights) arrays.push_back(tensor.array);
@@ -157,13 +155,13 @@ std::vector<TensorSet::Remark> TensorSet::remarks() const {
 // Returns nothing for a tensor whose numbers have no place of their own, such as a bias.
 std::optional<CellPlace> TensorSet::place_of(const Check& check, const OddityTold& each) const {
     const Oddity& o = each.oddity;
-    if (finished() && each.of_cell) return CellPlace{{o.layer, o.head}, {Stage::weight, o.row, o.column}};
-    if (finished())
-        return CellPlace{{o.layer, o.head}, {Stage::row_total, o.row, number_of_pairs(Stage::weight)}};
+    if (finished() && each.of_cell)
+        return CellPlace{{o.layer, o.head}, RunCell{Stage::weight, o.row, o.column}};
+    if (finished()) return CellPlace{{o.layer, o.head}, MapSum{MapTotal::row_total, o.row}};
     for (const auto& [role, stage] : {std::pair{"Q", Stage::q}, {"K", Stage::k}, {"V", Stage::v}})
         if (const OpenTensor* tensor = input(role); tensor && tensor->shown == check.what) {
             const Index shared = heads() / std::max<Index>(tensor->array.shape[1], 1);
-            return CellPlace{{o.layer, o.head * shared}, {stage, o.row, o.column}};
+            return CellPlace{{o.layer, o.head * shared}, RunCell{stage, o.row, o.column}};
         }
     return std::nullopt;
 }
@@ -181,7 +179,7 @@ void TensorSet::follow(const TensorRule& rule) {
     if (follows(rule)) return;
     rule_ = rule;
     overview_.reset();
-    forget_map();
+    forget_maps();
     version_ = new_version();
     std::vector<std::optional<RecordJob>> jobs;
     const auto of_layer = [](const auto& all, std::size_t layer) {
@@ -308,30 +306,23 @@ Stage TensorSet::stage_for(Stage chosen) const {
 HeadMaps TensorSet::maps(const MapChoice& choice) const {
     const Stage stage = stage_for(choice.stage);
     const Sink sink = is_signed(stage) ? Sink::shown : choice.sink;
-    const auto words = [&](const WordAxis& axis) {
-        return shows_words(choice) ? axis.tokens : std::vector<Range>{};
-    };
-    return [weights = parts_.weights, records = records_, stage, sink, queries = words(query_words_),
-            keys = words(key_words_)](Index layer, Index head) {
+    return [weights = parts_.weights, records = records_, stage, sink, groups = merged(choice)](Index layer,
+                                                                                                Index head) {
         const auto of_stage = [&](Stage wanted) {
             MapPointer map = weights.empty()
                                  ? record_map(records[static_cast<std::size_t>(layer)], head, wanted)
                                  : weight_map(weights, layer, head);
-            return queries.empty() ? map : merged_map(std::move(map), queries, keys);
+            return groups ? merged_map(std::move(map), groups->queries, groups->keys) : map;
         };
         return with_sink(of_stage(stage), of_stage(Stage::weight), sink);
     };
 }
 
-bool TensorSet::shows_words(const MapChoice& choice) const {
-    return choice.unit == Unit::words && stage_for(choice.stage) == Stage::weight && has_words();
-}
-
 MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
-    // The rows sampled first do not cover whole words.
+    // The rows sampled first do not cover whole units.
     looked_at_ = layer;
-    const bool unmeasured =
-        being_measured(choice.stage) && (shows_words(choice) || !job_of(layer)->sampled(tile_side));
+    const bool unmeasured = being_measured(choice.stage) &&
+                            (unit_of(choice) != Unit::tokens || !job_of(layer)->sampled(tile_side));
     return !finished() && (records_.empty() || unmeasured) ? nullptr : Attention::map(layer, head, choice);
 }
 

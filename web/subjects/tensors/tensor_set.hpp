@@ -64,10 +64,9 @@ class TensorSet final : public Attention {
     // Empty if there are only positions.
     std::span<const std::string> query_tokens() const override { return parts_.matched.query_tokens; }
     std::span<const std::string> key_tokens() const override { return parts_.matched.key_tokens; }
-    // Returns the words of each side; on a side without tokens, each position is a word. Empty if neither
-    // side has tokens.
-    const WordAxis& query_words() const override { return query_words_; }
-    const WordAxis& key_words() const override { return key_words_; }
+    // On a side without tokens, each position is a word.
+    const TextUnits& query_text() const override { return query_text_; }
+    const TextUnits& key_text() const override { return key_text_; }
     bool finished() const override { return !parts_.weights.empty(); }
     bool has_values() const { return input("V") != nullptr; }
     bool has_bias() const { return !parts_.biases.empty(); }
@@ -101,7 +100,6 @@ class TensorSet final : public Attention {
 
     std::vector<Stage> stages() const override;
     Stage stage_for(Stage chosen) const override;
-    bool shows_words(const MapChoice& choice) const override;
     HeadMaps maps(const MapChoice& choice) const override;
     MapPointer map(Index layer, Index head, const MapChoice& choice) override;
     // Refers to the layer whose map was requested last.
@@ -139,7 +137,7 @@ class TensorSet final : public Attention {
 
     Parts parts_;
     std::vector<std::string> query_names_, key_names_;
-    WordAxis query_words_, key_words_;
+    TextUnits query_text_, key_text_;
     std::vector<Check> checks_;
     bool paused_ = false;
     std::optional<TensorRule> rule_;

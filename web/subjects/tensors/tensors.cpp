@@ -20,8 +20,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 bool tensors_may_select(const State&, const Selection&) { return true; }
 
-bool tensors_may_pin(const State&, const CellRef& cell) {
-    if (cell.second || (cell.words && cell.stage != Stage::weight)) return false;
+bool tensors_may_pin(const State&, const RunCell& cell) {
+    if (cell.second) return false;
     if (cell.stage > Stage::output && !is_of_softmax(cell.stage) && cell.stage != Stage::head_score)
         return false;
     return cell.stage >= Stage::q && cell.row >= 0 && cell.row < position_limit && cell.col >= 0 &&
@@ -89,26 +89,25 @@ void TensorsSubject::fit_selection() {
     selection.head = std::min(selection.head, set->heads() - 1);
     if (selection.query && *selection.query >= set->queries()) selection.query.reset();
     if (selection.key && *selection.key >= set->keys()) selection.key.reset();
-    if (const auto& pin = state().pin; pin && rows_are_tokens(pin->stage)) {
-        const bool of_keys =
-            pin->stage == Stage::k || pin->stage == Stage::v || pin->stage == Stage::column_total;
-        const Index rows = pin->words ? (of_keys ? set->key_words() : set->query_words()).count()
-                           : of_keys  ? set->keys()
-                                      : set->queries(),
-                    cols = pin->words ? set->key_words().count() : set->keys();
-        if (pin->row >= rows || (is_of_pairs(pin->stage) && pin->col >= cols))
-            visit().settle(Pin{std::nullopt});
-    }
+    if (state().pin && !has_tokens_of(*set, *state().pin, looks_of(state()).map.spans))
+        visit().settle(Pin{std::nullopt});
     if (selection != state().selection) visit().settle(Select{selection});
 }
 
 std::optional<Explained> TensorsSubject::explain_at(const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (open() && cell.stage == Stage::head_score) return scores_.of(*own_.open(), cell);
-    if (open() && is_of_map(cell.stage) && place.head.layer < open()->layers() &&
-        place.head.head < open()->heads())
-        return sums_.of(visit(), *own_.open(), place, [&](const CellPlace& at) { return explain_at(at); });
-    return open() ? explain_tensor_cell(*open(), place.head, cell) : std::nullopt;
+    if (!open()) return std::nullopt;
+    if (const MapSum* sum = place.cell.sum()) {
+        if (place.head.layer >= open()->layers() || place.head.head >= open()->heads()) return std::nullopt;
+        return sums_.of(visit(), *own_.open(), place.head, *sum,
+                        [&](const CellPlace& at) { return explain_at(at); });
+    }
+    const RunCell* cell = place.cell.run();
+    if (!cell) return std::nullopt;
+    if (cell->mean != HeadMean::one && cell->stage == Stage::weight)
+        return explain_mean(*open(), place.head, *cell, [&](const CellPlace& at) { return explain_at(at); });
+    return cell->stage == Stage::head_score
+               ? scores_.of(*own_.open(), *cell, looks_of(state()).map.spans)
+               : explain_tensor_cell(*open(), place.head, *cell, looks_of(state()).map.spans);
 }
 
 std::string TensorsSubject::status() { return open() ? open()->summary() : "no tensors"; }

@@ -16,9 +16,10 @@ namespace attn::app {
 
 LinkRows tensors_links();
 bool tensors_may_select(const State& state, const Selection& selection);
-bool tensors_may_pin(const State& state, const CellRef& cell);
+bool tensors_may_pin(const State& state, const RunCell& cell);
 // Returns nothing if the set has no such cell, or has not computed it yet.
-std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const CellRef& cell);
+std::optional<Explained> explain_tensor_cell(const TensorSet& set, HeadIndex at, const RunCell& cell,
+                                             std::span<const TokenSpan> spans);
 
 class TensorsSubject final : public Subject {
   public:

@@ -30,8 +30,9 @@ bool link_over(const std::string& landmark, ImVec2 min, ImVec2 max, const CellPl
         ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
         ImGui::GetWindowDrawList()->AddLine({min.x + 12, max.y}, max, ui::theme().accent);
     }
-    std::string told = "Show row " + std::to_string(place.cell.row);
-    if (!is_of_map(place.cell.stage)) told += ", column " + std::to_string(place.cell.col);
+    const RunCell* cell = place.cell.run();
+    std::string told = "Show row " + std::to_string(cell ? cell->row : place.cell.sum()->at);
+    if (cell) told += ", column " + std::to_string(cell->col);
     if (set.heads() > 1) told += ", head " + std::to_string(place.head.head);
     if (set.layers() > 1) told += ", layer " + std::to_string(place.head.layer);
     ui::semantic_item(ui::Role::button, landmark, told);
@@ -181,10 +182,12 @@ void TensorsSubject::draw_beside(const Drawing&, float width) {
 
 void TensorsSubject::show(const CellPlace& place) {
     Selection selection{.layer = place.head.layer, .head = place.head.head, .query = {}, .key = {}};
-    const Stage stage = place.cell.stage;
-    if (stage != Stage::k && stage != Stage::v) selection.query = place.cell.row;
-    if (stage == Stage::weight) selection.key = place.cell.col;
-    if (stage == Stage::k || stage == Stage::v) selection.key = place.cell.row;
+    if (const MapSum* sum = place.cell.sum()) selection.query = sum->at;
+    if (const RunCell* cell = place.cell.run()) {
+        const bool of_key = cell->stage == Stage::k || cell->stage == Stage::v;
+        (of_key ? selection.key : selection.query) = cell->row;
+        if (cell->stage == Stage::weight) selection.key = cell->col;
+    }
     visit().perform(Select{selection}, ui::gesture());
     visit().perform(Pin{place.cell}, ui::gesture());
 }

@@ -48,7 +48,7 @@ struct LooksKeys {
     static constexpr std::string_view subject = training_subject, map = "training.map",
                                       heads = "training.heads", flow = "training.flow",
                                       bookmarks = "training.places", window = "training.window",
-                                      marked = "training.marked";
+                                      marked = "training.marked", spans = "training.spans";
 };
 constexpr auto all_rows = joined(training_rows, LooksRows<LooksKeys>::rows);
 

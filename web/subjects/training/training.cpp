@@ -13,12 +13,12 @@ namespace attn::app {
 
 bool training_may_select(const State&, const Selection&) { return true; }
 
-bool training_may_pin(const State&, const CellRef& cell) {
+bool training_may_pin(const State&, const RunCell& cell) {
     const bool around = is_of_model(cell.stage) || is_measured(cell.stage);
     const Index limit = around ? position_limit : training_context_limit;
     const auto within = [&](Index i) { return i >= 0 && i < limit; };
-    return !cell.words && cell.stage != Stage::probability && (cell.stage >= Stage::q || around) &&
-           within(cell.row) && within(cell.col);
+    return cell.stage != Stage::probability && (cell.stage >= Stage::q || around) && within(cell.row) &&
+           within(cell.col);
 }
 
 TrainingSubject::TrainingSubject(Visit& visit) : Subject(visit), runs_(visit.shared<TrainingRuns>()) {}
@@ -140,14 +140,17 @@ std::vector<std::string> TrainingSubject::token_texts(std::span<const std::int32
 }
 
 std::optional<Explained> TrainingSubject::explain_at(const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    auto* run = static_cast<TextRun*>(cell.second ? second() : attention());
+    auto* run = static_cast<TextRun*>(place.cell.second() ? second() : attention());
     const HeadIndex s = place.head;
     if (!run || s.layer >= run->layers() || s.head >= run->heads()) return std::nullopt;
-    if (cell.stage == Stage::head_score) return scores_.of(*shown_.run, cell);
-    if (is_of_map(cell.stage))
-        return sums_.of(visit(), *run, place, [&](const CellPlace& at) { return explain_at(at); });
-    auto out = explain_run_cell(*run, s, cell);
+    if (const MapSum* sum = place.cell.sum())
+        return sums_.of(visit(), *run, s, *sum, [&](const CellPlace& at) { return explain_at(at); });
+    const RunCell* cell = place.cell.run();
+    if (!cell) return std::nullopt;
+    if (cell->stage == Stage::head_score) return scores_.of(*shown_.run, *cell, looks_of(state()).map.spans);
+    if (cell->mean != HeadMean::one && cell->stage == Stage::weight)
+        return explain_mean(*run, s, *cell, [&](const CellPlace& at) { return explain_at(at); });
+    auto out = explain_run_cell(*run, s, *cell, looks_of(state()).map.spans);
     if (out)
         out->provenance =
             "layer " + std::to_string(s.layer) + ", head " + std::to_string(s.head) + " · " + run->title();

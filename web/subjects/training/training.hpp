@@ -17,9 +17,9 @@ inline constexpr std::string_view training_subject = "training";
 
 LinkRows training_links();
 bool training_may_select(const State& state, const Selection& selection);
-bool training_may_pin(const State& state, const CellRef& cell);
+bool training_may_pin(const State& state, const RunCell& cell);
 
-class TrainingSubject final : public Subject {
+class TrainingSubject final : public Subject, private Comparing, private Learning {
   public:
     explicit TrainingSubject(Visit& visit);
 
@@ -31,15 +31,15 @@ class TrainingSubject final : public Subject {
     Attention* attention() override;
     Attention* second() override;
     HeadCount head_count() override { return {now().plan.layers, now().plan.heads}; }
-    bool runs_model() const override { return true; }
-    bool may_compare() const override { return true; }
+    Comparing* comparing() override { return this; }
+    Learning* learning() override { return this; }
     std::vector<Offer> offers() const override;
     std::optional<Offer> offer_second() const override;
     const NamedHeads* named_heads() override;
     std::vector<std::string> token_texts(std::span<const std::int32_t> ids) override;
     const Ladder* ladder() override { return ladder_of(ladder_, attention(), chosen_head()); }
-    const TrainingState* course() const override { return &now(); }
-    TrainingRuns* runs() override { return &runs_; }
+    const TrainingState& course() const override { return now(); }
+    TrainingRuns& runs() override { return runs_; }
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;

@@ -14,14 +14,14 @@ struct OpenPreset {
     std::string describe(const State& before) const;
 };
 struct SetCell {
-    CellRef cell;
+    RunCell cell;
     double value;
     Status apply(State& state) const;
     std::string describe(const State& before) const;
 };
 // Replaces an input matrix starting at a cell; it and everything that must match its shape grow as needed.
 struct PasteCells {
-    CellRef at;
+    RunCell at;
     Matrix cells;
     Status apply(State& state) const;
     std::string describe(const State& before) const;

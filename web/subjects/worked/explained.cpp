@@ -8,7 +8,7 @@ namespace attn::app {
 
 namespace {
 
-std::string note_of(const WorkedState& worked, const CellRef& cell, double exact) {
+std::string note_of(const WorkedState& worked, const RunCell& cell, double exact) {
     const Printed* printed = printed_value(misprints(worked), cell);
     if (!printed) return "";
     return "The tutorial “" + std::string(info(worked.preset).tutorial) + "” prints " +
@@ -22,27 +22,18 @@ TokenWeights worked_weights(const WorkedState& worked, const WorkedRun& run) {
     };
 }
 
-std::optional<Explained> explain_worked_words(const WorkedState& worked, const WorkedRun& run,
-                                              const CellRef& cell) {
-    const WordAxis queries = word_axis(worked.query_labels), keys = word_axis(worked.key_labels);
-    if (cell.row < 0 || cell.row >= queries.count() || cell.col < 0 || cell.col >= keys.count())
-        return std::nullopt;
-    const auto pair = [&](Index key) {
-        return WordPair{queries.of(cell.row), keys.of(key),        queries.name(cell.row),
-                        keys.name(key),       worked.query_labels, worked.key_labels};
-    };
-    Explained out;
-    out.provenance = "computed";
-    explain_words(out, pair(cell.col), {{}, cell.second}, worked_weights(worked, run));
-    leave_out_first_word(out, cell, pair(0), {{}, cell.second}, worked_weights(worked, run));
+}  // namespace
+
+std::optional<Explained> explain_worked_units(const WorkedState& worked, const WorkedRun& run,
+                                              const Attention& attention, const RunCell& cell,
+                                              std::span<const TokenSpan> spans) {
+    auto out = explain_units(attention, spans, {}, cell, worked_weights(worked, run));
+    if (out) out->provenance = "computed";
     return out;
 }
 
-}  // namespace
-
 std::optional<Explained> explain_worked_cell(const WorkedState& worked, const WorkedRun& run,
-                                             const CellRef& cell) {
-    if (cell.words) return explain_worked_words(worked, run, cell);
+                                             const RunCell& cell) {
     const MatrixShape shape = shape_of(worked, cell.stage);
     if (cell.row < 0 || cell.row >= shape.rows || cell.col < 0 || cell.col >= shape.cols) return std::nullopt;
     const WorkedExplanation why = explain_worked(worked, run, cell);

@@ -97,30 +97,30 @@ int decimals_of(const WorkedState& w, Stage id) {
 
 bool may_edit(const State& state, Stage stage) { return worked_of(state).input(stage) != nullptr; }
 
-double value_of(const State& state, const CellRef& cell) {
+double value_of(const State& state, const RunCell& cell) {
     return worked_of(state).input(cell.stage)->at(cell.row, cell.col);
 }
 
-Command set_cell(const CellRef& cell, double value) { return SetCell{cell, value}; }
+Command set_cell(const RunCell& cell, double value) { return SetCell{cell, value}; }
 
-std::optional<Command> reset_cell(const State& state, const CellRef& cell) {
+std::optional<Command> reset_cell(const State& state, const RunCell& cell) {
     const WorkedState original = origin_state(worked_of(state));
     const Matrix* was = original.input(cell.stage);
     if (!was || !was->holds(cell.row, cell.col)) return std::nullopt;
     return SetCell{cell, was->at(cell.row, cell.col)};
 }
 
-std::optional<Command> paint_cell(const State& state, const CellRef& cell) {
+std::optional<Command> paint_cell(const State& state, const RunCell& cell) {
     const WorkedState& w = worked_of(state);
     if (cell.stage != Stage::masked || w.mask.kind != WorkedMask::Kind::painted) return std::nullopt;
     return PaintMask{cell.row, cell.col, !spec_of(w).mask.allows(0, cell.row, cell.col)};
 }
 
 // Computed Q, K, V and scores can become inputs; if they already are, the pin goes to them.
-std::optional<Instead> instead_of(const State& state, const CellRef& cell) {
+std::optional<Instead> instead_of(const State& state, const RunCell& cell) {
     const WorkedState& w = worked_of(state);
     const std::string name(symbol(cell.stage));
-    const auto change = [&](std::string from, const char* label, Source source, const CellRef& to) {
+    const auto change = [&](std::string from, const char* label, Source source, const RunCell& to) {
         const bool is_input = w.input(to.stage) != nullptr;
         return Instead{
             name + (name.ends_with('s') ? " are" : " is") + " computed from " + std::move(from) + ".", label,
@@ -130,12 +130,12 @@ std::optional<Instead> instead_of(const State& state, const CellRef& cell) {
     if (w.input(cell.stage)) return std::nullopt;
     if (cell.stage == Stage::q || cell.stage == Stage::k || cell.stage == Stage::v)
         return change("X · W_" + name, vectors, Source::qkv, cell);
-    const CellRef score{Stage::raw, cell.row, cell.col};
+    const RunCell score{Stage::raw, cell.row, cell.col};
     if (cell.stage == Stage::raw) return change("Q · K", "Change the scores instead", Source::scores, score);
     if (is_score_or_weight(cell.stage))
         return change("the scores", "Change the scores instead", Source::scores, score);
     if (cell.stage != Stage::output) return std::nullopt;
-    const CellRef value{Stage::v, state.selection.key.value_or(0), cell.col};
+    const RunCell value{Stage::v, state.selection.key.value_or(0), cell.col};
     return change("the weights and V", w.input(Stage::v) ? "Change V instead" : vectors, Source::qkv, value);
 }
 
@@ -195,7 +195,7 @@ float WorkedLadder::weight(Index query, Index key) const {
 
 const LadderEdits* WorkedLadder::edits() const { return &all_edits; }
 
-std::string WorkedLadder::remark(const CellRef& cell) const {
+std::string WorkedLadder::remark(const RunCell& cell) const {
     const Printed* printed = printed_value(misprints(state_), cell);
     if (!printed) return "";
     return "“" + std::string(info(state_.preset).tutorial) + "” prints " + std::string(printed->text) +

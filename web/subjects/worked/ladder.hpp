@@ -22,7 +22,7 @@ class WorkedLadder final : public Ladder {
     std::string key_name(Index key) const override;
     float weight(Index query, Index key) const override;
     const LadderEdits* edits() const override;
-    std::string remark(const CellRef& cell) const override;
+    std::string remark(const RunCell& cell) const override;
 
   private:
     const WorkedState state_, before_state_;

@@ -221,7 +221,8 @@ constexpr LinkRow worked_rows[] = {
 struct LooksKeys {
     static constexpr std::string_view subject = worked_subject, map = "worked.map", heads = "worked.heads",
                                       flow = "worked.flow", bookmarks = "worked.places",
-                                      window = "worked.window", marked = "worked.marked";
+                                      window = "worked.window", marked = "worked.marked",
+                                      spans = "worked.spans";
 };
 constexpr auto all_rows = joined(worked_rows, LooksRows<LooksKeys>::rows);
 

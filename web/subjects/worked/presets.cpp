@@ -219,9 +219,9 @@ std::span<const Printed> misprints(const WorkedState& worked) {
     return worked == tutorial ? all : std::span<const Printed>();
 }
 
-const Printed* printed_value(std::span<const Printed> misprints, const CellRef& cell) {
+const Printed* printed_value(std::span<const Printed> misprints, const RunCell& cell) {
     const auto found = std::ranges::find_if(
-        misprints, [&](const Printed& p) { return CellRef{p.stage, p.row, p.col} == cell; });
+        misprints, [&](const Printed& p) { return RunCell{p.stage, p.row, p.col} == cell; });
     return found == misprints.end() ? nullptr : &*found;
 }
 

@@ -47,7 +47,7 @@ std::span<const Printed> printed_values(PresetId);
 // tutorial's.
 std::span<const Printed> misprints(const WorkedState& worked);
 // Null if the cell is not among them.
-const Printed* printed_value(std::span<const Printed> misprints, const CellRef& cell);
+const Printed* printed_value(std::span<const Printed> misprints, const RunCell& cell);
 
 // The text above the example. It is true for the numbers and rules on screen.
 struct Introduction {

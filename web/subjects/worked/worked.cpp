@@ -17,8 +17,8 @@ class WorkedAttention final : public Attention {
     WorkedAttention(WorkedState state, const std::shared_ptr<const WorkedRun>& run)
         : state_(std::move(state)),
           record_(run, &run->record),
-          query_words_(word_axis(state_.query_labels)),
-          key_words_(word_axis(state_.key_labels)),
+          query_text_(state_.query_labels, {}, one_line() ? 0 : 1),
+          key_text_(state_.key_labels),
           version_(new_version()) {}
 
     std::uint64_t version() const override { return version_; }
@@ -29,8 +29,8 @@ class WorkedAttention final : public Attention {
     const std::vector<std::string>& query_names() const override { return state_.query_labels; }
     const std::vector<std::string>& key_names() const override { return state_.key_labels; }
     bool one_line() const override { return state_.query_labels == state_.key_labels; }
-    const WordAxis& query_words() const override { return query_words_; }
-    const WordAxis& key_words() const override { return key_words_; }
+    const TextUnits& query_text() const override { return query_text_; }
+    const TextUnits& key_text() const override { return key_text_; }
     std::vector<Stage> stages() const override {
         std::vector<Stage> stages;
         // In the record, given scores are a bias, so it does not know the earlier stages.
@@ -49,10 +49,10 @@ class WorkedAttention final : public Attention {
     }
     HeadMaps maps(const MapChoice& choice) const override {
         return [record = record_, stage = stage_for(choice.stage), sink = choice.sink,
-                queries = words(query_words_, choice), keys = words(key_words_, choice)](Index, Index) {
+                groups = merged(choice)](Index, Index) {
             const auto of_stage = [&](Stage wanted) {
                 MapPointer map = stage_map(record, 0, wanted);
-                return queries.empty() ? map : merged_map(std::move(map), queries, keys);
+                return groups ? merged_map(std::move(map), groups->queries, groups->keys) : map;
             };
             return with_sink(of_stage(stage), of_stage(Stage::weight), is_signed(stage) ? Sink::shown : sink);
         };
@@ -65,12 +65,9 @@ class WorkedAttention final : public Attention {
     }
 
   private:
-    std::vector<Range> words(const WordAxis& axis, const MapChoice& choice) const {
-        return shows_words(choice) ? axis.tokens : std::vector<Range>{};
-    }
     WorkedState state_;
     std::shared_ptr<const Record> record_;
-    WordAxis query_words_, key_words_;
+    TextUnits query_text_, key_text_;
     std::uint64_t version_;
 };
 
@@ -94,18 +91,14 @@ bool worked_may_select(const State& state, const Selection& s) {
     return (!s.query || *s.query < w.queries()) && (!s.key || *s.key < w.keys());
 }
 
-bool worked_may_pin(const State& state, const CellRef& cell) {
+bool worked_may_pin(const State& state, const RunCell& cell) {
     const WorkedState& worked = worked_of(state);
-    if (cell.words && (cell.second || cell.stage != Stage::weight ||
-                       !(word_axis(worked.query_labels).merges() || word_axis(worked.key_labels).merges())))
+    if (cell.mean != HeadMean::one) return false;
+    if (cell.unit == Unit::words &&
+        !(word_axis(worked.query_labels).merges() || word_axis(worked.key_labels).merges()))
         return false;
     if (cell.second && !same_shapes(origin_state(worked), worked)) return false;
-    // Before and after are compared in their weights and in the rows of the single head.
-    const bool of_two = cell.stage == Stage::difference || cell.stage == Stage::row_cosine;
-    if (of_two && (cell.second || !same_shapes(origin_state(worked), worked))) return false;
-    const MatrixShape shape = cell.stage == Stage::row_cosine
-                                  ? MatrixShape{1, 1}
-                                  : shape_of(worked, of_two ? Stage::weight : cell.stage);
+    const MatrixShape shape = shape_of(worked, cell.stage);
     return cell.row >= 0 && cell.row < shape.rows && cell.col >= 0 && cell.col < shape.cols;
 }
 
@@ -164,17 +157,20 @@ std::vector<Offer> WorkedSubject::offers() const {
     return all;
 }
 
-std::optional<Command> WorkedSubject::take_over(const HeadCopy& head) const { return TakeHead{head}; }
+Command WorkedSubject::take_over(const HeadCopy& head) const { return TakeHead{head}; }
 
 std::optional<Explained> WorkedSubject::explain_at(const CellPlace& place) {
-    const CellRef& cell = place.cell;
-    if (is_of_map(cell.stage)) {
-        Attention* shown = cell.second ? second() : attention();
+    if (const MapSum* sum = place.cell.sum()) {
+        Attention* shown = sum->second ? second() : attention();
         const auto cell_at = [&](const CellPlace& at) { return explain_at(at); };
-        return shown ? sums_.of(visit(), *shown, place, cell_at) : std::nullopt;
+        return shown ? sums_.of(visit(), *shown, place.head, *sum, cell_at) : std::nullopt;
     }
-    if (!cell.second) return explain_worked_cell(now(), *run_, cell);
-    return second() ? explain_worked_cell(original_for_, *original_run_, cell) : std::nullopt;
+    const RunCell* cell = place.cell.run();
+    if (!cell) return std::nullopt;
+    if (cell->unit != Unit::tokens)
+        return explain_worked_units(now(), *run_, *attention_, *cell, looks_of(state()).map.spans);
+    if (!cell->second) return explain_worked_cell(now(), *run_, *cell);
+    return second() ? explain_worked_cell(original_for_, *original_run_, *cell) : std::nullopt;
 }
 
 std::string WorkedSubject::status() {
@@ -188,8 +184,8 @@ std::string WorkedSubject::status() {
 Guide WorkedSubject::guide() const { return numbers_guide; }
 
 std::optional<Command> WorkedSubject::paste(const Matrix& cells) const {
-    if (!state().pin) return std::nullopt;
-    return PasteCells{*state().pin, cells};
+    const RunCell* at = state().pin ? state().pin->run() : nullptr;
+    return at ? std::optional<Command>(PasteCells{*at, cells}) : std::nullopt;
 }
 
 // Returns {"x": [[…], …], …}: every matrix of the ladder in f32.

@@ -14,12 +14,16 @@ namespace attn::app {
 
 LinkRows worked_links();
 bool worked_may_select(const State& state, const Selection& selection);
-bool worked_may_pin(const State& state, const CellRef& cell);
+bool worked_may_pin(const State& state, const RunCell& cell);
 // Returns nothing if the example has no such cell.
 std::optional<Explained> explain_worked_cell(const WorkedState& worked, const WorkedRun& run,
-                                             const CellRef& cell);
+                                             const RunCell& cell);
+// Explains a weight between larger units of its attention.
+std::optional<Explained> explain_worked_units(const WorkedState& worked, const WorkedRun& run,
+                                              const Attention& attention, const RunCell& cell,
+                                              std::span<const TokenSpan> spans);
 
-class WorkedSubject final : public Subject {
+class WorkedSubject final : public Subject, private Comparing, private Editable {
   public:
     explicit WorkedSubject(Visit& visit);
     ~WorkedSubject() override;
@@ -30,10 +34,11 @@ class WorkedSubject final : public Subject {
 
     Attention* attention() override;
     Attention* second() override;
-    bool may_compare() const override { return true; }
+    Comparing* comparing() override { return this; }
+    Editable* editable() override { return this; }
     std::vector<Offer> offers() const override;
     const Ladder* ladder() override { return &*ladder_; }
-    std::optional<Command> take_over(const HeadCopy& head) const override;
+    Command take_over(const HeadCopy& head) const override;
     std::optional<Explained> explain_at(const CellPlace& place) override;
     std::string status() override;
     Guide guide() const override;

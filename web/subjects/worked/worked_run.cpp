@@ -82,7 +82,7 @@ std::string row_label(const WorkedState& state, Stage id, Index row) {
     return labels[static_cast<std::size_t>(row)];
 }
 
-std::string provenance_of_input(const WorkedState& state, CellRef cell) {
+std::string provenance_of_input(const WorkedState& state, RunCell cell) {
     const Origin& origin = state.origin;
     if (origin.kind == Origin::Kind::entered) return "typed, pasted or carried over";
     if (origin.kind == Origin::Kind::taken)
@@ -208,7 +208,7 @@ Matrix WorkedRun::matrix(const WorkedState& state, Stage id) const {
     return as_matrix(cells);
 }
 
-float WorkedRun::value(const WorkedState& state, CellRef cell) const {
+float WorkedRun::value(const WorkedState& state, RunCell cell) const {
     const Stage id = cell.stage;
     const Index row = cell.row, col = cell.col;
     if (const Matrix* input = state.input(id)) return static_cast<float>(input->at(row, col));
@@ -232,7 +232,7 @@ bool rows_are_queries(Stage stage) {
 }
 bool rows_are_keys(Stage stage) { return stage == Stage::k || stage == Stage::v; }
 
-std::string cell_name(const WorkedState& state, CellRef cell) {
+std::string cell_name(const WorkedState& state, RunCell cell) {
     std::string text(symbol(cell.stage));
     text += "[" + row_label(state, cell.stage, cell.row) + ", ";
     text += is_of_pairs(cell.stage) ? row_label(state, Stage::k, cell.col) : std::to_string(cell.col);
@@ -243,7 +243,7 @@ RowChain worked_row(const WorkedState& state, const WorkedRun& run, Index query)
     return RowChain(score_row(state, run, query));
 }
 
-WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell) {
+WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, RunCell cell) {
     using Kind = WorkedExplanation::Kind;
     const Stage id = cell.stage;
     const Index row = cell.row, col = cell.col;

@@ -15,7 +15,7 @@ struct WorkedRun {
     // Returns a matrix as the ladder shows it: inputs as typed, the rest as computed; empty if this source
     // has no such matrix.
     Matrix matrix(const WorkedState& state, Stage id) const;
-    float value(const WorkedState& state, CellRef cell) const;  // in f32
+    float value(const WorkedState& state, RunCell cell) const;  // in f32
 };
 
 Result<WorkedRun> run_worked(const WorkedState& state);
@@ -33,7 +33,7 @@ struct MatrixShape {
 MatrixShape shape_of(const WorkedState& state, Stage id);
 
 // Returns how people would write the cell: "Q[cat, 2]".
-std::string cell_name(const WorkedState& state, CellRef cell);
+std::string cell_name(const WorkedState& state, RunCell cell);
 bool rows_are_queries(Stage stage);
 bool rows_are_keys(Stage stage);
 
@@ -49,6 +49,6 @@ struct WorkedExplanation {
     // stages, cells of the softmax and given scores.
     CellExplanation cell;
 };
-WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, CellRef cell);
+WorkedExplanation explain_worked(const WorkedState& state, const WorkedRun& run, RunCell cell);
 
 }  // namespace attn::app
