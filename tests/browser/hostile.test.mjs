@@ -139,10 +139,10 @@ for (const [name, change] of [
         const { fragment } = await explorer.state();
         await explorer.visit(`${fragment}&changes=${change}`);
         await explorer.until('the changed run', () => explorer.ask('subject', 'sentence'), ({ changed }) => changed);
-        for (const lens of ['heads', 'knockout', 'layers', 'circuits', 'cache']) {
+        for (const lens of ['heads', 'knockout', 'steer', 'sources', 'paths', 'layers', 'circuits', 'cache', 'numerics', 'pitfalls']) {
             await explorer.click(`lens/${lens}`);
             await explorer.untilState(lens, (state) => state.lens === lens);
-            const parts = { heads: 5, knockout: 3, layers: 1, circuits: 5, cache: 3 }[lens];
+            const parts = { heads: 5, knockout: 3, steer: 0, sources: 6, paths: 0, layers: 1, circuits: 5, cache: 3, numerics: 0, pitfalls: 0 }[lens];
             for (let part = 0; part < parts; ++part) {
                 const named = Object.keys(await explorer.landmarks()).filter((landmark) => new RegExp(`^${lens}/part/[^/]+$`).test(landmark));
                 if (named[part]) {

@@ -128,7 +128,7 @@ test('a bar below the map is a number: it explains itself, stays when it is clic
     await explorer.openModel(tiny.folder, tiny.text);
     const strip = await explorer.reveal('map/columns'), column = await explorer.rect('map/5/2');
     await explorer.page.mouse.click(column.x, strip.y);
-    await explorer.untilState('the sum of a column', ({ pin }) => pin?.[0] === 'column_total' && pin[1] === 2);
+    await explorer.untilState('the sum of a column', ({ pin }) => pin?.[0] === 'column_total.2.4');
     assert.equal(await explorer.linked('pin'), 'column_total.2.4');
     const sum = first.reduce((all, row, query) => (query >= 2 ? all + row[2] : all), 0);
     const told = await explorer.until('the explanation', () => explorer.page.textContent('#live'), (text) => text?.startsWith('Σ Weights['));

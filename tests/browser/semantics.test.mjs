@@ -11,7 +11,7 @@ import { npy, written } from './lib/tensors.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
-const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'heads', 'inverse', 'knockout', 'layers', 'circuits', 'cache', 'translation'];
+const lenses = ['overview', 'ladder', 'compare', 'curves', 'scale', 'masks', 'softmax', 'gradient', 'order', 'tiles', 'memory', 'geometry', 'heads', 'inverse', 'sources', 'paths', 'knockout', 'steer', 'examples', 'layers', 'circuits', 'cache', 'yours', 'numerics', 'pitfalls', 'cost', 'translation', 'properties'];
 
 // Reports what axe finds wrong, one line each. The policy of the page forbids adding a script, but the
 // developer tools' console can.

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
 import { pinName } from './lib/explorer.mjs';
+import { tiny } from './lib/models.mjs';
 import { skip, test } from './lib/suite.mjs';
 
 const scaleOf = (explorer) => explorer.page.evaluate(() => Number(document.documentElement.style.getPropertyValue('--scale')));
@@ -114,6 +115,26 @@ test('after Enter in the sentence box the focus is on the stage', { fine: true }
     await page.locator('#sentence').focus();
     await page.keyboard.press('Enter');
     assert.equal(await focused(explorer), 'stage');
+});
+
+test('Escape leaves the sentence box and then unpins, and unpins at once from a button of the page', { fine: true }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.dismiss();
+    const { fragment } = await explorer.state();
+    for (const place of ['#sentence', '#table']) {
+        await explorer.visit(`${fragment}&pin=weight.3.1`);
+        await explorer.untilState('a pin', ({ pin }) => pin);
+        await page.locator(place).focus();
+        if (place === '#sentence') {
+            await page.keyboard.press('Escape');
+            assert.equal(await focused(explorer), 'stage');
+            await explorer.answered();
+            assert.ok((await explorer.state()).pin);
+        }
+        await page.keyboard.press('Escape');
+        await explorer.untilState('no pin', ({ pin }) => !pin);
+    }
 });
 
 test('the button that trains and pauses keeps the focus, and so does a cell whose explanation Escape closes', { fine: true }, async (explorer) => {

@@ -23,7 +23,7 @@ async function finger(explorer, from, to, { steps = 3, rest = 70 } = {}) {
 }
 
 const lenses = ['overview', 'ladder', 'compare', 'scale', 'masks', 'softmax', 'gradient', 'inverse', 'order', 'tiles', 'geometry',
-    'memory', 'layers', 'knockout', 'heads', 'circuits', 'cache'];
+    'memory', 'sources', 'paths', 'layers', 'knockout', 'steer', 'examples', 'heads', 'circuits', 'cache', 'cost', 'properties'];
 
 /** The places of everything in the lens, from its top to its bottom. */
 async function places(explorer) {
@@ -85,7 +85,7 @@ test('a sideways drag edits a cell, a tap explains it, and neither leaves anythi
     assert.equal(await explorer.rect('tooltip'), undefined);
 });
 
-const byHand = new Set(['order', 'heads']);  // their first pictures are boxes of their own
+const byHand = new Set(['order', 'heads', 'paths', 'steer']);  // their first pictures are boxes or bars of their own
 
 /** Where the first picture begins, and which touch targets are small or off the screen. */
 const layout = (explorer) => explorer.page.evaluate(() => {

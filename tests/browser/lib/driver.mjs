@@ -54,7 +54,7 @@ const texts = ['', 'a', 'The cat sat on the mat.', "The animal didn't cross the 
 const typed = ['0.5', '-3', '1e9', 'x', 'nan', '7', 'masks', 'head 1.2', 'undo', 'help', 'train', 'ij->ji with A'];
 const buttons = ['#undo', '#redo', '#link', '#table', '#find', '#theme', '#model'];
 const lenses = ['overview', 'ladder', 'compare', 'curves', 'translation', 'scale', 'masks', 'softmax', 'gradient', 'inverse', 'order', 'tiles',
-    'geometry', 'memory', 'layers', 'knockout', 'heads', 'circuits', 'cache'];
+    'geometry', 'memory', 'sources', 'paths', 'layers', 'knockout', 'steer', 'examples', 'heads', 'circuits', 'cache', 'cost', 'properties'];
 const subjects = ['worked', 'sentence', 'tensors', 'training'];
 
 export class Driver {

@@ -51,7 +51,7 @@ TEST_CASE("explanations of a changed run end at the run's numbers, in every fami
             const TextRun& run = whole.of(attention);
             const auto told = [&](Stage stage, Index row) {
                 const auto why =
-                    explain_run_cell(run, {attention, 1}, {.stage = stage, .row = row, .col = 2});
+                    explain_run_cell(run, {attention, 1}, {.stage = stage, .row = row, .col = 2}, {});
                 CAPTURE(attention, symbol(stage), row);
                 REQUIRE(why);
                 // The bound of operands_test.cpp; a norm after a change may magnify its rounding.
@@ -70,7 +70,7 @@ TEST_CASE("explanations of a changed run end at the run's numbers, in every fami
             }
             told(Stage::final_residual, 3);
             const auto weight =
-                explain_run_cell(run, {attention, 1}, {.stage = Stage::weight, .row = 3, .col = 2});
+                explain_run_cell(run, {attention, 1}, {.stage = Stage::weight, .row = 3, .col = 2}, {});
             REQUIRE(weight);
             CHECK(weight->note.starts_with("Changed here: score × 2; weight × 0.5."));
         }

@@ -35,7 +35,7 @@ TEST_CASE("inputs take numbers, computed cells do not") {
 
 TEST_CASE("opening another example drops the previous selection") {
     State s = after(default_state(), Select{{0, 0, 2, 1}});
-    s = after(s, Pin{CellRef{weight, 2, 1}});
+    s = after(s, Pin{RunCell{weight, 2, 1}});
     const State b = after(s, OpenPreset{PresetId::three_tokens});
     CHECK(worked_of(b) == preset_state(PresetId::three_tokens));
     CHECK(b.selection == Selection{});
@@ -106,7 +106,7 @@ TEST_CASE("resizing changes every matrix along the axis, labels and painted cell
 
 TEST_CASE("resizing drops whatever no longer exists") {
     State a = after(default_state(), Select{{0, 0, 2, 2}});
-    a = after(a, Pin{CellRef{weight, 2, 0}});
+    a = after(a, Pin{RunCell{weight, 2, 0}});
     const State grown = after(a, Resize{Axis::queries, 4});
     CHECK(grown.pin == a.pin);
     CHECK(grown.selection == a.selection);
@@ -188,7 +188,7 @@ TEST_CASE("generated numbers keep the shape and are reproducible") {
     const State d = after(opened(PresetId::causal_row), Generate{1});
     CHECK(worked_of(d).q.cols == 4);
     CHECK(worked_of(d).v.cols == 4);
-    CHECK_FALSE(after(after(default_state(), Pin{CellRef{x, 0, 0}}), Generate{1}).pin);
+    CHECK_FALSE(after(after(default_state(), Pin{RunCell{x, 0, 0}}), Generate{1}).pin);
 }
 
 TEST_CASE("scale, temperature and soft cap") {
@@ -309,11 +309,11 @@ TEST_CASE("the sentence and its selection") {
     CHECK(refusal(s, Select{{-1, 0, {}, {}}}) == "Choose a row and a column of the matrix.");
     CHECK(refusal(s, Select{{0, 0, position_limit, {}}}) == "Choose a row and a column of the matrix.");
     CHECK(refusal(default_state(), Select{{0, 0, 3, {}}}) == "Choose a row and a column of the matrix.");
-    CHECK(after(s, Pin{CellRef{weight, 500, 400}}).pin == CellRef{weight, 500, 400});
-    CHECK(refusal(s, Pin{CellRef{x, 0, 0}}) == "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(refusal(default_state(), Pin{CellRef{weight, 3, 0}}) ==
+    CHECK(after(s, Pin{RunCell{weight, 500, 400}}).pin == RunCell{weight, 500, 400});
+    CHECK(refusal(s, Pin{RunCell{x, 0, 0}}) == "Choose a cell on screen to pin; this one does not exist.");
+    CHECK(refusal(default_state(), Pin{RunCell{weight, 3, 0}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(refusal(opened(PresetId::causal_row), Pin{CellRef{output, 0, 0}}) ==
+    CHECK(refusal(opened(PresetId::causal_row), Pin{RunCell{output, 0, 0}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
 }
 
@@ -330,8 +330,6 @@ TEST_CASE("a lens's own number is pinned while that lens is open") {
     constexpr const char* refused = "Choose a cell on screen to pin; this one does not exist.";
     CHECK(refusal(pinned, Pin{(*lens_of(pinned).cells.front())(1, 99)}) == refused);
     CHECK(refusal(default_state(), Pin{number}) == refused);
-    // Without a kind it is no lens's number.
-    CHECK(refusal(pinned, Pin{CellRef{Stage::lens, 2, 70}}) == refused);
 }
 
 TEST_CASE("the status line says what was done") {

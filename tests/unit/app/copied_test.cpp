@@ -25,7 +25,7 @@ namespace {
 // One number of each kind.
 std::vector<Explained> of_all_kinds() {
     std::vector<Explained> all;
-    const auto add = [&](const Visit& visit, const CellRef& cell) {
+    const auto add = [&](const Visit& visit, const RunCell& cell) {
         const auto why = explained(visit, cell);
         INFO(symbol(cell.stage));
         REQUIRE(why);
@@ -41,7 +41,7 @@ std::vector<Explained> of_all_kinds() {
         for (const Stage stage : {Stage::masked, Stage::weight, Stage::contribution, Stage::projected,
                                   Stage::output, Stage::attention_output, Stage::logit})
             add(visit, {stage, 2, 1});
-        add(visit, {Stage::weight, 2, 1, false, false, Sink::renormalised});
+        add(visit, {Stage::weight, 2, 1, false, Unit::tokens, Sink::renormalised});
         add(visit, {Stage::weight, 1, 2});  // masked
         add(visit, {.stage = Stage::probability, .col = 2});
         add(visit, head_score_cell(*sentence_in(visit).run()->overview(), {0, 1}, HeadScore::entropy));
@@ -92,7 +92,7 @@ TEST_CASE("a score is copied with its numbers") {
     FakePage page;
     Visit visit(page);
     visit.perform(SetCell{{Stage::x, 0, 1}, -0.5});
-    const auto why = explained(visit, {Stage::scaled, 0, 1});
+    const auto why = explained(visit, RunCell{Stage::scaled, 0, 1});
     REQUIRE(why);
     CHECK(copied(*why, Dialect::numpy) ==
           "# Scaled[cat, sat], computed.\n"

@@ -162,7 +162,7 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
             for (Index i = 0; i < map->queries(); ++i) {
                 double sum = 0;
                 for (Index j = 0; j < map->keys(); ++j) {
-                    const auto why = explained(visit, {Stage::weight, i, j});
+                    const auto why = explained(visit, RunCell{Stage::weight, i, j});
                     REQUIRE(why);
                     CHECK(why->f32 == static_cast<double>(record.cell(Stage::weight, 1, i, j)));
                     // f32 compared with double, over sums of at most 10 products.
@@ -184,7 +184,7 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
         }
         // T5's bias is a separate step that says where it is stored.
         visit.perform(Select{{0, 1, {}, {}, {}}});
-        const auto score = explained(visit, {Stage::masked, 3, 1});
+        const auto score = explained(visit, RunCell{Stage::masked, 3, 1});
         REQUIRE(score);
         const auto bias = std::ranges::find(score->steps, "bias", &Explained::Step::name);
         REQUIRE(bias != score->steps.end());
@@ -195,7 +195,7 @@ TEST_CASE("queries and keys are those of the chosen head's texts") {
               std::string::npos);
         CHECK(score->note.find("2 tokens before the query") != std::string::npos);
         visit.perform(Select{{config.attentions() - 1, 1, {}, {}, {}}});
-        CHECK(explained(visit, {Stage::scaled, 3, 1})->note.empty());
+        CHECK(explained(visit, RunCell{Stage::scaled, 3, 1})->note.empty());
         CHECK(page.notices.empty());
     }
 }
@@ -225,7 +225,7 @@ TEST_CASE("a pin that the other text lacks is dropped") {
     open_translator(visit, page);
     // The texts have 8 and 10 tokens.
     visit.perform(Select{{2, 0, {}, {}, {}}});
-    visit.perform(Pin{CellRef{Stage::weight, 9, 9}});
+    visit.perform(Pin{RunCell{Stage::weight, 9, 9}});
     CHECK(visit.state().pin);
     visit.perform(Select{{0, 0, {}, {}, {}}});
     CHECK_FALSE(visit.state().pin);

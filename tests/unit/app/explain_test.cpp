@@ -13,7 +13,7 @@ using enum Stage;
 
 namespace {
 
-WorkedExplanation why(const WorkedState& worked, CellRef cell) {
+WorkedExplanation why(const WorkedState& worked, RunCell cell) {
     const auto run = run_worked(worked);
     REQUIRE(run);
     return explain_worked(worked, *run, cell);
@@ -155,7 +155,7 @@ TEST_CASE("matrices have their stated shapes, and f64 is close to f32") {
             REQUIRE(m.rows == shape.rows);
             REQUIRE(m.cols == shape.cols);
             if (shape.rows == 0) continue;
-            const CellRef cell{id, step % shape.rows, step % shape.cols};
+            const RunCell cell{id, step % shape.rows, step % shape.cols};
             const WorkedExplanation e = explain_worked(worked_of(s), *run, cell);
             REQUIRE_FALSE(e.provenance.empty());
             const double size = std::abs(e.cell.f64);

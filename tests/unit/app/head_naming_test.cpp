@@ -215,10 +215,10 @@ TEST_CASE("a head's score on the present text says so, beside the score on rando
 TEST_CASE("if a text has no repetition, repeated words are offered for heads that detect it") {
     Storyteller s;
     s.open();
-    CHECK_FALSE(subject_in(s.visit).offer_repetition());  // there is no text yet
+    CHECK_FALSE(sentence_in(s.visit).offer_repetition());  // there is no text yet
     s.read();
     s.rest();
-    const auto offer = subject_in(s.visit).offer_repetition();
+    const auto offer = sentence_in(s.visit).offer_repetition();
     REQUIRE(offer);
     CHECK(std::ranges::any_of(subject_in(s.visit).offers(),
                               [&](const Offer& each) { return each.label.starts_with(offer->label); }));
@@ -231,7 +231,7 @@ TEST_CASE("if a text has no repetition, repeated words are offered for heads tha
                     {"a", " few", " wor", "ds", " a", " few", " wor", "ds"},
                     8});
     s.rest();
-    CHECK_FALSE(subject_in(s.visit).offer_repetition());
+    CHECK_FALSE(sentence_in(s.visit).offer_repetition());
     s.visit.undo();
     CHECK(sentence_of(s.visit.state()).text == "a few words");
 }

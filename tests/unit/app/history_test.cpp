@@ -97,8 +97,8 @@ TEST_CASE("choosing a head, a word or a cell is a step; consecutive ones of one 
     REQUIRE(h.perform(Select{{1, 3, {}, {}}}, 2));
     REQUIRE(h.perform(Select{{1, 3, 1, {}}}, 3));
     REQUIRE(h.perform(Select{{1, 3, 2, {}}}, 4));
-    REQUIRE(h.perform(Pin{CellRef{weight, 1, 2}}, 5));
-    REQUIRE(h.perform(Pin{CellRef{weight, 1, 1}}, 6));
+    REQUIRE(h.perform(Pin{RunCell{weight, 1, 2}}, 5));
+    REQUIRE(h.perform(Pin{RunCell{weight, 1, 1}}, 6));
     CHECK(h.undo());
     CHECK(h.last_edit() == "choice of a cell");
     CHECK_FALSE(h.present().pin);
@@ -113,7 +113,7 @@ TEST_CASE("choosing a head, a word or a cell is a step; consecutive ones of one 
     CHECK(h.redo());
     CHECK(h.redo());
     CHECK(h.redo());
-    CHECK(h.present().pin == CellRef{weight, 1, 1});
+    CHECK(h.present().pin == RunCell{weight, 1, 1});
     // A choice after an undo is a step of its own.
     CHECK(h.undo());
     REQUIRE(h.perform(Select{{1, 3, 0, {}}}, 7));
@@ -127,7 +127,7 @@ TEST_CASE("a click that pins a cell and chooses its words is one step, and the n
     const State before = h.present();
     for (const Index row : {0, 1, 2}) {
         const auto gesture = static_cast<std::uint64_t>(row + 2);
-        REQUIRE(h.perform(Pin{CellRef{weight, row, 0}}, gesture));
+        REQUIRE(h.perform(Pin{RunCell{weight, row, 0}}, gesture));
         REQUIRE(h.perform(Select{{0, 0, row, 0}}, gesture));
     }
     // The marks of the edit stay.
@@ -135,7 +135,7 @@ TEST_CASE("a click that pins a cell and chooses its words is one step, and the n
     CHECK(h.undo());
     CHECK(h.present() == before);
     // Choosing something and releasing it leaves nothing to undo.
-    REQUIRE(h.perform(Pin{CellRef{weight, 1, 0}}, 9));
+    REQUIRE(h.perform(Pin{RunCell{weight, 1, 0}}, 9));
     REQUIRE(h.perform(Pin{}, 10));
     CHECK(h.undo());
     CHECK(h.present() == default_state());

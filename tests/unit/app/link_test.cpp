@@ -34,7 +34,7 @@ State kept(State s) {
     if (sentence.compared &&
         (sentence.compared->text.size() > most || sentence.compared->written.size() > most)) {
         sentence.compared.reset();
-        if (s.pin && s.pin->second) s.pin.reset();
+        if (s.pin && s.pin->second()) s.pin.reset();
         if (usual) s.lens = usual_lens(s);
     }
     if (sentence.trained) drop_long(sentence.trained->plan.text);
@@ -76,7 +76,7 @@ TEST_CASE("a link contains only what differs from the default") {
     s = after(s, SetMask{WorkedMask::Kind::window, 0, 2, 1});
     s = after(s, SetLabel{false, 0, "Käse, fein"});
     s = after(s, Select{{0, 0, 1, 2}});
-    s = after(s, Pin{CellRef{weight, 0, 1}});
+    s = after(s, Pin{RunCell{weight, 0, 1}});
     CHECK(to_fragment(s) ==
           "v=1&queries=K%C3%A4se%5C,%20fein,sat,mat&scale=none&T=0.5&cap=30&mask=window,2,1"
           "&query=1&key=2&pin=weight.0.1");
@@ -182,9 +182,10 @@ TEST_CASE(
     Random random(8);
     std::string noise;
     for (int i = 0; i < 20'000; ++i) noise += static_cast<char>(' ' + random.bits() % 95);
-    for (const Command& command : {Command(SetText{noise}), Command(SetWritten{noise}),
-                                   Command(SetCorpus{{noise, 0}}), Command(Compare{Comparison{noise, noise}}),
-                                   Command(OpenTensors{std::vector(90, std::string(200, 'x'))})}) {
+    for (const Command& command :
+         {Command(SetText{noise}), Command(SetWritten{noise}), Command(SetCorpus{{noise, 0}}),
+          Command(SetContrast{{noise, noise}}), Command(Compare{Comparison{noise, noise}}),
+          Command(OpenTensors{std::vector(90, std::string(200, 'x'))})}) {
         const State made = after(default_state(), command);
         CHECK(to_fragment(made).find("~=") != std::string::npos);
         CHECK(to_fragment(made).size() < 45'000);
@@ -381,7 +382,7 @@ TEST_CASE("fragments with any one byte changed are read into a valid State") {
     s = after(s, SetLabel{true, 1, "W,orld"});
     s = after(s, SetCell{{k, 0, 0}, 0.25});
     s = after(s, Select{{0, 0, 0, 1}});
-    s = after(s, Pin{CellRef{output, 0, 2}});
+    s = after(s, Pin{RunCell{output, 0, 2}});
     s = after(s, SetTemperature{2});
     const std::string fragment = to_fragment(s);
     Random random(5);

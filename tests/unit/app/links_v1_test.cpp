@@ -45,12 +45,13 @@ json index(const std::optional<Index>& value) {
     return or_null(value, [](Index i) { return i; });
 }
 
-json dump(const CellRef& cell) {
+json dump(const CellRef& pin) {
+    const RunCell& cell = *pin.run();  // the links of this version name no other sort
     return {{"matrix", cell.stage == Stage::raw ? "scores" : info(cell.stage).key},
             {"row", cell.row},
             {"col", cell.col},
             {"second", cell.second},
-            {"words", cell.words}};
+            {"words", cell.unit == Unit::words}};
 }
 
 json dump(const Matrix& m) {
@@ -208,11 +209,11 @@ void check_same(const json& expected, const json& found, double tolerance = 0) {
     CHECK(all.empty());
 }
 
-// The list of lenses and the length limit of texts have changed since, and a note about the tensors' map now
-// lists all allowed values, as it does for other maps.
+// The list of lenses, what a map can be and the length limit of texts have changed since, and a note about
+// the tensors' map now lists all allowed values, as it does for other maps.
 std::string without_expected(std::string note) {
-    for (const std::string begins :
-         {" for 'lens' is not ", " for 'shown' is not ", " for 'text' is not ", " for 'with' is not "}) {
+    for (const std::string begins : {" for 'lens' is not ", " for 'map' is not ", " for 'shown' is not ",
+                                     " for 'text' is not ", " for 'with' is not "}) {
         const std::string ends = "; the default is used";
         const auto at = note.find(begins);
         if (at == std::string::npos) continue;
@@ -224,7 +225,7 @@ std::string without_expected(std::string note) {
 
 // Cells that could not be pinned before: of a network in training, of a model's weights, and of what an
 // example is compared with.
-const std::map<std::string, CellRef> pins_since{
+const std::map<std::string, RunCell> pins_since{
     {"v=1&lens=training&pin=weight.9.1", {Stage::weight, 9, 1}},
     {"v=1&lens=sentence&pin=W_Q.7.5", {Stage::w_q, 7, 5}},
     {"v=1&lens=sentence&pin=W_K.7.5", {Stage::w_k, 7, 5}},

@@ -32,7 +32,7 @@ std::unique_ptr<TextRun> told_run(const char* name, const std::optional<Mask>& m
 }
 
 Explained told_at(TextRun& run, Index layer, Index row, Index col, Stage stage = Stage::weight) {
-    auto why = explain_run_cell(run.of(layer), {layer, 1}, {.stage = stage, .row = row, .col = col});
+    auto why = explain_run_cell(run.of(layer), {layer, 1}, {.stage = stage, .row = row, .col = col}, {});
     REQUIRE(why);
     return *why;
 }

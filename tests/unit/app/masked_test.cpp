@@ -114,13 +114,14 @@ TEST_CASE("the page shows the model's predictions for a mask, in every masked mo
                       Catch::Approx(chances[static_cast<std::size_t>(candidate.id)]).epsilon(1e-12));
                 CHECK(candidate.probability <= before);
                 before = candidate.probability;
-                const auto why = explained(opened.visit, {.stage = Stage::probability, .col = candidate.id});
+                const auto why =
+                    explained(opened.visit, RunCell{.stage = Stage::probability, .col = candidate.id});
                 REQUIRE(why);
                 CHECK(why->f64 == Catch::Approx(candidate.probability).epsilon(1e-12));
                 CHECK(why->provenance.starts_with("in place of “[MASK]” at position " +
                                                   std::to_string(asked) + " "));
                 REQUIRE(why->steps.front().at);
-                CHECK(why->steps.front().at->cell.row == asked);
+                CHECK(why->steps.front().at->cell.run()->row == asked);
                 // A few roundings of f32 in a sum of 16 products.
                 const auto logit = explained(opened.visit, why->steps.front().at->cell);
                 REQUIRE(logit);
@@ -185,7 +186,7 @@ TEST_CASE("a pair's segments are in its small print, in explanations, in files a
     for (const auto& [row, told] :
          {std::pair{4, "row 0 of the segment embedding, segment A: up to the first separator"},
           {5, "row 1 of the segment embedding, segment B: after the first separator"}}) {
-        const auto why = explained(opened.visit, {Stage::segment, row, 3});
+        const auto why = explained(opened.visit, RunCell{Stage::segment, row, 3});
         REQUIRE(why);
         CHECK(why->formula == told);
         CHECK(why->f64 == why->f32);
@@ -232,12 +233,12 @@ TEST_CASE("a position embedding of a text with padding names its row") {
     Opened opened("roberta");
     show(opened.visit, "padded", {2, 7, 1, 8, 3});
     for (const auto& [token, row] : {std::pair{Index{1}, 3}, {Index{2}, 1}, {Index{3}, 4}}) {
-        const auto why = explained(opened.visit, {Stage::position, token, 5});
+        const auto why = explained(opened.visit, RunCell{Stage::position, token, 5});
         REQUIRE(why);
         CHECK(why->f64 == why->f32);
         CHECK(why->formula.starts_with("row " + std::to_string(row) + " of the position embedding"));
         CHECK((why->formula.find("padding") != std::string::npos) == (token == 2));
-        CHECK(why->steps.front().at->cell == CellRef{Stage::w_position, row, 5});
+        CHECK(why->steps.front().at->cell == RunCell{Stage::w_position, row, 5});
     }
     // Lens Order's own table has the same rows.
     const TextRun& run = *sentence_in(opened.visit).run();

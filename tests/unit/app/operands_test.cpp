@@ -33,7 +33,7 @@ bool same(double a, double b) {
 
 // Follows every operand and step of a number to the end, and returns the stages on the way.
 struct Walk {
-    using Key = std::tuple<int, Index, Index, Index, Index, bool, bool, int>;
+    using Key = std::tuple<int, Index, Index, Index, Index, bool, int, int, int>;
     struct Told {
         double f64 = 0;
         bool masked = false;
@@ -45,9 +45,9 @@ struct Walk {
     std::map<Key, std::optional<Told>> told = {};  // most numbers are operands of many others
 
     static Key key(const CellPlace& place) {
-        const auto& [stage, row, col, second, words, sink, own] = place.cell;
-        return {static_cast<int>(stage), place.head.layer, place.head.head, row, col, second, words,
-                static_cast<int>(sink)};
+        const auto& [stage, row, col, second, unit, sink, mean] = *place.cell.run();
+        return {static_cast<int>(stage), place.head.layer,       place.head.head,       row, col, second,
+                static_cast<int>(unit),  static_cast<int>(mean), static_cast<int>(sink)};
     }
 
     std::optional<Told> at(const CellPlace& place) {
@@ -65,18 +65,16 @@ struct Walk {
     void from(const CellPlace& place, int most) {
         if (most == 0 || !done.insert(key(place)).second) return;
         const auto why = subject.explain_at(place);
-        INFO(symbol(place.cell.stage) << " " << place.head.layer << "." << place.head.head << " ["
-                                      << place.cell.row << ", " << place.cell.col << "]");
+        INFO(write_cell(place.cell) << " of " << place.head.layer << "." << place.head.head);
         REQUIRE(why);
-        seen.insert(place.cell.stage);
+        seen.insert(place.cell.run()->stage);
         CHECK((why->masked || same(why->f32, why->f64)));
         for (const auto& operand : why->operands) {
             for (const auto& [there, value] :
                  {std::pair(operand.left_at, operand.left), std::pair(operand.right_at, operand.right)}) {
                 if (!there) continue;
                 const auto number = at(*there);
-                INFO("leads to " << symbol(there->cell.stage) << " [" << there->cell.row << ", "
-                                 << there->cell.col << "]");
+                INFO("leads to " << write_cell(there->cell));
                 REQUIRE(number);
                 CHECK(same(number->f64, value));
             }
@@ -111,10 +109,10 @@ TEST_CASE("the operands of a model's numbers lead back to its embeddings and wei
         open_golden(visit, model);
         REQUIRE(sentence_in(visit).run());
         Walk walk{sentence_in(visit)};
-        walk.from({{1, 1}, {Stage::output, 3, 2}}, 40);
-        walk.from({{1, 0}, {Stage::projected, 3, 1}}, 40);
-        walk.from({{1, 0}, {Stage::contribution, 3, 1}}, 40);
-        walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
+        walk.from({{1, 1}, RunCell{Stage::output, 3, 2}}, 40);
+        walk.from({{1, 0}, RunCell{Stage::projected, 3, 1}}, 40);
+        walk.from({{1, 0}, RunCell{Stage::contribution, 3, 1}}, 40);
+        walk.from({{0, 0}, RunCell{.stage = Stage::logit, .row = 4, .col = 3}}, 40);
         for (const Stage stage : {Stage::output,
                                   Stage::weight,
                                   Stage::scaled,
@@ -177,11 +175,11 @@ TEST_CASE("the operands of a number of any family lead back to its embeddings an
         Walk walk{sentence_in(visit)};
         for (const Stage stage :
              {Stage::output, Stage::q, Stage::k, Stage::v, Stage::resid_mid, Stage::mlp_output})
-            walk.from({{1, 1}, {stage, 3, 3}}, 40);
-        walk.from({{0, 0}, {.stage = Stage::logit, .row = 4, .col = 3}}, 40);
+            walk.from({{1, 1}, RunCell{stage, 3, 3}}, 40);
+        walk.from({{0, 0}, RunCell{.stage = Stage::logit, .row = 4, .col = 3}}, 40);
         // The walk leaves out the middle one of three embeddings.
         if (sentence_in(visit).run()->run->position_embedding().size() > 0)
-            walk.from({{0, 0}, {Stage::position, 3, 0}}, 40);
+            walk.from({{0, 0}, RunCell{Stage::position, 3, 0}}, 40);
         for (const Stage stage :
              {Stage::output, Stage::q, Stage::k, Stage::v, Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o,
               Stage::resid_mid, Stage::resid_pre, Stage::embedding, Stage::w_token, Stage::mlp_output,
@@ -226,7 +224,7 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
             for (const Stage stage :
                  {Stage::output, Stage::q, Stage::k, Stage::v, Stage::resid_mid, Stage::mlp_output,
                   Stage::resid_pre, Stage::attention_output, Stage::final_residual, Stage::projected})
-                walk.from({{layer, 1}, {stage, 3, 3}}, test::sanitized ? 30 : 60);
+                walk.from({{layer, 1}, RunCell{stage, 3, 3}}, test::sanitized ? 30 : 60);
             for (const Stage stage :
                  {Stage::w_q, Stage::w_k, Stage::w_v, Stage::w_o, Stage::embedding, Stage::w_token,
                   Stage::norm_gain, Stage::final_residual, Stage::masked}) {
@@ -239,7 +237,7 @@ TEST_CASE("the operands of an encoder–decoder's numbers lead back to the embed
         }
         walk.start_anew();
         for (const Index layer : {Index{0}, config.attentions() - 1})
-            walk.from({{layer, 0}, {.stage = Stage::logit, .row = 6, .col = 3}}, 60);
+            walk.from({{layer, 0}, RunCell{.stage = Stage::logit, .row = 6, .col = 3}}, 60);
         const bool scaled = sentence_in(visit).model()->network().head_scale != 1;
         CHECK(walk.seen.contains(Stage::head_input) == scaled);
         CHECK(walk.seen.contains(Stage::w_head));
@@ -251,7 +249,7 @@ TEST_CASE("the softmax of a row is recomputed from the row's scores") {
     Visit visit(page);
     open_golden(visit, "llama3-scaled-f32");
     const auto f64 = [&](Stage stage, Index row, Index col) {
-        const auto why = explained(visit, {stage, row, col});
+        const auto why = explained(visit, RunCell{stage, row, col});
         REQUIRE(why);
         // A few roundings of f32 for each of at most five scores.
         CHECK(same(why->f32, why->f64));
@@ -267,24 +265,24 @@ TEST_CASE("the softmax of a row is recomputed from the row's scores") {
         }
         CHECK(f64(Stage::row_max, query, 0) == most);
         CHECK(f64(Stage::row_sum, query, 0) == Catch::Approx(sum).epsilon(1e-15));
-        const auto why = explained(visit, {Stage::row_sum, query, 0});
+        const auto why = explained(visit, RunCell{Stage::row_sum, query, 0});
         CHECK(std::ssize(why->operands) == query + 1);
         for (const auto& operand : why->operands) {
-            CHECK(operand.left_at->cell.stage == Stage::masked);
-            CHECK(operand.product_at->cell.stage == Stage::exponential);
+            CHECK(operand.left_at->cell.is(Stage::masked));
+            CHECK(operand.product_at->cell.is(Stage::exponential));
         }
     }
-    CHECK_FALSE(explained(visit, {Stage::row_sum, 2, 1}));
-    CHECK_FALSE(explained(visit, {Stage::row_max, 5, 0}));
-    CHECK_FALSE(explained(visit, {Stage::exponential, 0, 5}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::row_sum, 2, 1}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::row_max, 5, 0}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::exponential, 0, 5}));
 }
 
 TEST_CASE("a row without a visible key has no exponentials, and infinite scores share the weight") {
     FakePage page;
     Visit visit(page);
     visit.perform(SetMask{.kind = WorkedMask::Kind::causal, .offset = -1});
-    const auto sum = explained(visit, {Stage::row_sum, 0, 0}),
-               most = explained(visit, {Stage::row_max, 0, 0});
+    const auto sum = explained(visit, RunCell{Stage::row_sum, 0, 0}),
+               most = explained(visit, RunCell{Stage::row_max, 0, 0});
     REQUIRE((sum && most));
     CHECK(sum->f64 == 0);
     CHECK(sum->f32 == 0);
@@ -294,11 +292,11 @@ TEST_CASE("a row without a visible key has no exponentials, and infinite scores 
     visit.perform(OpenPreset{PresetId::information_flow});
     visit.perform(SetCell{{Stage::raw, 1, 0}, infinity});
     visit.perform(SetCell{{Stage::raw, 1, 2}, infinity});
-    CHECK(explained(visit, {Stage::row_max, 1, 0})->f64 == infinity);
-    CHECK(explained(visit, {Stage::row_sum, 1, 0})->f64 == 2);
-    CHECK(explained(visit, {Stage::exponential, 1, 1})->f64 == 0);
-    CHECK(explained(visit, {Stage::exponential, 1, 2})->f32 == 1);
-    Walk{worked_in(visit)}.from({{}, {Stage::row_sum, 0, 0}}, 20);
+    CHECK(explained(visit, RunCell{Stage::row_max, 1, 0})->f64 == infinity);
+    CHECK(explained(visit, RunCell{Stage::row_sum, 1, 0})->f64 == 2);
+    CHECK(explained(visit, RunCell{Stage::exponential, 1, 1})->f64 == 0);
+    CHECK(explained(visit, RunCell{Stage::exponential, 1, 2})->f32 == 1);
+    Walk{worked_in(visit)}.from({{}, RunCell{Stage::row_sum, 0, 0}}, 20);
 }
 
 TEST_CASE("biases, gains and tables are at their stated places in the file, and in links") {
@@ -312,7 +310,7 @@ TEST_CASE("biases, gains and tables are at their stated places in the file, and 
         for (const Stage stage : {Stage::b_q, Stage::b_k, Stage::b_v, Stage::b_o, Stage::b_up, Stage::b_down,
                                   Stage::norm_gain, Stage::norm_bias, Stage::w_token, Stage::w_position}) {
             INFO(symbol(stage));
-            const CellRef cell{.stage = stage, .col = 3};
+            const RunCell cell{.stage = stage, .col = 3};
             visit.perform(Select{{1, 1, {}, {}, {}}});
             const auto why = explained(visit, cell);
             if (!why) continue;
@@ -328,8 +326,8 @@ TEST_CASE("biases, gains and tables are at their stated places in the file, and 
             CHECK(visit.state().pin == cell);
             const State linked = parse_fragment(to_fragment(visit.state())).state;
             CHECK(linked.pin == cell);
-            CHECK_FALSE(explained(visit, {.stage = stage, .row = 1'000, .col = 0}));
-            CHECK_FALSE(explained(visit, {.stage = stage, .row = 0, .col = 1'000}));
+            CHECK_FALSE(explained(visit, RunCell{.stage = stage, .row = 1'000, .col = 0}));
+            CHECK_FALSE(explained(visit, RunCell{.stage = stage, .row = 0, .col = 1'000}));
         }
         CHECK(found == (std::string_view(model) == "gpt2-f32" ? 10 : 5));
     }
@@ -337,9 +335,9 @@ TEST_CASE("biases, gains and tables are at their stated places in the file, and 
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
-    visit.perform(Pin{CellRef{Stage::w_up, 12, 3}});
+    visit.perform(Pin{RunCell{Stage::w_up, 12, 3}});
     visit.perform(Select{{1, 1, {}, {}, {}}});
-    CHECK(visit.state().pin == CellRef{Stage::w_up, 12, 3});
+    CHECK(visit.state().pin == RunCell{Stage::w_up, 12, 3});
 }
 
 TEST_CASE("a q component has an f64 of its own") {
@@ -348,26 +346,26 @@ TEST_CASE("a q component has an f64 of its own") {
     open_golden(visit, "gpt2-f32");
     int apart = 0;
     for (Index a = 0; a < 4; ++a) {
-        const auto why = explained(visit, {Stage::q, 2, a});
+        const auto why = explained(visit, RunCell{Stage::q, 2, a});
         REQUIRE(why);
         CHECK(std::abs(why->f64 - why->f32) < 1e-5);
         apart += why->f64 != why->f32;
-        const auto embedding = explained(visit, {Stage::embedding, 2, a});
+        const auto embedding = explained(visit, RunCell{Stage::embedding, 2, a});
         REQUIRE(embedding);
         CHECK(embedding->note.find("wte.weight, at byte ") != std::string::npos);
     }
     CHECK(apart > 0);
-    CHECK_FALSE(explained(visit, {Stage::w_q, 1000, 0}));
-    CHECK_FALSE(explained(visit, {Stage::embedding, 0, 1000}));
-    CHECK_FALSE(explained(visit, {Stage::w_gate, 0, 0}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::w_q, 1000, 0}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::embedding, 0, 1000}));
+    CHECK_FALSE(explained(visit, RunCell{Stage::w_gate, 0, 0}));
 }
 
 TEST_CASE("the operands of the worked example lead to its inputs") {
     FakePage page;
     Visit visit(page);
     Walk walk{worked_in(visit)};
-    walk.from({{}, {Stage::output, 1, 0}}, 20);
-    walk.from({{}, {Stage::contribution, 1, 0}}, 20);
+    walk.from({{}, RunCell{Stage::output, 1, 0}}, 20);
+    walk.from({{}, RunCell{Stage::contribution, 1, 0}}, 20);
     for (const Stage stage : {Stage::output, Stage::contribution, Stage::weight, Stage::raw, Stage::q,
                               Stage::k, Stage::v, Stage::x, Stage::w_q, Stage::w_k, Stage::w_v})
         CHECK(walk.seen.contains(stage));
@@ -386,7 +384,7 @@ TEST_CASE("a component is shown after its rotation where there is one, and nowhe
         partly += config.rotary_dim > 0 && config.rotary_dim < config.head_dim;
         for (const Stage stage : {Stage::q, Stage::k})
             for (Index component = 0; component < config.head_dim; ++component) {
-                const auto why = explained(visit, {.stage = stage, .row = 3, .col = component});
+                const auto why = explained(visit, RunCell{.stage = stage, .row = 3, .col = component});
                 REQUIRE(why);
                 CHECK((why->note.find("after its rotary position") != std::string::npos) ==
                       (component < config.rotary_dim));
@@ -410,7 +408,7 @@ TEST_CASE("a next token's probability is computed from its logit") {
     const auto likelihood = [&](std::size_t id) { return std::exp(static_cast<double>(logits[id])); };
     for (std::size_t id = 0; id < logits.size(); ++id) total += likelihood(id);
     const auto id = static_cast<std::size_t>(sentence_in(visit).next_tokens().candidates.at(1).id);
-    const CellRef cell{.stage = Stage::probability, .col = static_cast<Index>(id)};
+    const RunCell cell{.stage = Stage::probability, .col = static_cast<Index>(id)};
     const auto why = explained(visit, cell);
     REQUIRE(why);
     CHECK(why->f64 == Catch::Approx(likelihood(id) / total).epsilon(1e-13));

@@ -2,6 +2,7 @@
 #include "app/link.hpp"
 #include "io/csv.hpp"
 #include "parts/saving.hpp"
+#include "runs/merged_heads.hpp"
 #include "subjects/tensors/own_tensors.hpp"
 #include "unit/app/saved_heads.hpp"
 #include "unit/app/support.hpp"
@@ -149,5 +150,31 @@ TEST_CASE("a file being saved stays the same when the rule changes and the set i
         CHECK_FALSE(archive.about.contains("tokens"));
         v.visit.undo();
         v.work();
+    }
+}
+
+TEST_CASE("means over heads follow the rule", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"q.npy", normal_npy({2, 4, 4}, 1)}, {"k.npy", normal_npy({2, 4, 4}, 2)}});
+    REQUIRE(v.open());
+    for (const auto causal : {TensorRule::Causal::none, TensorRule::Causal::aligned}) {
+        v.visit.perform(SetTensorRule{{causal, false}});
+        v.work();
+        TensorSet& set = *v.open();
+        const auto means = set.merged_heads().means(set, {});
+        REQUIRE(means);
+        while (means->step_maps() || means->step_scores()) continue;
+        double first = 0, all = 0;
+        const MapPointer map = set.shown_maps({.mean = HeadMean::layer})(0, 0);
+        for (Index query = 0; query < 4; ++query)
+            for (Index key = 0; key < 4; ++key) {
+                const float weight = map->cell(query, key);
+                if (weight == masked_cell) continue;
+                all += static_cast<double>(weight);
+                if (key == 0) first += static_cast<double>(weight);
+            }
+        const auto& scores = means->scores({0, 0});
+        REQUIRE(scores);
+        CHECK_THAT(scores->first_token, WithinAbs(first / all, 1e-6));  // 16 cells of f32
     }
 }

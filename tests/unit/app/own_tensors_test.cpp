@@ -64,7 +64,7 @@ TEST_CASE("a number of float64 is explained to its last digit", "[tensors]") {
     const std::vector<float> values = random_weights(3, 3, 2);
     v.drop({{"attention.npy", as_f64({3, 3}, values)}});
     REQUIRE(v.open());
-    const auto why = explained(v.visit, {Stage::weight, 1, 2});
+    const auto why = explained(v.visit, RunCell{Stage::weight, 1, 2});
     REQUIRE(why);
     CHECK(why->f64 == static_cast<double>(values[5]) / 3);
     CHECK(why->f32 == static_cast<double>(static_cast<float>(why->f64)));
@@ -80,7 +80,7 @@ TEST_CASE("an archive's tensors keep their names", "[tensors]") {
     REQUIRE(v.open());
     CHECK(v.open()->title() == "Q and K of run.npz");
     CHECK(v.open()->summary() == "1 head · 4 queries × 5 keys · d_k 2 · float32");
-    const auto why = explained(v.visit, {Stage::weight, 0, 0});
+    const auto why = explained(v.visit, RunCell{Stage::weight, 0, 0});
     REQUIRE(why);
     CHECK_THAT(why->note, ContainsSubstring("of run.npz"));
     CHECK(why->operands.size() == 2);
@@ -122,7 +122,7 @@ TEST_CASE("Q and K become weights under the chosen rule", "[tensors]") {
 
     v.visit.perform(SetMap{{.stage = Stage::raw}, tensors_subject});
     v.visit.perform(Select{{0, 1, {}, {}}});
-    const auto why = explained(v.visit, {Stage::raw, 2, 3});
+    const auto why = explained(v.visit, RunCell{Stage::raw, 2, 3});
     REQUIRE(why);
     CHECK_THAT(static_cast<double>(v.cell(0, 1, 2, 3)), WithinAbs(why->f64, 1e-5));
     CHECK(why->provenance == "head 1 · computed here from Q and K");
@@ -169,7 +169,7 @@ TEST_CASE("all layers of Q and K are computed, each with its own mask", "[tensor
                 }
         }
     t.visit.perform(Select{{2, 3, {}, {}}});
-    const auto why = explained(t.visit, {Stage::raw, 1, 0});
+    const auto why = explained(t.visit, RunCell{Stage::raw, 1, 0});
     REQUIRE(why);
     CHECK(why->provenance == "layer 2, head 3 · computed here from Q and K");
     // Q[2, 3, 1, 0] is the 79th row of 6 floats behind a header of 128 bytes.
@@ -278,7 +278,7 @@ TEST_CASE("odd numbers are shown unchanged, and reported", "[tensors]") {
           "attention.npy: 1 of 16 numbers is NaN, the first at row 0, column 0; shown as NaN.");
     CHECK_THAT(remarks[1].sentence, ContainsSubstring("1 of 4 rows does not sum to 1"));
     CHECK_THAT(remarks[2].sentence, ContainsSubstring("1 of 4 rows is zero"));
-    const auto why = explained(v.visit, {Stage::weight, 0, 0});
+    const auto why = explained(v.visit, RunCell{Stage::weight, 0, 0});
     REQUIRE(why);
     CHECK(std::isnan(why->f64));
 }
@@ -377,7 +377,7 @@ TEST_CASE("selections of other subjects do not reach beyond the tensors, nor the
     finish(v.visit);
     v.drop({{"attention.npy", weights_npy({6, 8, 3, 3})}});
     v.visit.perform(Select{{5, 7, 2, 2}});
-    v.visit.perform(Pin{CellRef{Stage::weight, 2, 2}});
+    v.visit.perform(Pin{RunCell{Stage::weight, 2, 2}});
     CHECK(v.state().selection == Selection{5, 7, 2, 2, {}});
     CHECK(explained(v.visit, *v.state().pin));
     v.visit.perform(OpenSubject{sentence_subject});

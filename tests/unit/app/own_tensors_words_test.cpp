@@ -23,10 +23,10 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
             {"keys.json", text_file(R"(["The", " anim", "al", " didn", "'t", " go", "."])")}});
     REQUIRE(v.open());
     const TensorSet& set = *v.open();
-    REQUIRE(set.has_words());
+    REQUIRE(set.has(Unit::words));
     CHECK(set.query_words().names == std::vector<std::string>{"didn't", "go"});
     CHECK(set.key_words().names == std::vector<std::string>{"The", "animal", "didn't", "go", "."});
-    CHECK_FALSE(set.shows_words({}));
+    CHECK(set.unit_of({}) == Unit::tokens);
     v.visit.perform(SetMap{{.unit = Unit::words}, tensors_subject});
     v.visit.perform(Select{{1, 2, {}, {}}});
     CHECK(v.page.url.find("&shown=weight,words&") != std::string::npos);
@@ -44,16 +44,18 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
             const double mean = sum / static_cast<double>(rows.size());
             CAPTURE(i, j);
             CHECK_THAT(static_cast<double>(map->cell(i, j)), WithinAbs(mean, 6e-8));  // rounded once
-            const auto why = explained(v.visit, {Stage::weight, i, j, false, true});
+            const auto why = explained(v.visit, RunCell{Stage::weight, i, j, false, Unit::words});
             REQUIRE(why);
             CHECK(why->f64 == Catch::Approx(mean).epsilon(1e-15));
             CHECK(why->f32 == static_cast<double>(map->cell(i, j)));
             CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
             CHECK(std::ssize(why->operands) == rows.size() * columns.size());
         }
-    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->title == "Weights[\"didn't\", \"animal\"]");
-    CHECK(explained(v.visit, {Stage::weight, 0, 1, false, true})->operands[0].name == "·did→·anim");
-    CHECK_FALSE(explained(v.visit, {Stage::weight, 2, 0, false, true}));
+    CHECK(explained(v.visit, RunCell{Stage::weight, 0, 1, false, Unit::words})->title ==
+          "Weights[\"didn't\", \"animal\"]");
+    CHECK(explained(v.visit, RunCell{Stage::weight, 0, 1, false, Unit::words})->operands[0].name ==
+          "·did→·anim");
+    CHECK_FALSE(explained(v.visit, RunCell{Stage::weight, 2, 0, false, Unit::words}));
     const std::string table = tables_json(std::array{table_in(v.visit)});
     CHECK_THAT(table, ContainsSubstring("Weights between words of attention.npy, layer 1, head 2"));
     CHECK_THAT(table, ContainsSubstring(R"(["The","animal","didn't","go","."])"));
@@ -73,7 +75,7 @@ TEST_CASE("tokens of queries and of keys are merged to their own words", "[tenso
     CHECK(archive.about["query tokens"].size() == 4);
 
     // Another set has fewer words.
-    v.visit.perform(Pin{CellRef{Stage::weight, 1, 4, false, true}});
+    v.visit.perform(Pin{RunCell{Stage::weight, 1, 4, false, Unit::words}});
     CHECK(v.state().pin);
     v.drop({{"attention.npy", weights_npy({2, 3, queries, keys})}});
     CHECK_FALSE(v.state().pin);
@@ -91,7 +93,7 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
         return v;
     };
     const auto one_side = opened_with(R"(["a", " b", "c", " d"])");
-    CHECK(one_side->open()->has_words());
+    CHECK(one_side->open()->has(Unit::words));
     CHECK(one_side->open()->query_words().names == std::vector<std::string>{"0", "1", "2"});
     CHECK(one_side->open()->key_words().names == std::vector<std::string>{"a", "bc", "d"});
     const MapPointer tokens = one_side->open()->maps({.stage = Stage::weight})(0, 0);
@@ -108,15 +110,15 @@ TEST_CASE("a side without tokens keeps its positions, and tokens that are words 
     CHECK_THAT(static_cast<double>(one_side->cell(0, 0, 2, 1) + one_side->cell(0, 0, 2, 2)),
                WithinAbs(1, 2e-7));  // two roundings of at most 6e-8
     // Scores have no sums over words.
-    CHECK_FALSE(one_side->open()->shows_words({.stage = Stage::raw, .unit = Unit::words}));
+    CHECK(one_side->open()->unit_of({.stage = Stage::raw, .unit = Unit::words}) == Unit::tokens);
 
     for (const std::string_view keys : {"", R"(["a", " b", " c", " d"])"}) {
         const auto none = opened_with(keys);
-        CHECK_FALSE(none->open()->has_words());
-        CHECK_FALSE(none->open()->shows_words(none->choice()));
+        CHECK_FALSE(none->open()->has(Unit::words));
+        CHECK(none->open()->unit_of(none->choice()) == Unit::tokens);
         CHECK(none->open()->map(0, 0, none->choice())->keys() == 4);
     }
-    CHECK_FALSE(explained(opened_with("")->visit, {Stage::weight, 0, 0, false, true}));
+    CHECK_FALSE(explained(opened_with("")->visit, RunCell{Stage::weight, 0, 0, false, Unit::words}));
 }
 
 TEST_CASE("finished weights open with their tokens, layer by layer and head by head", "[tensors]") {
@@ -141,7 +143,7 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
 
     // The place of a number in its file: 4 bytes each, after the header.
     v.visit.perform(Select{{1, 2, 3, 4}});
-    const auto why = explained(v.visit, {Stage::weight, 3, 4});
+    const auto why = explained(v.visit, RunCell{Stage::weight, 3, 4});
     REQUIRE(why);
     CHECK(why->title == "Weights[\"3\", \"é\"]");
     CHECK(why->provenance == "layer 1, head 2 · loaded from attention.npy");
@@ -150,8 +152,8 @@ TEST_CASE("finished weights open with their tokens, layer by layer and head by h
     CHECK_THAT(why->note,
                ContainsSubstring("Stored as float32 at byte " +
                                  std::to_string(header->data_offset + 4 * 119) + " of attention.npy: "));
-    CHECK_FALSE(explained(v.visit, {Stage::raw, 3, 4}));
-    CHECK_FALSE(explained(v.visit, {Stage::weight, 4, 0}));
+    CHECK_FALSE(explained(v.visit, RunCell{Stage::raw, 3, 4}));
+    CHECK_FALSE(explained(v.visit, RunCell{Stage::weight, 4, 0}));
     CHECK_THAT(tables_json(std::array{table_in(v.visit)}),
                ContainsSubstring("Weights of attention.npy, layer 1, head 2"));
 

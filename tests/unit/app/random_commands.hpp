@@ -59,6 +59,16 @@ class RandomCommands {
             {"Pin", 1,
              [](R& r, const State& s) -> Command { return r.below(4) ? Pin{r.any_cell(s)} : Pin{}; }},
             {"SetMap", 1, [](R& r, const State&) -> Command { return SetMap{r.map(), r.some_subject()}; }},
+            {"SetSpans", 1,
+             [](R& r, const State&) -> Command {
+                 SetSpans set{{}, r.some_subject()};
+                 for (Index begin = 0; r.below(3); begin += r.below(4)) {
+                     const Index end = begin + 1 + r.below(3);
+                     set.spans.push_back({{begin, end}, r.text(), r.below(2)});
+                     begin = end;
+                 }
+                 return set;
+             }},
             {"ShowWindow", 1,
              [](R& r, const State&) -> Command {
                  if (r.below(4) == 0) return ShowWindow{{}, r.some_subject()};
@@ -151,6 +161,11 @@ class RandomCommands {
                  return SetCorpus{{r.yes() ? r.text() : std::string(), r.yes() ? r.bits() : r.bits() % 100}};
              }},
 
+            {"SetContrast", 1,
+             [](R& r, const State&) -> Command {
+                 return SetContrast{{r.yes() ? r.text() : std::string(), r.yes() ? r.text() : ""}};
+             }},
+
             {"ChangeRun", 1,
              [](R& r, const State&) -> Command {
                  const auto some = [&](Index most) {
@@ -162,7 +177,15 @@ class RandomCommands {
                      r.yes() ? 0 : r.number()};
                  for (Index i = r.yes() ? r.below(4) : 0; i > 0; --i)
                      change.values.push_back(static_cast<float>(r.number()));
-                 return ChangeRun{change};
+                 if (r.below(3) == 0) {
+                     change.operation = Operation::add;
+                     change.at.site = r.below(4) ? r.one_of(std::span<const Site>(steering_sites)) : Site::q;
+                     change.at.column.reset();
+                     if (r.below(4)) change.values.clear();
+                     change.direction = r.direction();
+                 }
+                 return ChangeRun{
+                     change, r.below(4) ? std::nullopt : std::optional(static_cast<std::size_t>(r.below(4)))};
              }},
             {"SwitchChange", 1,
              [](R& r, const State&) -> Command {
@@ -265,7 +288,8 @@ class RandomCommands {
     Stage stage() { return static_cast<Stage>(below(stage_count)); }
     app::MapChoice map() {
         app::MapChoice map{.pooling = static_cast<Pooling>(below(2)),
-                           .unit = static_cast<app::Unit>(below(2))};
+                           .unit = static_cast<Unit>(below(4)),
+                           .mean = static_cast<app::HeadMean>(below(3))};
         do map.stage = stage();
         while (!is_of_pairs(map.stage) && below(20));
         if (below(3) == 0) map.scaling = static_cast<Scaling>(below(3));
@@ -290,6 +314,17 @@ class RandomCommands {
         app::Bookmark place{below(4), below(5) - 1, range(), range()};
         if (below(20) == 0) place.keys.end = 2'000'000;
         return place;
+    }
+
+    // Most of them take what their kind takes.
+    SteeringDirection direction() {
+        SteeringDirection direction{.kind = static_cast<SteeringDirection::Kind>(below(6))};
+        const bool odd = below(10) == 0;
+        if (direction.is_of_token() || odd) direction.token = static_cast<std::int32_t>(below(900)) - odd;
+        if (direction.kind == SteeringDirection::Kind::written || odd) direction.head = {below(5), below(6)};
+        if ((direction.kind == SteeringDirection::Kind::second_text && yes()) || odd)
+            direction.place = below(9);
+        return direction;
     }
 
     app::TrainingValues values() {
@@ -328,17 +363,29 @@ class RandomCommands {
     }
 
     app::Axis axis() { return static_cast<app::Axis>(below(5)); }
-    app::CellRef cell(const app::State& state) {
+    app::RunCell cell(const app::State& state) {
         const Stage id = below(4) ? one_of(app::inputs_of(app::worked_of(state).source)) : stage();
-        return {id, below(7) - 1, below(7) - 1, false, below(10) == 0};
+        return {id, below(7) - 1, below(7) - 1, false, below(10) ? Unit::tokens : Unit::words};
     }
     // The cell may be one that only other subjects have.
     app::CellRef any_cell(const app::State& state) {
-        app::CellRef any = cell(state);
+        const app::CellKinds kinds = app::lens_of(state).cells;
+        if (!kinds.empty() && below(4) == 0)
+            return (*one_of(kinds))(below(7) - 1, below(7) - 1, below(7) - 1);
+        app::RunCell any = cell(state);
         if (yes()) any.stage = stage();
         any.second = below(4) == 0;
         if (below(4) == 0) any.sink = static_cast<Sink>(below(3));
-        return any;
+        if (below(4) == 0) any.unit = static_cast<Unit>(below(4));
+        if (below(4) == 0) any.mean = static_cast<app::HeadMean>(below(3));
+        if (below(4)) return any;
+        return app::MapSum{static_cast<app::MapTotal>(below(4)),
+                           any.row,
+                           any.stage,
+                           any.second,
+                           any.unit,
+                           any.sink,
+                           any.mean};
     }
     app::Matrix matrix(Index rows, Index cols) {
         app::Matrix m(rows, cols);

@@ -125,6 +125,8 @@ TEST_CASE("shares are written as people say them") {
     CHECK(percent(1) == "100 %");
     CHECK(percent(0.0042) == "0.4 %");
     CHECK(percent(0.0004) == "0.04 %");
+    CHECK(percent(-0.1012) == "-10 %");
+    CHECK(percent(-0.004) == "-0.4 %");
     CHECK(percent(0) == "0 %");
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("a model is held in 8 bits on request, and says so", "[eight]") {
     visit.tokens({Box::first, "abcab", {1, 2, 3, 1, 2}, {"a", "b", "c", "a", "b"}, 5});
     while (visit.work(100)) continue;
     // The component of the embedding that its file holds in 16 bits, starting at byte 8 + header.
-    const auto why = explained(visit, {Stage::w_token, 2, 5});
+    const auto why = explained(visit, RunCell{Stage::w_token, 2, 5});
     REQUIRE(why);
     CHECK_THAT(why->note, Catch::Matchers::ContainsSubstring("held here in 8 bits"));
     CHECK(std::ranges::any_of(why->steps, [](const auto& step) { return step.arithmetic == "d · q"; }));

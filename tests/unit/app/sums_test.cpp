@@ -13,8 +13,8 @@ using namespace attn::test;
 
 namespace {
 
-CellRef sum_cell(Stage sum, Index at, Stage of, Sink sink = Sink::shown, bool words = false) {
-    return {sum, at, number_of_pairs(of), false, words, sink};
+MapSum sum_cell(MapTotal total, Index at, Stage of, Sink sink = Sink::shown, Unit unit = Unit::tokens) {
+    return {total, at, of, false, unit, sink};
 }
 
 // Sums the cells of a window in double, from their own explanations; masked ones do not count.
@@ -22,11 +22,11 @@ struct Summed {
     double sum = 0, entropy = 0;
     int cells = 0;
 };
-Summed summed(const Visit& visit, const Window& window, const CellRef& like) {
+Summed summed(const Visit& visit, const Window& window, const RunCell& like) {
     Summed all;
     for (Index q = window.queries.begin; q < window.queries.end; ++q)
         for (Index k = window.keys.begin; k < window.keys.end; ++k) {
-            CellRef cell = like;
+            RunCell cell = like;
             cell.row = q;
             cell.col = k;
             const auto why = explained(visit, cell);
@@ -40,8 +40,8 @@ Summed summed(const Visit& visit, const Window& window, const CellRef& like) {
 }
 
 // The bound for f32 is a few roundings of each cell, relative to their sum.
-void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
-    INFO(symbol(cell.stage) << " " << cell.row << " of " << cell.col);
+void check_sum(const Visit& visit, const MapSum& cell, double f64, int cells) {
+    INFO(write_cell(cell));
     const auto why = explained(visit, cell);
     REQUIRE(why);
     CHECK(why->recomputed);
@@ -54,9 +54,9 @@ void check_sum(const Visit& visit, const CellRef& cell, double f64, int cells) {
         REQUIRE(there);
         CHECK(there->f64 == operand.left);
     }
-    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, -1, cell.col}}) ==
+    CHECK(refusal(visit.state(), Pin{MapSum{cell.total, -1, cell.of}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(refusal(visit.state(), Pin{CellRef{cell.stage, 0, 7}}) ==
+    CHECK(refusal(visit.state(), Pin{MapSum{cell.total, 0, Stage::output}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
     const State pinned = after(visit.state(), Pin{cell});
     CHECK(parse_fragment(to_fragment(pinned)).state.pin == cell);
@@ -72,16 +72,16 @@ TEST_CASE("rows and columns of a model's maps explain their sums, also without t
     for (const Stage of : {Stage::weight, Stage::contribution, Stage::projected})
         for (const Sink sink : {Sink::shown, Sink::hidden, Sink::renormalised})
             for (Index i = 0; i < 5; ++i) {
-                const CellRef like{of, 0, 0, false, false, sink};
+                const RunCell like{of, 0, 0, false, Unit::tokens, sink};
                 const Summed row = summed(visit, {{i, i + 1}, {0, 5}}, like),
                              column = summed(visit, {{0, 5}, {i, i + 1}}, like);
-                check_sum(visit, sum_cell(Stage::row_total, i, of, sink), row.sum, row.cells);
-                check_sum(visit, sum_cell(Stage::column_total, i, of, sink), column.sum, column.cells);
+                check_sum(visit, sum_cell(MapTotal::row_total, i, of, sink), row.sum, row.cells);
+                check_sum(visit, sum_cell(MapTotal::column_total, i, of, sink), column.sum, column.cells);
                 if (of == Stage::weight)
-                    check_sum(visit, sum_cell(Stage::row_entropy, i, of, sink), row.entropy, row.cells);
+                    check_sum(visit, sum_cell(MapTotal::row_entropy, i, of, sink), row.entropy, row.cells);
             }
-    CHECK_FALSE(explained(visit, sum_cell(Stage::row_total, 5, Stage::weight)));
-    CHECK(refusal(visit.state(), Pin{sum_cell(Stage::row_total, 0, Stage::raw, Sink::hidden)}) ==
+    CHECK_FALSE(explained(visit, sum_cell(MapTotal::row_total, 5, Stage::weight)));
+    CHECK(refusal(visit.state(), Pin{sum_cell(MapTotal::row_total, 0, Stage::raw, Sink::hidden)}) ==
           "Choose a cell on screen to pin; this one does not exist.");
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("the marked part of a map explains its sum, mean and strongest cell") 
     FakePage page;
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
-    const CellRef cell = sum_cell(Stage::marked_total, 0, Stage::weight);
+    const MapSum cell = sum_cell(MapTotal::marked_total, 0, Stage::weight);
     CHECK_FALSE(explained(visit, cell));
     const Window part{{2, 5}, {1, 4}};
     visit.perform(MarkPart{part});
@@ -117,10 +117,10 @@ TEST_CASE("sums of the worked example and of a user's tensors, with fully masked
     for (Index i = 0; i < 3; ++i) {
         const Summed row = summed(visit, {{i, i + 1}, {0, 3}}, {Stage::weight, 0, 0}),
                      column = summed(visit, {{0, 3}, {i, i + 1}}, {Stage::weight, 0, 0});
-        check_sum(visit, sum_cell(Stage::row_entropy, i, Stage::weight), row.entropy, row.cells);
-        check_sum(visit, sum_cell(Stage::column_total, i, Stage::weight), column.sum, column.cells);
+        check_sum(visit, sum_cell(MapTotal::row_entropy, i, Stage::weight), row.entropy, row.cells);
+        check_sum(visit, sum_cell(MapTotal::column_total, i, Stage::weight), column.sum, column.cells);
     }
-    CHECK(explained(visit, sum_cell(Stage::row_entropy, 0, Stage::weight))->operands.empty());
+    CHECK(explained(visit, sum_cell(MapTotal::row_entropy, 0, Stage::weight))->operands.empty());
 
     TensorsVisit own;
     own.drop({{"attention.npy", weights_npy({2, 4, 6, 6})}});
@@ -128,12 +128,12 @@ TEST_CASE("sums of the worked example and of a user's tensors, with fully masked
     own.visit.perform(Select{{1, 3, {}, {}, {}}});
     for (Index i = 0; i < 6; ++i) {
         const Summed row = summed(own.visit, {{i, i + 1}, {0, 6}}, {Stage::weight, 0, 0});
-        check_sum(own.visit, sum_cell(Stage::row_total, i, Stage::weight), row.sum, 6);
+        check_sum(own.visit, sum_cell(MapTotal::row_total, i, Stage::weight), row.sum, 6);
     }
     // The sum of a stored row leads there.
-    const auto stored = explained(own.visit, {Stage::weight, 2, 3});
+    const auto stored = explained(own.visit, RunCell{Stage::weight, 2, 3});
     REQUIRE(stored->steps.back().at);
-    CHECK(stored->steps.back().at->cell == sum_cell(Stage::row_total, 2, Stage::weight));
+    CHECK(stored->steps.back().at->cell == sum_cell(MapTotal::row_total, 2, Stage::weight));
 }
 
 TEST_CASE("a sum of too many cells says so, and is added up in slices") {
@@ -151,12 +151,12 @@ TEST_CASE("a sum of too many cells says so, and is added up in slices") {
         REQUIRE(why);
         return *why;
     };
-    const Explained row = added_up(sum_cell(Stage::row_total, 7, Stage::weight));
+    const Explained row = added_up(sum_cell(MapTotal::row_total, 7, Stage::weight));
     CHECK_FALSE(row.recomputed);
     CHECK(row.f32 == Catch::Approx(1).epsilon(1e-5));
     CHECK(row.note == "There are 1,500 cells here, too many to go through each of them again in double.");
     own.visit.perform(MarkPart{Window{{0, 1500}, {0, 1500}}});
-    const CellRef all = sum_cell(Stage::marked_total, 0, Stage::weight);
+    const CellRef all = sum_cell(MapTotal::marked_total, 0, Stage::weight);
     const auto begun = explained(own.visit, all);
     REQUIRE(begun);
     CHECK(begun->note.starts_with("Adding it up: "));
@@ -174,26 +174,26 @@ TEST_CASE("cells of a map without the first key explain the map's numbers") {
             visit.perform(Select{{1, 0, {}, {}, {}}});
             for (Index query = 0; query < 5; ++query)
                 for (Index key = 1; key <= query; ++key) {
-                    const auto why = explained(visit, {stage, query, key, false, false, sink});
+                    const auto why = explained(visit, RunCell{stage, query, key, false, Unit::tokens, sink});
                     REQUIRE(why);
                     CHECK(why->f32 == Catch::Approx(map->cell(query, key)).epsilon(2e-6));
                     CHECK(why->f64 == Catch::Approx(why->f32).epsilon(1e-4));
                     CHECK_FALSE(why->note.empty());
                 }
-            const auto first = explained(visit, {stage, 2, 0, false, false, sink});
+            const auto first = explained(visit, RunCell{stage, 2, 0, false, Unit::tokens, sink});
             REQUIRE(first);
             CHECK(first->masked);
         }
     // Σ of a renormalised row is 1.
     double sum = 0;
     for (Index key = 1; key < 5; ++key)
-        sum += explained(visit, {Stage::weight, 4, key, false, false, Sink::renormalised})->f64;
+        sum += explained(visit, RunCell{Stage::weight, 4, key, false, Unit::tokens, Sink::renormalised})->f64;
     CHECK(sum == Catch::Approx(1).epsilon(1e-14));
     const State pinned =
-        after(visit.state(), Pin{CellRef{Stage::weight, 4, 1, false, false, Sink::renormalised}});
-    CHECK(refusal(visit.state(), Pin{CellRef{Stage::raw, 4, 1, false, false, Sink::hidden}}) ==
+        after(visit.state(), Pin{RunCell{Stage::weight, 4, 1, false, Unit::tokens, Sink::renormalised}});
+    CHECK(refusal(visit.state(), Pin{RunCell{Stage::raw, 4, 1, false, Unit::tokens, Sink::hidden}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(pinned.pin->sink == Sink::renormalised);
+    CHECK(pinned.pin->run()->sink == Sink::renormalised);
 }
 
 TEST_CASE("a head's scores are summed again in double, row by row") {
@@ -221,6 +221,6 @@ TEST_CASE("a head's scores are summed again in double, row by row") {
         CHECK(std::ssize(why->operands) == run.tokens());
     }
     CHECK(measured >= 6);
-    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 10'000, .col = 0}));
-    CHECK_FALSE(explained(visit, {.stage = Stage::head_score, .row = 0, .col = 10'000}));
+    CHECK_FALSE(explained(visit, RunCell{.stage = Stage::head_score, .row = 10'000, .col = 0}));
+    CHECK_FALSE(explained(visit, RunCell{.stage = Stage::head_score, .row = 0, .col = 10'000}));
 }

@@ -75,11 +75,10 @@ inline void check_valid(const app::State& s) {
     if (s.subject == app::worked_subject) {
         if (s.selection.query) REQUIRE(*s.selection.query < w.queries());
         if (s.selection.key) REQUIRE(*s.selection.key < w.keys());
-        const bool of_two = s.pin && (s.pin->stage == Stage::difference || s.pin->stage == Stage::row_cosine);
-        if (s.pin && s.pin->stage != Stage::lens && !is_of_map(s.pin->stage) && !of_two) {
-            const app::MatrixShape shape = app::shape_of(w, s.pin->stage);
-            REQUIRE(s.pin->row < shape.rows);
-            REQUIRE(s.pin->col < shape.cols);
+        if (const app::RunCell* cell = s.pin ? s.pin->run() : nullptr) {
+            const app::MatrixShape shape = app::shape_of(w, cell->stage);
+            REQUIRE(cell->row < shape.rows);
+            REQUIRE(cell->col < shape.cols);
         }
     }
 }

@@ -88,9 +88,7 @@ TEST_CASE("a head copied whole is the same to the last bit") {
     const State before = visit.state();
     const Record& record = sentence_in(visit).run()->record_at(1);
     const HeadCopy copy = copy_of(record, 2, {0, 8}, {0, 8}, pieces, pieces, "layer 1, head 2 of tiny");
-    const auto command = worked_in(visit).take_over(copy);
-    REQUIRE(command);
-    visit.perform(*command);
+    visit.perform(worked_in(visit).take_over(copy));
     CHECK(visit.last_edit() == "took layer 1, head 2 of tiny");
     CHECK(visit.state().subject == worked_subject);
     CHECK(parse_fragment(page.url).state == visit.state());

@@ -1,5 +1,6 @@
 // Tests the same sentence in two models that share a tokenizer.
 #include "app/link.hpp"
+#include "lenses/compare/compare.hpp"
 #include "lenses/lens.hpp"
 #include "support/small_families.hpp"
 #include "support/translator.hpp"
@@ -49,7 +50,7 @@ TEST_CASE("two models read a sentence, and each has numbers of its own") {
     visit.perform(Compare{Comparison{.text = "ab"}});
     visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
     finish(visit);
-    CHECK(subject_in(visit).second());
+    CHECK(second_of(subject_in(visit)));
     visit.perform(Compare{Comparison{.model = ""}});
     std::optional<Missing> kept;
     REQUIRE(missing_in(visit, kept));
@@ -61,8 +62,9 @@ TEST_CASE("two models read a sentence, and each has numbers of its own") {
     split_again(visit);
     CHECK(sentence_in(visit).model_name() == "tiny");
     CHECK_FALSE(missing_in(visit, kept));
-    CHECK(subject_in(visit).comparison_names() == std::pair<std::string, std::string>("tiny", "other"));
-    const Attention* second = subject_in(visit).second();
+    CHECK(subject_in(visit).comparing()->comparison_names() ==
+          std::pair<std::string, std::string>("tiny", "other"));
+    const Attention* second = second_of(subject_in(visit));
     REQUIRE(second);
     CHECK(second->heads() == 1);
     CHECK(second->record(1)->weights(0, 4) == expected);
@@ -70,11 +72,12 @@ TEST_CASE("two models read a sentence, and each has numbers of its own") {
 
     // The only head stands beside head 2.
     visit.perform(Select{{.layer = 1, .head = 2, .query = 4, .key = {}}});
-    const auto why = explained(visit, {Stage::weight, 4, 1, true});
+    const auto why = explained(visit, RunCell{Stage::weight, 4, 1, true});
     REQUIRE(why);
     CHECK(why->f32 == static_cast<double>(expected[1]));
     CHECK(why->provenance.ends_with("computed by other"));
-    const auto difference = lens_in(visit).explain(subject_in(visit), {{1, 2}, {Stage::difference, 4, 1}});
+    const auto difference =
+        lens_in(visit).explain(subject_in(visit), {{1, 2}, compare::cells::difference(4, 1)});
     REQUIRE(difference);
     CHECK(difference->f32 == static_cast<double>(before[1]) - static_cast<double>(expected[1]));
     CHECK_FALSE(lens_in(visit).spoken(subject_in(visit)).empty());
@@ -95,22 +98,22 @@ TEST_CASE("two models read a sentence, and each has numbers of its own") {
         load_files(other, "other", with_one_head(), true);
         split_again(other);
         CHECK(to_fragment(other.state()) == link);
-        CHECK(subject_in(other).second());
+        CHECK(second_of(subject_in(other)));
     }
     SECTION("it is removed when the comparison ends, and undo says where it went") {
         visit.perform(Compare{});
-        CHECK_FALSE(subject_in(visit).second());
+        CHECK_FALSE(second_of(subject_in(visit)));
         visit.undo();
         REQUIRE(page.notices.size() == 1);
         CHECK(missing_in(visit, kept));
     }
     SECTION("a second text replaces it, in the first model") {
         visit.perform(Compare{Comparison{.text = "ab"}});
-        CHECK_FALSE(subject_in(visit).second());
+        CHECK_FALSE(second_of(subject_in(visit)));
         visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
         finish(visit);
-        REQUIRE(subject_in(visit).second());
-        CHECK(subject_in(visit).second()->heads() == 3);
+        REQUIRE(second_of(subject_in(visit)));
+        CHECK(second_of(subject_in(visit))->heads() == 3);
     }
     SECTION("nothing is reused from another model's run") {
         for (const Offer& offer : sentence_in(visit).offers())
@@ -138,7 +141,7 @@ TEST_CASE("a model with another tokenizer is not compared with one") {
           "same "
           "tokenizer, or end the comparison first.");
     CHECK(sentence_in(visit).model_name() == "tiny");
-    CHECK_FALSE(subject_in(visit).second());
+    CHECK_FALSE(second_of(subject_in(visit)));
     visit.perform(Compare{});
     load_files(visit, "other", with_one_head());
     CHECK(sentence_in(visit).model_name() == "other");
@@ -174,7 +177,7 @@ TEST_CASE("two masked language models fill in the same mask independently") {
     visit.perform(Compare{Comparison{.model = ""}});
     load_files(visit, "other", files_for_page(*family, 2), true);
     give();
-    const Attention* second = subject_in(visit).second();
+    const Attention* second = second_of(subject_in(visit));
     REQUIRE(second);
     const auto expected = run_forward(with_other_weights(*family), ids, default_kernels(), segments);
     REQUIRE(expected);
@@ -185,7 +188,7 @@ TEST_CASE("two masked language models fill in the same mask independently") {
     std::optional<Missing> kept;
     CHECK_FALSE(missing_in(visit, kept));
     visit.perform(Select{{1, 1, 2, {}, {}}});
-    const auto why = explained(visit, {Stage::weight, 2, 1, true});
+    const auto why = explained(visit, RunCell{Stage::weight, 2, 1, true});
     REQUIRE(why);
     CHECK(why->f32 == static_cast<double>((*expected)->attention(1).record().weights(1, 2)[1]));
     CHECK(page.notices.empty());
@@ -208,7 +211,7 @@ TEST_CASE("two encoder–decoders read and write the same two texts") {
         give(Box::first, "what is read", read);
         give(Box::second, "what is written", written);
         finish(visit);
-        const Attention* second = subject_in(visit).second();
+        const Attention* second = second_of(subject_in(visit));
         REQUIRE(second);
         const auto expected =
             run_forward(with_other_weights(family), read, default_kernels(), {}, {0, 4, 11, 6});
@@ -222,7 +225,7 @@ TEST_CASE("two encoder–decoders read and write the same two texts") {
             CAPTURE(layer);
             visit.perform(Select{{layer, 1, 3, {}, {}}});
             CHECK_FALSE(missing_in(visit, kept));
-            const auto why = explained(visit, {Stage::weight, 3, 1, true});
+            const auto why = explained(visit, RunCell{Stage::weight, 3, 1, true});
             REQUIRE(why);
             CHECK(why->f32 == static_cast<double>((*expected)->attention(layer).record().weights(1, 3)[1]));
             CHECK(why->provenance.ends_with("computed by other"));

@@ -3,6 +3,7 @@
 
 #include "app/explained.hpp"
 #include "app/link.hpp"
+#include "lenses/softmax/softmax.hpp"
 #include "subjects/sentence/twins.hpp"
 #include "unit/app/support.hpp"
 #include "unit/app/visit.hpp"
@@ -66,7 +67,7 @@ TEST_CASE("whatever a link selects, the existing run has it") {
         CHECK((!s.query || *s.query < 3));
         CHECK((!s.key || *s.key < 3));
         if (visit.state().pin) (void)explained(visit, *visit.state().pin);
-        for (int i = 0; i < stage_count; ++i) (void)explained(visit, {static_cast<Stage>(i), 2, 2});
+        for (int i = 0; i < stage_count; ++i) (void)explained(visit, RunCell{static_cast<Stage>(i), 2, 2});
     }
     // The visit returns to the selection in a longer text.
     visit.tokens({Box::first, "abcde", {1, 2, 3, 4, 5}, {"a", "b", "c", "d", "e"}, 5});
@@ -89,7 +90,7 @@ TEST_CASE("a link's choices outlive the loading of its model") {
     finish(visit);
     CHECK(visit.state().selection.layer == 1);
     CHECK(visit.state().selection.head == 2);
-    const auto weight_cell = explained(visit, {weight, 2, 1});
+    const auto weight_cell = explained(visit, RunCell{weight, 2, 1});
     REQUIRE(weight_cell);
     CHECK(weight_cell->f32 == Catch::Approx(weight_cell->f64).epsilon(1e-5));
 }
@@ -204,7 +205,7 @@ TEST_CASE("a run continues the previous one: its pictures and scores are there f
 TEST_CASE("the inspector writes what a cell is computed from") {
     FakePage page;
     Visit visit(page);
-    const auto score = explained(visit, {raw, 1, 2});
+    const auto score = explained(visit, RunCell{raw, 1, 2});
     REQUIRE(score);
     CHECK(score->title == "Scores[sat, mat]");
     CHECK(score->f64 == Catch::Approx(0.55).epsilon(1e-15));
@@ -215,13 +216,13 @@ TEST_CASE("the inspector writes what a cell is computed from") {
           "value "
           "is 0.550000.");
     visit.perform(SetCell{{x, 0, 0}, 2});
-    CHECK(explained(visit, {raw, 1, 2})->note == "");
+    CHECK(explained(visit, RunCell{raw, 1, 2})->note == "");
     visit.perform(Generate{1});
-    CHECK_FALSE(explained(visit, {raw, 3, 0}));
-    CHECK_FALSE(explained(visit, {x, 0, 0}));
+    CHECK_FALSE(explained(visit, RunCell{raw, 3, 0}));
+    CHECK_FALSE(explained(visit, RunCell{x, 0, 0}));
 
     visit.perform(OpenPreset{PresetId::causal_row});
-    const auto hidden = explained(visit, {raw, 0, 3});
+    const auto hidden = explained(visit, RunCell{raw, 0, 3});
     REQUIRE(hidden);
     CHECK(hidden->masked);
     CHECK(hidden->provenance == "from example D");
@@ -249,14 +250,15 @@ TEST_CASE("a second sentence runs beside the first, and disappears without a tra
     CHECK(parse_fragment(page.url).state == visit.state());
 
     // A cell of either sentence is explained from that sentence's run.
-    const auto first = explained(visit, {weight, 2, 1}), second = explained(visit, {weight, 2, 1, true});
+    const auto first = explained(visit, RunCell{weight, 2, 1}),
+               second = explained(visit, RunCell{weight, 2, 1, true});
     REQUIRE(first);
     REQUIRE(second);
     CHECK(first->title == "Weights[\"c\", \"b\"]");
     CHECK(second->title == "Weights[\"d\", \"b\"]");
     CHECK(first->f32 != second->f32);
 
-    visit.perform(Pin{CellRef{weight, 2, 1, true}});
+    visit.perform(Pin{RunCell{weight, 2, 1, true}});
     visit.perform(Select{{0, 0, 2, {}, 1}});
     visit.text_typed(Box::second, "ab");
     visit.tokens({Box::second, "ab", {1, 2}, {"a", "b"}, 2});
@@ -356,7 +358,7 @@ TEST_CASE("every change that a user makes is a place for Back; a gesture is one"
     // A click pins a cell and chooses its words.
     visit.perform(OpenSubject{worked_subject});
     places = page.pushed;
-    visit.perform(Pin{CellRef{weight, 1, 0}}, 3);
+    visit.perform(Pin{RunCell{weight, 1, 0}}, 3);
     visit.perform(Select{{0, 0, 1, 0}}, 3);
     adds(1);
     for (const double value : {0.6, 0.7, 0.8}) visit.perform(SetCell{{x, 0, 1}, value}, 4);
@@ -384,18 +386,18 @@ TEST_CASE("each subject keeps its own selection and pin, in links, too") {
     Visit visit(page);
     open_golden(visit, "gpt2-f32");
     visit.perform(Select{{1, 2, 3, 1}});
-    visit.perform(Pin{CellRef{weight, 3, 1}});
+    visit.perform(Pin{RunCell{weight, 3, 1}});
     const Selection chosen = visit.state().selection;
     visit.perform(OpenSubject{worked_subject});
     CHECK(visit.state().selection == Selection{});
     CHECK_FALSE(visit.state().pin);
-    visit.perform(Pin{CellRef{weight, 1, 0}});
+    visit.perform(Pin{RunCell{weight, 1, 0}});
     visit.perform(Select{{0, 0, 1, 0}});
     const State example = visit.state();
     CHECK(parse_fragment(page.url).state == example);
     visit.perform(OpenSubject{sentence_subject});
     CHECK(visit.state().selection == chosen);
-    CHECK(visit.state().pin == CellRef{weight, 3, 1});
+    CHECK(visit.state().pin == RunCell{weight, 3, 1});
     visit.perform(OpenSubject{worked_subject});
     CHECK(visit.state() == example);
     // Goes back, and from there to the tab.
@@ -407,12 +409,12 @@ TEST_CASE("each subject keeps its own selection and pin, in links, too") {
     // A selection that no longer exists is dropped: a shorter text, another model, a lens's number.
     visit.perform(OpenSubject{worked_subject});
     visit.perform(SetModel{"another"});
-    CHECK(visit.state().pin == CellRef{weight, 1, 0});
+    CHECK(visit.state().pin == RunCell{weight, 1, 0});
     visit.perform(OpenSubject{sentence_subject});
     CHECK(visit.state().selection == Selection{});
     CHECK_FALSE(visit.state().pin);
     visit.perform(OpenLens{"softmax"});
-    visit.perform(Pin{CellRef{Stage::lens, 0, 0}});
+    visit.perform(Pin{softmax::cells::query(0)});
     visit.perform(OpenSubject{worked_subject});
     visit.perform(OpenLens{"masks"});
     visit.perform(OpenSubject{sentence_subject});

@@ -56,19 +56,19 @@ double merged(const std::vector<std::vector<float>>& weights, Range queries, Ran
 
 TEST_CASE("the words of a run, and which of them a token belongs to") {
     const WordVisit v;
-    const WordAxis& axis = v.run().words;
+    const UnitAxis& axis = v.run().words;
     CHECK(axis.tokens == word_tokens);
     CHECK(axis.names == std::vector<std::string>{"The", "animal", "didn't", "cross", ".", "Its"});
     CHECK(axis.merges());
-    CHECK(axis.word_of(3) == 2);
-    CHECK(axis.word_of(7) == 5);
-    CHECK(axis.words_of({3, 6}) == Range{2, 5});
+    CHECK(axis.unit_of(3) == 2);
+    CHECK(axis.unit_of(7) == 5);
+    CHECK(axis.units_of({3, 6}) == Range{2, 5});
     CHECK(axis.tokens_of({2, 6}) == Range{2, 8});
     CHECK_FALSE(WordVisit({"a", "b", "c", "d", "e", "f", "g", "h"}).run().words.merges());
 }
 
 TEST_CASE("a side that shows words names them for their tokens, and back") {
-    const WordAxis axis = word_axis(subwords);
+    const UnitAxis axis = word_axis(subwords);
     const ShownAxis words{axis.names, &axis}, tokens{subwords};
     CHECK(words.shown(2) == 2);
     CHECK(words.shown(3) == 2);
@@ -83,7 +83,7 @@ TEST_CASE("a side that shows words names them for their tokens, and back") {
         CHECK(tokens.token(token) == token);
     }
     CHECK_FALSE(tokens.shown(8));
-    CHECK(below_words(axis, subwords) ==
+    CHECK(below_units(axis, subwords) ==
           std::vector<std::string>{"The", "Ġanimal", "2 tokens", "Ġcross", ".", "2 tokens"});
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("a cell between words names the weights it is computed from") {
         for (Index j = 0; j < 6; ++j) {
             const auto query = word_tokens[static_cast<std::size_t>(i)],
                        key = word_tokens[static_cast<std::size_t>(j)];
-            const auto why = explained(v.visit, {Stage::weight, i, j, false, true});
+            const auto why = explained(v.visit, RunCell{Stage::weight, i, j, false, Unit::words});
             REQUIRE(why);
             CAPTURE(i, j);
             CHECK(why->masked == (j > i));
@@ -111,19 +111,19 @@ TEST_CASE("a cell between words names the weights it is computed from") {
             }
             CHECK(std::abs(sum - why->f64) <= 1e-15);
         }
-    const auto why = explained(v.visit, {Stage::weight, 5, 2, false, true});
+    const auto why = explained(v.visit, RunCell{Stage::weight, 5, 2, false, Unit::words});
     CHECK(why->title == "Weights[\"Its\", \"didn't\"]");
     CHECK(why->formula == "1/2 · Σ_i Σ_j Weights[i, j], i in \"Its\", j in \"didn't\"");
     REQUIRE(why->steps.size() == 3);
     CHECK(why->steps[0].name == "Σ from ĠIt");
     CHECK(why->steps[2].name == "mean");
     CHECK(why->steps[2].current);
-    CHECK_FALSE(explained(v.visit, {Stage::weight, 6, 0, false, true}));
+    CHECK_FALSE(explained(v.visit, RunCell{Stage::weight, 6, 0, false, Unit::words}));
 }
 
 TEST_CASE("a pinned cell of words is dropped with a text that has fewer") {
     WordVisit v;
-    v.visit.perform(Pin{CellRef{Stage::weight, 5, 5, false, true}});
+    v.visit.perform(Pin{RunCell{Stage::weight, 5, 5, false, Unit::words}});
     CHECK(v.visit.state().pin);
     v.visit.text_typed(Box::first, "x z");
     v.visit.tokens({Box::first, "x z", {3, 1}, {"a", "Ġb"}, 2});
@@ -134,18 +134,17 @@ TEST_CASE("a pinned cell of words is dropped with a text that has fewer") {
 TEST_CASE("words are in the link, for the map and for a pinned cell") {
     State s = after(default_state(), OpenSubject{sentence_subject});
     s = after(s, SetMap{{.scaling = Scaling::rank, .unit = Unit::words}});
-    s = after(s, Pin{CellRef{Stage::weight, 3, 2, false, true}});
+    s = after(s, Pin{RunCell{Stage::weight, 3, 2, false, Unit::words}});
     const std::string link = to_fragment(s);
     CHECK(link == "v=1&subject=sentence&map=weight,rank,words&pin=weight.3.2.words");
     const auto parsed = parse_fragment(link);
     CHECK(parsed.note.empty());
     CHECK(parsed.state == s);
     // Words are defined only for weights, and only within one text.
-    CHECK(refusal(s, Pin{CellRef{Stage::raw, 0, 0, false, true}}) ==
+    CHECK(refusal(s, Pin{RunCell{Stage::raw, 0, 0, false, Unit::words}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
-    CHECK(refusal(default_state(), Pin{CellRef{Stage::weight, 0, 0, false, true}}) ==
+    CHECK(refusal(default_state(), Pin{RunCell{Stage::weight, 0, 0, false, Unit::words}}) ==
           "Choose a cell on screen to pin; this one does not exist.");
-    CHECK_FALSE(takes_words({.stage = Stage::scaled, .unit = Unit::words}));
 }
 
 TEST_CASE("saved words match the map, for all heads, too") {
@@ -160,7 +159,7 @@ TEST_CASE("saved words match the map, for all heads, too") {
     for (std::size_t i = 0; i < archive.attention.size(); ++i) {
         const auto head = static_cast<Index>(i / 36);
         const MapPointer map =
-            word_map_of(run.run, head / 3, head % 3, word_tokens, word_tokens, Sink::shown);
+            merged_map_of(run.run, head / 3, head % 3, word_tokens, word_tokens, Sink::shown);
         const float cell = map->cell(static_cast<Index>(i % 36 / 6), static_cast<Index>(i % 6));
         CHECK(archive.attention[i] == (cell == masked_cell ? 0 : cell));
     }

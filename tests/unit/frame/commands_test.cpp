@@ -109,7 +109,7 @@ void save_all(Screen& screen) {
 void pin_cells(Screen& screen) {
     for (const Index at : {0, 1})
         for (std::size_t stage = 0; stage < std::size_t{stage_count}; ++stage) {
-            const CellRef cell{static_cast<Stage>(stage), at, at};
+            const RunCell cell{static_cast<Stage>(stage), at, at};
             if (!may_pin(screen.visit.state(), cell)) continue;
             screen.visit.perform(Pin{cell});
             screen.draw(1);

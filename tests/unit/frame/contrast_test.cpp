@@ -199,7 +199,7 @@ TEST_CASE("so has everything above the page: the palette, an explanation, a chan
             check("the first steps");
             screen.visit.perform(OpenSubject{worked_subject});
             screen.visit.perform(SetCell{{Stage::x, 0, 0}, 0.25});
-            screen.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
+            screen.visit.perform(Pin{RunCell{Stage::weight, 0, 1}});
             screen.settle();
             check("an explanation");
             screen.hold(ImGuiMod_Ctrl, [&] { screen.press(ImGuiKey_K); });

@@ -146,3 +146,21 @@ TEST_CASE("operands have the room that their numbers need, and whole ones no dec
     CHECK(holds(counted, "sum 13120"));
     CHECK(holds(lines_of(product_of({{"a", 0.5, 2, 1}, {"b", 0.25, 3, 0.75}}), 320), "b 0.250 × 3 = 0.7500"));
 }
+
+TEST_CASE("the steps of an explanation are whole, however long their names and their arithmetic are") {
+    Screen screen;
+    Explained why;
+    why.title = "A step";
+    const std::string name = "share of the whole of what is opened here",
+                      arithmetic = "exp(0.123456 − 1.234567) ÷ (1.234567 + 2.345678 + 3.456789)";
+    why.steps = {{"max", "1 × 2", "2"}, {name, arithmetic, "0.0573"}};
+    const std::string svg = drawn([&] {
+        ImGui::Columns(2, "narrow", false);
+        ImGui::SetColumnWidth(0, 290);
+        ui::inspector(why, ui::operands_shown(why), false, false, {}, [] {});
+        ImGui::Columns();
+    });
+    CHECK_THAT(svg, !ContainsSubstring("…"));
+    for (const char* part : {"share of the", "here<", "exp(0.123456", "3.456789)", "0.0573"})
+        CHECK_THAT(svg, ContainsSubstring(part));
+}

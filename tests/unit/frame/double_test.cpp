@@ -34,11 +34,11 @@ TEST_CASE("a model's number says that its f64 is one step, and gets the whole ru
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(Select{{1, 0, {}, {}, {}}});
-    for (const CellRef cell :
-         {CellRef{.stage = Stage::weight, .row = 3, .col = 1}, CellRef{.stage = Stage::q, .row = 3, .col = 1},
-          CellRef{.stage = Stage::output, .row = 3, .col = 1},
-          CellRef{.stage = Stage::resid_pre, .row = 3, .col = 1},
-          CellRef{.stage = Stage::logit, .row = 5, .col = 1}}) {
+    for (const RunCell& cell :
+         {RunCell{.stage = Stage::weight, .row = 3, .col = 1}, RunCell{.stage = Stage::q, .row = 3, .col = 1},
+          RunCell{.stage = Stage::output, .row = 3, .col = 1},
+          RunCell{.stage = Stage::resid_pre, .row = 3, .col = 1},
+          RunCell{.stage = Stage::logit, .row = 5, .col = 1}}) {
         INFO(symbol(cell.stage));
         screen.visit.perform(Pin{cell});
         screen.settle();
@@ -63,7 +63,7 @@ TEST_CASE("a model's number says that its f64 is one step, and gets the whole ru
     screen.visit.perform(SetText{"a few words"});
     screen.visit.tokens({Box::first, "a few words", {1, 2, 3, 4}, {"a", " few", " wor", "ds"}, 4});
     screen.settle();
-    const CellRef word{.stage = Stage::weight, .row = 2, .col = 2, .words = true};
+    const RunCell word{.stage = Stage::weight, .row = 2, .col = 2, .unit = Unit::words};
     screen.visit.perform(Pin{word});
     screen.settle();
     const auto of_word = shown_why(screen, word);
@@ -73,7 +73,7 @@ TEST_CASE("a model's number says that its f64 is one step, and gets the whole ru
     CHECK(*of_word->in_double == Catch::Approx(of_word->f64).epsilon(1e-5));
     CHECK(*of_word->in_double != of_word->f64);
     // A changed run is repeated with its changes.
-    const CellRef cell{.stage = Stage::weight, .row = 3, .col = 1};
+    const RunCell cell{.stage = Stage::weight, .row = 3, .col = 1};
     screen.visit.perform(Pin{cell});
     screen.settle();
     const auto as_it_was = shown_why(screen, cell);
@@ -92,7 +92,7 @@ TEST_CASE("a model's number says that its f64 is one step, and gets the whole ru
 TEST_CASE("the example's f64 is computed from its own numbers") {
     Screen screen;
     screen.visit.perform(OpenSubject{"worked"});
-    const CellRef cell{.stage = Stage::weight, .row = 1, .col = 1};
+    const RunCell cell{.stage = Stage::weight, .row = 1, .col = 1};
     screen.visit.perform(Pin{cell});
     screen.settle();
     const auto why = shown_why(screen, cell);
@@ -122,7 +122,7 @@ TEST_CASE("the scale of a model's scores, its epsilon and its caps come from its
     }
     Screen screen;
     screen.open_sentence();
-    const auto why = shown_why(screen, {.stage = Stage::scaled, .row = 2, .col = 1});
+    const auto why = shown_why(screen, RunCell{.stage = Stage::scaled, .row = 2, .col = 1});
     REQUIRE(why);
     const auto d_k = static_cast<double>(sentence_in(screen.visit).model()->config().head_dim);
     CHECK_THAT(copied(*why, Dialect::numpy), ContainsSubstring(shortest(1 / std::sqrt(d_k))));

@@ -3,6 +3,7 @@
 #include "analysis/heads/head_roles.hpp"
 #include "frame/palette.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -53,4 +54,31 @@ TEST_CASE("the scatter starts with the two scores that spread most; a link keeps
     CHECK(heads.against == (*widest)[1]);
     screen.visit.open_fragment("v=1&lens=sentence&heads=first,distance");
     CHECK(looks_of(screen.visit.state()).heads == HeadsChoice{HeadScore::first_token, HeadScore::distance});
+}
+
+TEST_CASE("choosing a head from the menu leaves the others in place, also far down") {
+    Screen screen({1440, 900});
+    open_model(screen, {"gpt2", R"({"model_type": "gpt2", "vocab_size": 20, "n_positions": 16, "n_embd": 16,
+        "n_layer": 24, "n_head": 2})"});
+    screen.settle();
+    screen.hover("head-choice/3/1");  // opens the menu
+    for (int notches = 0; notches < 30; ++notches) {
+        ImGui::GetIO().AddMouseWheelEvent(0, -1);
+        screen.draw();
+    }
+    screen.settle();
+    const std::array heads{"head-choice/20/1", "head-choice/21/0", "head-choice/22/1"};
+    REQUIRE(screen.shows(heads.back()));
+    const auto places = [&] {
+        std::vector<float> all;
+        for (const char* head : heads) all.push_back(rect(head).top);
+        return all;
+    };
+    const std::vector<float> before = places();
+    for (const char* head : heads) {
+        screen.click(head);
+        screen.settle();
+        CHECK(screen.visit.state().selection.layer >= 20);
+        CHECK(places() == before);
+    }
 }

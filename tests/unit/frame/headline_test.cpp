@@ -61,7 +61,7 @@ TEST_CASE("a pin from the lens before does not hide what the new lens is about")
     screen.settle();
     CHECK(says("Why √d_k"));
     CHECK(says("X[sat, 1]"));
-    screen.visit.perform(Pin{CellRef{Stage::raw, 1, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::raw, 1, 1}});
     screen.draw(2);
     CHECK_FALSE(says("Why √d_k"));
 }

@@ -62,7 +62,7 @@ TEST_CASE("a phone: subjects as tabs, lenses behind one button, a sheet for the 
     CHECK(screen.visit.state().lens == last);
     CHECK_FALSE(screen.shows("lens/" + last));
     screen.visit.perform(OpenLens{"ladder"});
-    screen.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::weight, 0, 1}});
     screen.draw(3);
     CHECK(rect("panel/inspector").bottom <= rect("panel/status").top + 1);
     CHECK(rect("panel/lens").bottom <= rect("panel/inspector").top + 1);
@@ -87,11 +87,11 @@ TEST_CASE("a cell is explained under the cursor, pinned by a click and released 
     Screen screen;
     screen.draw(3);
     screen.hover("weight/1/2");
-    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 1, 2});
+    CHECK(screen.frame.explained_cell() == RunCell{Stage::weight, 1, 2});
     screen.click("weight/1/2");
-    CHECK(screen.visit.state().pin == CellRef{Stage::weight, 1, 2});
+    CHECK(screen.visit.state().pin == RunCell{Stage::weight, 1, 2});
     screen.hover("subject/worked");
-    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 1, 2});
+    CHECK(screen.frame.explained_cell() == RunCell{Stage::weight, 1, 2});
     screen.press(ImGuiKey_Escape);
     CHECK_FALSE(screen.visit.state().pin);
 }

@@ -3,7 +3,6 @@
 #include <catch_amalgamated.hpp>
 
 #include "lenses/ladder/ladder.hpp"
-#include "parts/take_over.hpp"
 #include "support/small_families.hpp"
 #include "support/this_build.hpp"
 #include "support/translator.hpp"
@@ -88,7 +87,8 @@ TEST_CASE("a head that the example lacks stays chosen, and every lens shows the 
             spoken.push_back(lens_in(screen.visit).spoken(subject));
             tables.push_back(lens_in(screen.visit).tables(subject).size());
             screen.hover("panel/lens");
-            (void)lens_in(screen.visit).explain(subject, {subject.chosen_head(), {Stage::weight, 1, 1}});
+            (void)lens_in(screen.visit)
+                .explain(subject, {subject.chosen_head(), RunCell{Stage::weight, 1, 1}});
         }
         if (spoken.empty()) continue;
         REQUIRE(spoken.size() == 2);
@@ -189,7 +189,7 @@ TEST_CASE("the ladder of a model's head shows the record's numbers, for a window
                           static_cast<double>(record.cell(rung.stage, 2, 3 + r, 3 + c)));
         }
     screen.hover("weight/6/3");
-    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 6, 3});
+    CHECK(screen.frame.explained_cell() == RunCell{Stage::weight, 6, 3});
     CHECK(ladder_window({}, 5, std::nullopt) == Range{0, 5});
     CHECK(ladder_window({Index{100}, 4}, 10, Index{2}) == Range{6, 10});
     CHECK(ladder_window({std::nullopt, 4}, 10, Index{1}) == Range{0, 4});
@@ -228,8 +228,8 @@ TEST_CASE("choosing a head in Overview changes the map, the flow and the inspect
     CHECK(screen.visit.state().selection.head == 2);
     screen.settle();
     screen.hover("map/4/1");
-    CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, 4, 1});
-    const auto why = explained(screen.visit, {Stage::weight, 4, 1});
+    CHECK(screen.frame.explained_cell() == RunCell{Stage::weight, 4, 1});
+    const auto why = explained(screen.visit, RunCell{Stage::weight, 4, 1});
     REQUIRE(why);
     CHECK(why->provenance == "layer 1, head 2 · computed by tiny");
 }
@@ -238,13 +238,13 @@ TEST_CASE("a contribution explains itself as a weight times the length of a valu
     Screen screen;
     screen.open_sentence();
     const Record& record = sentence_in(screen.visit).run()->record_at(0);
-    const auto why = explained(screen.visit, {Stage::contribution, 3, 1});
+    const auto why = explained(screen.visit, RunCell{Stage::contribution, 3, 1});
     REQUIRE(why);
     CHECK(why->f32 == static_cast<double>(record.cell(Stage::contribution, 0, 3, 1)));
     CHECK(why->f64 == Catch::Approx(why->f32).epsilon(1e-5));
     REQUIRE(why->steps.size() >= 2);
     CHECK(why->steps.back().name == "contribution");
-    const auto projected = explained(screen.visit, {Stage::projected, 3, 1});
+    const auto projected = explained(screen.visit, RunCell{Stage::projected, 3, 1});
     REQUIRE(projected);
     CHECK(projected->f64 > 0);
     CHECK(projected->f64 != why->f64);
@@ -254,7 +254,7 @@ TEST_CASE("an ablated head can be switched on again, and its effect is described
     Screen screen;
     screen.open_sentence();
     screen.settle();
-    Subject& subject = subject_in(screen.visit);
+    const SentenceSubject& subject = sentence_in(screen.visit);
     const auto off = subject.offer_without({1, 1});
     REQUIRE(off);
     CHECK(off->label == "Switch this head off");
@@ -313,14 +313,14 @@ TEST_CASE("a note about a row or a number of a user's tensors leads there and ma
     };
     follow("does not sum to 1");
     CHECK(screen.visit.state().selection == Selection{1, 2, 3, {}, {}});
-    CHECK(screen.visit.state().pin == CellRef{Stage::row_total, 3, number_of_pairs(Stage::weight)});
+    CHECK(screen.visit.state().pin == MapSum{MapTotal::row_total, 3});
     screen.settle();
     const auto sum = explained(screen.visit, *screen.visit.state().pin);
     REQUIRE(sum);
     CHECK(sum->f64 == Catch::Approx(0.85));
     follow("is below zero");
     CHECK(screen.visit.state().selection == Selection{0, 1, 2, 1, {}});
-    CHECK(screen.visit.state().pin == CellRef{Stage::weight, 2, 1});
+    CHECK(screen.visit.state().pin == RunCell{Stage::weight, 2, 1});
     screen.visit.undo();  // consecutive choices of heads are one step
     CHECK(screen.visit.state().selection == Selection{});
     CHECK_FALSE(screen.visit.state().pin);

@@ -139,8 +139,7 @@ TEST_CASE("a dragged slider sets the number that it shows") {
 
 TEST_CASE("numbers beside a map explain themselves under the cursor, without it, and on a click") {
     MapScreen screen(6, {1440, 1600});
-    const CellRef row{Stage::row_entropy, 3, number_of_pairs(Stage::weight)},
-        column{Stage::column_total, 1, number_of_pairs(Stage::weight)};
+    const MapSum row{MapTotal::row_entropy, 3}, column{MapTotal::column_total, 1};
     const auto over = [&](const std::string& strip, const std::string& cell, bool across) {
         const Rect at = rect(cell), to = rect(strip);
         ImGui::GetIO().AddMousePosEvent(across ? (at.left + at.right) / 2 : (to.left + to.right) / 2,
@@ -198,7 +197,7 @@ TEST_CASE("a marked part stays: in the link, and its sums are numbers") {
     CHECK(screen.page.url.find("sentence.marked=9-12.3-5") != std::string::npos);
     screen.click("map/marked");
     REQUIRE(screen.visit.state().pin);
-    CHECK(*screen.visit.state().pin == CellRef{Stage::marked_total, 0, number_of_pairs(Stage::weight)});
+    CHECK(*screen.visit.state().pin == MapSum{MapTotal::marked_total});
     const std::string link = screen.page.url;
     screen.click("map/forget");
     CHECK_FALSE(marked());
@@ -207,5 +206,5 @@ TEST_CASE("a marked part stays: in the link, and its sums are numbers") {
     screen.settle();
     CHECK(marked() == Window{{9, 13}, {3, 6}});
     CHECK(screen.shows("map/marked"));
-    CHECK(screen.visit.state().pin->stage == Stage::marked_total);
+    CHECK(screen.visit.state().pin->sum());
 }

@@ -30,7 +30,7 @@ void write(Screen& screen, const std::vector<std::int32_t>& ids, const std::stri
 }  // namespace
 
 TEST_CASE("a word is masked by a button, a token is written by a click, and nothing is generated") {
-    Screen screen;
+    Screen screen({1440, 1200});
     open_bert(screen);
     write(screen, {2, 7, 8, 3}, "w7 w8");
     for (const char* absent : {"next/step", "next/play", "next/temperature", "next/seed"})
@@ -53,8 +53,8 @@ TEST_CASE("a word is masked by a button, a token is written by a click, and noth
     screen.hover("next/1");
     const auto cell = screen.frame.explained_cell();
     REQUIRE(cell);
-    CHECK(cell->stage == Stage::probability);
-    CHECK(cell->col == sentence_in(screen.visit).next_tokens().candidates[1].id);
+    CHECK(cell->is(Stage::probability));
+    CHECK(cell->run()->col == sentence_in(screen.visit).next_tokens().candidates[1].id);
     // Beside a mask, another word can be masked, too.
     screen.click("token/2");
     screen.settle();
@@ -109,24 +109,25 @@ TEST_CASE("a token's experts are beside the heads, and each leads to its weight 
         const auto cell = screen.frame.explained_cell();
         REQUIRE(cell);
         // The token goes to the two experts with the highest scores.
-        CHECK(cell->stage == (bar < 2 ? Stage::expert_weight : Stage::router_score));
-        CHECK(cell->row == 2);
+        CHECK(cell->run()->stage == (bar < 2 ? Stage::expert_weight : Stage::router_score));
+        CHECK(cell->run()->row == 2);
         const auto why = explained(screen.visit, *cell);
         REQUIRE(why);
         CHECK(why->f32 == Catch::Approx(why->f64).margin(1e-5));
         check_calculated(*why);
         double score = why->f64;
         if (bar < 2) {
-            CHECK(why->f32 == static_cast<double>(layer.expert_weights.matrix()(2, cell->col)));
+            CHECK(why->f32 == static_cast<double>(layer.expert_weights.matrix()(2, cell->run()->col)));
             const auto& at = why->steps.front().at;
             REQUIRE(at);
-            CHECK(at->cell == CellRef{Stage::router_score, 2,
-                                      static_cast<Index>(layer.chosen_experts.matrix()(2, cell->col))});
+            CHECK(at->cell ==
+                  RunCell{Stage::router_score, 2,
+                          static_cast<Index>(layer.chosen_experts.matrix()(2, cell->run()->col))});
             score = explained(screen.visit, at->cell)->f64;
         }
         if (bar > 0) CHECK(score <= before);
         before = score;
     }
     screen.click("experts/0");
-    CHECK(screen.visit.state().pin->stage == Stage::expert_weight);
+    CHECK(screen.visit.state().pin->is(Stage::expert_weight));
 }

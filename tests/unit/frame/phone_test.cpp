@@ -26,7 +26,7 @@ struct Phone : Screen {
         ui::use_touch();
         ui::use_theme(false);
         draw(3);
-        visit.perform(Pin{CellRef{Stage::x, 0, 1}});
+        visit.perform(Pin{RunCell{Stage::x, 0, 1}});
         draw(5);
         REQUIRE(shows("panel/inspector"));
     }
@@ -92,7 +92,7 @@ TEST_CASE("a phone's sheet closes by its ×, by a swipe down and by a tap outsid
     phone.click("sheet/close");
     CHECK_FALSE(phone.explains());
     const auto pinned_again = [&] {
-        phone.visit.perform(Pin{CellRef{Stage::weight, 1, 0}});
+        phone.visit.perform(Pin{RunCell{Stage::weight, 1, 0}});
         phone.draw(5);
     };
     pinned_again();
@@ -113,7 +113,7 @@ TEST_CASE("a phone's sheet closes by its ×, by a swipe down and by a tap outsid
 
 TEST_CASE("a swipe down scrolls a long explanation back before it closes the sheet") {
     Phone phone;
-    phone.visit.perform(Pin{CellRef{Stage::output, 1, 0}});
+    phone.visit.perform(Pin{RunCell{Stage::output, 1, 0}});
     phone.draw(5);
     const ImVec2 low{195, ui::landmarks().at("panel/inspector").max.y - 30};
     phone.swipe(low, {low.x, low.y - 90});
@@ -126,7 +126,7 @@ TEST_CASE("a swipe down scrolls a long explanation back before it closes the she
 TEST_CASE("a tap on another cell explains that cell") {
     Phone phone;
     phone.click("x/0/0");
-    CHECK(phone.visit.state().pin == CellRef{Stage::x, 0, 0});
+    CHECK(phone.visit.state().pin == RunCell{Stage::x, 0, 0});
 }
 
 TEST_CASE("without a keyboard, a pinned input has a text field of the page") {
@@ -151,14 +151,14 @@ TEST_CASE("without a keyboard, a pinned input has a text field of the page") {
     phone.visit.undo();
     phone.visit.undo();
     CHECK(phone.value() == 0.7);
-    phone.visit.perform(Pin{CellRef{Stage::weight, 0, 1}});
+    phone.visit.perform(Pin{RunCell{Stage::weight, 0, 1}});
     phone.draw(2);
     CHECK(ui::page_fields().empty());
 }
 
 TEST_CASE("the field of a pinned number on a phone is as wide as the number") {
     Phone phone;
-    phone.visit.perform(SetCell{CellRef{Stage::x, 0, 1}, 0.0018538});
+    phone.visit.perform(SetCell{RunCell{Stage::x, 0, 1}, 0.0018538});
     phone.draw(3);
     const auto fits = [&](const char* key) {
         const ui::PageField* field = phone.field(key);
@@ -170,7 +170,7 @@ TEST_CASE("the field of a pinned number on a phone is as wide as the number") {
     fits("number");
     phone.open_sentence();
     phone.visit.perform(OpenSubject{sentence_subject});
-    phone.visit.perform(Pin{CellRef{Stage::q, 1, 0}});
+    phone.visit.perform(Pin{RunCell{Stage::q, 1, 0}});
     phone.settle();
     fits("change/value");
     // The buttons below it are whole.
@@ -216,7 +216,7 @@ TEST_CASE("the zoom of the flow stays in its part, whatever the size of the text
 
 TEST_CASE("with a keyboard, the user types into the cell itself") {
     Screen screen({390, 740});
-    screen.visit.perform(Pin{CellRef{Stage::x, 0, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::x, 0, 1}});
     screen.draw(3);
     CHECK(ui::page_fields().empty());
 }
@@ -225,7 +225,7 @@ TEST_CASE("while an input is pinned on a phone, its cell and its effect are both
     Phone phone;
     CHECK(phone.in_view("x/0/1", "panel/lens"));
     CHECK(phone.in_view("sheet/effect", "panel/inspector"));
-    phone.visit.perform(Pin{CellRef{Stage::w_v, 1, 1}});
+    phone.visit.perform(Pin{RunCell{Stage::w_v, 1, 1}});
     phone.draw(5);
     CHECK(phone.in_view("w_v/1/1", "panel/lens"));
     CHECK(phone.in_view("sheet/effect", "panel/inspector"));
@@ -322,7 +322,7 @@ TEST_CASE("a cell dragged by a finger is the one that is changed and explained, 
     CHECK(after.w_k.at(1, 1) != before.w_k.at(1, 1));
     phone.touch({}, 200);
     phone.draw(6);
-    CHECK(phone.visit.state().pin == CellRef{Stage::w_k, 1, 1});
+    CHECK(phone.visit.state().pin == RunCell{Stage::w_k, 1, 1});
     CHECK(phone.shows("panel/inspector"));
     CHECK(phone.in_view("w_k/1/1", "panel/lens"));
     WorkedState same = worked_of(phone.visit.state());
@@ -396,7 +396,7 @@ TEST_CASE("a tap on the chosen head's name explains the head, in a sheet that cl
     CHECK_FALSE(phone.shows("heads/told"));
     // A pinned cell takes its place, and the name replaces the cell.
     open();
-    phone.visit.perform(Pin{CellRef{Stage::weight, 1, 0}});
+    phone.visit.perform(Pin{RunCell{Stage::weight, 1, 0}});
     phone.draw(5);
     CHECK_FALSE(phone.shows("heads/told"));
     CHECK(phone.shows("inspector/f32"));

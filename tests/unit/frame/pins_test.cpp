@@ -76,14 +76,14 @@ std::vector<CellRef> cells_handed_out(Screen& screen) {
 
 void check_pins(Screen& screen) {
     for (const CellRef& cell : cells_handed_out(screen)) {
-        CAPTURE(info(cell.stage).key, cell.row, cell.col);
+        CAPTURE(write_cell(cell));
         screen.page.notices.clear();
         screen.visit.perform(Pin{cell});
         for (const std::string& notice : screen.page.notices) UNSCOPED_INFO(notice);
         CHECK(screen.visit.state().pin == cell);
         screen.draw(2);
         CHECK(screen.frame.explained_cell() == cell);
-        if (cell.stage == Stage::lens) CHECK(lens_in(screen.visit).shows(subject_in(screen.visit), cell));
+        if (cell.own()) CHECK(lens_in(screen.visit).shows(subject_in(screen.visit), cell));
         // Its calculation, which the inspector copies, gives the number that the lens shows.
         const auto why =
             lens_in(screen.visit)

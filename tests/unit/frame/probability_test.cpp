@@ -65,7 +65,7 @@ TEST_CASE("a next token's probability names its setting in every lens") {
             REQUIRE(why);
             CHECK_THAT(why->title, ContainsSubstring("robability"));
             CHECK_THAT(why->title, ContainsSubstring(at_temperature));
-            if (*cell == CellRef{.stage = Stage::probability, .col = first.id})
+            if (*cell == RunCell{.stage = Stage::probability, .col = first.id})
                 CHECK(fixed(why->f64, 4) == shown);
         }
         if (lens_in(screen.visit).missing(subject_in(screen.visit))) return;

@@ -147,7 +147,7 @@ TEST_CASE("a control below the edge of the window can be pressed, and focusing i
     ui::focus_node("output", 2, 3);
     screen.draw(30);
     CHECK(rect("output/2/3").bottom <= rect("panel/lens").bottom);
-    CHECK(screen.frame.explained_cell() == CellRef{Stage::output, 2, 3});
+    CHECK(screen.frame.explained_cell() == RunCell{Stage::output, 2, 3});
     ui::focus_node("", -1, -1);
     screen.draw(2);
     CHECK_FALSE(screen.frame.explained_cell());
@@ -174,7 +174,7 @@ TEST_CASE("a matrix is described as drawn, and its cells can be pinned and typed
                                   .value(worked_of(screen.visit.state()), {Stage::weight, r, c}));
         }
     press(screen, "x", 1, 2);
-    CHECK(screen.visit.state().pin == CellRef{Stage::x, 1, 2});
+    CHECK(screen.visit.state().pin == RunCell{Stage::x, 1, 2});
     CHECK(node("x").grid->chosen == std::pair<Index, Index>{1, 2});
     screen.type("0.7");
     CHECK(found("typing"));
@@ -225,7 +225,7 @@ TEST_CASE("a map lists its visible cells or, if there are too many, the focused 
         CHECK(cells.first_row == row);
         CHECK(cells.first_col == col);
         CHECK(cells.values[0] == static_cast<double>(weights[static_cast<std::size_t>(row * n + col)]));
-        CHECK(screen.frame.explained_cell() == CellRef{Stage::weight, row, col});
+        CHECK(screen.frame.explained_cell() == RunCell{Stage::weight, row, col});
     }
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("the strongest edges of a flow are read out, and lead to their weights
                   "word4 → word" + std::to_string(weights[i].second) + ", " +
                       fixed(static_cast<double>(weights[i].first), 2));
         CHECK_FALSE(found("flow/strongest/5"));
-        const CellRef second{Stage::weight, 4, weights[1].second};
+        const RunCell second{Stage::weight, 4, weights[1].second};
         ui::focus_node("flow/strongest/1", -1, -1);
         screen.draw(3);
         CHECK(screen.frame.explained_cell() == second);
@@ -312,7 +312,7 @@ TEST_CASE("an operand names its number, and a spin button its range") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(OpenLens{"overview"});
-    screen.visit.perform(Pin{CellRef{Stage::raw, 3, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::raw, 3, 1}});
     screen.settle();
     CHECK(node("inspector/operand/0/left").name.starts_with("q of “word3”, component 0: "));
     CHECK(node("inspector/operand/0/right").name.starts_with("k of “word1”, component 0: "));
@@ -339,7 +339,7 @@ TEST_CASE("a menu opens under its button, wherever the mouse is") {
     Screen screen;
     screen.open_sentence();
     screen.visit.perform(OpenLens{"overview"});
-    screen.visit.perform(Pin{CellRef{Stage::raw, 3, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::raw, 3, 1}});
     screen.settle();
     ImGui::GetIO().AddMousePosEvent(300, 300);
     screen.draw();
@@ -367,6 +367,7 @@ TEST_CASE("the focused element is in view, above the status line, in every lens"
         for (const std::string& key : keys) {
             INFO(lens.key << ": " << key);
             ui::focus_node(key, -1, -1);
+            screen.settle();
             screen.draw(6);
             const ui::Node& there = node(key);
             CHECK(there.max.y <= rect("panel/lens").bottom + 1);
@@ -379,15 +380,15 @@ TEST_CASE("the focused element is in view, above the status line, in every lens"
 TEST_CASE("a pinned number is announced again when it changes, and withdrawn with the pin") {
     Screen screen;
     const auto last = [&] { return screen.page.announced.empty() ? "" : screen.page.announced.back(); };
-    screen.visit.perform(Pin{CellRef{Stage::x, 0, 0}});
+    screen.visit.perform(Pin{RunCell{Stage::x, 0, 0}});
     screen.draw(3);
     CHECK(last().find(" is 1.0000") != std::string::npos);
     const std::size_t said = screen.page.announced.size();
     screen.draw(3);
-    screen.visit.perform(SetCell{CellRef{Stage::x, 1, 1}, 0.5});  // another cell
+    screen.visit.perform(SetCell{RunCell{Stage::x, 1, 1}, 0.5});  // another cell
     screen.draw(3);
     CHECK(screen.page.announced.size() == said);
-    screen.visit.perform(SetCell{CellRef{Stage::x, 0, 0}, 0.25});
+    screen.visit.perform(SetCell{RunCell{Stage::x, 0, 0}, 0.25});
     screen.draw(3);
     CHECK(last().find(" is now 0.2500") != std::string::npos);
     screen.visit.perform(Pin{});

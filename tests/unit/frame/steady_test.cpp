@@ -19,6 +19,35 @@ bool is_within(const Rect& inner, const Rect& outer) {
            inner.bottom <= outer.bottom + 1;
 }
 
+// Draws frames of a panel that scrolls, with what `content` draws below a filler.
+void draw_panel(Steady& steady, float above, int frames, auto&& content) {
+    for (; frames > 0; --frames) {
+        ui::clear_landmarks();
+        ui::clear_semantics();
+        ImGui::NewFrame();
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize({400, 400});
+        ImGui::Begin("a panel", nullptr, ImGuiWindowFlags_NoTitleBar);
+        ImGui::Dummy({100, above});
+        content();
+        steady.keep();
+        ImGui::End();
+        ImGui::Render();
+    }
+}
+
+// Presses what the panel shows, and lets it go, a frame each. Returns where.
+ImVec2 press_in_panel(const Screen& screen, const char* landmark, auto&& draw) {
+    const ImVec2 at = screen.middle(landmark);
+    ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+    draw(2);
+    for (const bool down : {true, false}) {
+        ImGui::GetIO().AddMouseButtonEvent(0, down);
+        draw(1);
+    }
+    return at;
+}
+
 }  // namespace
 
 TEST_CASE("a pressed item stays under the pointer while content above it grows and shrinks") {
@@ -27,30 +56,14 @@ TEST_CASE("a pressed item stays under the pointer while content above it grows a
     Steady steady;
     float above = 300, below = 900;
     const auto draw = [&](int frames) {
-        for (; frames > 0; --frames) {
-            ui::clear_landmarks();
-            ui::clear_semantics();
-            ImGui::NewFrame();
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize({400, 400});
-            ImGui::Begin("a panel", nullptr, ImGuiWindowFlags_NoTitleBar);
-            ImGui::Dummy({100, above});
+        draw_panel(steady, above, frames, [&] {
             ui::button("play", "Play");
             ImGui::Dummy({100, below});
-            steady.keep();
-            ImGui::End();
-            ImGui::Render();
-        }
+        });
     };
     draw(3);
     const float before = rect("play").top;
-    const ImVec2 at = screen.middle("play");
-    ImGui::GetIO().AddMousePosEvent(at.x, at.y);
-    draw(2);
-    for (const bool down : {true, false}) {
-        ImGui::GetIO().AddMouseButtonEvent(0, down);
-        draw(1);
-    }
+    const ImVec2 at = press_in_panel(screen, "play", draw);
     for (const float now : {325.0f, 390.0f, 360.0f, 310.0f}) {
         above = now;
         draw(3);
@@ -195,4 +208,26 @@ TEST_CASE("a truncated name is shown in full under the cursor") {
     CHECK(draw({70, 108}) == name);
     CHECK(draw({70, 208}).empty());
     CHECK(draw({200, 108}).empty());
+}
+
+TEST_CASE("a thing to try gives way to what it adds above itself, so that the headline stays") {
+    Screen screen({1440, 900});
+    screen.draw();
+    Steady steady;
+    float above = 100;
+    const auto draw = [&](int frames) {
+        draw_panel(steady, above, frames, [] {
+            {
+                const ui::Row tries("try", ui::to_try);
+                if (ui::next_button("Do it")) ui::button("try/it", "Do it");
+            }
+            ImGui::Dummy({100, 900});
+        });
+    };
+    draw(3);
+    const float before = rect("try/it").top;
+    press_in_panel(screen, "try/it", draw);
+    above = 140;
+    draw(3);
+    CHECK(std::abs(rect("try/it").top - before - 40) < 1.5f);
 }

@@ -52,7 +52,7 @@ TEST_CASE("tooltips of controls and thumbnails leave them uncovered") {
 }
 
 TEST_CASE("a lens's purpose is in the status line, where it covers nothing") {
-    Screen screen;
+    Screen screen({1440, 1200});  // the whole rail
     screen.open_sentence();
     for (const LensEntry& lens : lens_list()) {
         screen.hover("lens/" + std::string(lens.key));

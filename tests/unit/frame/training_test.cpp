@@ -96,7 +96,8 @@ TEST_CASE("after a fork the controls name it, show its settings, and change thes
     REQUIRE(screen.shows("training/fork"));
     REQUIRE(course(screen).plan.changes.size() == 1);
     CHECK(changes_told(course(screen).plan) == "from step 8, rate 0.009");
-    CHECK(subject_in(screen.visit).comparison_names().first.ends_with("from step 8, rate 0.009"));
+    CHECK(
+        subject_in(screen.visit).comparing()->comparison_names().first.ends_with("from step 8, rate 0.009"));
 
     const TrainingPlan fork = course(screen).plan, whole = *course(screen).compared;
     screen.click("training/rate");

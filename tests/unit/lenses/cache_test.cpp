@@ -335,7 +335,7 @@ TEST_CASE("Cache's tables match what it shows, and a click on a picture pins the
         if (state.part == cache::Part::bits) {
             screen.click("cache/value/1/3");
             CHECK(screen.visit.state().pin->is(cache::cells::value));
-            CHECK(screen.visit.state().pin->own.at[1] == 3);
+            CHECK(screen.visit.state().pin->own()->at[1] == 3);
             continue;
         }
         const Index last = cache_in(screen).query;

@@ -44,10 +44,10 @@ void check_circuits_cell(const Visit& visit, const CellRef& cell, int depth = 2)
          {std::pair{operand.left_at, operand.left}, std::pair{operand.right_at, operand.right}}) {
         if (!at) continue;
         const auto leads = lens_in(visit).explain(subject_in(visit), *at);
-        CAPTURE(at->cell.row, at->cell.col, static_cast<int>(at->cell.stage));
+        CAPTURE(write_cell(at->cell));
         REQUIRE(leads);
         CHECK(leads->f32 == Catch::Approx(value).epsilon(1e-6).margin(1e-6));
-        if (at->cell.stage == Stage::lens) check_circuits_cell(visit, at->cell, depth - 1);
+        if (at->cell.own()) check_circuits_cell(visit, at->cell, depth - 1);
     }
 }
 
@@ -377,7 +377,7 @@ TEST_CASE("Circuits' tables match what it shows, and a click on a picture pins t
     check_pictures(screen);
     CHECK(table_shown(screen, "circuits/plane").values.at(2, 0) == model.plane()->queries[2][0]);
     screen.click("circuits/product/0");
-    CHECK(pin()->stage == Stage::scaled);
+    CHECK(pin()->is(Stage::scaled));
 }
 
 TEST_CASE("on a phone every part of Circuits is available, one below the other") {

@@ -47,7 +47,7 @@ TEST_CASE(
         REQUIRE(model.corpus_plane());
         const CorpusPlane& plane = *model.corpus_plane();
         CHECK(plane.points().size() == 10);
-        const CorpusRun& texts = *subject_in(screen.visit).corpus();
+        const CorpusRun& texts = *corpus_of(subject_in(screen.visit));
         REQUIRE(texts.traces().size() == 3);
         // Two tokens of one text have the score of that text's own run.
         for (Index i = 0; i < 10; ++i)
@@ -93,7 +93,7 @@ TEST_CASE("generated texts depend on their seed, and so do the sampled tokens") 
         screen.visit.perform(SetCorpus{{"", seed}});
         const circuits::Model& model = plane_of_many(screen);
         REQUIRE(model.corpus_plane());
-        const CorpusRun& texts = *subject_in(screen.visit).corpus();
+        const CorpusRun& texts = *corpus_of(subject_in(screen.visit));
         CHECK(texts.tokens() <= CorpusRun::most_tokens);
         CHECK(texts.texts().size() > 50);
         std::vector<double> numbers{static_cast<double>(texts.texts().size()),
@@ -141,7 +141,7 @@ TEST_CASE(
         CHECK(screen.shows("corpus/seed") == false);
         CHECK(screen.shows("corpus/own"));
         const auto unchanged = sentence_in(screen.visit).run()->run;
-        const CorpusRun& texts = *subject_in(screen.visit).corpus();
+        const CorpusRun& texts = *corpus_of(subject_in(screen.visit));
         // The mean of the second head's output in the first layer, over all ten tokens.
         const Index width = unchanged->attention(0).record().d_v();
         std::vector<float> means;

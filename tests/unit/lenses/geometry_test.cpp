@@ -62,7 +62,7 @@ int check_numbers(GeometryScreen& screen) {
         for (const Index row : {0, 1, 2, 5, 9})
             for (const Index col : {0, 1, 3, 7}) {
                 const CellRef cell = (*kind)(row, col);
-                if (!screen.model().holds(cell.own)) {
+                if (!screen.model().holds(*cell.own())) {
                     CHECK_FALSE(screen.why(cell));
                     continue;
                 }

@@ -93,26 +93,26 @@ TEST_CASE("Compare shows an encoder–decoder on two texts and their written tex
         CHECK(screen.shows("compare/map/second"));
         CHECK_FALSE(lens_in(screen.visit).spoken(subject_in(screen.visit)).empty());
         const Attention &first = *subject_in(screen.visit).attention(),
-                        &second = *subject_in(screen.visit).second();
+                        &second = *second_of(subject_in(screen.visit));
         CHECK(first.one_line() == (layer != 5));
         CHECK(second.queries() == std::ssize(layer == 1 ? ids : decoder_ids));
         CHECK(second.keys() == std::ssize(layer == 3 ? decoder_ids : ids));
         const auto why = [&](const CellRef& cell) {
             return lens_in(screen.visit).explain(subject_in(screen.visit), {{layer, 1}, cell});
         };
-        const auto row = why({.stage = Stage::row_cosine, .row = layer, .col = 1});
+        const auto row = why(compare::cells::row_cosine(layer, 1));
         REQUIRE(row);
         // The kernels' weights are f32, the row's are double; a cosine has some ten terms.
         CHECK(row->f64 == Catch::Approx(row->f32).margin(1e-5));
         for (Index at = 0; at < 3; ++at) {
-            const auto residual = why({.stage = Stage::cosine, .row = at, .col = 0});
+            const auto residual = why(compare::cells::cosine(at));
             REQUIRE(residual);
             CHECK(residual->f64 == Catch::Approx(residual->f32).margin(1e-5));
             const auto there = subject_in(screen.visit).explain_at(*residual->operands[3].left_at);
             REQUIRE(there);
             CHECK(there->f32 == Catch::Approx(residual->operands[3].left).margin(1e-6));
         }
-        const auto difference = why({Stage::difference, 1, 1});
+        const auto difference = why(compare::cells::difference(1, 1));
         REQUIRE(difference);
         CHECK(difference->f64 == Catch::Approx(difference->f32).margin(1e-5));
         CHECK(lens_in(screen.visit).tables(subject_in(screen.visit)).size() == 4);

@@ -74,7 +74,7 @@ TEST_CASE("edges of an encoder–decoder are cut, and its tokens patched, in eac
             show_knockout(screen, {.part = knockout::Part::patching});
             INFO(spoken(screen.visit));
             REQUIRE(lens.patches());
-            const auto twin = subject_in(screen.visit).second()->trace();
+            const auto twin = second_of(subject_in(screen.visit))->trace();
             const Intervention change{.attention = layer,
                                       .site = Site::resid_pre,
                                       .edit = {.rows = {2}, .operation = Operation::patch},

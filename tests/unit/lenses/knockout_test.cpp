@@ -5,6 +5,7 @@
 
 #include "analysis/linalg/rank_correlation.hpp"
 #include "app/link.hpp"
+#include "parts/text_pairs.hpp"
 #include "support/translator.hpp"
 #include "unit/app/calculated.hpp"
 #include "unit/app/support.hpp"
@@ -125,7 +126,7 @@ TEST_CASE(
     show_knockout(screen, {.removal = knockout::Removal::twin});
     // It can be typed here.
     CHECK(sentence_in(screen.visit).lower_box(Box::second));
-    const auto twin = subject_in(screen.visit).second()->trace();
+    const auto twin = second_of(subject_in(screen.visit))->trace();
     const knockout::Model& lens = knockout_in(screen.visit);
     REQUIRE(lens.target);
     const auto likeliest = [](const Trace& trace) {
@@ -315,9 +316,9 @@ TEST_CASE("a click chooses a head, which can be ablated permanently; a preset op
     CHECK(screen.shows("knockout/no_estimate"));
     screen.click("knockout/preset/pronoun");
     CHECK(screen.visit.state().lens == "knockout");
-    CHECK(sentence_of(screen.visit.state()).text == knockout::presets[0].text);
+    CHECK(sentence_of(screen.visit.state()).text == parts::text_pairs[0].text);
     REQUIRE(sentence_of(screen.visit.state()).compared);
-    CHECK(sentence_of(screen.visit.state()).compared->text == knockout::presets[0].twin);
+    CHECK(sentence_of(screen.visit.state()).compared->text == parts::text_pairs[0].counterfactual);
 }
 
 TEST_CASE("the buttons that ablate and restore a head stay under the pointer") {

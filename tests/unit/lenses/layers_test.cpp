@@ -396,3 +396,32 @@ TEST_CASE("in a changed run, the change is a part, and the sum is the logit") {
         CHECK(std::abs(told->f64 - changed->value) < 1e-6);
     }
 }
+
+TEST_CASE("by larger units Layers shows the sums of their tokens' shares") {
+    Screen screen({1440, 2600});
+    screen.open_sentence();
+    open_layers(screen);
+    const layers::Model& lens = layers_in(screen.visit);
+    const Index tokens = sentence_in(screen.visit).run()->tokens();
+    REQUIRE(tokens > 3);
+    screen.visit.perform(SetSpans{{{{1, 3}, "pair"}}});
+    screen.visit.perform(SetMap{{.unit = Unit::spans}});
+    screen.settle();
+    CHECK_FALSE(screen.shows("tokens-alone"));
+    const Table shown = table_shown(screen, "layers/tokens");
+    REQUIRE(shown.values.rows == tokens - 1);
+    CHECK(shown.row_labels[1] == "pair");
+    CHECK(shown.values.cols == 3);  // what is taken out has no sum
+    for (Index i = 0; i < 3; ++i) {
+        const auto& own = lens.tokens.measured(static_cast<TokenMeasure>(i))->own;
+        CHECK(shown.values.at(1, i) == own[1] + own[2]);
+        const auto told = why(screen.visit, layers::cells::unit(i, 1));
+        REQUIRE(told);
+        CHECK(told->f64 == own[1] + own[2]);
+        CHECK(told->operands.size() == 2);
+        check_calculated(*told);
+    }
+    CHECK_FALSE(explained(screen.visit, layers::cells::unit(3, 1)));
+    screen.click("layers/tokens/1/1");
+    CHECK(screen.visit.state().pin == layers::cells::unit(1, 1));
+}

@@ -293,8 +293,8 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     const auto weight = why(screen.visit, memory::cells::weight(1, 1));
     REQUIRE(weight);
     REQUIRE(weight->operands.front().left_at);
-    CHECK(weight->operands.front().left_at->cell.stage == Stage::k);
-    CHECK(weight->operands.front().right_at->cell.stage == Stage::q);
+    CHECK(weight->operands.front().left_at->cell.is(Stage::k));
+    CHECK(weight->operands.front().right_at->cell.is(Stage::q));
     const auto later = why(screen.visit, memory::cells::weight(2, 1));
     REQUIRE(later);
     CHECK(later->operands.front().right_at->cell == memory::cells::state(1, 0));
@@ -302,7 +302,7 @@ TEST_CASE("a weight of a step leads to the components of q and k, and Back retur
     screen.settle();
     screen.click("inspector/step/5");
     REQUIRE(screen.visit.state().pin);
-    CHECK(screen.visit.state().pin->stage == Stage::weight);
+    CHECK(screen.visit.state().pin->is(Stage::weight));
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "memory");
     CHECK(screen.visit.state().pin == memory::cells::weight(1, 1));

@@ -221,7 +221,7 @@ TEST_CASE("the operands of a score in the original order lead to the head's q an
     REQUIRE(score);
     for (const auto& operand : score->operands) {
         REQUIRE(operand.left_at);
-        CHECK(operand.left_at->cell.stage == Stage::q);
+        CHECK(operand.left_at->cell.is(Stage::q));
         const auto there = subject_in(screen.visit).explain_at(*operand.left_at);
         REQUIRE(there);
         CHECK(there->f32 == Catch::Approx(operand.left).margin(1e-5));
@@ -231,7 +231,7 @@ TEST_CASE("the operands of a score in the original order lead to the head's q an
     REQUIRE(plain);
     for (const auto& operand : plain->operands) {
         REQUIRE(operand.right_at);
-        CHECK(operand.right_at->cell.stage == Stage::k_pre_rope);
+        CHECK(operand.right_at->cell.is(Stage::k_pre_rope));
         const auto there = subject_in(screen.visit).explain_at(*operand.right_at);
         REQUIRE(there);
         CHECK(there->f32 == Catch::Approx(operand.right).margin(1e-5));

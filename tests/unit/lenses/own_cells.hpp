@@ -12,8 +12,6 @@
 
 namespace attn::test {
 
-constexpr app::CellRef own(Index row, Index col) { return {.stage = Stage::lens, .row = row, .col = col}; }
-
 // Returns what the lens says about a cell of the chosen head.
 inline std::optional<app::Explained> why(const app::Visit& visit, const app::CellRef& cell) {
     app::Subject& subject = app::subject_in(visit);

@@ -155,9 +155,7 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
     // Every number of a kind, and none beyond it.
     const auto check = [&](const CellKind& kind, std::array<Index, 3> sizes) {
         for (Index i = 0; i < sizes[0] * sizes[1] * sizes[2]; ++i) {
-            const CellRef cell{
-                .stage = Stage::lens,
-                .own = {&kind, {i / sizes[2] / sizes[1], i / sizes[2] % sizes[1], i % sizes[2]}}};
+            const LensCell cell{&kind, {i / sizes[2] / sizes[1], i / sizes[2] % sizes[1], i % sizes[2]}};
             const auto told = why(screen.visit, cell);
             INFO(write_cell(cell));
             REQUIRE(told);
@@ -168,8 +166,8 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
         }
         for (std::size_t axis = 0; axis < kind.rank(); ++axis)
             for (const Index beyond : {sizes[axis], position_limit}) {
-                CellRef cell{.stage = Stage::lens, .own = {&kind}};
-                cell.own.at[axis] = beyond;
+                LensCell cell{&kind};
+                cell.at[axis] = beyond;
                 CHECK_FALSE(why(screen.visit, cell));
             }
     };
@@ -213,8 +211,8 @@ TEST_CASE("each number of Scale explains itself, and numbers that do not exist s
         sum += std::exp(static_cast<double>(record->cell(Stage::raw, 2, 4, key)));
     CHECK_THAT(weight->f64,
                WithinAbs(std::exp(static_cast<double>(record->cell(Stage::raw, 2, 4, 1))) / sum, 1e-6));
-    CHECK(weight->operands.front().left_at == CellPlace{{1, 2}, {Stage::q, 4, 0}});
-    CHECK(weight->operands.front().right_at == CellPlace{{1, 2}, {Stage::k, 1, 0}});
+    CHECK(weight->operands.front().left_at == CellPlace{{1, 2}, RunCell{Stage::q, 4, 0}});
+    CHECK(weight->operands.front().right_at == CellPlace{{1, 2}, RunCell{Stage::k, 1, 0}});
 }
 
 TEST_CASE("the pictures of Scale have tables of what they show, and a click pins its number") {
@@ -245,5 +243,5 @@ TEST_CASE("the pictures of Scale have tables of what they show, and a click pins
           subject_in(screen.visit).attention()->record(0)->d_k());
     table("Variance of each component’s product");
     screen.click("scale/row/0/3");
-    CHECK(screen.visit.state().pin == CellRef{Stage::weight, 5, 3});
+    CHECK(screen.visit.state().pin == RunCell{Stage::weight, 5, 3});
 }

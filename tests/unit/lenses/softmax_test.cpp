@@ -147,7 +147,7 @@ TEST_CASE("every number of Softmax explains itself, and its calculation ends in 
             cells.push_back(softmax::cells::query(1));
             cells.push_back(softmax::cells::head(0, 0));
             for (const CellRef& cell : cells) {
-                INFO(subject << " at " << t << ", row " << cell.row << ", column " << cell.col);
+                INFO(subject << " at " << t << ", " << write_cell(cell));
                 const auto found = why(screen.visit, cell);
                 REQUIRE(found);
                 CHECK_FALSE(found->title.empty());
@@ -214,7 +214,7 @@ TEST_CASE("a head is chosen by a click, a query by the stepper, and the temperat
     CHECK(screen.visit.state().pin == softmax::cells::weight(0, 1));
     screen.click("inspector/step/0");
     REQUIRE(screen.visit.state().pin);
-    CHECK(screen.visit.state().pin->stage == Stage::scaled);
+    CHECK(screen.visit.state().pin->is(Stage::scaled));
     CHECK(screen.visit.state().lens != "softmax");
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "softmax");

@@ -49,7 +49,7 @@ TEST_CASE("the overview's table is its map, or the vectors if one of them is pin
     screen.visit.perform(SetMap{{.stage = Stage::weight, .sink = Sink::hidden}});
     CHECK(first(screen).title == "Weights of tiny, layer 1, head 2, without the first key");
     CHECK(first(screen).values.at(3, 0) == 0);
-    screen.visit.perform(Pin{CellRef{Stage::v, 3, 1}});
+    screen.visit.perform(Pin{RunCell{Stage::v, 3, 1}});
     const Table values = first(screen);
     CHECK(values.title == "V of tiny, layer 1, head 2");
     CHECK(values.columns[1] == "1");
@@ -67,7 +67,7 @@ TEST_CASE("the ladder's tables are its matrices, the pinned one first, for the s
     CHECK(table.title == "Weights");
     CHECK(table.row_labels == std::vector<std::string>{"word3", "word4", "word5", "word6"});
     CHECK(table.values.at(3, 1) == static_cast<double>(record.cell(Stage::weight, 2, 6, 4)));
-    screen.visit.perform(Pin{CellRef{Stage::k, 4, 0}});
+    screen.visit.perform(Pin{RunCell{Stage::k, 4, 0}});
     table = first(screen);
     CHECK(table.title == "K  keys");
     CHECK(table.values.at(1, 0) == static_cast<double>(record.k().heads().head(2).row(4)[0]));
@@ -98,7 +98,7 @@ TEST_CASE("compared runs have their two maps and the difference, the one on scre
                    (weight(*subject.run(), 1, 0) - weight(*subject.compared_run(), 1, 0))) < 1e-7);
     CHECK(difference.row_labels[1] == "word1");
     screen.visit.perform(Set<compare::State>{});
-    screen.visit.perform(Pin{CellRef{Stage::weight, 2, 1, true}});
+    screen.visit.perform(Pin{RunCell{Stage::weight, 2, 1, true}});
     CHECK(first(screen).title == "Weights of the second, layer 0, head 0");
     CHECK(first(screen).row_labels.back() == "end");
 }
@@ -130,7 +130,7 @@ TEST_CASE("each curve of a head is a table of the measured steps, and a click pi
     screen.draw(2);
     const auto& pin = screen.visit.state().pin;
     REQUIRE(pin);
-    CHECK(pin->stage == Stage::loss);
+    CHECK(pin->is(curves::cells::loss));
     screen.visit.perform(ShowTrainingStep{4});
     screen.settle();
 

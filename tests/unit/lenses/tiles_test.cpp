@@ -193,7 +193,7 @@ TEST_CASE("a tile's number leads to the values, and back") {
     screen.visit.perform(Pin{output});
     screen.draw(3);
     screen.click("inspector/operand/2/right");
-    CHECK(screen.visit.state().pin == CellRef{Stage::v, 1, 0});
+    CHECK(screen.visit.state().pin == RunCell{Stage::v, 1, 0});
     screen.settle();
     screen.click("inspector/back");
     CHECK(screen.visit.state().lens == "tiles");

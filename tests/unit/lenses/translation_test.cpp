@@ -46,7 +46,7 @@ TEST_CASE("a word's sentence and arcs belong to the row that writes it") {
     CHECK(most - row.begin() == 1);
     CHECK(opened.spoken() ==
           "Writing “chat”, cross 1 · head 2 looks at “cat” (" + percent(static_cast<double>(*most)) + ").");
-    CHECK(opened.state().pin == CellRef{Stage::weight, 1, 1});
+    CHECK(opened.state().pin == RunCell{Stage::weight, 1, 1});
     const auto why = explained(opened.screen.visit, *opened.state().pin);
     REQUIRE(why);
     CHECK(why->f32 == static_cast<double>(*most));
@@ -58,7 +58,7 @@ TEST_CASE("a word's sentence and arcs belong to the row that writes it") {
     REQUIRE(opened.state().pin);
     for (Index i = 0; i < record.queries(); ++i)
         CHECK(record.cell(Stage::weight, 2, i, 5) <=
-              record.cell(Stage::weight, 2, opened.state().pin->row, 5));
+              record.cell(Stage::weight, 2, opened.state().pin->run()->row, 5));
 }
 
 TEST_CASE("the last word is the most likely next one") {
