@@ -4,6 +4,8 @@
 // Every function takes the whole buffer, and gradients as a buffer of the same layout, which are added to.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,9 +17,17 @@
 
 namespace attn {
 
+// Another attention, on what the projections give before RoPE: qkv [n, (heads + 2 kv_heads) · head_dim] with
+// the heads of Q, of K and of V side by side, attended [n, heads · head_dim]. d_qkv is overwritten.
+struct TrainedAttention {
+    std::function<void(ConstMatrix qkv, MatrixView<float> attended)> forward;
+    std::function<void(ConstMatrix qkv, ConstMatrix d_attended, MatrixView<float> d_qkv)> backward;
+};
+
 struct TrainedKernels {
     const Kernels* forward = &default_kernels();
     const BackwardKernels* backward = &default_backward();
+    std::shared_ptr<const TrainedAttention> attention = {};  // null: RoPE and attention as they are
 };
 
 // y = x W + bias.

@@ -9,11 +9,12 @@ namespace attn {
 // One layer; rows are the sequence's tokens.
 struct TrainedNetwork::LayerActivations {
     Tensor resid_pre, attention_input;  // [n, d]
-    Tensor qkv;                         // [n, (heads + 2 kv_heads) · head_dim], Q and K turned
-    Tensor attended;                    // [n, heads · head_dim], the heads side by side
-    Tensor row_max, row_log_sum;        // [heads, n]
-    Tensor resid_mid, mlp_input;        // [n, d]
-    Tensor up, gate, hidden;            // [n, d_ff]
+    // [n, (heads + 2 kv_heads) · head_dim], Q and K turned by RoPE unless another attention does that
+    Tensor qkv;
+    Tensor attended;              // [n, heads · head_dim], the heads side by side
+    Tensor row_max, row_log_sum;  // [heads, n]
+    Tensor resid_mid, mlp_input;  // [n, d]
+    Tensor up, gate, hidden;      // [n, d_ff]
 
     TrainedMlp::Rows mlp_rows(Index n) {
         return {first_rows(up, n), first_rows(gate, n), first_rows(hidden, n)};
@@ -189,9 +190,13 @@ void TrainedNetwork::forward(const Block& block, std::span<const float> paramete
         apply(kernels, linear.view(parameters), attention_input, columns(qkv, column, linear.out));
         column += linear.out;
     }
-    const QkvRows split = heads(qkv);
-    apply_rope(kernels, split, rows(kept.rotary, {0, n}));
-    kernels.attention(attention_call(block, split, attended, at));
+    if (kernels_.attention) {
+        kernels_.attention->forward(qkv, attended);
+    } else {
+        const QkvRows split = heads(qkv);
+        apply_rope(kernels, split, rows(kept.rotary, {0, n}));
+        kernels.attention(attention_call(block, split, attended, at));
+    }
     silence(block, attended);
     apply(kernels, block.attention_out.view(parameters), attended, branch);
     leave(0);
@@ -275,14 +280,18 @@ void TrainedNetwork::backward(const Block& block, std::span<const float> paramet
     block.attention_out.input_gradient(kernels_, parameters, d_branch, d_attended);
     block.attention_out.weight_gradient(kernels_, attended, d_branch, gradients);
     silence(block, d_attended);
-    const QkvRows d_split = heads(d_qkv);
-    kernels_.backward->attention(
-        {.forward = attention_call(block, heads(first_rows(at.qkv, n)), attended, at),
-         .d_output = heads_of(d_attended, config_.heads),
-         .d_q = d_split.q,
-         .d_k = d_split.k,
-         .d_v = d_split.v});
-    apply_rope(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
+    if (kernels_.attention) {
+        kernels_.attention->backward(first_rows(at.qkv, n), d_attended, d_qkv);
+    } else {
+        const QkvRows d_split = heads(d_qkv);
+        kernels_.backward->attention(
+            {.forward = attention_call(block, heads(first_rows(at.qkv, n)), attended, at),
+             .d_output = heads_of(d_attended, config_.heads),
+             .d_q = d_split.q,
+             .d_k = d_split.k,
+             .d_v = d_split.v});
+        apply_rope(*kernels_.forward, d_split, rows(kept.rotary_back, {0, n}));
+    }
     Index column = 0;
     for (const TrainedLinear& linear : block.qkv) {
         const MatrixView<float> d_part = columns(d_qkv, column, linear.out);
