@@ -270,11 +270,13 @@ app::Digits digits_of(const MatrixGrid& grid) {
 GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
     GridMetrics metrics;
     metrics.head = grid.headed ? matrix_title_height + notation_height : 0;
+    float longest_row = 0;
     {
         Type small(Face::regular, size_small);
-        float widest = text_size(grid.row_axis + " ↓").x;
-        for (const std::string& label : grid.row_labels) widest = std::max(widest, text_size(label).x);
-        metrics.label_width = std::clamp(widest + 9, 24.0f, 96.0f);
+        longest_row = text_size(grid.row_axis + " ↓").x;
+        for (const std::string& label : grid.row_labels)
+            longest_row = std::max(longest_row, text_size(label).x);
+        metrics.label_width = std::clamp(longest_row + 9, 24.0f, 96.0f);
     }
     float widest = 0, widest_label = 0;
     if (!grid.texts.empty()) {
@@ -296,6 +298,12 @@ GridMetrics grid_metrics(const MatrixGrid& grid, float width) {
         metrics.cell_height = metrics.cell_width;
     } else {
         metrics.cell_width = std::min(metrics.cell_width, room);
+    }
+    // In a table of texts, names take what room the cells leave.
+    if (!grid.texts.empty() && !grid.coloured_texts) {
+        const float left = width - metrics.cell_width * static_cast<float>(grid.values->cols);
+        metrics.label_width =
+            std::clamp(std::floor(left), metrics.label_width, std::max(longest_row + 9, metrics.label_width));
     }
     // A layout may make cells slightly narrower.
     constexpr float narrowest = 0.9f;
