@@ -176,6 +176,46 @@ TEST_CASE(
         CHECK_FALSE(parse_fragment(bad).note.empty());
 }
 
+TEST_CASE("Pitfalls trains a network with a mistake beside the right one, and tells what it learned") {
+    Screen screen({1440, 900});
+    screen.open_sentence();
+    show_mistake(screen, "base_2_exponential");
+    screen.click("pitfalls/train/with it");
+    screen.settle();
+    const pitfalls::Model& model = pitfalls_model(screen);
+    CHECK(pitfalls_state(screen).train == pitfalls::Train::chosen);
+    CHECK_THAT(to_fragment(screen.visit.state()), ContainsSubstring("pitfalls.train=chosen"));
+    const Index run = 1 + model.state.mistake;
+    REQUIRE(model.runs() == std::vector<Index>{0, run});
+    REQUIRE(model.training(run)->measured());
+    // Another base scales the scores by ln 2, which the weights of Q and K make up for.
+    CHECK_THAT(spoken(screen.visit),
+               StartsWith("Base-2 exponential without log₂ e: the network still learns, "));
+    using pitfalls::Learned;
+    const auto learned = [&](Index of, Learned number) {
+        return told(screen, pitfalls::cells::learned(of, number));
+    };
+    const double guessing = std::log(31.0);  // 32 tokens, one of which separates
+    CHECK(learned(run, Learned::share) ==
+          Catch::Approx((guessing - learned(run, Learned::loss)) / (guessing - learned(0, Learned::loss))));
+    CHECK(learned(0, Learned::share) == Catch::Approx(1));
+    // The right network is its own correction.
+    CHECK(learned(0, Learned::right_loss) == learned(0, Learned::loss));
+    CHECK(learned(0, Learned::predicted) > 0.5);
+    CHECK(learned(run, Learned::half) < 600);
+    told(screen, pitfalls::cells::loss(0, 0));
+    told(screen, pitfalls::cells::loss(run, 599));
+    CHECK(table_of(screen, "What the network learns").values.rows == 2);
+    // A mistake of another network's parts cannot be made in this one.
+    screen.visit.perform(
+        Set<pitfalls::State>{{mistake_number("softcap_missing"), 0, pitfalls::Train::chosen}});
+    screen.settle();
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("the small network cannot make that mistake"));
+    screen.visit.undo();
+    screen.visit.undo();
+    CHECK(pitfalls_state(screen).train == pitfalls::Train::none);
+}
+
 TEST_CASE("Pitfalls shows a window of a long text, and refuses one that is too long or has no Q and K") {
     const auto open = [](Screen& screen, Index n) {
         put(screen.visit, {{"Q.npy", normal_npy({1, n, 4}, 1)},

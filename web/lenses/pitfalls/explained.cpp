@@ -281,12 +281,14 @@ std::optional<Explained> explain_effect(Model& model, Subject& subject, const Le
     return out;
 }
 
-constexpr std::array<ModelNumber<Model>, 5> declared{{
+constexpr std::array<ModelNumber<Model>, 7> declared{{
     {&cells::effect, explain_effect},
     {&cells::score, explain_score},
     {&cells::weight, explain_weight},
     {&cells::output, explain_output},
     {&cells::gradient, explain_gradient},
+    {&cells::loss, explain_loss},
+    {&cells::learned, explain_learned},
 }};
 
 }  // namespace

@@ -39,6 +39,8 @@ Model::Switch switch_of(const Mistake& mistake, const RecordCase& made) {
     return out;
 }
 
+constexpr std::array<std::string_view, 3> train_keys{"none", "chosen", "all"};
+
 }  // namespace
 
 const Fields<State>& State::fields() {
@@ -50,11 +52,18 @@ const Fields<State>& State::fields() {
          },
          named<&S::mistake>(mistake_keys),
          whole<&S::variant>("variant of a mistake", 0, static_cast<double>(variants_limit - 1))},
+        {"pitfalls.train",
+         [](const S& s) -> std::string {
+             return s.train == Train::none     ? "no training"
+                    : s.train == Train::chosen ? "training with the mistake"
+                                               : "training with all mistakes";
+         },
+         named<&S::train>(train_keys)},
     };
     static const Fields<S> fields{all};
     return fields;
 }
-LinkRows links() { return {rows_of_fields<State, 1>()}; }
+LinkRows links() { return {rows_of_fields<State, 2>()}; }
 
 // ---- The model --------------------------------------------------------------------------------------------
 
@@ -73,6 +82,7 @@ std::optional<Missing> Model::missing(Subject& subject) {
 void Model::update(Visit& visit, Subject& subject) {
     const Attention& attention = *subject.attention();
     state = visit.state().of<State>();
+    trainings = &visit.shared<MistakenTrainings>();
     const ChosenRow row = chosen_row(subject);
     head = row.head;
     record = row.record;
@@ -156,7 +166,81 @@ bool Model::step() {
             running_ = begun(mistake, running_is_.second);
             return true;
         }
+    return step_training();
+}
+
+// ---- Training ---------------------------------------------------------------------------------------------
+
+const Model::Switch& Model::in_training(Index mistake) {
+    static const std::vector<Switch> all = [] {
+        const RecordCase made{mistaken_training_case(), ""};
+        std::vector<Switch> switches;
+        for (const Mistake& each : mistakes()) switches.push_back(switch_of(each, made));
+        return switches;
+    }();
+    return all[static_cast<std::size_t>(mistake)];
+}
+
+std::optional<Implementation> Model::trained_how(Index mistake) const {
+    const std::vector<MistakeVariant>& variants = in_training(mistake).variants;
+    if (variants.empty()) return std::nullopt;
+    // The head's variant, where the network has it, too.
+    const std::vector<MistakeVariant>& own = at(mistake).variants;
+    auto variant = variants.begin();
+    if (!own.empty()) {
+        const auto same =
+            std::ranges::find(variants, own[variant_of(mistake)].detail, &MistakeVariant::detail);
+        if (same != variants.end()) variant = same;
+    }
+    Implementation how = right_implementation(mistaken_training_case());
+    variant->apply(how);
+    return how;
+}
+
+const MistakenTraining* Model::training(Index run) const {
+    if (run == 0) return trainings->right();
+    const auto how = trained_how(run - 1);
+    return how ? trainings->of(*how) : nullptr;
+}
+
+std::vector<Index> Model::runs() const {
+    std::vector<Index> all;
+    for (Index run = 0; run <= mistake_count; ++run)
+        if (training(run)) all.push_back(run);
+    return all;
+}
+
+bool Model::step_training() {
+    if (state.train == Train::none) return false;
+    const auto more = [&](Index mistake) {
+        const auto how = trained_how(mistake);
+        return how && trainings->step(*how);
+    };
+    if (more(state.mistake)) return true;
+    if (state.train == Train::chosen) return false;
+    for (Index mistake = 0; mistake < mistake_count; ++mistake)
+        if (more(mistake)) return true;
     return false;
+}
+
+std::optional<double> Model::learned(Index run, Learned number) const {
+    const MistakenTraining* of = training(run);
+    if (!of || !of->measured()) return std::nullopt;
+    switch (number) {
+        case Learned::loss: return of->measured()->loss;
+        case Learned::predicted: return of->measured()->right;
+        case Learned::right_loss: return of->put_right()->loss;
+        case Learned::right_predicted: return of->put_right()->right;
+        case Learned::share: {
+            const auto right = learned(0, Learned::loss);
+            if (!right) return std::nullopt;
+            return (guessing_loss() - of->measured()->loss) / (guessing_loss() - *right);
+        }
+        case Learned::half:
+            if (const auto step = of->first_below(guessing_loss() / 2)) return static_cast<double>(*step);
+            return std::nullopt;
+    }
+    return std::nullopt;
 }
 
 bool Model::all_known() const {

@@ -1,5 +1,6 @@
 // Lens Pitfalls: what people get wrong when they implement attention (analysis/check/mistakes), as switches
-// on any head: what each does to scores, weights, output and gradient, and which of them no map shows.
+// on any head: what each does to scores, weights, output and gradient, and which of them no map shows; and a
+// small network that learns with one, beside the same network without.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
+#include "runs/mistaken_training.hpp"
 #include "subjects/chosen_row.hpp"
 
 namespace attn::app::pitfalls {
@@ -25,9 +27,12 @@ inline constexpr Index forgotten_scale =
 // A map's colours have 255 steps from 0 to 1.
 inline constexpr double colour_steps = 255;
 
+enum class Train : std::uint8_t { none, chosen, all };
+
 struct State {
     Index mistake = forgotten_scale;  // its place in mistakes()
     Index variant = 0;                // where there are fewer, the last one
+    Train train = Train::none;
     bool operator==(const State&) const = default;
     static const Fields<State>& fields();
 };
@@ -38,6 +43,14 @@ enum class Measure { score, weight, output, gradient, map };
 inline constexpr std::size_t measure_count = 5;
 enum class Side { right, mistaken, change };
 inline constexpr std::size_t side_count = 3;
+enum class Learned { loss, predicted, share, half, right_loss, right_predicted };
+inline constexpr std::size_t learned_count = 6;
+// The rows of what was learned: without a mistake, and with each.
+inline constexpr auto run_keys = [] {
+    std::array<std::string_view, 1 + mistake_keys.size()> keys{"right"};
+    std::ranges::copy(mistake_keys, keys.begin() + 1);
+    return keys;
+}();
 
 // The lens's own numbers.
 namespace cells {
@@ -51,6 +64,13 @@ inline constexpr CellKind score{"score", {side_axis, {"query"}, {"key"}}};
 inline constexpr CellKind weight{"weight", {side_axis, {"query"}, {"key"}}};
 inline constexpr CellKind output{"output", {side_axis, {"query"}, {"component"}}};
 inline constexpr CellKind gradient{"gradient", {side_axis, {"component"}}};
+
+// The loss of a step's batch, and what a network has learned in the end.
+inline constexpr std::array<std::string_view, learned_count> learned_words{
+    "loss", "predicted", "share", "half", "right_loss", "right_predicted"};
+inline constexpr CellAxis run_axis{"run", run_keys};
+inline constexpr CellKind loss{"loss", {run_axis, {"step"}}};
+inline constexpr CellKind learned{"learned", {run_axis, {"number", learned_words}}};
 }  // namespace cells
 CellKinds numbers();
 
@@ -64,10 +84,11 @@ class Model {
         CheckedRows rows;
         State state;
         std::size_t effects = 0;  // how many are known
+        std::int64_t trained = 0;
         bool operator==(const Key&) const = default;
     };
     void update(Visit& visit, Subject& subject);
-    Key key() const { return {rows, state, effects_.size()}; }
+    Key key() const { return {rows, state, effects_.size(), trainings ? trainings->steps_taken() : 0}; }
     std::string headline(Subject& subject);
     std::vector<Table> tables(Subject& subject);
     std::optional<Explained> explain(Subject& subject, const LensCell& cell);
@@ -97,14 +118,26 @@ class Model {
     // The mistakes that the head can make: the largest change of the output first once all are known.
     std::vector<Index> listed() const;
 
+    // ---- Training -------------------------------------------------------------------------------------
+    // A mistake as the small network can make it.
+    static const Switch& in_training(Index mistake);
+    // The implementation of a run; none: the network cannot make that mistake.
+    std::optional<Implementation> trained_how(Index mistake) const;
+    const MistakenTraining* training(Index run) const;  // of run_keys; null: not begun
+    // The runs that have begun, the right one first.
+    std::vector<Index> runs() const;
+    std::optional<double> learned(Index run, Learned number) const;  // none: not known, or never reached
+
     State state;
     HeadIndex head;
+    MistakenTrainings* trainings = nullptr;  // the visit's, so that they outlast the lens
     std::shared_ptr<const Record> record;
     CheckedRows rows;
     std::optional<Index> key_chosen;
     std::string refused;  // why there is nothing to show; empty if there is
 
   private:
+    bool step_training();
     struct Known {
         Index mistake;
         std::size_t variant;
@@ -141,6 +174,12 @@ Sheet scores_sheet(const Model& model, Subject& subject);
 Sheet output_sheet(const Model& model, Subject& subject);
 Sheet gradient_sheet(const Model& model, Subject& subject);
 Sheet impossible_sheet(const Model& model);
+Sheet learned_sheet(const Model& model);
+double guessing_loss();  // nats a symbol, if all are as likely
+std::string run_name(const Model& model, Index run);
+std::string training_headline(const Model& model);
+std::optional<Explained> explain_loss(Model& model, Subject& subject, const LensCell& cell);
+std::optional<Explained> explain_learned(Model& model, Subject& subject, const LensCell& cell);
 void draw_model(Model& model, const Drawing& drawing, Subject& subject);
 
 }  // namespace attn::app::pitfalls

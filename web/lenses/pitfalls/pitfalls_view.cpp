@@ -15,12 +15,14 @@ namespace attn::app::pitfalls {
 
 namespace {
 
-constexpr float least_picture = 300, chart_height = 180, list_width = 300;
+constexpr float least_picture = 300, chart_height = 180, list_width = 300, losses_share = 0.5f;
 
 void set(const Drawing& drawing, const State& wanted) {
     if (wanted != drawing.state().of<State>()) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
 }
-void choose_mistake(const Drawing& drawing, Index mistake) { set(drawing, {mistake, 0}); }
+void choose_mistake(const Drawing& drawing, Index mistake) {
+    set(drawing, {mistake, 0, drawing.state().of<State>().train});
+}
 
 struct Preset {
     const char *name, *title;
@@ -51,7 +53,7 @@ void draw_settings(const Model& model, const Drawing& drawing) {
             const Model::Switch& each = model.at(mistake);
             if (ui::list_option(("pitfalls/mistake/" + std::string(each.mistake->key)).c_str(),
                                 each.mistake->name, mistake == model.state.mistake, !each.variants.empty()))
-                next = {mistake, 0};
+                next = {mistake, 0, next.train};
         }
         ui::end_list();
     });
@@ -72,7 +74,63 @@ void draw_settings(const Model& model, const Drawing& drawing) {
             ui::end_list();
         });
     }
+    static constexpr std::array<const char*, 3> trained{"no", "with it", "with all"};
+    if (ui::next_control(ui::need::named_choices))
+        if (const auto wanted =
+                ui::labelled_choice("train", "pitfalls/train", trained, static_cast<int>(next.train)))
+            next.train = static_cast<Train>(*wanted);
     set(drawing, next);
+}
+
+void draw_losses(const Model& model, const Drawing& drawing, float width) {
+    const std::array runs{Index{0}, 1 + model.state.mistake};
+    std::vector<ui::ChartCurve> curves;
+    for (const Index run : runs) {
+        const MistakenTraining* of = model.training(run);
+        ui::ChartCurve curve{.name = run_name(model, run), .colour = ui::series_colour(run == 0 ? 0 : 1)};
+        if (of)
+            for (const float loss : of->losses()) {
+                curve.x.push_back(static_cast<double>(curve.x.size()));
+                curve.y.push_back(static_cast<double>(loss));
+            }
+        curves.push_back(std::move(curve));
+    }
+    const double last = static_cast<double>(mistaken_training_plan().steps - 1);
+    curves.push_back({.name = "guessing",
+                      .colour = ui::theme().dim,
+                      .x = {0, last},
+                      .y = {guessing_loss(), guessing_loss()},
+                      .dashed = true});
+    double most = guessing_loss();
+    for (const ui::ChartCurve& curve : curves)
+        for (const double loss : curve.y) most = std::max(most, loss);
+    const ui::Chart chart{.name = "pitfalls-loss",
+                          .title = "Loss of a small network",
+                          .x = {"step", 0, last, false, true},
+                          .y = {"loss", 0, most, false, false, "nats"}};
+    present::chart(drawing, chart, width, chart_height + 60, curves,
+                   [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
+                       if (curve >= runs.size()) return std::nullopt;
+                       return cells::loss(runs[curve], point);
+                   });
+}
+
+void draw_training(const Model& model, const Drawing& drawing) {
+    const std::vector<Index> runs = model.runs();
+    if (runs.empty()) return;
+    const auto chosen = [&](Index row) {
+        const Index run = runs[static_cast<std::size_t>(row)];
+        if (run > 0) choose_mistake(drawing, run - 1);
+    };
+    std::optional<Index> clicked;
+    ui::unequal_columns(
+        losses_share, present::card_gap, "pitfalls/left",
+        [&](float width) { draw_losses(model, drawing, width); }, "pitfalls/right",
+        [&](float width) {
+            if (const auto at = present::sheet(drawing, learned_sheet(model), width, {}, {}, chosen))
+                clicked = at->first;
+        });
+    if (clicked) chosen(*clicked);
 }
 
 void draw_weights(const Model& model, const Drawing& drawing, Subject& subject) {
@@ -119,6 +177,7 @@ void draw_output(const Model& model, const Drawing& drawing, Subject& subject, f
 
 void draw_pictures(const Model& model, const Drawing& drawing, Subject& subject) {
     const float width = ImGui::GetContentRegionAvail().x;
+    if (model.state.train != Train::none) draw_training(model, drawing);
     const std::vector<Index> listed = model.listed();
     const auto chosen = [&](Index row) { choose_mistake(drawing, listed[static_cast<std::size_t>(row)]); };
     if (const auto clicked = present::sheet(drawing, effects_sheet(model, subject), width, {}, {}, chosen))

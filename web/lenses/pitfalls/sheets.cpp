@@ -200,6 +200,8 @@ Sheet impossible_sheet(const Model& model) {
 std::vector<Table> Model::tables(Subject& subject) {
     if (!refused.empty() || !right()) return {};
     std::vector<Table> all{table_of(effects_sheet(*this, subject))};
+    if (state.train != Train::none && !runs().empty())
+        all.insert(all.begin(), table_of(learned_sheet(*this)));
     all.push_back(table_of(weights_sheet(*this, subject, Side::right)));
     if (!mistaken()) return all;
     all.push_back(table_of(weights_sheet(*this, subject, Side::mistaken)));

@@ -33,6 +33,7 @@ std::string name_of(const Model& model, Index mistake) {
 
 std::string Model::headline(Subject& subject) {
     if (!refused.empty()) return refused;
+    if (state.train != Train::none) return training_headline(*this);
     const std::string name = chosen().mistake->name;
     if (chosen().variants.empty())
         return name + ": this head cannot make that mistake.\n" + chosen().needs + " Choose another one.";
@@ -74,6 +75,9 @@ Guide Model::guide(Subject&) {
         "The gradient is that of a sum of the output’s components at the chosen query, with seeded normal "
         "factors, by the query’s own q before RoPE. It is taken by central differences with a step of 10⁻⁵. "
         "100 % also means that none of it arrives any more.\n\n"
+        "Training takes a network of two layers with RoPE and random symbols that repeat, as in Training: it "
+        "learns once without a mistake and once with it, from the same weights and on the same batches. Then "
+        "its weights run with the right attention: what it learned may be worth nothing there.\n\n"
         "Where Q and K are rotated, they are turned back first, so that mistakes of RoPE can be made. A long "
         "text shows up to 32 queries around the chosen one, with all of their keys; texts whose layer has "
         "more than 1.5 million numbers or 300,000 weights are refused."};
