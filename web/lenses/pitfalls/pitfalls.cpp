@@ -13,32 +13,6 @@ bool shows_scores(const Attention& attention) {
     return std::ranges::count(attention.stages(), Stage::raw) > 0;
 }
 
-Model::Switch switch_of(const Mistake& mistake, const RecordCase& made) {
-    Model::Switch out{&mistake, {}, ""};
-    if (mistake.key == dropout_key) {
-        out.needs = "It is random, so it changes nothing that could be shown here.";
-        return out;
-    }
-    if (mistake.key.starts_with("rope_") && !made.given.rope) {
-        out.needs = "It needs " + made.unrotated + ".";
-        return out;
-    }
-    const Implementation right = right_implementation(made.given);
-    const std::vector<MistakeVariant> all = mistake.variants(made.given);
-    for (const MistakeVariant& variant : all) {
-        Implementation how = right;
-        variant.apply(how);
-        // A batch of one text that is read as its sequence leaves rows of one key, which no map here has.
-        if (how.inputs.swap != InputReading::Swap::none) continue;
-        if (how != right) out.variants.push_back(variant);
-    }
-    if (out.variants.empty() && mistake.key == "batch_and_sequence_swapped")
-        out.needs = "It needs a batch of texts; here there is one.";
-    else if (out.variants.empty())
-        out.needs = all.empty() ? "It needs " + std::string(mistake.shows_in) + "." : "Here this is right.";
-    return out;
-}
-
 constexpr std::array<std::string_view, 3> train_keys{"none", "chosen", "all"};
 
 }  // namespace
@@ -92,7 +66,7 @@ void Model::update(Visit& visit, Subject& subject) {
         auto of = case_of(*record, trace ? trace->network().rotary_of(head.layer) : nullptr);
         if (!of) return {nullptr, {}, of.error().message};
         Made out;
-        for (const Mistake& mistake : mistakes()) out.switches.push_back(switch_of(mistake, *of));
+        out.possible = possible_mistakes(*of);
         out.given = std::make_shared<const AttentionCase>(std::move(of->given));
         return out;
     });
@@ -171,13 +145,8 @@ bool Model::step() {
 
 // ---- Training ---------------------------------------------------------------------------------------------
 
-const Model::Switch& Model::in_training(Index mistake) {
-    static const std::vector<Switch> all = [] {
-        const RecordCase made{mistaken_training_case(), ""};
-        std::vector<Switch> switches;
-        for (const Mistake& each : mistakes()) switches.push_back(switch_of(each, made));
-        return switches;
-    }();
+const PossibleMistake& Model::in_training(Index mistake) {
+    static const auto all = possible_mistakes({mistaken_training_case(), ""});
     return all[static_cast<std::size_t>(mistake)];
 }
 

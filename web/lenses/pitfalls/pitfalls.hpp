@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "analysis/check/mistaken_head.hpp"
-#include "analysis/check/mistakes.hpp"
-#include "analysis/check/record_case.hpp"
+#include "analysis/check/possible_mistakes.hpp"
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
@@ -96,15 +95,10 @@ class Model {
     bool step();  // true while there is more to compute
 
     // A mistake as this head can make it.
-    struct Switch {
-        const Mistake* mistake;
-        std::vector<MistakeVariant> variants;  // without those that are right here
-        std::string needs;                     // what is missing where there are none
-    };
-    const Switch& at(Index mistake) const {
-        return made_.kept()->switches[static_cast<std::size_t>(mistake)];
+    const PossibleMistake& at(Index mistake) const {
+        return made_.kept()->possible[static_cast<std::size_t>(mistake)];
     }
-    const Switch& chosen() const { return at(state.mistake); }
+    const PossibleMistake& chosen() const { return at(state.mistake); }
     // The variant whose effects are shown.
     std::size_t variant_of(Index mistake) const;
     const MistakeEffect* effect(Index mistake) const;  // null until it is computed
@@ -120,7 +114,7 @@ class Model {
 
     // ---- Training -------------------------------------------------------------------------------------
     // A mistake as the small network can make it.
-    static const Switch& in_training(Index mistake);
+    static const PossibleMistake& in_training(Index mistake);
     // The implementation of a run; none: the network cannot make that mistake.
     std::optional<Implementation> trained_how(Index mistake) const;
     const MistakenTraining* training(Index run) const;  // of run_keys; null: not begun
@@ -152,7 +146,7 @@ class Model {
     };
     struct Made {
         std::shared_ptr<const AttentionCase> given;
-        std::vector<Switch> switches;
+        std::vector<PossibleMistake> possible;
         std::string refused;
     };
     Derived<Origin, Made> made_;

@@ -15,7 +15,7 @@ namespace attn::app::pitfalls {
 
 namespace {
 
-constexpr float least_picture = 300, chart_height = 180, list_width = 300, losses_share = 0.5f;
+constexpr float least_picture = 300, chart_height = 180, list_width = 300;
 
 void set(const Drawing& drawing, const State& wanted) {
     if (wanted != drawing.state().of<State>()) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
@@ -44,13 +44,13 @@ void draw_tries(const Drawing& drawing) {
 void draw_settings(const Model& model, const Drawing& drawing) {
     const ui::Row row("pitfalls/settings");
     State next = drawing.state().of<State>();
-    const Model::Switch& chosen = model.chosen();
+    const PossibleMistake& chosen = model.chosen();
     ui::control(list_width + 80, [&] {
         ui::label("mistake");
         ImGui::SetNextItemWidth(list_width);
         if (!ui::begin_list("pitfalls/mistake", "mistake", chosen.mistake->name)) return;
         for (Index mistake = 0; mistake < mistake_count; ++mistake) {
-            const Model::Switch& each = model.at(mistake);
+            const PossibleMistake& each = model.at(mistake);
             if (ui::list_option(("pitfalls/mistake/" + std::string(each.mistake->key)).c_str(),
                                 each.mistake->name, mistake == model.state.mistake, !each.variants.empty()))
                 next = {mistake, 0, next.train};
@@ -108,7 +108,7 @@ void draw_losses(const Model& model, const Drawing& drawing, float width) {
                           .title = "Loss of a small network",
                           .x = {"step", 0, last, false, true},
                           .y = {"loss", 0, most, false, false, "nats"}};
-    present::chart(drawing, chart, width, chart_height + 60, curves,
+    present::chart(drawing, chart, width, chart_height, curves,
                    [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
                        if (curve >= runs.size()) return std::nullopt;
                        return cells::loss(runs[curve], point);
@@ -122,15 +122,10 @@ void draw_training(const Model& model, const Drawing& drawing) {
         const Index run = runs[static_cast<std::size_t>(row)];
         if (run > 0) choose_mistake(drawing, run - 1);
     };
-    std::optional<Index> clicked;
-    ui::unequal_columns(
-        losses_share, present::card_gap, "pitfalls/left",
-        [&](float width) { draw_losses(model, drawing, width); }, "pitfalls/right",
-        [&](float width) {
-            if (const auto at = present::sheet(drawing, learned_sheet(model), width, {}, {}, chosen))
-                clicked = at->first;
-        });
-    if (clicked) chosen(*clicked);
+    const float width = ImGui::GetContentRegionAvail().x;
+    draw_losses(model, drawing, width);
+    if (const auto clicked = present::sheet(drawing, learned_sheet(model), width, {}, {}, chosen))
+        chosen(clicked->first);
 }
 
 void draw_weights(const Model& model, const Drawing& drawing, Subject& subject) {

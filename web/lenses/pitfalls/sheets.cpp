@@ -189,7 +189,7 @@ Sheet impossible_sheet(const Model& model) {
                 .columns = {"why", {"why"}},
                 .value = [](Index, Index) { return NAN; }};
     for (Index mistake = 0; mistake < mistake_count; ++mistake)
-        if (const Model::Switch& each = model.at(mistake); each.variants.empty()) {
+        if (const PossibleMistake& each = model.at(mistake); each.variants.empty()) {
             sheet.rows.labels.emplace_back(each.mistake->name);
             reasons.push_back(each.needs);
         }

@@ -26,7 +26,7 @@ std::string change_text(double change) {
 bool is_seen(const MistakeEffect& effect) { return effect.of(Of::weight).change * colour_steps > 1; }
 
 std::string name_of(const Model& model, Index mistake) {
-    const Model::Switch& each = model.at(mistake);
+    const PossibleMistake& each = model.at(mistake);
     const std::string detail = each.variants.empty() ? "" : each.variants[model.variant_of(mistake)].detail;
     return each.mistake->name + (detail.empty() ? "" : ", " + detail);
 }

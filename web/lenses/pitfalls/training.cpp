@@ -36,7 +36,7 @@ double guessing_loss() {
 std::string run_name(const Model& model, Index run) {
     if (run == 0) return "right";
     const auto& variants = Model::in_training(run - 1).variants;
-    const Model::Switch& own = model.at(run - 1);
+    const PossibleMistake& own = model.at(run - 1);
     const std::string name = own.mistake->name;
     if (own.variants.empty()) return name;
     const std::string& detail = own.variants[model.variant_of(run - 1)].detail;
@@ -54,7 +54,7 @@ Sheet learned_sheet(const Model& model) {
         .rows = {"attention", {}},
         .columns = {
             "after " + std::to_string(mistaken_training_plan().steps) + " steps",
-            {"loss", "predicted", "learned", "half after", "put right: loss", "put right: predicted"}}};
+            {"loss", "predicted", "learned", "halved after", "loss put right", "predicted put right"}}};
     for (const Index run : runs) sheet.rows.labels.push_back(run_name(model, run));
     sheet.value = [&model, runs](Index r, Index c) {
         return model.learned(runs[static_cast<std::size_t>(r)], static_cast<Learned>(c)).value_or(NAN);

@@ -3,6 +3,7 @@
 
 #include "app/format.hpp"
 #include "lenses/yours/yours.hpp"
+#include "runs/implementation_explained.hpp"
 #include "subjects/explain.hpp"
 
 namespace attn::app::yours {
@@ -16,36 +17,40 @@ std::string element(Matrix which, Index query, Index column) {
            std::to_string(column) + "]";
 }
 
-// A right output: weights times values, or the merged heads times W_O.
-void explain_right(Explained& out, Shown& shown, Index query, Index column) {
+// A number of the right result, or of what a mistake makes of it.
+void explain_computed(Explained& out, Shown& shown, Matrix which, Index query, Index column) {
     const AttentionCase& given = shown.given();
-    ImplementationRun& run = shown.right();
-    if (shown.of_weights()) {
-        out.formula = "softmax(s)[key]";
-        out.step("weight", shown.value(Matrix::right, query, column));
-        return;
-    }
-    if (!given.w_o.empty()) {
-        out.formula =
-            "Σ_a merged[a] · W_O[a, column]" + std::string(given.b_o.empty() ? "" : " + b_O[column]");
+    ImplementationRun& run = which == Matrix::right ? shown.right() : shown.explained();
+    const Index batch = shown.batch();
+    const auto numbered = [](const char* name) {
+        return [name](Index i) { return name + std::to_string(i); };
+    };
+    const ExplainedRun of{run, given, batch, shown.head(), numbered("query "), numbered("key ")};
+    if (run.implementation().inputs.swap != InputReading::Swap::none) {
+        out.formula = "the whole computation in double, with this mistake";
+        out.recomputed = false;
+        out.step("with the mistake", shown.value(which, query, column));
+    } else if (shown.of_weights() && given.weights.heads < given.heads()) {
+        out.formula = "mean of the heads’ weights";
+        out.operands_title = "Weights of the heads";
+        for (Index h = 0; h < given.heads(); ++h)
+            out.summand("head " + std::to_string(h),
+                        run.weights_row(batch, h, query)[static_cast<std::size_t>(column)]);
+        out.step("mean", out.sum("weights") / static_cast<double>(given.heads()));
+    } else if (shown.of_weights()) {
+        app::explain_weight(out, of, query, column);
+    } else if (given.w_o.empty()) {
+        app::explain_output(out, of, query, column);
+    } else {
+        const bool has_bias = run.implementation().output_bias && !given.b_o.empty();
+        out.formula = "Σ_a merged[a] · W_O[a, column]" + std::string(has_bias ? " + b_O[column]" : "");
         out.operands_title = "Merged heads · a column of W_O";
-        const std::vector<double> merged = run.merged_row(shown.batch(), query);
+        const std::vector<double> merged = run.merged_row(batch, query);
         for (std::size_t a = 0; a < merged.size(); ++a)
             out.term(std::to_string(a), merged[a], given.w_o.broadcast(0, 0, static_cast<Index>(a), column));
         const Expression sum = out.step("Σ", out.dot("merged", "w_o"));
-        if (!given.b_o.empty()) out.step("+ b_O", sum + given.b_o.broadcast(0, 0, 0, column));
-        return;
+        if (has_bias) out.step("+ b_O", sum + given.b_o.broadcast(0, 0, 0, column));
     }
-    out.formula = "Σ_j weight[query, j] · V[j, component]";
-    out.operands_title = "Weights · values";
-    const std::vector<double> weights = run.weights_row(shown.batch(), shown.head(), query);
-    const Array4& v = run.inputs().v;
-    const Index kv = shown.head() / (given.heads() / given.kv_heads());
-    for (std::size_t j = 0; j < weights.size(); ++j)
-        if (weights[j] != 0)
-            out.term("key " + std::to_string(j), weights[j],
-                     v.row(shown.batch(), kv, static_cast<Index>(j))[static_cast<std::size_t>(column)]);
-    out.line("output", out.dot("weights", "values"));
 }
 
 std::optional<Explained> explain_output(Model& model, Subject& subject, const LensCell& cell) {
@@ -63,7 +68,7 @@ std::optional<Explained> explain_output(Model& model, Subject& subject, const Le
             out.recomputed = false;
             out.step("yours", shown.value(Matrix::returned, query, column));
             break;
-        case Matrix::right: explain_right(out, shown, query, column); break;
+        case Matrix::right: explain_computed(out, shown, which, query, column); break;
         case Matrix::difference: {
             out.formula = "yours − right";
             const Expression yours = out.step("yours", shown.value(Matrix::returned, query, column),
@@ -75,9 +80,7 @@ std::optional<Explained> explain_output(Model& model, Subject& subject, const Le
         }
         case Matrix::explained:
             if (model.result->verdict.kind != Verdict::Kind::mistake) return std::nullopt;
-            out.formula = "the whole computation in double, with this mistake";
-            out.recomputed = false;
-            out.step("with the mistake", shown.value(Matrix::explained, query, column));
+            explain_computed(out, shown, which, query, column);
             out.beside("yours", shown.value(Matrix::returned, query, column), {}, place(Matrix::returned));
             break;
     }

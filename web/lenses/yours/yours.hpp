@@ -65,6 +65,7 @@ class Shown {
     double value(Matrix which, Index query, Index column);
     const std::vector<Index>& by_difference();  // the queries, those furthest off first
     ImplementationRun& right() { return right_; }
+    ImplementationRun& explained() { return explained_; }
     const AttentionCase& given() const { return *given_; }
     Index batch() const { return batch_; }
     Index head() const { return head_; }
