@@ -114,7 +114,7 @@ std::string Frame::where_it_suits(const LensEntry& lens) const {
     return text + ".";
 }
 
-bool Frame::draw_lens_button(const LensEntry& lens, float width) {
+bool Frame::draw_lens_button(const LensEntry& lens, float width, float height) {
     const bool on = visit_.state().lens == lens.key;
     Subject& subject = subject_in(visit_);
     const GuardedLens there = lens_in(visit_, lens.key);
@@ -123,7 +123,6 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     if (missing && (missing->comes || (missing->offer && missing->offer->at_once))) missing.reset();
     const bool faint = missing || !there.suits(subject);
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float height = std::max(30.0f, ui::by_touch() ? ImGui::GetFrameHeight() : 0);
     const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
     // A tooltip would cover other lenses or the heading of the open one.
     const std::string why = missing ? missing->sentence : faint ? where_it_suits(lens) : "";
@@ -137,8 +136,12 @@ bool Frame::draw_lens_button(const LensEntry& lens, float width) {
     return pressed;
 }
 
-// Draws the name of a group, which folds when pressed. Returns whether its lenses are shown; the open lens's
-// group always shows them.
+// The open lens's group always shows its lenses.
+bool Frame::shows_group(LensGroup group) const {
+    return lens_of(visit_.state()).group == group || (folded_.groups & group_bit(group)) == 0;
+}
+
+// Draws the name of a group, which folds when pressed. Returns whether its lenses are shown.
 bool Frame::draw_group(LensGroup group, bool folds) {
     constexpr float height = 20, indent = 14, arrow = 3.5f;
     const bool holds_open = lens_of(visit_.state()).group == group;
@@ -154,7 +157,7 @@ bool Frame::draw_group(LensGroup group, bool folds) {
             folded_.groups ^= group_bit(group);
             visit_.page().remember("groups", std::to_string(folded_.groups));
         }
-        shown = holds_open || (folded_.groups & group_bit(group)) == 0;
+        shown = shows_group(group);
         if (ImGui::IsItemHovered() && !holds_open) ink = ui::theme().text;
         ui::landmark_item(landmark);
         ui::semantic_item(ui::Role::button, landmark, name);
@@ -176,11 +179,29 @@ bool Frame::draw_group(LensGroup group, bool folds) {
     return shown;
 }
 
+// Returns how high a lens is, such that all of them fit into a rail if that is legible.
+float Frame::lens_height(bool in_rail) const {
+    constexpr float usual = 30, least = 22, gap = 2, around_group = 28;
+    if (ui::by_touch()) return std::max(usual, ImGui::GetFrameHeight());
+    if (!in_rail) return usual;
+    int lenses = 0, groups = 0;
+    std::optional<LensGroup> group;
+    for (const LensEntry& lens : lens_list()) {
+        groups += group != lens.group;
+        group = lens.group;
+        lenses += shows_group(lens.group);
+    }
+    const float room = ImGui::GetContentRegionAvail().y - around_group * static_cast<float>(groups);
+    return std::clamp(std::floor(room / static_cast<float>(lenses)) - gap,
+                      std::max(least, 1.4f * ImGui::GetFontSize()), usual);
+}
+
 // Draws all lenses in their groups. Returns whether one was pressed, if only the open one.
 bool Frame::draw_rail(int columns) {
     constexpr float gap = 8;
     const float width = (ImGui::GetContentRegionAvail().x - gap * static_cast<float>(columns - 1)) /
                         static_cast<float>(columns);
+    const float height = lens_height(columns == 1);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
     std::optional<LensGroup> group;
     bool pressed = false;
@@ -201,7 +222,7 @@ bool Frame::draw_rail(int columns) {
         }
         if (!shown) continue;
         if (placed++ % columns) ImGui::SameLine();
-        pressed = draw_lens_button(lens, width) || pressed;
+        pressed = draw_lens_button(lens, width, height) || pressed;
     }
     ImGui::PopStyleVar();
     return pressed;

@@ -68,7 +68,9 @@ class Frame {
     void draw_guide_button();
     bool draw_group(LensGroup group, bool folds);
     std::string where_it_suits(const LensEntry& lens) const;
-    bool draw_lens_button(const LensEntry& lens, float width);
+    bool draw_lens_button(const LensEntry& lens, float width, float height);
+    float lens_height(bool in_rail) const;
+    bool shows_group(LensGroup group) const;
     void draw_lens();
     void draw_sentence(Subject& subject);
     void draw_units(Subject& subject);
