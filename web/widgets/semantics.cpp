@@ -23,10 +23,14 @@ constexpr std::array role_names{"group",      "region",     "tablist", "tab",   
                                 "slider",     "spinbutton", "textbox", "combobox", "heading",  "paragraph",
                                 "status",     "img",        "grid"};
 
-constexpr int patience = 4;  // frames that a request waits for its widget, such as one still being laid out
+// A request waits for its widget, such as one still being laid out or hidden while a lens computes, for so
+// many frames and at least so many seconds.
+constexpr int patience = 4;
+constexpr double least_patience = 0.5;
 
 struct Waiting {
     Ask ask;
+    double since = 0;
     int frames = 0;
 };
 
@@ -89,7 +93,9 @@ void clear_semantics() {
     now.depth = 0;
     now.pressed = false;
     now.under_press.clear();
-    std::erase_if(now.asks, [](Waiting& each) { return ++each.frames > patience; });
+    std::erase_if(now.asks, [time = ImGui::GetTime()](Waiting& each) {
+        return ++each.frames > patience && time > each.since + least_patience;
+    });
 }
 
 // ---- Nodes --------------------------------------------------------------------------------------------
@@ -167,7 +173,7 @@ void end_semantic_group() { --now.depth; }
 
 // ---- Requests -----------------------------------------------------------------------------------------
 
-void ask(Ask what) { now.asks.push_back({std::move(what), 0}); }
+void ask(Ask what) { now.asks.push_back({std::move(what), ImGui::GetTime()}); }
 
 void focus_node(std::string key, Index row, Index col) { now.focus = {std::move(key), row, col, true}; }
 
