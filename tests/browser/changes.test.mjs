@@ -17,7 +17,7 @@ for (const { name, folder, text, cases } of hooked) {
         for (const { link, logits, weights } of cases) {
             await explorer.visit(`${fragment}&changes=${link}`);
             await explorer.untilState(link, (state) => new URLSearchParams(state.fragment).get('changes') === link);
-            await explorer.until(`the run under ${link}`, () => explorer.ask('busy'), (busy) => !busy);
+            await explorer.idle();
             near(await explorer.logits(), logits, 1e-4, link);
             for (const [head, rows] of weights.entries()) {
                 near(await explorer.attention(1, head), rows, 1e-5, `${link}, weights of head ${head}`);

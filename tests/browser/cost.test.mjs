@@ -9,16 +9,12 @@ const near = (actual, expected, tolerance, what) => allNear([actual], [expected]
 async function told(explorer, cell) {
     return explorer.until(cell, () => explorer.explained(`cost.${cell}`), (why) => Boolean(why));
 }
-async function measured(explorer) {
-    await explorer.until('the measuring', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();
-}
 
-test('Cost: exponents follow from the times, all forms are measured on asking, and links keep the settings', { fragment: 'v=1&subject=worked&lens=cost' }, async (explorer) => {
+test('Cost: exponents follow from the times, all forms are measured on asking, and links keep the settings', { fragment: 'v=1&subject=worked&lens=cost', limit: 400_000 }, async (explorer) => {
     await explorer.untilState('the first fit', ({ spoken }) => spoken.startsWith('Here attention takes n^'));
-    await measured(explorer);
+    await explorer.idle();
     await explorer.click('cost/measure');
-    await measured(explorer);
+    await explorer.idle();
     const sizes = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048], points = [];
     for (const n of sizes) {
         const why = await explorer.explained(`cost.time.fused.simd.${n}`);
@@ -53,7 +49,7 @@ test('Cost: exponents follow from the times, all forms are measured on asking, a
 
 test('Cost: the roofline of this browser, and what a token would take at best', { fragment: 'v=1&subject=worked&lens=cost&cost.part=roofline' }, async (explorer) => {
     await explorer.untilState('the roofline', ({ spoken }) => spoken.includes('memory decides'));
-    await measured(explorer);
+    await explorer.idle();
     const [peak, bandwidth, ridge] = await Promise.all(['peak', 'bandwidth', 'ridge'].map(async (which) => (await told(explorer, `roof.${which}`)).f64));
     near(ridge, peak / bandwidth, 1e-9 * ridge, 'the ridge');
     const { f64: share } = await told(explorer, 'reached.prefill_mlp.share');

@@ -160,7 +160,7 @@ test('a tap on a phone shows a word in both forms', { context: phone },
 const own = { fragment: 'v=1&lens=tensors' };
 async function complete(explorer, what) {
     await explorer.until(what, () => explorer.tensors(), ({ open, phase }) => phase === null && open);
-    await explorer.until(`${what} to be computed`, () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
 }
 
 test('finished weights have a flow of arcs, of several heads, and the link keeps it', own, async (explorer) => {

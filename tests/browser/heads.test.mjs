@@ -152,7 +152,7 @@ const tokens = () => ({ 'tokens.json': JSON.stringify(tiny.ids.map((id) => `t${i
 
 async function complete(explorer, what) {
     await explorer.until(what, () => explorer.tensors(), ({ open, phase }) => phase === null && open);
-    await explorer.until(`${what} to be measured`, () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
 }
 
 test('finished weights stand in the order of every score, and as points', own, async (explorer) => {

@@ -149,8 +149,7 @@ for (const [name, change] of [
                     await explorer.reveal(named[part]);
                     await explorer.click(named[part]);
                 }
-                await explorer.until('the lens is done', () => explorer.ask('busy'), (busy) => !busy);
-                await explorer.settled();
+                await explorer.idle();
                 const { spoken, lens: now } = await explorer.state();
                 assert.equal(now, lens);
                 assert.match(spoken, /^[^\n]{10,600}\.$/, `${lens}, ${named[part] ?? 'alone'}: ${spoken}`);

@@ -18,16 +18,12 @@ function weights(scores, rounded) {
     return exponentials.map((each) => rounded(each / sum));
 }
 
-async function done(explorer) {
-    await explorer.until('the lens to be done', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();
-}
 async function open(explorer, settings = '') {
     await explorer.visit(`v=1&subject=tensors&lens=numerics${settings}`);
     await explorer.drop(...written(files));
     await explorer.until('the tensors', () => explorer.tensors(), ({ open: given, phase }) => given && phase === null);
     await explorer.untilState('the lens', ({ lens, spoken }) => lens === 'numerics' && spoken.startsWith('In '));
-    await done(explorer);
+    await explorer.idle();
 }
 const linked = (explorer, key, value) => explorer.until(`${key} ${value}`, () => explorer.linked(key), (now) => now === value);
 
@@ -54,7 +50,7 @@ test('Numerics: without the maximum f16 fails at one exponential, and the lens l
     await explorer.click('numerics/try/max');
     await linked(explorer, 'numerics.max', 'kept');
     await explorer.untilState('the failure', ({ spoken }) => spoken.startsWith('In f16, exp(12.0) for query 0 × key 2 overflows.'));
-    await done(explorer);
+    await explorer.idle();
     await explorer.click('numerics/way/0/0');
     await linked(explorer, 'numerics.stage', 'exponential');
     assert.equal(await explorer.linked('pin'), 'numerics.error.exponential.0.2');
@@ -71,6 +67,6 @@ test('Numerics: format and stage are chosen by fingers on a phone', { context: p
     const { fragment } = await explorer.state();
     await explorer.visit(`${fragment}&lens=numerics&numerics.format=e4m3&numerics.stage=output`);
     await explorer.untilState('the lens', ({ lens, spoken }) => lens === 'numerics' && spoken.startsWith('In fp8 e4m3, the output of '));
-    await done(explorer);
+    await explorer.idle();
     assert.ok(await explorer.rect('numerics/largest/0/0'));
 });

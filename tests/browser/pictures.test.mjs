@@ -155,7 +155,7 @@ async function dropped(explorer, files, answer) {
         await explorer.click(answer);
     }
     await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => open && phase === null);
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
 }
 
 // Sets stage and colours by a link, because their buttons are elsewhere on the page.
@@ -163,7 +163,7 @@ async function shows(explorer, choice) {
     const { fragment } = await explorer.state();
     await explorer.visit(`${fragment.replace(/&shown=[^&]*/, '')}&shown=${choice}`);
     await explorer.until(choice, () => explorer.linked('shown'), (shown) => (shown ?? 'weight') === choice);
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
 }
 
 /** @typedef {{rows: number, cols: number, values: number[]}} Grid */

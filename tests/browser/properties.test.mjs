@@ -3,17 +3,13 @@ import assert from 'node:assert/strict';
 import { tiny } from './lib/models.mjs';
 import { phone, test } from './lib/suite.mjs';
 
-async function done(explorer) {
-    await explorer.until('the lens to be done', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();
-}
 async function open(explorer, more = '') {
     await explorer.openModel(tiny.folder, tiny.text);
     await explorer.dismiss();
     const { fragment } = await explorer.state();
     await explorer.visit(`${fragment}&lens=properties${more}`);
     await explorer.untilState('the lens', ({ lens, spoken }) => lens === 'properties' && !spoken.startsWith('Checking'));
-    await done(explorer);
+    await explorer.idle();
 }
 
 test('Properties: all nine hold in a model, a constant and an order change what is checked, and undo takes them back', async (explorer) => {
@@ -24,7 +20,7 @@ test('Properties: all nine hold in a model, a constant and an order change what 
     assert.equal(await explorer.linked('properties.show'), 'shift');
     await explorer.click('properties/try/constant');
     await explorer.until('the constant', () => explorer.linked('properties.constant'), (now) => now === '1000');
-    await done(explorer);
+    await explorer.idle();
     assert.match((await explorer.state()).spoken, /^All 9 properties hold here/);
     await explorer.page.locator('#undo').click();
     await explorer.until('no constant', () => explorer.linked('properties.constant'), (now) => now === undefined);

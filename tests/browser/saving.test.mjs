@@ -157,7 +157,7 @@ const own = { fragment: 'v=1&lens=tensors' };
 async function drop(explorer, files) {
     await explorer.drop(...written(files));
     await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => phase === null && open);
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
 }
 
 // Two heads of three queries and five keys, exact in every type.
@@ -193,7 +193,7 @@ test('all heads of Q and K are saved in one archive, which says how they were co
     await drop(explorer, { 'q.npy': npyOf([2, 4, 3], q.flat(2)), 'k.npy': npyOf([2, 6, 3], k.flat(2)) });
     await explorer.click('tensors/causal/with a past');
     await explorer.until('the rule', () => explorer.linked('rule'), (rule) => rule === 'past');
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
     const { name, bytes } = await save(explorer, 'map/save', 'All heads, .npz');
     assert.equal(name, 'attention-weight.npz');
     const files = unzip(bytes);
@@ -217,7 +217,7 @@ test('on a phone a map of one\'s own is saved by finger', { ...own, context: pho
     await explorer.tap('tensors/choose');
     await (await choosing).setFiles(written({ 'attention.npy': npyOf([2, 3, 5], heads.flat(2)) }));
     await explorer.until('the tensors', () => explorer.tensors(), ({ open }) => open);
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+    await explorer.idle();
     await explorer.reveal('map/save');
     await explorer.tap('map/save');
     await explorer.until('the list', () => explorer.rect('map/save/All heads, .npz'));

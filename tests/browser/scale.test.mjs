@@ -85,7 +85,7 @@ async function agrees(explorer, scores, scales) {
     return transpose(rows);
 }
 const seededScales = (d) => [1, 1 / Math.sqrt(d), 1 / d, 0.25];
-const complete = (explorer) => explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+const complete = (explorer) => explorer.idle();
 
 test('d_k is dragged up: without a scale, softmax ends up on one key', { fragment: 'v=1&subject=worked&lens=scale' }, async (explorer) => {
     const [, before] = await agrees(explorer, seededScores(1, 8, 64), seededScales(64));

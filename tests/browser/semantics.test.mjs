@@ -53,7 +53,7 @@ for (const [name, context, turn] of /** @type {const} */ ([
     ['any subject, dark', { colorScheme: 'dark' }, undefined],
     ['any lens and any subject, on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }, 1],
 ])) {
-    test(`axe finds nothing wrong with ${name}`, { fragment: trained, context }, async (explorer) => {
+    test(`axe finds nothing wrong with ${name}`, { fragment: trained, context, limit: 300_000 }, async (explorer) => {
         await explorer.openModel(tiny.folder, tiny.text);
         const vectors = Array.from({ length: 24 }, (_, i) => Math.sin(i));
         await explorer.drop(...written({ 'q.npy': npy([2, 3, 4], vectors), 'k.npy': npy([2, 3, 4], vectors) }));

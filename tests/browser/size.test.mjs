@@ -165,7 +165,7 @@ test('Pause stands where Play was pressed, however far the text has grown', { fi
     await page.mouse.click(x, y);
     const tokens = async () => (await explorer.state()).tokens;
     const before = await tokens();
-    await explorer.until('the text to grow by some lines', tokens, (now) => now > before + 24);
+    await explorer.until('the text to grow by some lines', tokens, (now) => now > before + 24, 60_000);
     await page.mouse.click(x, y);
     await explorer.until('the pause', async () => (await page.locator('[data-key="next/play"]').getAttribute('aria-label')), (name) => name === 'Play');
     const { left, top, right, bottom } = await explorer.rect('next/play');

@@ -25,8 +25,7 @@ async function f64(explorer, name) {
 async function part(explorer, name, key) {
     await press(explorer, `sources/part/${name}`);
     await explorer.until(name, () => explorer.linked('sources.part'), (now) => now === key);
-    await explorer.until('the lens is done', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();
+    await explorer.idle();
 }
 async function open(explorer) {
     await explorer.openModel(tiny.folder, tiny.text);

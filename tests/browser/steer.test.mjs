@@ -11,8 +11,7 @@ async function dial(explorer) {
     return changes === undefined ? undefined : Number(changes.split(',')[6]);
 }
 async function done(explorer) {
-    await explorer.until('the lens to be done', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();
+    await explorer.idle();
 }
 async function open(explorer) {
     await explorer.openModel(tiny.folder, tiny.text);

@@ -15,7 +15,7 @@ const repeated = (count) => Array.from({ length: count }, () => flat).flat();
 const opened = (explorer, summary) => explorer.until(`tensors of ${summary}`, () => explorer.tensors(),
     ({ open, phase }) => phase === null && open?.summary === summary);
 const asked = (explorer) => explorer.until('a question', () => explorer.tensors(), ({ questions }) => questions.length > 0);
-const complete = (explorer) => explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
+const complete = (explorer) => explorer.idle();
 
 // Reads the inspector's numbers for every cell of a stage.
 async function cells(explorer, name, queries, keys) {

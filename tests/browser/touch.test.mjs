@@ -161,8 +161,7 @@ for (const [what, open] of Object.entries(pictures)) {
         }
         await explorer.settled();
         await open(explorer);
-        await explorer.until('rest', () => explorer.ask('busy'), (busy) => !busy);
-        await explorer.settled();
+        await explorer.idle();
         const landmarks = Object.entries(await explorer.landmarks()).filter(([name]) => /^(token\/|translation\/read\/|compare\/first\/|chart\/)/.test(name));
         const { y: bar } = await explorer.page.evaluate(() => document.getElementById('canvas').getBoundingClientRect());
         assert.ok(landmarks.length > 0);

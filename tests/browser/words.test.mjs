@@ -161,8 +161,7 @@ bare('a tap on a phone takes words', { context: phone }, async (explorer) => {
 const own = { fragment: 'v=1&lens=tensors' };
 async function complete(explorer) {
     await explorer.until('the tensors', () => explorer.tensors(), ({ open, phase }) => phase === null && open);
-    await explorer.until('all to be computed', () => explorer.ask('busy'), (busy) => !busy);
-    await explorer.settled();  // the flow settles
+    await explorer.idle();  // the flow settles
 }
 
 const grid = (rows, seed) => Array.from({ length: rows }, (_, i) => Array.from({ length: 4 }, (__, j) => Math.fround(2 * Math.sin(seed + 3 * i + 7 * j))));

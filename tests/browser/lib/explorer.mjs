@@ -129,10 +129,11 @@ export class Explorer {
      * @param {string} what
      * @param {() => Value | Promise<Value>} ask
      * @param {(value: Value) => unknown} [holds]
+     * @param {number} [within] ms
      * @returns {Promise<Value>}
      */
-    async until(what, ask, holds = Boolean) {
-        for (let end = Date.now() + patience, wait = 10; ; wait = Math.min(2 * wait, 100)) {
+    async until(what, ask, holds = Boolean, within = patience) {
+        for (let end = Date.now() + within, wait = 10; ; wait = Math.min(2 * wait, 100)) {
             const value = await ask();
             if (holds(value)) {
                 return value;
@@ -142,6 +143,12 @@ export class Explorer {
             }
             await new Promise((resume) => { setTimeout(resume, wait); });
         }
+    }
+
+    // Waits until the page has no work left, which takes minutes where other pages measure or train beside it.
+    async idle() {
+        await this.until('the work to be done', () => this.ask('busy'), (busy) => !busy, 180_000);
+        await this.settled();
     }
 
     untilState(what, holds) { return this.until(what, () => this.state(), holds); }
