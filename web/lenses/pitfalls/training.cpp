@@ -14,8 +14,7 @@ std::string learned_text(const Model& model, Index run, Learned number) {
     const MistakenTraining* of = model.training(run);
     if (of->failure()) return number == Learned::loss ? "NaN" : "–";
     if (!of->measured()) {
-        if (number == Learned::loss && of->steps_taken() > 0) return fixed(of->recent_loss(), 2) + " …";
-        return number == Learned::loss ? "…" : "";
+        return number == Learned::loss && of->steps_taken() > 0 ? fixed(of->recent_loss(), 2) + " …" : "…";
     }
     const auto value = model.learned(run, number);
     if (!value) return number == Learned::half ? "never" : "…";
