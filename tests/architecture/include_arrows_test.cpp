@@ -23,7 +23,7 @@ struct Room {
     std::string may_include;
 };
 
-const std::string whole_core = "tensor io kernels attention maps model text train analysis";
+const std::string whole_core = "tensor io kernels attention maps model text lesson train analysis";
 
 const std::vector<Room> rooms{
     {"core/tensor", ""},
@@ -33,6 +33,7 @@ const std::vector<Room> rooms{
     {"core/maps", "tensor kernels attention"},
     {"core/model", "tensor io kernels attention"},
     {"core/text", "tensor io"},
+    {"core/lesson", "tensor text"},
     {"core/train", "tensor io kernels attention model text"},
     {"core/analysis/linalg", "tensor"},
     {"core/analysis/check",
