@@ -35,7 +35,7 @@ test('Cost: exponents follow from the times, all forms are measured on asking, a
 
     const before = await explorer.state();
     await explorer.click('cost/try/llama3_8b');
-    await explorer.untilState('the models', ({ spoken }) => spoken.startsWith('The typed shape reads 1,024 tokens'));
+    await explorer.untilState('the models', ({ spoken }) => spoken.startsWith('Llama 3 8B reads 1,024 tokens'));
     near((await told(explorer, 'model.typed.weights')).f64, 8_030_261_248 - 65 * 4096, 0, 'the weights of Llama 3 8B');
     const { fragment } = await explorer.state();
     await explorer.press('Control+z');

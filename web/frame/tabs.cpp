@@ -33,7 +33,7 @@ bool flat_tab(const std::string& landmark, const char* name, bool on, bool faint
     ImGui::PushStyleColor(ImGuiCol_Button, on ? t.accent_soft : 0u);
     ImGui::PushStyleColor(ImGuiCol_Text, faint ? t.dim : t.text);
     ImGui::PushStyleVar(ImGuiStyleVar_ButtonTextAlign, {align, 0.5f});
-    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {align == 0 ? 14.0f : 4.0f, 6});
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, {align == 0 ? 14.0f : 4.0f, 2});
     bool pressed = false;
     {
         ui::Type face(on ? ui::Face::semibold : ui::Face::regular, ui::size_body);

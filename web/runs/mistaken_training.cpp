@@ -11,7 +11,7 @@ constexpr std::int64_t recent = 20;  // batches that a mean loss is of
 constexpr Index held_out_sequences = 16;
 // Batches of this step train nothing: steps count from 0.
 constexpr std::int64_t held_out_step = -2;
-constexpr double rope_base = 10000;  // of config_json_of
+constexpr double rope_base = 10000;  // the same is in config_json_of
 
 std::shared_ptr<const TrainedAttention> attention_of(const Implementation& how) {
     const auto attention = std::make_shared<const MistakenAttention>(mistaken_training_case(), how);

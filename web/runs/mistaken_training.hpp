@@ -35,8 +35,7 @@ class MistakenTraining {
     bool done() const { return failure_ || measured_; }
     std::int64_t steps_taken() const { return std::ssize(losses_); }
     std::span<const float> losses() const { return losses_; }  // nats a target, of each step's batch
-    // The mean of the newest losses, and the number of steps after which it was first below a loss.
-    double recent_loss() const { return mean_loss(steps_taken()); }
+    // The number of steps after which the mean loss of the last 20 batches was first below this one.
     std::optional<std::int64_t> first_below(double loss) const;
     // Why the run cannot go on: a loss that is not a number.
     const std::optional<Error>& failure() const { return failure_; }
@@ -46,7 +45,7 @@ class MistakenTraining {
 
   private:
     MistakenTraining() = default;
-    double mean_loss(std::int64_t step) const;  // of the batches before this step
+    double mean_loss(std::int64_t step) const;  // the last batches before this step
     Result<Measured> measure(const TrainedKernels& kernels) const;
 
     std::shared_ptr<const TrainedAttention> attention_;  // null: the right one
@@ -66,7 +65,7 @@ class MistakenTrainings {
     // Null: not begun.
     const MistakenTraining* right() const { return find(std::nullopt); }
     const MistakenTraining* of(const Implementation& how) const { return find(how); }
-    std::int64_t steps_taken() const;  // of all runs
+    std::int64_t steps_taken() const;  // the sum over all runs
 
   private:
     struct Run {

@@ -20,8 +20,8 @@ class MistakenAttention {
     // tiles nor one of a batch.
     MistakenAttention(const AttentionCase& shape, const Implementation& how);
 
-    // qkv [n, (heads + 2 kv_heads) · d]: the heads of Q, of K and of V side by side, before RoPE. attended and
-    // d_attended [n, heads · d]. Sums are in double. d_qkv is overwritten.
+    // qkv is [n, (heads + 2 kv_heads) · d], with the heads of Q, of K and of V side by side, before RoPE;
+    // attended and d_attended are [n, heads · d]. Sums are in double. d_qkv is overwritten.
     void forward(ConstMatrix qkv, MatrixView<float> attended) const;
     void backward(ConstMatrix qkv, ConstMatrix d_attended, MatrixView<float> d_qkv) const;
 

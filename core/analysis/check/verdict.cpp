@@ -86,7 +86,7 @@ std::string sentence(const Verdict& verdict) {
             return "Your result is right: it differs from the exact one by at most " +
                    short_number(verdict.difference) + ", which is rounding in f32.";
         case Verdict::Kind::rounding:
-            return "Your result is right up to rounding: it is equal up to " +
+            return "Your result is right: it is off by what rounding costs in " +
                    std::string(verdict.level->name) + " (difference " + short_number(verdict.difference) +
                    ").";
         case Verdict::Kind::unknown:
@@ -127,7 +127,7 @@ std::string open_questions(const Verdict& verdict) {
         text += "These data cannot show: ";
         const char* between = "";
         for (const Mistake* each : some) {
-            text += between + std::string(each->key) + " (needs " + each->shows_in + ")";
+            text += between + std::string("“") + each->name + "” (needs " + each->shows_in + ")";
             between = ", ";
         }
         if (const std::size_t more = verdict.invisible.size() - some.size(); more > 0)

@@ -269,7 +269,7 @@ TEST_CASE("the shapes of the bundled models are those of their files") {
 TEST_CASE("lens Cost is set by its controls, for every subject, and refuses what is no shape") {
     Screen screen({1440, 1400});
     show_cost(screen, {.part = cost::Part::models});
-    CHECK_THAT(spoken(screen.visit), ContainsSubstring("The typed shape reads 1,024 tokens"));
+    CHECK_THAT(spoken(screen.visit), ContainsSubstring("GPT-2 small reads 1,024 tokens"));
     screen.click("cost/try/llama3_8b");
     screen.settle();
     const auto state = [&] { return screen.visit.state().of<cost::State>(); };

@@ -55,8 +55,17 @@ TypedShape typed_as(const ModelShape& s) {
     return {s.layers, s.d_model, s.heads, s.kv_heads, s.head_dim, s.d_ff, s.vocabulary, s.gated, s.tied};
 }
 
+const KnownModel* Model::typed_model() const {
+    for (const KnownModel& known : known_models())
+        if (known.shape.encoder_layers == 0 && typed_as(known.shape) == state.typed) return &known;
+    return nullptr;
+}
+
 std::string Model::shape_name(std::size_t which) const {
-    return which == 0 ? open_name : which == 1 ? "typed shape" : known_models()[which - first_known].name;
+    if (which == 0) return open_name;
+    if (which >= first_known) return known_models()[which - first_known].name;
+    const KnownModel* known = typed_model();
+    return known ? std::string(known->name) + ", typed" : "typed shape";
 }
 
 void Model::update(Visit& visit, Subject& subject) {

@@ -104,6 +104,7 @@ class Model {
     // Null: no model is open.
     const ModelShape* shape(std::size_t which) const { return shapes[which] ? &*shapes[which] : nullptr; }
     std::string shape_name(std::size_t which) const;
+    const KnownModel* typed_model() const;  // whose shape was typed; null: another shape
     std::size_t in_view() const { return state.whose == Whose::open && shapes[0] ? 0 : 1; }
     ModelUse use(std::size_t which) const { return use(which, state.tokens); }
     ModelUse use(std::size_t which, Index tokens) const;

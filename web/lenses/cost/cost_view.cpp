@@ -286,7 +286,8 @@ void draw_reading(const Model& model, const Drawing& drawing, float width) {
 void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
     static constexpr std::array hints{
-        "Measure thoroughly to compare scalar, SIMD and threads; click a point to see where it comes from.",
+        "Measure again, thoroughly, to compare scalar, SIMD and threads; click a point to see where it comes "
+        "from.",
         "Click a point to see how far it is from the roof, and why.",
         "Type a shape, or drag the line in the chart; click a number to see how it is counted."};
     ui::hint(hints[static_cast<std::size_t>(model.state.part)]);

@@ -21,13 +21,15 @@ std::string time_headline(const Model& model) {
                ".\nBy its shape it takes 4 n² d operations a head: n² in the text, d in the width.";
     const PowerFit& n = *fused->by(CostAxis::n).fit;
     const auto first = static_cast<std::size_t>(n.points.begin);
-    const std::string said = "Here attention takes n^" + exponent_text(n) + " time: twice the text costs " +
-                             fixed(std::exp2(n.exponent), 1) + " times as much.\nFused, n from " +
-                             with_commas(std::lround(fused->by(CostAxis::n).x[first])) + " to " +
-                             with_commas(std::lround(fused->by(CostAxis::n).x.back()));
-    if (n.scatter > too_noisy)
-        return said + ". Times lie " + percent(n.scatter) +
-               " off the fit: the machine was busy. Measure again when it is quiet.";
+    const bool is_noisy = n.scatter > too_noisy;
+    const std::string said =
+        "Here attention takes n^" + exponent_text(n) + " time" +
+        (is_noisy ? ", but this machine is too busy to tell."
+                  : ": twice the text costs " + fixed(std::exp2(n.exponent), 1) + " times as much.") +
+        "\nFused, n from " + with_commas(std::lround(fused->by(CostAxis::n).x[first])) + " to " +
+        with_commas(std::lround(fused->by(CostAxis::n).x.back()));
+    if (is_noisy)
+        return said + ". Times lie " + percent(n.scatter) + " off the fit. Measure again when it is quiet.";
     const auto& d = fused->by(CostAxis::d).fit;
     const CostSeries* naive = model.series_of(CostWork::naive, usual_means());
     return said + (d ? "; in the width d^" + exponent_text(*d) : "") +
@@ -60,8 +62,11 @@ std::string roof_headline(const Model& model) {
 
 std::string models_headline(const Model& model) {
     const ModelUse use = model.use(model.in_view());
+    const KnownModel* known = model.typed_model();
     const StepCost reading = use.step(true).operations;
-    std::string said = (model.in_view() == 1 ? "The typed shape" : curly_quoted(model.open_name)) +
+    std::string said = (model.in_view() == 0 ? curly_quoted(model.open_name)
+                        : known              ? std::string(known->name)
+                                             : "The typed shape") +
                        " reads " + with_commas(use.tokens) +
                        (use.tokens == 1 ? " token with " : " tokens with ") +
                        operations_text(reading.total()) + "; one more takes " +

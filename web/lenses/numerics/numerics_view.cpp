@@ -178,7 +178,8 @@ void draw_pictures(Model& model, const Drawing& drawing, Subject& subject) {
 
 void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
     const ui::TightLabels tight;
-    ui::hint("Click an error to see its worst cell below; choose another format, or leave the maximum in.");
+    ui::hint(
+        "Click an error to see its worst cell below; choose another format or another order of the sums.");
     if (ui::settings()) {
         draw_tries(drawing);
         draw_settings(model, drawing);

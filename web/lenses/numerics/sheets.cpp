@@ -13,7 +13,8 @@ namespace {
 constexpr Index keys_shown = 32;  // rows of K and V
 
 constexpr std::array<const char*, extreme_count> extreme_names{
-    "|Q| ≤ ", "|K| ≤ ", "|V| ≤ ", "|raw| ≤ ", "|score| ≤ ", "exp ≤ ", "Σ exp ≤ ", "exp ≥ ", "weight ≥ "};
+    "|Q| up to ", "|K| up to ",   "|V| up to ", "|raw| up to ", "|score| up to ",
+    "exp up to ", "Σ exp up to ", "exp from ",  "weight from "};
 
 SheetAxis format_axis(const Model& model) {
     SheetAxis axis{.name = "format", .wanted = {static_cast<Index>(model.state.format), 1, 3, 4}};
@@ -57,8 +58,8 @@ Sheet largest_sheet(const Model& model, Subject& subject) {
     Sheet sheet{
         .key = "numerics/largest",
         .title = "Largest error of each stage, by format",
-        .notation = measure == 0 ? "|rounded − f64|" : "|rounded − f64| / |f64|",
-        .about = window_text(model),
+        .notation = std::string(measure == 0 ? "|rounded − f64|" : "|rounded − f64| / |f64|") + ", " +
+                    (window_text(model).empty() ? "all queries" : window_text(model)),
         .rows = {"stage", {}},
         .columns = format_axis(model),
         .value =
@@ -157,7 +158,7 @@ Sheet range_sheet(Model& model, Subject& subject) {
                 .title = "How much of each format’s range the head uses",
                 .notation =
                     "log₂ of the number over log₂ of the format’s largest number, or of its least for "
-                    "≥; above 100 % it does not fit. exp ≤ is without the maximum subtracted",
+                    "“from”; above 100 % it does not fit. “exp up to” is without the maximum subtracted",
                 .about = window_text(model),
                 .rows = {"activation", {}},
                 .columns = format_axis(model)};

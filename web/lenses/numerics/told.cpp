@@ -55,6 +55,13 @@ std::string origin_text(const RoundedChain& chain, Subject& subject, const Chain
            (is_score ? " score" : "") + at + " overflows";
 }
 
+// Returns the least number of two digits that is not below this one.
+double rounded_up(double error) {
+    if (error == 0 || !std::isfinite(error)) return error;
+    const double unit = std::pow(10, std::floor(std::log10(error)) - 1);
+    return std::ceil(error / unit - 1e-9) * unit;
+}
+
 }  // namespace
 
 const char* stage_name(ChainStage stage) { return stage_names[number_of(stage)]; }
@@ -152,7 +159,7 @@ std::string Model::headline(Subject& subject) {
         return "In " + format + ", " + subject_of + verb + " exact.\n" + capitalised(how) + ".";
     const auto amount = [&](double error) {
         if (state.measure == ErrorMeasure::relative && error >= 1e-3) return percent(error);
-        return error == 0 || error >= 0.01 ? error_text(error) : power_text(error);
+        return error_text(rounded_up(error));
     };
     std::string beside;
     const NumberFormat other = state.format == NumberFormat::f32 ? NumberFormat::bf16 : NumberFormat::f32;

@@ -117,7 +117,7 @@ class Model {
     static const PossibleMistake& in_training(Index mistake);
     // The implementation of a run; none: the network cannot make that mistake.
     std::optional<Implementation> trained_how(Index mistake) const;
-    const MistakenTraining* training(Index run) const;  // of run_keys; null: not begun
+    const MistakenTraining* training(Index run) const;  // a run is an index of run_keys; null: not begun
     // The runs that have begun, the right one first.
     std::vector<Index> runs() const;
     std::optional<double> learned(Index run, Learned number) const;  // none: not known, or never reached

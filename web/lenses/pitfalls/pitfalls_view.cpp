@@ -29,7 +29,7 @@ struct Preset {
     std::string_view key;
 };
 constexpr std::array presets{
-    Preset{"pitfalls/try/scale", "Forget the scale", "scale_missing"},
+    Preset{"pitfalls/try/causal", "Leave out the causal mask", "causal_missing"},
     Preset{"pitfalls/try/merge", "Merge heads without a transpose", "heads_merged_without_transpose"},
     Preset{"pitfalls/try/mask", "Mask after the softmax", "mask_after_softmax"},
 };

@@ -9,6 +9,7 @@ namespace attn::app::pitfalls {
 
 namespace {
 
+constexpr Index most_whole = 40;  // keys of a map that shows all of them, if without numbers
 constexpr std::array<const char*, side_count> side_names{"right", "with the mistake", "difference"};
 
 std::string query_name(const Model& model, Subject& subject) {
@@ -116,29 +117,37 @@ Sheet weights_sheet(const Model& model, Subject& subject, Side side) {
     const Attention& attention = *subject.attention();
     const Range rows = model.rows.queries;
     const auto at = static_cast<std::size_t>(side);
-    Sheet sheet{
-        .key = "pitfalls/" + std::string(cells::side_words[at]),
-        .title =
-            side == Side::change ? "Difference of the weights" : "Weights, " + std::string(side_names[at]),
-        .about = (side == Side::right ? "" : name_of(model, model.state.mistake) + ", ") + window_text(model),
-        .rows = {"query", labels_in(attention.query_names(), rows), {}, rows.begin},
-        .columns = {"key", {attention.key_names().begin(), attention.key_names().end()}},
-        .value =
-            [&model, side, rows](Index r, Index c) {
-                return number_at(model, side, [&](const MistakenHead& head) {
-                    return head.weights(rows.begin + r)[static_cast<std::size_t>(c)];
-                });
-            },
-        .cell = [side, rows](Index r, Index c) -> std::optional<CellRef> {
-            return cells::weight(side, rows.begin + r, c);
-        },
-        .is_coloured = true,
-        .is_signed = side == Side::change,
-        .most = side == Side::change ? 0.0F : 1.0F};
-    if (side == Side::right)
-        sheet.allowed = [&model, rows](Index r, Index c) {
-            return model.right()->run().allows(0, model.rows.head, rows.begin + r, c);
-        };
+    Sheet sheet{.key = "pitfalls/" + std::string(cells::side_words[at]),
+                .title = side == Side::change ? "Difference of the weights"
+                                              : "Weights, " + std::string(side_names[at]),
+                .about = side == Side::right ? window_text(model)
+                         : window_text(model).empty()
+                             ? name_of(model, model.state.mistake)
+                             : name_of(model, model.state.mistake) + ", " + window_text(model),
+                .rows = {"query", labels_in(attention.query_names(), rows), {}, rows.begin},
+                .columns = {"key", {attention.key_names().begin(), attention.key_names().end()}},
+                .value =
+                    [&model, side, rows](Index r, Index c) {
+                        return number_at(model, side, [&](const MistakenHead& head) {
+                            return head.weights(rows.begin + r)[static_cast<std::size_t>(c)];
+                        });
+                    },
+                .cell = [side, rows](Index r, Index c) -> std::optional<CellRef> {
+                    return cells::weight(side, rows.begin + r, c);
+                },
+                .is_coloured = true,
+                .is_signed = side == Side::change,
+                .most = side == Side::change ? 0.0F : 1.0F};
+    sheet.is_whole = sheet.columns.size() <= most_whole;
+    const auto hides = [&model, rows](const MistakenHead& head, Index r, Index c) {
+        return head.implementation().masking == Implementation::Masking::minus_infinity &&
+               !head.run().allows(0, model.rows.head, rows.begin + r, c);
+    };
+    sheet.allowed = [&model, side, hides](Index r, Index c) {
+        const MistakenHead *right = model.right(), *mistaken = model.mistaken();
+        if (side == Side::right || !mistaken) return !hides(*right, r, c);
+        return !hides(*mistaken, r, c) || (side == Side::change && !hides(*right, r, c));
+    };
     if (model.key_chosen) sheet.columns.wanted.push_back(*model.key_chosen);
     if (const MistakeEffect* effect = model.effect(model.state.mistake);
         effect && !model.chosen().variants.empty())

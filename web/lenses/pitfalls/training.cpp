@@ -10,12 +10,12 @@ namespace {
 
 constexpr double learns = 0.9, learns_in_part = 0.3;  // shares of what the network without a mistake learns
 
+double loss_now(const MistakenTraining& of) { return static_cast<double>(of.losses().back()); }
+
 std::string learned_text(const Model& model, Index run, Learned number) {
     const MistakenTraining* of = model.training(run);
     if (of->failure()) return number == Learned::loss ? "NaN" : "–";
-    if (!of->measured()) {
-        return number == Learned::loss && of->steps_taken() > 0 ? fixed(of->recent_loss(), 2) + " …" : "…";
-    }
+    if (!of->measured()) return "…";
     const auto value = model.learned(run, number);
     if (!value) return number == Learned::half ? "never" : "…";
     switch (number) {
@@ -46,14 +46,15 @@ std::string run_name(const Model& model, Index run) {
 
 Sheet learned_sheet(const Model& model) {
     const std::vector<Index> runs = model.runs();
-    Sheet sheet{
-        .key = "pitfalls/learned",
-        .title = "What the network learns",
-        .notation = "loss in nats on symbols it has not seen; guessing has " + fixed(guessing_loss(), 2),
-        .rows = {"attention", {}},
-        .columns = {
-            "after " + std::to_string(mistaken_training_plan().steps) + " steps",
-            {"loss", "predicted", "learned", "halved after", "loss put right", "predicted put right"}}};
+    Sheet sheet{.key = "pitfalls/learned",
+                .title = "What the network learns",
+                .notation = "loss in nats on sequences that no step trains on, where guessing has " +
+                            fixed(guessing_loss(), 2) + "; halved: 20 batches are on average below " +
+                            fixed(guessing_loss() / 2, 2),
+                .rows = {"attention", {}},
+                .columns = {"after " + std::to_string(mistaken_training_plan().steps) + " steps",
+                            {"loss", "predicted", "learned", "halved after", "loss put right",
+                             "predicted put right"}}};
     for (const Index run : runs) sheet.rows.labels.push_back(run_name(model, run));
     sheet.value = [&model, runs](Index r, Index c) {
         return model.learned(runs[static_cast<std::size_t>(r)], static_cast<Learned>(c)).value_or(NAN);
@@ -87,21 +88,19 @@ std::string training_headline(const Model& model) {
     const auto share = model.learned(run, Learned::share);
     if (!share)
         return name + ": step " + std::to_string(with->steps_taken()) + " of " + std::to_string(steps) +
-               ", " + fixed(with->recent_loss(), 2) + " nats; right " + fixed(without->recent_loss(), 2) +
-               ".";
+               ", " + fixed(loss_now(*with), 2) + " nats; right " + fixed(loss_now(*without), 2) + ".";
     const auto said = [&](Learned number) { return learned_text(model, run, number); };
     const char* how = *share >= learns           ? "the network still learns"
                       : *share >= learns_in_part ? "the network learns in part"
                                                  : "the network does not learn";
-    std::string more = "Its loss was halved after " + said(Learned::half) +
-                       " steps, without the mistake after " + learned_text(model, 0, Learned::half) +
-                       ". Put right, its weights predict " + said(Learned::right_predicted) +
-                       " of the symbols instead of " + said(Learned::predicted) + ".";
-    if (!model.learned(run, Learned::half))
-        more = "Its loss was never halved, without the mistake after " +
-               learned_text(model, 0, Learned::half) + " steps. Put right, its weights predict " +
-               said(Learned::right_predicted) + " of the symbols instead of " + said(Learned::predicted) +
-               ".";
+    const std::string right_half = learned_text(model, 0, Learned::half);
+    const std::string more = (model.learned(run, Learned::half)
+                                  ? "Half of guessing’s loss was reached after " + said(Learned::half) +
+                                        " steps, without the mistake after " + right_half
+                                  : "Half of guessing’s loss was never reached, without the mistake after " +
+                                        right_half + " steps") +
+                             ". Put right, its weights predict " + said(Learned::right_predicted) +
+                             " of the symbols instead of " + said(Learned::predicted) + ".";
     return name + ": " + how + ", " + said(Learned::loss) + " nats; right " +
            learned_text(model, 0, Learned::loss) + ".\n" + more;
 }

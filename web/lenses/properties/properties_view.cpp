@@ -74,7 +74,7 @@ void draw_settings(const Drawing& drawing, Subject& subject) {
     State next = drawing.state().of<State>();
     ui::control(ui::need::many_choices, [&] {
         ui::label("show");
-        ImGui::SetNextItemWidth(ui::menu_width);
+        ImGui::SetNextItemWidth(ui::wide_menu_width);
         if (!ui::begin_list("properties/show", "errors of", name_of(next.shown))) return;
         for (Index i = 0; i < property_count; ++i) {
             const auto property = static_cast<Property>(i);

@@ -32,7 +32,7 @@ Sheet properties_sheet(const Model& model, Subject& subject, bool of_experiments
     const auto property_at = [first](Index r) { return static_cast<Property>(first + r); };
     Sheet sheet{.key = of_experiments ? "properties/experiment" : "properties/property",
                 .title = of_experiments ? "Experiments" : "Properties",
-                .notation = of_experiments ? "" : "each with its largest error beside the bound on it",
+                .notation = of_experiments ? "" : "each with the error that comes nearest to its bound",
                 .rows = {.name = "property", .first = first},
                 .columns = {"found", {"holds", "error", "bound", "cells"}}};
     for (Index i = first; i < last; ++i)
@@ -67,7 +67,7 @@ Sheet properties_sheet(const Model& model, Subject& subject, bool of_experiments
         if (!result.can_be_checked())
             return "“" + std::string(name_of(property)) + "” " + reason_of(result.lacking) + ".";
         if (c == error && result.cells > 0)
-            return "The worst is " + place_name(subject, property, result.worst) + ".";
+            return "The nearest to its bound is " + place_name(subject, property, result.worst) + ".";
         return std::string(name_of(property)) + ". " + way_of(property);
     };
     if (!of_experiments || model.state.shown >= Property::lengths) {

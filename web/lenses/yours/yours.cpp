@@ -15,7 +15,7 @@ namespace attn::app::yours {
 namespace {
 
 constexpr std::uint64_t bytes_limit = 256'000'000;  // all dropped files together
-constexpr std::size_t name_limit = 200;
+constexpr std::size_t name_limit = 200, sources_limit = 8;
 
 constexpr std::array file_examples{std::string_view("case.npz")};
 std::optional<std::string> read_file_name(std::string_view text) {
@@ -56,8 +56,8 @@ const Fields<State>& State::fields() {
         {"yours.example", planted_words, named<&S::example>(example_keys())},
         {"yours.file", planted_words,
          spelled<&S::file, read_file_name, write_file_name>("name of a file", file_examples)},
-        {"yours.head", "batch entry and head {}", whole<&S::batch>("batch entry", 0, 1e6),
-         whole<&S::head>("head", 0, 65536)},
+        {"yours.head", "batch entry and head {}", whole<&S::batch>("batch entry", -1, 1e6),
+         whole<&S::head>("head", -1, 65536)},
     };
     static const Fields<S> fields{.all = all};
     return fields;
@@ -171,7 +171,7 @@ const std::vector<Index>& Shown::by_difference() {
 void Model::update(Visit& visit, Subject&) {
     const State before = state;
     state = visit.state().of<State>();
-    const Of of{is_example() ? state.example : 0, shown_source() ? source : nullptr};
+    const Of of{is_example() ? state.example : 0, shown_source()};
     if (of_ != of) {
         of_ = of;
         result.reset(), best_.reset(), running_.reset(), shown.reset();
@@ -182,8 +182,18 @@ void Model::update(Visit& visit, Subject&) {
             waiting_.assign(of.source->readings.rbegin(), of.source->readings.rend());
         readings_ = waiting_.size();
     }
-    if (result && (!shown || before.batch != state.batch || before.head != state.head))
-        shown = std::make_unique<Shown>(result->given, result->verdict.how, state.batch, state.head);
+    if (!result || (shown && before.batch == state.batch && before.head == state.head)) return;
+    const WrongCell first = result->verdict.first_wrong.value_or(WrongCell{});
+    const Index head = first.of_weights ? first.head : first.column / result->given->d_v();
+    shown = std::make_unique<Shown>(result->given, result->verdict.how,
+                                    state.batch < 0 ? first.batch : state.batch,
+                                    state.head < 0 ? head : state.head);
+}
+
+std::shared_ptr<const Source> Model::shown_source() const {
+    const auto found =
+        std::ranges::find_if(sources, [&](const auto& each) { return each->name == state.file; });
+    return is_example() || found == sources.end() ? nullptr : *found;
 }
 
 bool Model::step() {
@@ -226,7 +236,7 @@ std::string Model::headline(Subject&) {
     switch (v.kind) {
         case Verdict::Kind::right: head = "This result is right, up to rounding in f32."; break;
         case Verdict::Kind::rounding:
-            head = "This result is right up to " + std::string(v.level->name) + ".";
+            head = "This result is right, up to rounding in " + std::string(v.level->name) + ".";
             break;
         case Verdict::Kind::unknown:
             head = "This result is wrong by up to " + fixed(v.right_difference, 2) +
@@ -238,7 +248,7 @@ std::string Model::headline(Subject&) {
                    ". Yours is " + fixed(v.right_difference, 2) + " off.";
             break;
     }
-    return head;
+    return is_example() ? "Example. " + head : head;
 }
 
 Guide Model::guide(Subject&) {
@@ -256,7 +266,7 @@ Guide Model::guide(Subject&) {
 
 void Lens::follow(const app::State& before, Change how) {
     ModelLens::follow(before, how);
-    model().source = source_;
+    model().sources = sources_;
 }
 
 Result<std::byte*> Lens::Files::buffer(const std::string& file, std::uint64_t size) {
@@ -280,11 +290,13 @@ bool Lens::Files::arrived() {
         lens.visit().report_error({name + ": " + readings.error().message});
         return false;
     }
-    lens.source_ = std::make_shared<const Source>(Source{name, *std::move(readings)});
-    lens.model().source = lens.source_;
+    lens.sources_.insert(lens.sources_.begin(), std::make_shared<const Source>(Source{
+                                                    name.substr(0, name_limit), *std::move(readings)}));
+    lens.sources_.resize(std::min(lens.sources_.size(), sources_limit));
+    lens.model().sources = lens.sources_;
     State next = lens.state().of<State>();
     next.file = name.substr(0, name_limit);
-    next.batch = next.head = 0;
+    next.batch = next.head = -1;
     lens.visit().perform(Set<State>{next});
     return true;
 }

@@ -18,9 +18,9 @@
 namespace attn::app::yours {
 
 struct State {
-    std::size_t example = 1;  // what is planted in the example: an index of example_keys()
-    std::string file = {};    // the name of the case that was dropped; empty: the example
-    Index batch = 0, head = 0;
+    std::size_t example = 1;      // what is planted in the example: an index of example_keys()
+    std::string file = {};        // the name of the case that was dropped; empty: the example
+    Index batch = -1, head = -1;  // −1: those of the first wrong cell
     bool operator==(const State&) const = default;
     static const Fields<State>& fields();
 };
@@ -94,7 +94,7 @@ class Model {
         bool operator==(const Key&) const = default;
     };
     void update(Visit& visit, Subject& subject);
-    Key key() const { return {state, shown_source(), result.has_value()}; }
+    Key key() const { return {state, shown_source().get(), result.has_value()}; }
     std::string headline(Subject& subject);
     std::vector<Table> tables(Subject& subject);
     std::optional<Explained> explain(Subject& subject, const LensCell& cell);
@@ -103,12 +103,10 @@ class Model {
     float progress() const;
     bool is_example() const { return state.file.empty(); }
     // The case of the State, if it was dropped during this visit.
-    const Source* shown_source() const {
-        return source && !state.file.empty() && source->name == state.file ? source.get() : nullptr;
-    }
+    std::shared_ptr<const Source> shown_source() const;
 
     State state;
-    std::shared_ptr<const Source> source;  // dropped last; null: none
+    std::vector<std::shared_ptr<const Source>> sources;  // dropped during this visit, the newest first
     struct Result {
         std::shared_ptr<const AttentionCase> given;
         Verdict verdict;
@@ -153,7 +151,7 @@ class Lens final : public ModelLens<Model> {
         void discard() override { waiting.clear(); }
     };
     Files files_;
-    std::shared_ptr<const Source> source_;
+    std::vector<std::shared_ptr<const Source>> sources_;
 };
 
 Sheet output_sheet(const Model& model, Matrix which);

@@ -96,7 +96,8 @@ void draw_fix(const Model& model) {
     }
     if (!v.causes.empty()) {
         ui::caption("The line to change:");
-        ui::paragraph(fix_text(model), ui::theme().text);
+        const ui::Type code(ui::Face::mono, ui::size_small);
+        ui::paragraph(fix_text(model), ui::theme().text, ImGui::GetContentRegionAvail().x);
         ui::landmark_item("yours/fix");
     }
     for (const std::string& note : model.result->given->notes) ui::caption(note.c_str());
@@ -132,10 +133,13 @@ void draw_result(const Model& model, const Drawing& drawing) {
 }  // namespace
 
 void draw_model(Model& model, const Drawing& drawing, Subject& subject) {
-    ui::hint(model.is_example()
-                 ? "This is an example with a planted mistake. Drop q, k, v and output of your own code: "
-                   ".npz, .safetensors or .npy files."
-                 : "Drop another case, or choose an example: .npz, .safetensors or .npy files.");
+    const std::string_view kinds = ".npz, .safetensors or .npy files.";
+    const std::string hint =
+        !model.is_example() ? "Drop another case, or choose an example: "
+        : model.state.example == 0
+            ? "This is an example. Drop q, k, v and output of your own code: "
+            : "This is an example with a planted mistake. Drop q, k, v and output of your own code: ";
+    ui::hint((hint + std::string(kinds)).c_str());
     if (ui::settings()) {
         draw_tries(model, drawing);
         draw_settings(model, drawing);
