@@ -14,7 +14,7 @@ async function open(explorer, more = '') {
 
 test('Properties: all nine hold in a model, a constant and an order change what is checked, and undo takes them back', async (explorer) => {
     await open(explorer);
-    assert.match((await explorer.state()).spoken, /^All 9 properties hold here; nearest to its bound is an error of .+, below .+\.$/);
+    assert.match((await explorer.state()).spoken, /^All 9 properties hold here; nearest to a bound: .+ of .+\.$/);
     await explorer.click('properties/property/4/1');
     await explorer.until('the pinned error', () => explorer.linked('pin'), (now) => now === 'properties.error.shift');
     assert.equal(await explorer.linked('properties.show'), 'shift');

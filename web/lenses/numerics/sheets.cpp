@@ -58,8 +58,9 @@ Sheet largest_sheet(const Model& model, Subject& subject) {
     Sheet sheet{
         .key = "numerics/largest",
         .title = "Largest error of each stage, by format",
-        .notation = std::string(measure == 0 ? "|rounded − f64|" : "|rounded − f64| / |f64|") + ", " +
-                    (window_text(model).empty() ? "all queries" : window_text(model)),
+        .notation = std::string(measure == 0 ? "|rounded − f64|" : "|rounded − f64| / |f64|") +
+                    (window_text(model).empty() ? ", all queries" : ""),
+        .about = window_text(model),
         .rows = {"stage", {}},
         .columns = format_axis(model),
         .value =

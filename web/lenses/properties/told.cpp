@@ -155,8 +155,8 @@ std::string Model::headline(Subject& subject) {
                        : holding == 1 ? "The one property checked here holds"
                                       : "The " + std::to_string(holding) + " properties checked here hold";
     text += worst->error == 0 ? "; no number is off at all."
-                              : "; nearest to its bound is an error of " + error_text(worst->error) +
-                                    ", below " + error_text(worst->bound) + ".";
+                              : "; nearest to a bound: " + error_text(worst->error) + " of " +
+                                    error_text(worst->bound) + ".";
     const std::string rest = unchecked(*this);
     if (const PropertyResult& past = result(Property::past); past.cells > 0 && !past.is_meant)
         text += "\nThe past sees the future here, as it is meant to: no causal mask hides later tokens.";
