@@ -9,6 +9,8 @@ namespace attn::app::yours {
 
 namespace {
 
+constexpr Index most_whole = 8;  // columns that have room beside their numbers
+
 constexpr std::array<const char*, 4> matrix_titles{"Yours", "The right result", "Yours − right",
                                                    "With this mistake"};
 constexpr std::array<const char*, 4> matrix_keys{"yours/returned", "yours/right", "yours/difference",
@@ -36,7 +38,8 @@ Sheet output_sheet(const Model& model, Matrix which) {
                 .columns = counted(shown.of_weights() ? "key" : "component", shown.columns()),
                 .value = [&shown, which](Index r, Index c) { return shown.value(which, r, c); },
                 .cell = [which](Index r, Index c) { return std::optional(cells::output(which, r, c)); },
-                .is_signed = true};
+                .is_signed = true,
+                .is_whole = shown.columns() <= most_whole};
     sheet.rows.wanted = shown.by_difference();
     return sheet;
 }
