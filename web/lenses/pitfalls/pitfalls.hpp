@@ -42,7 +42,7 @@ enum class Measure { score, weight, output, gradient, map };
 inline constexpr std::size_t measure_count = 5;
 enum class Side { right, mistaken, change };
 inline constexpr std::size_t side_count = 3;
-enum class Learned { loss, predicted, share, half, right_loss, right_predicted };
+enum class Learned { loss, predicted, share, half, right_predicted, right_loss };
 inline constexpr std::size_t learned_count = 6;
 // The rows of what was learned: without a mistake, and with each.
 inline constexpr auto run_keys = [] {
@@ -66,7 +66,7 @@ inline constexpr CellKind gradient{"gradient", {side_axis, {"component"}}};
 
 // The loss of a step's batch, and what a network has learned in the end.
 inline constexpr std::array<std::string_view, learned_count> learned_words{
-    "loss", "predicted", "share", "half", "right_loss", "right_predicted"};
+    "loss", "predicted", "share", "half", "right_predicted", "right_loss"};
 inline constexpr CellAxis run_axis{"run", run_keys};
 inline constexpr CellKind loss{"loss", {run_axis, {"step"}}};
 inline constexpr CellKind learned{"learned", {run_axis, {"number", learned_words}}};

@@ -80,7 +80,7 @@ Sheet effects_sheet(const Model& model, Subject& subject) {
                     query_name(model, subject),
                 .about = window_text(model),
                 .rows = {"mistake", {}},
-                .columns = {"change of", {"score", "weight", "output", "gradient", "seen in a map"}}};
+                .columns = {"change of", {"score", "weight", "output", "gradient", "in a map"}}};
     for (const Index mistake : listed) sheet.rows.labels.push_back(name_of(model, mistake));
     sheet.value = [&model, listed](Index r, Index c) -> double {
         const MistakeEffect* effect = model.effect(listed[static_cast<std::size_t>(r)]);

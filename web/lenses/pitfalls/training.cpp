@@ -53,8 +53,7 @@ Sheet learned_sheet(const Model& model) {
                             fixed(guessing_loss() / 2, 2),
                 .rows = {"attention", {}},
                 .columns = {"after " + std::to_string(mistaken_training_plan().steps) + " steps",
-                            {"loss", "predicted", "learned", "halved after", "loss put right",
-                             "predicted put right"}}};
+                            {"loss", "predicted", "learned", "halved after", "put right", "its loss"}}};
     for (const Index run : runs) sheet.rows.labels.push_back(run_name(model, run));
     sheet.value = [&model, runs](Index r, Index c) {
         return model.learned(runs[static_cast<std::size_t>(r)], static_cast<Learned>(c)).value_or(NAN);
@@ -88,7 +87,7 @@ std::string training_headline(const Model& model) {
     const auto share = model.learned(run, Learned::share);
     if (!share)
         return name + ": step " + std::to_string(with->steps_taken()) + " of " + std::to_string(steps) +
-               ", " + fixed(loss_now(*with), 2) + " nats; right " + fixed(loss_now(*without), 2) + ".";
+               ", " + fixed(loss_now(*with), 3) + " nats; right " + fixed(loss_now(*without), 3) + ".";
     const auto said = [&](Learned number) { return learned_text(model, run, number); };
     const char* how = *share >= learns           ? "the network still learns"
                       : *share >= learns_in_part ? "the network learns in part"
