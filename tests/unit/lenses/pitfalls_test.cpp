@@ -187,6 +187,7 @@ TEST_CASE("Pitfalls trains a network with a mistake beside the right one, and te
     CHECK_THAT(to_fragment(screen.visit.state()), ContainsSubstring("pitfalls.train=chosen"));
     const Index run = 1 + model.state.mistake;
     REQUIRE(model.runs() == std::vector<Index>{0, run});
+    while (!model.training(0)->done() || !model.training(run)->done()) screen.settle();
     REQUIRE(model.training(run)->measured());
     // Another base scales the scores by ln 2, which the weights of Q and K make up for.
     CHECK_THAT(spoken(screen.visit),
