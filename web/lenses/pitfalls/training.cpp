@@ -36,7 +36,7 @@ std::string run_name(const Model& model, Index run) {
     if (run == 0) return "right";
     const auto& variants = Model::in_training(run - 1).variants;
     const PossibleMistake& own = model.at(run - 1);
-    const std::string name = own.mistake->name;
+    std::string name = own.mistake->name;
     if (own.variants.empty()) return name;
     const std::string& detail = own.variants[model.variant_of(run - 1)].detail;
     return detail.empty() || std::ranges::find(variants, detail, &MistakeVariant::detail) == variants.end()
