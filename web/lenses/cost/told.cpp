@@ -14,8 +14,19 @@ std::string exponent_text(const PowerFit& fit) {
     return fixed(fit.exponent, 2) + " ± " + fixed(fit.error, 2);
 }
 
+// Returns the times that say most: those on the means of the page or, where these are too noisy, on one
+// thread.
+const CostSeries* told_series(const Model& model) {
+    for (const CostMeans means : {usual_means(), CostMeans::simd}) {
+        const CostSeries* fused = model.series_of(CostWork::fused, means);
+        if (fused && fused->by(CostAxis::n).fit && fused->by(CostAxis::n).fit->scatter <= too_noisy)
+            return fused;
+    }
+    return model.series_of(CostWork::fused, usual_means());
+}
+
 std::string time_headline(const Model& model) {
-    const CostSeries* fused = model.series_of(CostWork::fused, usual_means());
+    const CostSeries* fused = told_series(model);
     if (!model.measured->times()->done() || !fused || !fused->by(CostAxis::n).fit)
         return "Measuring attention in this tab, " + percent(model.measured->times()->progress()) +
                ".\nBy its shape it takes 4 n² d operations a head: n² in the text, d in the width.";
@@ -26,12 +37,13 @@ std::string time_headline(const Model& model) {
         "Here attention takes n^" + exponent_text(n) + " time" +
         (is_noisy ? ", but this machine is too busy to tell."
                   : ": twice the text costs " + fixed(std::exp2(n.exponent), 1) + " times as much.") +
-        "\nFused, n from " + with_commas(std::lround(fused->by(CostAxis::n).x[first])) + " to " +
+        (fused->means == usual_means() ? "\nFused, n from " : "\nFused, on one thread, n from ") +
+        with_commas(std::lround(fused->by(CostAxis::n).x[first])) + " to " +
         with_commas(std::lround(fused->by(CostAxis::n).x.back()));
     if (is_noisy)
         return said + ". Times lie " + percent(n.scatter) + " off the fit. Measure again when it is quiet.";
     const auto& d = fused->by(CostAxis::d).fit;
-    const CostSeries* naive = model.series_of(CostWork::naive, usual_means());
+    const CostSeries* naive = model.series_of(CostWork::naive, fused->means);
     return said + (d ? "; in the width d^" + exponent_text(*d) : "") +
            (naive && naive->by(CostAxis::n).fit
                 ? "; the naive form n^" + exponent_text(*naive->by(CostAxis::n).fit)
