@@ -169,6 +169,21 @@ void MistakenAttention::take_softmax(Numbers& scores) const {
     });
 }
 
+void MistakenAttention::clear_hidden(Numbers& cells) const {
+    for (std::size_t at = 0; at < cells.size(); ++at)
+        if (!allowed_[at % allowed_.size()]) cells[at] = 0;
+}
+
+void MistakenAttention::average_heads(Numbers& cells) const {
+    const std::size_t of_head = allowed_.size();
+    for (std::size_t at = 0; at < of_head; ++at) {
+        double mean = 0;
+        for (std::size_t c = at; c < cells.size(); c += of_head)
+            mean += cells[c] / static_cast<double>(heads_);
+        for (std::size_t c = at; c < cells.size(); c += of_head) cells[c] = mean;
+    }
+}
+
 MistakenAttention::Pass MistakenAttention::run(ConstMatrix qkv) const {
     Pass pass;
     for (std::size_t kind = 0; kind < 3; ++kind)
@@ -179,17 +194,8 @@ MistakenAttention::Pass MistakenAttention::run(ConstMatrix qkv) const {
     pass.softmax = masked_scores(pass);
     take_softmax(pass.softmax);
     pass.weights = pass.softmax;
-    const auto cells = static_cast<std::size_t>(n_ * n_), heads = static_cast<std::size_t>(heads_);
-    if (how_.masking == Implementation::Masking::after_softmax)
-        for (std::size_t at = 0; at < heads * cells; ++at)
-            if (!allowed_[at % cells]) pass.weights[at] = 0;
-    if (how_.averages_heads)
-        for (std::size_t at = 0; at < cells; ++at) {
-            double mean = 0;
-            for (std::size_t h = 0; h < heads; ++h)
-                mean += pass.weights[h * cells + at] / static_cast<double>(heads_);
-            for (std::size_t h = 0; h < heads; ++h) pass.weights[h * cells + at] = mean;
-        }
+    if (how_.masking == Implementation::Masking::after_softmax) clear_hidden(pass.weights);
+    if (how_.averages_heads) average_heads(pass.weights);
     return pass;
 }
 
@@ -212,16 +218,8 @@ void MistakenAttention::forward(ConstMatrix qkv, MatrixView<float> attended) con
 // Turns the gradient by the weights into that by the scores, [heads, n, n].
 MistakenAttention::Numbers MistakenAttention::score_gradients(const Pass& pass, Numbers d) const {
     using Masking = Implementation::Masking;
-    const auto cells = static_cast<std::size_t>(n_ * n_), heads = static_cast<std::size_t>(heads_);
-    if (how_.averages_heads)
-        for (std::size_t at = 0; at < cells; ++at) {
-            double mean = 0;
-            for (std::size_t h = 0; h < heads; ++h) mean += d[h * cells + at] / static_cast<double>(heads_);
-            for (std::size_t h = 0; h < heads; ++h) d[h * cells + at] = mean;
-        }
-    if (how_.masking == Masking::after_softmax)
-        for (std::size_t at = 0; at < heads * cells; ++at)
-            if (!allowed_[at % cells]) d[at] = 0;
+    if (how_.averages_heads) average_heads(d);
+    if (how_.masking == Masking::after_softmax) clear_hidden(d);
     const double unit = how_.exponential_base == 0 ? 1 : std::log(how_.exponential_base);
     for_each_softmax([&](Index start, Index stride, Index count) {
         const double* w = pass.softmax.data() + start;
@@ -232,9 +230,7 @@ MistakenAttention::Numbers MistakenAttention::score_gradients(const Pass& pass, 
             first[m * stride] = unit * w[m * stride] * (first[m * stride] - mean);
     });
     // The score of a hidden key is not used.
-    if (how_.masking == Masking::minus_infinity || how_.masking == Masking::multiplied)
-        for (std::size_t at = 0; at < heads * cells; ++at)
-            if (!allowed_[at % cells]) d[at] = 0;
+    if (how_.masking == Masking::minus_infinity || how_.masking == Masking::multiplied) clear_hidden(d);
     return d;
 }
 

@@ -40,6 +40,8 @@ class MistakenAttention {
     Pass run(ConstMatrix qkv) const;
     Numbers masked_scores(const Pass& pass) const;
     void take_softmax(Numbers& scores) const;
+    void clear_hidden(Numbers& cells) const;   // 0 where the mask hides the key
+    void average_heads(Numbers& cells) const;  // each head's cells become the mean
     Numbers score_gradients(const Pass& pass, Numbers d_weights) const;
     Rotation rotation(double first) const;
     void rotate(Numbers& heads, const Rotation& rotation, double direction) const;
