@@ -58,6 +58,16 @@ void explain_score(Explained& out, const ExplainedRun& of, Index query, Index ke
     if (caps && how.cap_after_bias) cap();
 }
 
+void explain_mean_weight(Explained& out, ImplementationRun& run, Index batch, Index query, Index key) {
+    out.formula = "mean of the heads’ weights";
+    out.operands_title = "Weights of the heads";
+    const Index heads = run.inputs().q.heads;
+    for (Index h = 0; h < heads; ++h)
+        out.summand("head " + std::to_string(h),
+                    run.weights_row(batch, h, query)[static_cast<std::size_t>(key)]);
+    out.step("mean", out.sum("weights") / static_cast<double>(heads));
+}
+
 void explain_weight(Explained& out, const ExplainedRun& of, Index query, Index key) {
     const Implementation& how = of.run.implementation();
     const Index head = of.head;
@@ -65,13 +75,7 @@ void explain_weight(Explained& out, const ExplainedRun& of, Index query, Index k
         Implementation alone = how;
         alone.averages_heads = alone.reports_mean = false;
         ImplementationRun each(of.given, alone);
-        out.formula = "mean of the heads’ weights";
-        out.operands_title = "Weights of the heads";
-        const Index heads = each.inputs().q.heads;
-        for (Index h = 0; h < heads; ++h)
-            out.summand("head " + std::to_string(h),
-                        each.weights_row(of.batch, h, query)[static_cast<std::size_t>(key)]);
-        out.step("mean", out.sum("weights") / static_cast<double>(heads));
+        explain_mean_weight(out, each, of.batch, query, key);
         return;
     }
     std::vector<std::string> names;

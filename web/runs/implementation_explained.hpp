@@ -23,6 +23,8 @@ struct ExplainedRun {
 // Each adds formula, operands and steps. A score is that before the mask.
 void explain_score(Explained& out, const ExplainedRun& of, Index query, Index key);
 void explain_weight(Explained& out, const ExplainedRun& of, Index query, Index key);
+// The mean of a run's weights over its heads.
+void explain_mean_weight(Explained& out, ImplementationRun& run, Index batch, Index query, Index key);
 // A component of the head's columns of the merged output.
 void explain_output(Explained& out, const ExplainedRun& of, Index query, Index component);
 

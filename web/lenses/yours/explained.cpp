@@ -31,12 +31,7 @@ void explain_computed(Explained& out, Shown& shown, Matrix which, Index query, I
         out.recomputed = false;
         out.step("with the mistake", shown.value(which, query, column));
     } else if (shown.of_weights() && given.weights.heads < given.heads()) {
-        out.formula = "mean of the heads’ weights";
-        out.operands_title = "Weights of the heads";
-        for (Index h = 0; h < given.heads(); ++h)
-            out.summand("head " + std::to_string(h),
-                        run.weights_row(batch, h, query)[static_cast<std::size_t>(column)]);
-        out.step("mean", out.sum("weights") / static_cast<double>(given.heads()));
+        explain_mean_weight(out, run, batch, query, column);
     } else if (shown.of_weights()) {
         app::explain_weight(out, of, query, column);
     } else if (given.w_o.empty()) {
