@@ -38,7 +38,8 @@ test('Yours: a dropped case is named or found right, and a broken one leaves it 
     await says(explorer, 'the verdict', /Cause: Scores not scaled\./);
     assert.ok(Math.abs(Number((await explorer.explained('yours.output.right.1.0')).f64) - output(0.5)[2]) < 1e-7);
     await explorer.drop(...written({ 'q.npy': npy([2, 4], q), 'k.npy': npy([3, 3], k.slice(0, 9)), 'v.npy': npy([3, 2], v), 'output.npy': npy([2, 2], output(1)) }));
-    await explorer.until('the refusal', () => explorer.state(), ({ spoken }) => /Cause: Scores not scaled\./.test(spoken));
+    await explorer.untilNotice(/widths d_k of q and k disagree/, 'error');
+    await explorer.until('the case before', () => explorer.state(), ({ spoken }) => /Cause: Scores not scaled\./.test(spoken));
     await explorer.drop(...files(0.5));
     await says(explorer, 'the right result', /^This result is right, up to rounding in f32\./);
     await explorer.press('Control+z');
