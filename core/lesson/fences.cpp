@@ -74,6 +74,11 @@ Status read_view(const std::vector<Row>& rows, std::size_t line, Step& step) {
     return ok();
 }
 
+// Reads a sentence that stands within `text`.
+Result<Sentence> read_sentence(std::string_view text, std::string_view said) {
+    return parse_sentence(said, column_of(text, static_cast<std::size_t>(said.data() - text.data())));
+}
+
 Status read_checks(Rows rows, std::size_t line, Step& step) {
     const std::size_t before = step.checks.size();
     for (const auto& [text, number] : rows) {
@@ -86,11 +91,21 @@ Status read_checks(Rows rows, std::size_t line, Step& step) {
         if (bar == text.npos || trimmed(text.substr(bar + 1)).empty())
             return at_line(number,
                            "a check needs “|” and a sentence that is said while it is false; add them");
-        const std::string_view said = trimmed(text.substr(bar + 1));
-        const auto begin = static_cast<std::size_t>(said.data() - text.data());
-        auto sentence = parse_sentence(said, column_of(text, begin));
+        const std::string_view said = text.substr(bar + 1);
+        const std::size_t second = find_outside_texts(said, "|");
+        auto sentence = read_sentence(text, trimmed(said.substr(0, second)));
         if (!sentence) return in_line(number, sentence.error());
-        step.checks.push_back({*std::move(expression), *std::move(sentence), {number}});
+        if (sentence->parts.empty())
+            return at_line(number, "a sentence that is said while the check is false is missing; add it");
+        Sentence seen;
+        if (second != said.npos) {
+            auto read = read_sentence(text, trimmed(said.substr(second + 1)));
+            if (!read) return in_line(number, read.error());
+            if (read->parts.empty())
+                return at_line(number, "no sentence follows the second “|”; add one, or remove the “|”");
+            seen = *std::move(read);
+        }
+        step.checks.push_back({*std::move(expression), *std::move(sentence), std::move(seen), {number}});
     }
     if (step.checks.size() == before)
         return at_line(

@@ -1,5 +1,6 @@
 // A lesson: a text file of steps, each with prose, a view (a link of the page), checks over the page's
-// numbers, questions, hints, a solution, and wrong attempts that must fail. lessons/ has some.
+// numbers, questions, hints, a solution, and wrong attempts that must fail. lessons/ has some. A check is an
+// expression, a sentence that is said while it is false and, after a second “|”, one for when it holds.
 //
 //     ---                                       ```check
 //     title: One token back                     weight("sat", "cat") > 80% | It is {weight("sat", "cat"):%}.
@@ -51,6 +52,7 @@ struct View {
 struct Check {
     Expression expression;
     Sentence sentence;  // said while the expression is false
+    Sentence seen;      // said once it is true; may be empty
     Place line;
     bool operator==(const Check&) const = default;
 };

@@ -42,8 +42,10 @@ void write_step(const Step& step, std::string& out) {
     write_prose(step.prose, out);
     if (step.view) write_fence("view", text_of(*step.view), out);
     std::string checks;
-    for (const Check& check : step.checks)
+    for (const Check& check : step.checks) {
         checks += (checks.empty() ? "" : "\n") + to_text(check.expression) + " | " + to_text(check.sentence);
+        if (!check.seen.parts.empty()) checks += " | " + to_text(check.seen);
+    }
     if (!checks.empty()) write_fence("check", checks, out);
     for (const Ask& ask : step.asks) write_fence("ask", text_of(ask), out);
     for (const Hint& hint : step.hints) write_fence("hint", hint.text, out);

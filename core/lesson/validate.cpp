@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "lesson/prose.hpp"
 #include "lesson/tokens.hpp"
 
 namespace attn::lesson {
@@ -78,12 +79,22 @@ class Validation {
             add(step.line,
                 "the step " + shown(step.title) + " asks nothing; add a check, an ask or a question");
         const std::vector<double> numbers = numbers_said(said);
+        look_at_prose(step.prose);
         for (const Check& check : step.checks) {
             look_at_thresholds(check, numbers);
             look_at_names(check.expression, check.line);
-            for (const Part& part : check.sentence.parts) look_at_names(part.expression, check.line);
+            for (const Sentence* sentence : {&check.sentence, &check.seen})
+                look_at_numbers(*sentence, check.line);
         }
-        for (const Ask& ask : step.asks) look_at_names(ask.answer.expression, ask.line);
+        for (const Ask& ask : step.asks) {
+            look_at_text(ask.question, ask.line);
+            look_at_names(ask.answer.expression, ask.line);
+        }
+        for (const Hint& hint : step.hints) look_at_text(hint.text, hint.line);
+    }
+    void look_at_prose(const std::vector<Block>& blocks) {
+        for (const Block& block : blocks)
+            if (block.kind == Block::Kind::paragraph) look_at_text(block.text, block.line);
     }
 
     std::vector<Finding> findings() && {
@@ -95,6 +106,15 @@ class Validation {
 
   private:
     void add(Place line, std::string sentence) { found_.push_back({line.number, std::move(sentence)}); }
+
+    void look_at_text(const std::string& text, Place line) {
+        const auto prose = parse_prose(text);
+        if (!prose) return add(line, "in this paragraph, " + prose.error().message);
+        for (const Inline& each : *prose) look_at_numbers(each.sentence, line);
+    }
+    void look_at_numbers(const Sentence& sentence, Place line) {
+        for (const Part& part : sentence.parts) look_at_names(part.expression, line);
+    }
 
     void look_at_thresholds(const Check& check, const std::vector<double>& said) {
         for (const double threshold : thresholds(check.expression))
@@ -134,6 +154,7 @@ bool says_number(std::string_view text, double number) { return is_among(numbers
 
 std::vector<Finding> validate(const Lesson& lesson, std::span<const KnownName> known) {
     Validation validation(known);
+    validation.look_at_prose(lesson.introduction);
     for (const Step& step : lesson.steps) validation.look_at(step);
     return std::move(validation).findings();
 }
