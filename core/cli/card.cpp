@@ -9,6 +9,7 @@
 #include "cli/card_numbers.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/pronouns.hpp"
+#include "cli/puzzle_card.hpp"
 #include "cli/tokenizer.hpp"
 #include "cli/training.hpp"
 #include "cli/translation_card.hpp"
@@ -153,6 +154,11 @@ Status write_card(const std::string& folder, const std::string& validation, cons
             return Error{folder +
                          " is a translator, which is measured on generated pairs: leave out the text"};
         return write_translation_card(folder, recipe_text);
+    }
+    if (const auto puzzle = puzzle_of(folder)) {
+        if (!validation.empty())
+            return Error{folder + " answers puzzles, and is measured on generated lists: leave out the text"};
+        return write_puzzle_card(*puzzle, folder, recipe_text);
     }
     const auto model = load_model_folder(folder);
     if (!model) return model.error();

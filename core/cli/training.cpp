@@ -11,6 +11,8 @@
 #include "cli/tokenizer.hpp"
 #include "kernels/workers.hpp"
 #include "text/bpe_train.hpp"
+#include "text/word_list.hpp"
+#include "train/puzzles.hpp"
 #include "train/recipe.hpp"
 #include "train/sentences.hpp"
 #include "train/translation_scores.hpp"
@@ -162,6 +164,47 @@ Status train_translation(const Recipe& recipe, const std::string& folder) {
     return train_to_end(*trainer, recipe.training, recipe.training.batch, "pairs", folder, measure);
 }
 
+// Continues from the checkpoint in the folder, if there is one.
+Result<Trainer> trainer_in(const std::string& folder, const Recipe& recipe, Batches batches) {
+    const std::string checkpoint = folder + "/checkpoint.safetensors";
+    Result<Trainer> trainer = Error{""};
+    if (std::filesystem::exists(checkpoint)) {
+        const auto bytes = read_file(checkpoint);
+        if (!bytes) return bytes.error();
+        trainer = Trainer::resume(recipe.config_json, recipe.training, std::move(batches), *bytes);
+    } else {
+        trainer = Trainer::start(recipe.config_json, recipe.training, std::move(batches));
+    }
+    if (!trainer) return trainer;
+    std::printf("%td parameters, %d threads, from step %lld of %lld\n", trainer->layout().count(),
+                thread_count(), static_cast<long long>(trainer->steps_taken()),
+                static_cast<long long>(recipe.training.schedule.steps));
+    if (auto status = write_file(folder + "/config.json", recipe.config_json); !status) return status.error();
+    return trainer;
+}
+
+constexpr std::size_t measured_lists = 1000;
+
+Status train_puzzle(const Recipe& recipe, const std::string& folder) {
+    const TrainingSettings& settings = recipe.training;
+    auto batches = puzzle_batches(*recipe.puzzle, settings.context, settings.seed);
+    if (!batches) return batches.error();
+    Result<Trainer> trainer = trainer_in(folder, recipe, *std::move(batches));
+    if (!trainer) return trainer.error();
+    const std::string tokenizer = word_list_tokenizer(puzzle_words(*recipe.puzzle));
+    if (auto status = write_file(folder + "/tokenizer.json", std::as_bytes(std::span(tokenizer))); !status)
+        return status;
+    const std::vector<PuzzleList> lists =
+        held_out_lists(*recipe.puzzle, settings.context, measured_lists, measured_seed);
+    const auto measure = [&] {
+        const auto model = trainer->model();
+        const auto right = model ? share_answered(**model, lists) : Result<double>(model.error());
+        if (right) std::printf("  held out: %.1f %% right\n", 100 * *right);
+        std::fflush(stdout);
+    };
+    return train_to_end(*trainer, settings, settings.batch, "lists", folder, measure);
+}
+
 }  // namespace
 
 Status train(const TrainingFiles& files) {
@@ -187,6 +230,11 @@ Status train(const TrainingFiles& files) {
                          " is of a T5, which learns from generated pairs: leave out the texts"};
         return train_translation(*recipe, files.folder);
     }
+    if (recipe->puzzle) {
+        if (!files.texts.empty() || !files.validation.empty())
+            return Error{files.recipe + " is of a puzzle, whose lists are generated: leave out the texts"};
+        return train_puzzle(*recipe, files.folder);
+    }
     std::vector<std::string_view> texts;
     for (const Bytes& bytes : *contents) texts.push_back(as_text(bytes));
     Result<Bpe> bpe = tokenizer_for(*recipe, texts, files.folder + "/tokenizer.json");
@@ -202,30 +250,17 @@ Status train(const TrainingFiles& files) {
         tokens.insert(tokens.end(), more.begin(), more.end());
     }
     const std::vector<std::int32_t> validation_tokens = tokenizer->encode(as_text(validation));
-    std::printf("%zu tokens of text", tokens.size());
+    std::printf("%zu tokens of text, ", tokens.size());
     if (!validation.empty())
-        std::printf(", %.3f bytes a token of the validation text",
+        std::printf("%.3f bytes a token of the validation text, ",
                     static_cast<double>(validation.size()) / static_cast<double>(validation_tokens.size()));
 
     const TrainingSettings& settings = recipe->training;
     auto batches = mixed_batches(tokenizer, std::move(tokens), settings.context, special_tokens,
                                  recipe->mixture, settings.seed);
     if (!batches) return batches.error();
-    const std::string checkpoint = files.folder + "/checkpoint.safetensors";
-    Result<Trainer> trainer = Error{""};
-    if (std::filesystem::exists(checkpoint)) {
-        const auto bytes = read_file(checkpoint);
-        if (!bytes) return bytes.error();
-        trainer = Trainer::resume(recipe->config_json, settings, *std::move(batches), *bytes);
-    } else {
-        trainer = Trainer::start(recipe->config_json, settings, *std::move(batches));
-    }
+    Result<Trainer> trainer = trainer_in(files.folder, *recipe, *std::move(batches));
     if (!trainer) return trainer.error();
-    std::printf(", %td parameters, %d threads, from step %lld of %lld\n", trainer->layout().count(),
-                thread_count(), static_cast<long long>(trainer->steps_taken()),
-                static_cast<long long>(settings.schedule.steps));
-
-    if (auto status = write_file(files.folder + "/config.json", recipe->config_json); !status) return status;
 
     const auto measure = [&] {
         if (!validation.empty()) {

@@ -68,7 +68,7 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
     if (!file) return file.error();
     if (!file->is_object()) return Error{"the recipe has to be a JSON object"};
     for (const auto& [key, value] : file->items())
-        if (key != "model" && key != "vocabulary" && key != "training" && key != "mixture")
+        if (key != "model" && key != "vocabulary" && key != "training" && key != "mixture" && key != "puzzle")
             return Error{"the recipe knows no \"" + key + "\""};
     const auto model = file->find("model");
     if (model == file->end() || !model->is_object())
@@ -84,6 +84,19 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
     if (recipe.translation && file->contains("mixture"))
         return Error{
             "the recipe has a \"mixture\", but a T5 learns from generated pairs alone: leave it out"};
+    if (const auto named = file->find("puzzle"); named != file->end()) {
+        if (named->is_string()) recipe.puzzle = puzzle_named(named->get<std::string>());
+        if (!recipe.puzzle)
+            return Error{"the recipe's \"puzzle\" has to be \"largest\" or \"different\", not " +
+                         named->dump()};
+        if (recipe.translation || file->contains("mixture"))
+            return Error{"the recipe has a \"puzzle\", from whose lists alone a model learns: leave out " +
+                         std::string(recipe.translation ? "the T5" : "the \"mixture\"")};
+        const std::size_t words = puzzle_words(*recipe.puzzle).size();
+        if (static_cast<std::size_t>(recipe.vocabulary) != words)
+            return Error{"the puzzle \"" + std::string(name_of(*recipe.puzzle)) + "\" has " +
+                         std::to_string(words) + " words, and the recipe's \"vocabulary\" has to say so"};
+    }
     json config = *model;
     config["vocab_size"] = recipe.vocabulary;
     const std::string written = config.dump(2) + "\n";
@@ -104,6 +117,7 @@ Result<Recipe> parse_recipe(std::span<const std::byte> text) {
                               field("clip", t.clip),
                               field("dropout", t.dropout),
                               field("seed", t.seed),
+                              field("initial_deviation", t.initial_deviation),
                               field("position_waves", t.position_waves),
                               field("attention_only", t.attention_only)};
     const Field mixture[] = {

@@ -9,6 +9,7 @@
 #include "io/safetensors.hpp"
 #include "io/zip_writer.hpp"
 #include "model/families.hpp"
+#include "text/word_list.hpp"
 
 namespace attn::app {
 
@@ -19,24 +20,10 @@ std::vector<std::byte> bytes_of(std::string_view text) {
     return {bytes.begin(), bytes.end()};
 }
 
-// Words other than symbols have no token. The format requires a name for <unk>, but <unk> is not in the
-// vocabulary.
 std::string symbol_tokenizer(Index vocabulary) {
-    std::string symbols;
-    for (Index id = 0; id < vocabulary; ++id)
-        symbols +=
-            (id ? ", \"" : "\"") + symbol_name(static_cast<std::int32_t>(id)) + "\": " + std::to_string(id);
-    return R"({
-  "version": "1.0",
-  "truncation": null,
-  "padding": null,
-  "added_tokens": [],
-  "normalizer": null,
-  "pre_tokenizer": {"type": "WhitespaceSplit"},
-  "post_processor": null,
-  "decoder": null,
-  "model": {"type": "WordLevel", "unk_token": "<unk>", "vocab": {)" +
-           symbols + "}}\n}\n";
+    std::vector<std::string> symbols;
+    for (Index id = 0; id < vocabulary; ++id) symbols.push_back(symbol_name(static_cast<std::int32_t>(id)));
+    return word_list_tokenizer(symbols);
 }
 
 std::string heads_left_out(const TrainingValues& values) {

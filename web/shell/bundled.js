@@ -80,8 +80,12 @@ export class Bundled {
         return this.#models.get(name) ?? new Map();
     }
 
+    /** Models whose heads have been measured come first. */
     get names() {
-        return [...this.#models.keys()].filter((name) => this.#files(name).has('config.json'));
+        /** @param {string} name */
+        const measured = (name) => Number(this.#files(name).has('scores.json'));
+        return [...this.#models.keys()].filter((name) => this.#files(name).has('config.json'))
+            .sort((a, b) => measured(b) - measured(a));
     }
 
     /** The model that the page opens with; its heads have been measured. Undefined if there is none. */

@@ -37,6 +37,15 @@ TEST_CASE("A recipe sets the numbers it names and keeps the others", "[unit][tra
     CHECK_THAT(config, ContainsSubstring("\"vocab_size\": 300"));
 }
 
+TEST_CASE("A recipe may name a puzzle", "[unit][train]") {
+    const auto recipe = parsed(R"({"model": {"model_type": "gpt2"}, "vocabulary": 18,
+        "training": {"initial_deviation": 0.1}, "puzzle": "different"})");
+    REQUIRE(recipe);
+    CHECK(recipe->puzzle == Puzzle::different);
+    CHECK(recipe->training.initial_deviation == 0.1);
+    CHECK_FALSE(parsed(R"({"model": {}, "vocabulary": 300})")->puzzle);
+}
+
 TEST_CASE("An invalid recipe gives one sentence", "[unit][train]") {
     CHECK_THAT(refusal(""), ContainsSubstring("the recipe"));
     CHECK_THAT(refusal("[]"), ContainsSubstring("JSON object"));
@@ -55,4 +64,13 @@ TEST_CASE("An invalid recipe gives one sentence", "[unit][train]") {
                ContainsSubstring("\"seed\" of a wrong kind"));
     CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 300, "mixture": []})"),
                ContainsSubstring("has to be an object"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 12, "puzzle": "smallest"})"),
+               ContainsSubstring(R"(has to be "largest" or "different", not "smallest")"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 12, "puzzle": 1})"), ContainsSubstring("not 1"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 13, "puzzle": "largest"})"),
+               ContainsSubstring(R"(the puzzle "largest" has 12 words)"));
+    CHECK_THAT(refusal(R"({"model": {}, "vocabulary": 12, "puzzle": "largest", "mixture": {}})"),
+               ContainsSubstring("leave out the \"mixture\""));
+    CHECK_THAT(refusal(R"({"model": {"model_type": "t5"}, "vocabulary": 12, "puzzle": "largest"})"),
+               ContainsSubstring("leave out the T5"));
 }
