@@ -8,6 +8,7 @@
 #include "cli/card.hpp"
 #include "cli/check.hpp"
 #include "cli/conformance.hpp"
+#include "cli/lesson.hpp"
 #include "cli/model_folder.hpp"
 #include "cli/tokenizer.hpp"
 #include "cli/trace_files.hpp"
@@ -45,6 +46,11 @@ constexpr std::string_view usage = R"(usage:
       files, with q, k, v and output, or x, w_q, w_k, w_v, w_o, heads and output; perhaps mask, bias, weights,
       causal, scale, softcap, window, kv_heads, rope_base. Names what went wrong and the line to change, and ends
       with status 1 if something is wrong. --json prints the verdicts with stable keys.
+  attn lesson FILE... [--models DIR]
+      Checks lessons: opens the views of their steps as the page does, and says, as FILE:LINE: sentence, where a
+      step passes before anything is done, a solution fails, a wrong attempt fails elsewhere than it says, or a
+      number cannot be computed. Ends with status 1 if something is wrong. DIR has the folders of the models that
+      come with the page; without it, models.
   attn --version
       Prints the version and the commit that the program was built from.
 
@@ -229,6 +235,7 @@ int main(int count, char** values) {
     if (words.front() == "train") return run_train(rest);
     if (words.front() == "card") return run_card(rest);
     if (words.front() == "tokenizer") return run_tokenizer(rest);
+    if (words.front() == "lesson") return run_lesson(rest);
     if (words.front() == "check") {
         std::vector<std::string> cases(rest.begin(), rest.end());
         const bool json = std::erase(cases, "--json") > 0;

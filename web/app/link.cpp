@@ -9,6 +9,7 @@
 
 #include "app/catalogue.hpp"
 #include "app/command.hpp"
+#include "app/lesson_state.hpp"
 #include "app/link_text.hpp"
 #include "app/looks.hpp"
 #include "io/quote.hpp"
@@ -33,6 +34,10 @@ bool read_chosen(State& state, std::string_view text, void (*choose)(Selection&,
     Selection selection = state.selection;
     choose(selection, *index);
     return take(state, Select{selection});
+}
+
+std::optional<std::string> unless_empty(const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
 }
 
 std::optional<std::string> write_index(const std::optional<Index>& index) {
@@ -83,6 +88,11 @@ std::optional<OtherChoices> read_others(std::string_view text, std::string_view 
     return others;
 }
 
+bool edit_lesson(State& state, auto change) {
+    LessonState lesson = lesson_of(state);
+    return change(lesson) && take(state, OpenLesson{lesson});
+}
+
 constexpr LinkRow shared_rows[] = {
     {"layer", "the number of a layer",
      [](State& s, const std::string& value) {
@@ -127,13 +137,43 @@ constexpr LinkRow shared_rows[] = {
          return cell && take(s, Pin{cell});
      },
      [](const State& s, const State&) { return s.pin ? std::optional(write_cell(*s.pin)) : std::nullopt; }},
+    {"lesson", "the name of a lesson",
+     [](State& s, const std::string& value) {
+         return is_lesson_name(value) && edit_lesson(s, [&](LessonState& l) {
+                    l.name = value;
+                    return true;
+                });
+     },
+     [](const State& s, const State&) { return unless_empty(lesson_of(s).name); }},
+    {"lesson.text", "a lesson of at most 32,000 characters",
+     [](State& s, const std::string& value) {
+         return fits_into_a_link(value) && edit_lesson(s, [&](LessonState& l) {
+                    l.text = value;
+                    return true;
+                });
+     },
+     [](const State& s, const State&) { return unless_empty(lesson_of(s).text); }},
+    {"lesson.step", "the number of a step, from 0",
+     [](State& s, const std::string& value) {
+         const auto step = read_integer<Index>(value);
+         return step && edit_lesson(s, [&](LessonState& l) {
+                    l.step = *step;
+                    return true;
+                });
+     },
+     [](const State& s, const State&) {
+         const Index step = lesson_of(s).step;
+         return step == 0 ? std::nullopt : std::optional(std::to_string(step));
+     }},
 };
 
 // ---- Reading ----------------------------------------------------------------------------------------------
 
 constexpr std::string_view first_keys[] = {"v", "subject", "lens"};
 
-bool is_known(std::string_view key) {
+}  // namespace
+
+bool is_link_key(std::string_view key) {
     bool known = std::ranges::find(first_keys, key) != std::end(first_keys) ||
                  std::ranges::find(shared_rows, key, &LinkRow::key) != std::end(shared_rows);
     for_all_owners([&](const LinkRows& links) {
@@ -142,6 +182,8 @@ bool is_known(std::string_view key) {
     });
     return known;
 }
+
+namespace {
 
 std::string keys_of(const auto& list) {
     std::string text;
@@ -212,7 +254,7 @@ class Reader final : public LinkReader {
         const bool packed = key && key->ends_with(packed_mark);
         if (packed) key->pop_back();
         const auto value = packed ? unpack(raw_value) : percent_decode(raw_value);
-        if (!key || !is_known(*key))
+        if (!key || !is_link_key(*key))
             drop("The link's key " + quote(key ? *key : raw_key) + " is not known here");
         else if (given(*key))
             drop("The link gives " + quote(*key) + " twice; the first is used");
@@ -241,6 +283,7 @@ class Reader final : public LinkReader {
 };
 
 void prune(State& state) {
+    if (!fits_into_a_link(lesson_of(state).text)) state.edit<LessonState>() = {};
     for_all_owners([&](const LinkRows& links) {
         if (links.prune) links.prune(state);
     });
@@ -248,25 +291,31 @@ void prune(State& state) {
 
 }  // namespace
 
+bool same_in_links(std::string_view key, const State& a, const State& b) {
+    const auto in_a = link_values(a), in_b = link_values(b);
+    const auto same = [&](std::string_view of) {
+        const auto first = in_a.find(std::string(of)), second = in_b.find(std::string(of));
+        return (first == in_a.end() ? "" : first->second) == (second == in_b.end() ? "" : second->second);
+    };
+    // A matrix that its link leaves out is the example's.
+    const bool is_matrix = stage_by_key(key).has_value();
+    return same(key) && (!is_matrix || (same("ex") && same("source")));
+}
+
 bool leaves_out(const State& state) {
     State pruned = state;
     prune(pruned);
     return pruned != state;
 }
 
-std::string to_fragment(const State& whole) {
+namespace {
+
+// Calls add(key, value) for what a link says of the State, in its order.
+void write_link(const State& whole, const LinkWriter& add) {
     State state = whole;
     const bool is_usual = state.lens == usual_lens(state);
     prune(state);
     if (is_usual) state.lens = usual_lens(state);
-    std::string fragment;
-    const LinkWriter add = [&](std::string_view key, std::string_view value) {
-        fragment.append("&").append(key);
-        if (is_packed_in_a_link(value))
-            fragment.append(1, packed_mark).append("=").append(pack(value));
-        else
-            fragment.append("=").append(percent_encode(value));
-    };
     const State first = default_state();
     if (state.subject != first.subject) add("subject", state.subject);
     if (state.lens != usual_lens(state)) add("lens", state.lens);
@@ -280,6 +329,25 @@ std::string to_fragment(const State& whole) {
     };
     for_all_owners([&](const LinkRows& links) { write_rows(links.rows); });
     write_rows(shared_rows);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> link_values(const State& state) {
+    std::map<std::string, std::string> values;
+    write_link(state, [&](std::string_view key, std::string_view value) { values.emplace(key, value); });
+    return values;
+}
+
+std::string to_fragment(const State& state) {
+    std::string fragment;
+    write_link(state, [&](std::string_view key, std::string_view value) {
+        fragment.append("&").append(key);
+        if (is_packed_in_a_link(value))
+            fragment.append(1, packed_mark).append("=").append(pack(value));
+        else
+            fragment.append("=").append(percent_encode(value));
+    });
     return fragment.empty() ? fragment : "v=1" + fragment;
 }
 

@@ -10,6 +10,7 @@
 // subject in links made before subjects had a key of their own.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,11 @@
 namespace attn::app {
 
 std::string to_fragment(const State& state);  // without '#'; empty for the default state
+// Returns the keys of that fragment, with their values as they are before they are encoded.
+std::map<std::string, std::string> link_values(const State& state);
+bool is_link_key(std::string_view key);
+// Says whether both States have the same value of a key; a matrix is the same only in the same example.
+bool same_in_links(std::string_view key, const State& a, const State& b);
 // Says whether the State has something too long for its link.
 bool leaves_out(const State& state);
 

@@ -46,6 +46,8 @@ class Page {
     // `awaited`: the address asks for them, not the user, so they belong to a model.
     virtual void open_files(const std::string& folder,
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
+    // Requests a lesson of the site, which arrives after this call, or the site's answer that it has none.
+    virtual void fetch_lesson(const std::string& name) = 0;
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
     // Opens the dialog of tables at the table with this title, after this call.

@@ -7,6 +7,7 @@
 #include "app/archive_intake.hpp"
 #include "app/catalogue.hpp"
 #include "app/clock.hpp"
+#include "app/lesson_state.hpp"
 #include "app/link.hpp"
 
 namespace attn::app {
@@ -59,6 +60,9 @@ void Visit::for_all(const std::function<void(Resident&)>& what) const {
 
 void Visit::perform(const Command& command, std::uint64_t gesture) {
     const State before = state();
+    if (!locks_.names.empty())
+        if (const auto next = apply(before, command))
+            if (const Status allowed = may_change(*next); !allowed) return report_error(allowed.error());
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.
@@ -68,6 +72,22 @@ void Visit::perform(const Command& command, std::uint64_t gesture) {
         (gesture != 0 && gesture == last.gesture) ||
         (command.is_navigation() && last.kind == given_.kind && given_.at - last.at < pause_ms);
     changed(before, Change::command, !goes_on);
+}
+
+bool Visit::locks(std::string_view name) const {
+    return std::ranges::find(locks_.names, name) != locks_.names.end();
+}
+
+Status Visit::may_change(const State& next) const {
+    for (const std::string& name : locks_.names)
+        if (!same_in_links(name, state(), next)) return Error{name + " " + locks_.why};
+    return ok();
+}
+
+bool Visit::is_but_for_lessons(const State& other) const {
+    State without_lesson = state();
+    if (lesson_of(without_lesson).is_open()) without_lesson.edit<LessonState>() = {};
+    return without_lesson == other;
 }
 
 std::uint64_t Visit::typing() {
@@ -95,6 +115,7 @@ void Visit::redo() {
 void Visit::restore(const State& before, const char* edit) {
     last_edit_ = edit + history_.last_edit();
     State received = state();
+    if (lesson_of(received) != lesson_of(before)) received.edit<LessonState>() = lesson_of(before);
     for_all([&](Resident& each) { each.receive(received, before, Change::restored); });
     if (received != state()) history_.correct(std::move(received));
     given_ = {};
@@ -126,6 +147,9 @@ void Visit::changed(const State& before, Change how, bool new_place) {
 
 State Visit::read_fragment(const std::string& fragment) {
     ParsedFragment parsed = fragment.empty() && home_ ? ParsedFragment{*home_, ""} : parse_fragment(fragment);
+    // The bare address says nothing of lessons.
+    if (fragment.empty() && lesson_of(state()).is_open())
+        parsed.state.edit<LessonState>() = lesson_of(state());
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     for_all([&](Resident& each) { each.receive(parsed.state, state(), Change::replaced); });
     return std::move(parsed.state);
@@ -143,8 +167,8 @@ void Visit::forget_home() { home_.reset(); }
 
 // If there is a home, the bare address opens it, so a link to the first example has to name it.
 std::string Visit::address() const {
+    if (is_but_for_lessons(home_ ? *home_ : default_state())) return "";
     if (!home_) return to_fragment(state());
-    if (state() == *home_) return "";
     const std::string fragment = to_fragment(state());
     return fragment.empty() ? "v=1&subject=" + std::string(state().subject) : fragment;
 }
@@ -177,11 +201,21 @@ std::string difference(const State& before, const State& next) {
 }  // namespace
 
 void Visit::open_fragment(const std::string& fragment) {
+    State next = read_fragment(fragment);
+    const std::string edit = difference(state(), next);
+    open_state(std::move(next), edit);
+}
+
+void Visit::follow_link(const std::string& fragment, const std::string& edit) {
+    open_state(read_fragment(fragment), edit);
+    page_.set_url(address(), true);
+}
+
+void Visit::open_state(State next, const std::string& edit) {
     const State before = state();
     given_ = {};
-    State next = read_fragment(fragment);
-    const std::string edit = difference(before, next);
     history_.replace(std::move(next), edit);
+    ++changes_;
     for_all([&](Resident& each) { each.follow(before, Change::replaced); });
     subject().fit_selection();
     show_boxes(true);

@@ -41,6 +41,16 @@ class Visit {
         return *static_cast<T*>(kept.get());
     }
 
+    // The same, made from these arguments; its constructor may ask for other shared objects.
+    template <class T, class... Arguments>
+    T& shared_with(Arguments&&... arguments) {
+        if (!shared_place(&id_of<T>)) {
+            auto made = std::make_shared<T>(std::forward<Arguments>(arguments)...);
+            shared_place(&id_of<T>) = std::move(made);
+        }
+        return *static_cast<T*>(shared_place(&id_of<T>).get());
+    }
+
     // ---- The State ----------------------------------------------------------------------------------------
     // A refused command becomes a notice and changes nothing. Commands of one gesture are one undo step. Each
     // step is a place that the browser's Back returns to; so is a gesture as a whole, and a series of
@@ -48,6 +58,12 @@ class Visit {
     void perform(const Command& command, std::uint64_t gesture = 0);
     // Returns the gesture of the current typing; a pause of a second begins a new one.
     std::uint64_t typing();
+    // Names, as in links, what may not change: a command that changes one of them is refused, and `why` says
+    // after its name why.
+    void lock(std::vector<std::string> names, std::string why) {
+        locks_ = {std::move(names), std::move(why)};
+    }
+    bool locks(std::string_view name) const;
     // Performs a command that follows from what is shown, not from the user: it adds no undo step and no
     // place for Back.
     void settle(const Command& command);
@@ -58,12 +74,14 @@ class Visit {
     void correct(State state);
     // Sets what the bare address shows; call before start().
     void set_home(const Opening& opening);
-    bool at_home() const { return home_ && state() == *home_; }
+    bool at_home() const { return home_ && is_but_for_lessons(*home_); }
     const State* home() const { return home_ ? &*home_ : nullptr; }
     void correct_home(const Selection& selection) { home_->selection = selection; }
     void forget_home();
     void start(const std::string& fragment);          // the address that the page was opened with
     void open_fragment(const std::string& fragment);  // back, forward, or an edited address
+    // Opens a link within the page, as an undo step of this description.
+    void follow_link(const std::string& fragment, const std::string& edit);
 
     // ---- The page around it -------------------------------------------------------------------------------
     void report_error(const Error& error);
@@ -125,6 +143,7 @@ class Visit {
     std::shared_ptr<void>& shared_place(const void* id);
     void for_all(const std::function<void(Resident&)>& what) const;
     State read_fragment(const std::string& fragment);
+    void open_state(State next, const std::string& edit);
     std::string address() const;
     void changed(const State& before, Change how, bool new_place);
     void restore(const State& before, const char* edit);
@@ -133,8 +152,17 @@ class Visit {
     bool work_on_file(double until);
     bool work_on_frame(double until);  // true if something was done
 
+    Status may_change(const State& next) const;
+    bool is_but_for_lessons(const State& other) const;
+
+    struct Locks {
+        std::vector<std::string> names;
+        std::string why;
+    };
+
     Page& page_;
     History history_;
+    Locks locks_;
     std::optional<State> home_;
     std::string last_edit_;
     // The last command performed: its gesture, its kind and its time in ms.

@@ -111,7 +111,6 @@ void Frame::draw_number(const PinnedInput& input) {
 }
 
 void Frame::draw_inspector() {
-    if (!ui::narrow_window()) draw_start();
     if (const auto input = pinned_input(); input && ui::by_touch()) draw_number(*input);
     draw_explanation();
 }

@@ -24,9 +24,6 @@ constexpr float rail_width = 176, inspector_width = 320, padding = 22, above_len
 // Sizes of the letters of the sentence that says what is seen.
 constexpr float narrow_spoken = 17, least_spoken = 17;
 
-constexpr std::array<const char*, 5> group_names{"SEE", "UNDERSTAND", "QUESTION", "CHECK", "LEARN"},
-    group_keys{"see", "understand", "question", "check", "learn"};
-
 }  // namespace
 
 void Frame::draw(std::size_t heap_bytes) {
@@ -54,11 +51,13 @@ void Frame::draw(std::size_t heap_bytes) {
                      ImGuiWindowFlags_NoNavFocus);
     now_ = {};
     hovered_lens_.clear();
+    lessons_.update();
     const Rect window{view->Pos, view->Size};
     ui::narrow_window() ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
     if (const auto cut = ui::take_cut_text(); cut && !ui::landmarks().contains("tooltip"))
         ui::tooltip_at(cut->min, cut->max, cut->text.c_str());
+    lessons_.point(now_);
     before_ = now_;
     shortcuts();
     if (escaped) close_explanation();
@@ -75,12 +74,18 @@ float Frame::height_of_boxes() const {
     return shown == 0 ? 0 : above + box_height * static_cast<float>(shown);
 }
 
+float Frame::width_on_the_right() const {
+    constexpr float writer_width = 460;
+    if (lessons_.writer().is_open()) return writer_width;
+    return folded_.explanations && !lessons_.is_open() ? 0 : inspector_width;
+}
+
 void Frame::draw_wide(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
     const float top = at.y + height_of_boxes();
     const float height = size.y - status_height, left = at.x + (folded_.lenses ? 0 : rail_width),
-                right = at.x + size.x - (folded_.explanations ? 0 : inspector_width);
+                right = at.x + size.x - width_on_the_right();
     if (!folded_.lenses) panel("rail", at, {rail_width, height}, t.surface, {8, 10}, [&] { draw_rail(); });
     panel("tabs", {left, top}, {right - left, tabs_height}, {}, {padding - 8, 4},
           [&] { draw_tabs(right - left - 2 * padding); });
@@ -89,9 +94,7 @@ void Frame::draw_wide(const Rect& window) {
                         draw_lens();
                         steady_.keep();
                     });
-    if (!folded_.explanations)
-        scrolling_panel("inspector", {right, at.y}, {inspector_width, height}, t.surface, {20, 20},
-                        [&] { draw_inspector(); });
+    if (right < at.x + size.x) draw_right({right, at.y}, {at.x + size.x - right, height});
     panel("status", {at.x, at.y + height}, {size.x, status_height}, t.surface, {8, 4},
           [&] { draw_wide_status(size.x - 16); });
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -99,133 +102,6 @@ void Frame::draw_wide(const Rect& window) {
     list->AddLine({left, top + tabs_height}, {right, top + tabs_height}, t.border);
     list->AddLine({right, at.y}, {right, at.y + height}, t.border);
     list->AddLine({at.x, at.y + height}, {at.x + size.x, at.y + height}, t.border);
-}
-
-// ---- Subjects and lenses ------------------------------------------------------------------------------
-
-// Says which subjects have what a lens needs; empty if none has it now.
-std::string Frame::where_it_suits(const LensEntry& lens) const {
-    std::vector<std::string> names;
-    for (const SubjectEntry& entry : subject_list())
-        if (lens_in(visit_, lens.key).suits(subject_in(visit_, entry.key))) names.emplace_back(entry.name);
-    if (names.empty()) return "";
-    std::string text = "There is nothing for this lens here; there is in " + names.front();
-    for (std::size_t i = 1; i < names.size(); ++i) text += (i + 1 < names.size() ? ", " : " and ") + names[i];
-    return text + ".";
-}
-
-bool Frame::draw_lens_button(const LensEntry& lens, float width, float height) {
-    const bool on = visit_.state().lens == lens.key;
-    Subject& subject = subject_in(visit_);
-    const GuardedLens there = lens_in(visit_, lens.key);
-    // While the subject shows nothing, a lens cannot say what it lacks.
-    auto missing = subject.attention() ? there.missing(subject) : std::nullopt;
-    if (missing && (missing->comes || (missing->offer && missing->offer->at_once))) missing.reset();
-    const bool faint = missing || !there.suits(subject);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool pressed = flat_tab("lens/" + std::string(lens.key), lens.name, on, faint, {width, height}, 0);
-    // A tooltip would cover other lenses or the heading of the open one.
-    const std::string why = missing ? missing->sentence : faint ? where_it_suits(lens) : "";
-    ui::describe((lens.meaning + (why.empty() ? "" : "\n\n" + why)).c_str());
-    if (ImGui::IsItemHovered())
-        hovered_lens_ = std::string(lens.name) + ": " + (why.empty() ? lens.meaning : why);
-    if (on)
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + height / 2 - 8},
-                                                  {at.x + 3, at.y + height / 2 + 8}, ui::theme().accent, 2);
-    if (pressed && !on) open_lens(visit_, lens.key);
-    return pressed;
-}
-
-// The open lens's group always shows its lenses.
-bool Frame::shows_group(LensGroup group) const {
-    return lens_of(visit_.state()).group == group || (folded_.groups & group_bit(group)) == 0;
-}
-
-// Draws the name of a group, which folds when pressed. Returns whether its lenses are shown.
-bool Frame::draw_group(LensGroup group, bool folds) {
-    constexpr float height = 20, indent = 14, arrow = 3.5f;
-    const bool holds_open = lens_of(visit_.state()).group == group;
-    const char* name = group_names[static_cast<std::size_t>(group)];
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x;
-    ImU32 ink = ui::theme().dim;
-    bool shown = true;
-    if (folds) {
-        const std::string landmark = std::string("group/") + group_keys[static_cast<std::size_t>(group)];
-        if (ImGui::InvisibleButton(landmark.c_str(), {width, height}, ImGuiButtonFlags_EnableNav) &&
-            !holds_open) {
-            folded_.groups ^= group_bit(group);
-            visit_.page().remember("groups", std::to_string(folded_.groups));
-        }
-        shown = shows_group(group);
-        if (ImGui::IsItemHovered() && !holds_open) ink = ui::theme().text;
-        ui::landmark_item(landmark);
-        ui::semantic_item(ui::Role::button, landmark, name);
-        ui::node_opens(shown);
-        const ImVec2 tip{at.x + width - 12, at.y + height / 2};
-        ImDrawList* list = ImGui::GetWindowDrawList();
-        if (shown)
-            list->AddTriangleFilled({tip.x - arrow, tip.y - arrow / 2}, {tip.x + arrow, tip.y - arrow / 2},
-                                    {tip.x, tip.y + arrow}, ink);
-        else
-            list->AddTriangleFilled({tip.x - arrow / 2, tip.y - arrow}, {tip.x - arrow / 2, tip.y + arrow},
-                                    {tip.x + arrow, tip.y}, ink);
-    } else {
-        ImGui::Dummy({width, height});
-    }
-    const ui::Type small(ui::Face::semibold, 12);
-    ui::draw_text(ImGui::GetWindowDrawList(), {at.x + indent, at.y + (height - ImGui::GetFontSize()) / 2},
-                  ink, name);
-    return shown;
-}
-
-// Returns how high a lens is, such that all of them fit into a rail if that is legible.
-float Frame::lens_height(bool in_rail) const {
-    constexpr float usual = 30, least = 22, gap = 2, around_group = 28;
-    if (ui::by_touch()) return std::max(usual, ImGui::GetFrameHeight());
-    if (!in_rail) return usual;
-    int lenses = 0, groups = 0;
-    std::optional<LensGroup> group;
-    for (const LensEntry& lens : lens_list()) {
-        groups += group != lens.group;
-        group = lens.group;
-        lenses += shows_group(lens.group);
-    }
-    const float room = ImGui::GetContentRegionAvail().y - around_group * static_cast<float>(groups);
-    return std::clamp(std::floor(room / static_cast<float>(lenses)) - gap,
-                      std::max(least, 1.4f * ImGui::GetFontSize()), usual);
-}
-
-// Draws all lenses in their groups. Returns whether one was pressed, if only the open one.
-bool Frame::draw_rail(int columns) {
-    constexpr float gap = 8;
-    const float width = (ImGui::GetContentRegionAvail().x - gap * static_cast<float>(columns - 1)) /
-                        static_cast<float>(columns);
-    const float height = lens_height(columns == 1);
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {gap, 2});
-    std::optional<LensGroup> group;
-    bool pressed = false;
-    int placed = 0;  // lenses of the group drawn so far
-    bool shown = true;
-    std::optional<ui::SemanticGroup> tabs;
-    for (const LensEntry& lens : lens_list()) {
-        if (group != lens.group) {
-            if (group) ImGui::Dummy({0, 4});
-            group = lens.group;
-            tabs.reset();
-            shown = draw_group(lens.group, columns == 1);
-            const auto place = static_cast<std::size_t>(lens.group);
-            if (shown)
-                tabs.emplace(ui::Role::tablist, std::string("lenses/") + group_keys[place],
-                             group_names[place]);
-            placed = 0;
-        }
-        if (!shown) continue;
-        if (placed++ % columns) ImGui::SameLine();
-        pressed = draw_lens_button(lens, width, height) || pressed;
-    }
-    ImGui::PopStyleVar();
-    return pressed;
 }
 
 // ---- The lens ---------------------------------------------------------------------------------------------
@@ -304,12 +180,6 @@ void Frame::draw_sentence(Subject& subject) {
     ImGui::SetCursorPosY(top + spoken_height_);
     ImGui::Dummy({0, 0});  // a lens may have nothing to draw yet
     ImGui::PopStyleVar();
-}
-
-void Frame::draw_start() {
-    Selection told = subject_in(visit_).chosen();
-    if (before_.query && !before_.head) told.query = before_.query;
-    if (start_.draw_card(visit_, told)) visit_.page().remember("start", "done");
 }
 
 // Says what is missing, with a button that leads there.

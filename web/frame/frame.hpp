@@ -1,5 +1,5 @@
-// Draws the frame around a lens: the tabs of subjects, the rail of lenses, the inspector, the status line,
-// and the palette that finds everything. It is one page, redrawn in every frame.
+// Draws the frame around a lens: the tabs of subjects, the rail of lenses, the inspector, the lesson, the
+// status line, and the palette that finds everything. It is one page, redrawn in every frame.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include "app/hover.hpp"
 #include "frame/palette.hpp"
 #include "frame/sheet.hpp"
-#include "frame/start.hpp"
 #include "frame/steady.hpp"
+#include "learn/panel.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/inspector.hpp"
 
@@ -19,7 +19,7 @@ namespace attn::app {
 
 class Frame {
   public:
-    explicit Frame(Visit& visit) : visit_(visit), start_(visit.shared<Start>()) {}
+    explicit Frame(Visit& visit) : visit_(visit), lessons_(visit.shared_with<learn::LessonPanel>(visit)) {}
 
     // Fills the whole window. `heap_bytes` is the memory in use, for the status line.
     void draw(std::size_t heap_bytes);
@@ -31,9 +31,10 @@ class Frame {
     void pasted(const std::string& text);
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
+    learn::LessonPanel& lessons() { return lessons_; }
     // Welcomes a newcomer: most groups of lenses are folded away.
     void greet() {
-        start_.open();
+        lessons_.greet();
         folded_.groups = all_groups & ~(group_bit(LensGroup::see) | group_bit(LensGroup::learn));
     }
     // Tells what is folded away beside the lens: panels, and groups of lenses except the open lens's. A phone
@@ -69,13 +70,23 @@ class Frame {
     bool draw_group(LensGroup group, bool folds);
     std::string where_it_suits(const LensEntry& lens) const;
     bool draw_lens_button(const LensEntry& lens, float width, float height);
+    struct RailRows {
+        int lenses = 0, groups = 0;
+    };
+    RailRows rail_rows() const;
     float lens_height(bool in_rail) const;
+    std::size_t lesson_rows() const;
     bool shows_group(LensGroup group) const;
     void draw_lens();
     void draw_sentence(Subject& subject);
     void draw_units(Subject& subject);
     float height_of_boxes() const;
-    void draw_start();
+    static constexpr std::size_t most_lesson_rows = 5;  // in the rail
+    void draw_lesson_links(int columns);
+    float width_on_the_right() const;
+    void draw_right(ImVec2 at, ImVec2 size);
+    void draw_lesson_sheet(const Rect& sheet);
+    float lesson_sheet_height(float window) const;
     void draw_missing(const Missing& missing);
     void draw_progress();
     void draw_inspector();
@@ -108,7 +119,8 @@ class Frame {
     Visit& visit_;
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
-    Start& start_;
+    learn::LessonPanel& lessons_;
+    float lesson_height_ = 0;  // height of its content, in the last frame
     BottomSheet sheet_;
     Folded folded_;
     std::size_t heap_bytes_ = 0;

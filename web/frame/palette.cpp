@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "app/stage_words.hpp"
-#include "frame/start.hpp"
 #include "io/ascii.hpp"
+#include "learn/panel.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -19,6 +19,8 @@ namespace {
 constexpr Index most_tokens = 4096, most_heads = 4096;
 constexpr std::size_t most_shown = 10;
 constexpr float palette_width = 520, line_height = 32, most_from_top = 90, touch_field_height = 40;
+
+learn::LessonPanel& lessons_of(Visit& visit) { return visit.shared_with<learn::LessonPanel>(visit); }
 
 // Identifies an entry by its name, not by its place, which changes with what is typed.
 std::string node_key(const PaletteEntry& entry) {
@@ -104,14 +106,26 @@ void add_settings(std::vector<PaletteEntry>& to, const Visit& visit) {
 
 // If the open subject has nothing to base the introduction on, the first subject always has.
 void introduce(Visit& visit) {
-    if (!start_steps(visit, subject_in(visit).chosen()))
+    Subject& subject = subject_in(visit);
+    if (subject.learning() || !subject.attention() || !subject.ladder())
         visit.perform(OpenSubject{subject_list().front().key});
-    visit.shared<Start>().open();
+    lessons_of(visit).open(learn::first_lesson);
+}
+
+void add_lessons(std::vector<PaletteEntry>& to, Visit& visit) {
+    to.push_back({"Introduction   help for those new to attention: the first lesson", "lesson", introduce});
+    to.push_back({"Lessons   learn attention step by step: the list of all lessons", "command",
+                  [](Visit& v) { lessons_of(v).show_list(true); }});
+    to.push_back(
+        {"Write a lesson   teach with this page", "command", [](Visit& v) { lessons_of(v).write(); }});
+    for (const learn::LessonEntry& each : lessons_of(visit).library().lessons())
+        to.push_back({each.title + "   " + learn::needs_told(each.needs), "lesson",
+                      [name = each.name](Visit& v) { lessons_of(v).open(name); }});
 }
 
 }  // namespace
 
-std::vector<PaletteEntry> palette_entries(const Visit& visit) {
+std::vector<PaletteEntry> palette_entries(Visit& visit) {
     std::vector<PaletteEntry> all;
     for (const LensEntry& lens : lens_list())
         all.push_back({std::string(lens.name) + "   " + lens.meaning, "lens",
@@ -128,8 +142,7 @@ std::vector<PaletteEntry> palette_entries(const Visit& visit) {
         for (Request& request : model->requests())
             all.push_back(
                 {std::move(request.label), "command", [make = std::move(request.make)](Visit&) { make(); }});
-    all.push_back(
-        {"Introduction   help for newcomers: what attention is, in three steps", "command", introduce});
+    add_lessons(all, visit);
     all.push_back({"Undo", "command", [](Visit& v) { v.undo(); }});
     all.push_back({"Redo", "command", [](Visit& v) { v.redo(); }});
     for (const int percent : {100, 125, 150, 200})

@@ -19,7 +19,7 @@ struct PaletteEntry {
 };
 
 // Returns everything that can be found now.
-std::vector<PaletteEntry> palette_entries(const Visit& visit);
+std::vector<PaletteEntry> palette_entries(Visit& visit);
 // Returns the entries that contain every word of the text, best first, at most `most`.
 std::vector<PaletteEntry> found_in(std::vector<PaletteEntry> entries, std::string_view text,
                                    std::size_t most);

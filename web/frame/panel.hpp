@@ -28,7 +28,7 @@ inline std::string panel_name(std::string_view name) {
            : name == "lens"      ? "Lens"
            : name == "inspector" ? "Explanation"
            : name == "status"    ? "Status"
-           : name == "start"     ? "Introduction"
+           : name == "lesson"    ? "Lesson"
                                  : std::string(name);
 }
 

@@ -20,7 +20,7 @@ constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, lo
 }  // namespace
 
 // Draws the layout for phones: subjects as tabs, lenses behind one button, and a sheet at the bottom for the
-// inspector, or else for the introduction. A phone held sideways has the tabs and the lens button in one row,
+// inspector, or else for the lesson. A phone held sideways has the tabs and the lens button in one row,
 // no status line, and the sheet on its right.
 void Frame::draw_narrow(const Rect& window) {
     const ui::Theme& t = ui::theme();
@@ -35,10 +35,10 @@ void Frame::draw_narrow(const Rect& window) {
     const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
                 top = low ? row_height : 2 * row_height, bottom = at.y + size.y - (low ? 0 : status_height);
     const float sheet_width = std::min(most_sheet_width, std::floor(size.x * low_sheet_share));
-    const auto step = explains_ ? std::nullopt : start_.step(visit_, subject_in(visit_).chosen());
+    const bool teaches = !explains_ && lessons_.is_open();
     const float sheet_height = explains_ ? std::floor(size.y * sheet_share)
-                               : step ? std::min(Start::panel_height(*step, size.x), std::floor(size.y / 2))
-                                      : 0;
+                               : teaches ? lesson_sheet_height(size.y)
+                                         : 0;
     const Rect sheet = sheet_height == 0 ? Rect{{at.x, bottom}, {0, 0}}
                        : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
                              : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
@@ -58,10 +58,7 @@ void Frame::draw_narrow(const Rect& window) {
                         if (covered > 0) ImGui::SetScrollY(ImGui::GetScrollY() + covered);
                     });
     if (explains_) draw_sheet(sheet);
-    if (step)
-        scrolling_panel("start", sheet.at, sheet.size, t.accent_soft, sheet_inset, [&] {
-            if (start_.draw_panel(*step)) visit_.page().remember("start", "done");
-        });
+    if (teaches) draw_lesson_sheet(sheet);
     if (!low)
         panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
               [&] { draw_status(size.x - 14); });
@@ -95,6 +92,10 @@ void Frame::draw_sheet(const Rect& sheet) {
         }
         ImGui::SetNextWindowContentSize({room - ImGui::GetStyle().ScrollbarSize, 0});
         ImGui::BeginChild("explanation", {room, 0});
+        if (lessons_.is_open() &&
+            ui::button("sheet/lesson", lessons_.run().may_go_on(visit_) ? "Step done: back to the lesson"
+                                                                        : "Back to the lesson"))
+            closes = true;
         told_ == Told::head ? draw_head_told() : draw_explanation();
         ui::scroll_by_drag();
         ImGui::EndChild();

@@ -36,6 +36,14 @@ bool is_query_stage(Stage stage) {
     return is_of_pairs(stage) || stage == Stage::x || stage == Stage::q || stage == Stage::output;
 }
 
+// Covers a matrix that may not change with a veil.
+void fade(const ui::MatrixGrid& grid, const ui::GridMetrics& metrics, ImVec2 at) {
+    constexpr float veil = 0.55f;
+    const ImVec2 size = ui::grid_size(grid, metrics);
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + metrics.head}, {at.x + size.x, at.y + size.y},
+                                              ui::with_alpha(ui::theme().background, veil));
+}
+
 }  // namespace
 
 struct LadderPart::Frame {
@@ -46,6 +54,10 @@ struct LadderPart::Frame {
 
     const app::LadderEdits* edits() const { return ladder.edits(); }
     bool may_edit(Stage stage) const { return edits() && edits()->may_edit(drawing.state(), stage); }
+
+    bool is_locked(Stage stage) const {
+        return drawing.visit.locks(stage == Stage::raw ? "scores" : info(stage).key);
+    }
 
     void set(const app::RunCell& cell, double value, std::uint64_t gesture = 0) const {
         drawing.visit.perform(edits()->set(cell, value), gesture);
@@ -88,7 +100,7 @@ struct LadderPart::Frame {
         g.name = landmark_name(rung.stage);
         g.first = {rung.first_row, rung.first_col};
         g.title = rung.title;
-        g.notation = rung.notation;
+        g.notation = is_locked(rung.stage) ? "locked in this step" : rung.notation;
         g.values = &rung.values;
         g.before = rung.before.empty() ? nullptr : &rung.before;
         g.decimals = rung.decimals;
@@ -339,6 +351,7 @@ void LadderPart::draw(const app::Drawing& drawing, app::Subject& subject, const 
             ui::landmark("sign/" + grid.name, place, {place.x + size.x, place.y + size.y});
         }
         const ui::GridReply reply = ui::draw_matrix_grid(grid, metrics, at);
+        if (frame.is_locked(rung->stage)) fade(grid, metrics, at);
         typing_field(frame, *rung, grid, metrics, at);
         answer(frame, *rung, reply);
         if (!grid.pinned) continue;

@@ -68,6 +68,7 @@ EM_JS(void, js_set_field,
 EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
+EM_JS(void, js_fetch_lesson, (const char* name), { Module.shell.fetchLesson(UTF8ToString(name)); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_show_table, (const char* title), { Module.shell.showTable(UTF8ToString(title)); });
 EM_JS(void, js_remember, (const char* what, const char* value),
@@ -80,6 +81,8 @@ const char* mime_of(std::string_view file) {
     if (file.ends_with(".png")) return "image/png";
     if (file.ends_with(".svg")) return "image/svg+xml";
     if (file.ends_with(".csv")) return "text/csv";
+    if (file.ends_with(".md")) return "text/markdown";
+    if (file.ends_with(".html")) return "text/html";
     return "application/octet-stream";
 }
 
@@ -109,6 +112,7 @@ class ShellPage : public app::Page {
             js_give_file((folder + "/" + name).c_str(), bytes.data(), static_cast<int>(bytes.size()));
         js_open_given(awaited);
     }
+    void fetch_lesson(const std::string& name) override { js_fetch_lesson(name.c_str()); }
     void download(const std::string& name, std::span<const std::byte> bytes) override {
         js_download(name.c_str(), bytes.data(), static_cast<int>(bytes.size()), mime_of(name));
     }
@@ -276,7 +280,36 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
     visit().set_home({model, layer, head});
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_greet() { frame().greet(); }
+EMSCRIPTEN_KEEPALIVE void explorer_greet() {
+    frame().greet();
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_kept_lessons(const char* text, const char* draft) {
+    frame().lessons().run().recall(text);
+    frame().lessons().writer().recall(draft);
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_lessons(const char* list) {
+    if (const Status read = frame().lessons().library().arrived(list); !read)
+        visit().report_error(read.error());
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_lesson(const char* name, const char* text) {
+    frame().lessons().run().arrived(visit(), name, text);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_lesson_failed(const char* name, const char* why) {
+    frame().lessons().run().failed(name, why);
+    wake();
+}
+
+EMSCRIPTEN_KEEPALIVE void explorer_lesson_file(const char* text) {
+    frame().lessons().open_text(text);
+    wake();
+}
 
 // Groups of lenses are bits; a negative number leaves them unchanged.
 EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations, int groups) {

@@ -31,8 +31,18 @@ export interface Exports {
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
-    /** Before the start: the user is new here and is shown the first steps. */
+    /** After the start: the user is new here and is shown the first lesson. */
     _explorer_greet(): void;
+
+    /** Before the start: what `remember` was told under "lessons" and "lesson-draft". */
+    _explorer_kept_lessons(text: Text, draft: Text): void;
+    /** The site's lessons: an array of {name, title, needs, minutes, languages}, as JSON. */
+    _explorer_lessons(list: Text): void;
+    /** The lesson that `fetchLesson` requested, or one sentence that says why it cannot be had. */
+    _explorer_lesson(name: Text, text: Text): void;
+    _explorer_lesson_failed(name: Text, why: Text): void;
+    /** A lesson that the user has opened. */
+    _explorer_lesson_file(text: Text): void;
 
     /** Before the start: the panels that the user has folded away. */
     _explorer_fold(lenses: Flag, explanations: Flag, groups: number): void;
@@ -341,6 +351,9 @@ export interface Shell {
 
     /** Says whether pixels read from a drawing are the ones that were drawn. */
     canvasReads(): boolean;
+
+    /** Requests a lesson of the site; `_explorer_lesson` or `_explorer_lesson_failed` answers after the call. */
+    fetchLesson(name: string): void;
 
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;

@@ -18,6 +18,7 @@ import { areTensors } from './tensors.js';
  * @import { Fields } from './field.js'
  * @import { Entry } from './file_chunks.js'
  * @import { HubDialog } from './hub_dialog.js'
+ * @import { Lessons } from './lessons.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
@@ -37,6 +38,7 @@ import { areTensors } from './tensors.js';
  * @property {Tensors} tensors
  * @property {Bundled} bundled
  * @property {HubDialog} hub
+ * @property {Lessons} lessons
  * @property {Address} address
  * @property {Bar} bar
  * @property {SentenceBox[]} boxes the sentence box and those below it
@@ -59,7 +61,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
     const [box] = boxes, [tokens] = all;
     /**
      * With a second box below it, each has a name. A box whose text a model continues is called “written”.
@@ -153,6 +155,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             return advance;
         },
         canvasReads,
+        fetchLesson: (name) => soon(() => lessons.fetch(name)),
         // The second press of a double click lacks the permission to open a dialog.
         chooseTensors() {
             if (navigator.userActivation?.isActive ?? true) {

@@ -11,6 +11,7 @@ import { Fields, touch } from './field.js';
 import { createHost } from './host.js';
 import { HubDialog } from './hub_dialog.js';
 import { attachKeys } from './keys.js';
+import { Lessons, isLesson } from './lessons.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { remembered } from './memory.js';
 import { Models } from './models.js';
@@ -55,6 +56,8 @@ let hub;
 let tensors;
 /** @type {Archives | undefined} */
 let archives;
+/** @type {Lessons | undefined} */
+let lessons;
 
 const theme = new Theme((look) => program?.theme(look));
 const textSize = new TextSize((scale) => program?.scale(scale));
@@ -120,11 +123,11 @@ attachKeys({
 });
 
 /**
- * Dropped files may be a model, tensors, or a .zip of either.
+ * Dropped files may be a model, tensors, a .zip of either, or a lesson.
  *
  * @param {Entry[]} entries
  */
-function open(entries, opener = isArchive(entries) ? archives : areTensors(entries) ? tensors : models) {
+function open(entries, opener = isLesson(entries) ? lessons : isArchive(entries) ? archives : areTensors(entries) ? tensors : models) {
     if (opener) {
         opener.open(entries);
     } else {
@@ -211,19 +214,18 @@ async function start() {
     tokens = boxes.map((each, which) => new Tokens(each, (...given) => running.tokens(which, ...given)));
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
+    const teaching = lessons = new Lessons({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
     const dialog = hub = new HubDialog({ program, models, notices });
     const table = attachTable({ program, clipboard, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
     if (home) {
         program.home(home);
     }
-    if (!remembered('start')) {
-        program.greet();
-    }
+    program.keptLessons(remembered('lessons') ?? '', remembered('lesson-draft') ?? '');
     program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded', Number(remembered('groups') ?? -1));
     program.scale(textSize.scale);
     watchContext({ program, canvas, notices });
@@ -232,6 +234,9 @@ async function start() {
         curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
             + 'Switch hardware acceleration on, or use another browser.', { reload: false });
         return;
+    }
+    if (!remembered('start')) {
+        program.greet();
     }
     const { awaited } = host;
     await Promise.race([awaited, new Promise((resolve) => { setTimeout(resolve, awaited ? patience : 0); })]);
@@ -244,6 +249,7 @@ async function start() {
     clipboard.attach(program);
     attachWakers({ program, stage, canvas });
     addFallbackFont(program, fallback);
+    teaching.list();
 }
 
 start().catch((error) => {

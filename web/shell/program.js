@@ -105,6 +105,30 @@ export class Program {
     greet() { this.#call('_explorer_greet'); }
 
     /**
+     * @param {string} text how far the user is in each lesson, as it was remembered
+     * @param {string} draft of a lesson
+     */
+    keptLessons(text, draft) { this.#call('_explorer_kept_lessons', text, draft); }
+
+    /** @param {string} list of the site's lessons, as JSON */
+    lessons(list) { this.#call('_explorer_lessons', list); }
+
+    /**
+     * @param {string} name
+     * @param {string} text
+     */
+    lesson(name, text) { this.#call('_explorer_lesson', name, text); }
+
+    /**
+     * @param {string} name
+     * @param {string} why
+     */
+    lessonFailed(name, why) { this.#call('_explorer_lesson_failed', name, why); }
+
+    /** @param {string} text */
+    lessonFile(text) { this.#call('_explorer_lesson_file', text); }
+
+    /**
      * @param {boolean} lenses
      * @param {boolean} explanations
      * @param {number} groups of lenses, as bits; a negative number leaves them unchanged

@@ -56,6 +56,8 @@ class Subject : public Resident {
     virtual Attention* attention() { return nullptr; }
     // The same, with the queries and keys of this layer.
     virtual Attention* attention_of(Index /*layer*/) { return attention(); }
+    // Says whether a model that the State names is still on its way; what is shown belongs to the one before.
+    virtual bool awaits_model() const { return false; }
     // Counts the heads to choose from. It is cheap, and known before they are computed.
     virtual HeadCount head_count() { return {}; }
     // Returns the selection with the nearest existing head; the State may still name a head of a larger

@@ -1,6 +1,7 @@
 #include "widgets/text_field.hpp"
 
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -54,6 +55,8 @@ Typed typed_into(const char* name, const char* meaning, std::string& text, std::
                                             {width, ImGui::GetTextLineHeight() * static_cast<float>(lines) +
                                                         2 * ImGui::GetStyle().FramePadding.y},
                                             flags, keep_text, &buffer);
+        if (const ImGuiInputTextState* state = ImGui::GetInputTextState(ImGui::GetID("##text")))
+            typed.caret = std::min(static_cast<std::size_t>(std::max(state->GetCursorPos(), 0)), text.size());
         ImGui::PopID();
     }
     typed.too_long = buffer.too_long;
@@ -75,9 +78,8 @@ Typed text_field(const char* name, const char* meaning, std::string& text, std::
 }
 
 Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
-                float most_width) {
-    constexpr int area_lines = 4;
-    return typed_into(name, meaning, text, longest, most_width, area_lines);
+                float most_width, int lines) {
+    return typed_into(name, meaning, text, longest, most_width, lines);
 }
 
 std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,

@@ -2,6 +2,7 @@
 // fields for numbers. On a touch screen the page's own fields (widgets/page_field.hpp) lie over them.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -9,7 +10,8 @@ namespace attn::ui {
 
 struct Typed {
     bool changed = false;
-    bool too_long = false;  // the new text was too long, so the old one stayed
+    bool too_long = false;                  // the new text was too long, so the old one stayed
+    std::optional<std::size_t> caret = {};  // where it is or was last, in bytes; none before the first focus
 };
 
 // Draws the field at the cursor, up to `most_width` points wide; `meaning` names it for screen readers. Its
@@ -19,7 +21,7 @@ Typed text_field(const char* name, const char* meaning, std::string& text, std::
 
 // The same with several lines.
 Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
-                float most_width = 620);
+                float most_width = 620, int lines = 4);
 
 // Draws a field for a number at the cursor, in printf's `format`, and returns the number entered; nothing if
 // the text is not a number. Its landmark is the name.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/lesson_state.hpp"
 #include "attention/mask_presets.hpp"
 #include "lenses/gradient/gradient.hpp"
 #include "lenses/inverse/inverse.hpp"
@@ -51,6 +52,15 @@ class RandomCommands {
         static const Kind all[] = {
             {"OpenSubject", 1, [](R& r, const State&) -> Command { return OpenSubject{r.subject()}; }},
             {"OpenLens", 1, [](R& r, const State&) -> Command { return OpenLens{r.lens()}; }},
+            {"OpenLesson", 1,
+             [](R& r, const State&) -> Command {
+                 const char* names[] = {"first-steps", "one-token-back.de", "", "No Name"};
+                 return OpenLesson{
+                     {names[r.below(4)], r.below(3) ? "" : "---\ntitle: a\n---\n## b?", r.below(62) - 1}};
+             }},
+            {"ShowLessonStep", 1,
+             [](R& r, const State&) -> Command { return ShowLessonStep{r.below(62) - 1}; }},
+            {"CloseLesson", 1, [](R&, const State&) -> Command { return CloseLesson{}; }},
             {"Together", 1,
              [](R& r, const State&) -> Command {
                  return Together{{OpenSubject{r.subject()}, OpenLens{r.lens()}}};

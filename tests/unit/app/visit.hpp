@@ -81,6 +81,8 @@ struct FakePage : app::Page {
         downloaded = name;
         downloaded_bytes.assign(bytes.begin(), bytes.end());
     }
+    std::vector<std::string> lessons_wanted;
+    void fetch_lesson(const std::string& name) override { lessons_wanted.push_back(name); }
     void set_title(const std::string&) override {}
     void set_history(bool undo, bool redo) override {
         can_undo = undo;

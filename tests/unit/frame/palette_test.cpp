@@ -11,7 +11,7 @@ using namespace attn::test;
 
 namespace {
 
-std::vector<PaletteEntry> found(const Visit& visit, std::string_view text) {
+std::vector<PaletteEntry> found(Visit& visit, std::string_view text) {
     return found_in(palette_entries(visit), text, 10);
 }
 

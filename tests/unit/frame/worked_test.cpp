@@ -206,7 +206,8 @@ TEST_CASE("operators stay with their operands at every width") {
 
 TEST_CASE("sentence, steps and bars describe one word, and the word under the cursor") {
     Screen screen;
-    screen.frame.greet();
+    screen.frame.lessons().open_text(
+        "---\ntitle: T\nneeds: nothing\n---\n## S\n“{word(query)}” wants to know what?");
     const auto status = [] {
         const auto& nodes = ui::semantics();
         const auto node = std::ranges::find(nodes, ui::Role::status, &ui::Node::role);

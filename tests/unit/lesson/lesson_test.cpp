@@ -105,7 +105,9 @@ TEST_CASE("a lesson with everything in it", "[lesson]") {
     CHECK(step.view == View{"v=1&subject=worked&pin=a.b", {"W_Q", "X", "W_V"}, {}});
     REQUIRE(step.checks.size() == 2);
     CHECK(to_text(step.checks[0].expression) == "weight(\"sat\", \"c|t}:\") > 80%");
-    CHECK(to_text(step.checks[0].sentence) == "“sat” gives {weight(\"sat\", \"c|t}:\"):%} and {{x}} | so.");
+    CHECK(to_text(step.checks[0].sentence) == "“sat” gives {weight(\"sat\", \"c|t}:\"):%} and {{x}}");
+    CHECK(to_text(step.checks[0].seen) == "so.");
+    CHECK(step.checks[1].seen == Sentence{});
     CHECK(step.checks[1].line.number == 28);
     CHECK(step.hints == std::vector<Hint>{{"Look at K.\n\n  Twice.", {}}});
     CHECK(step.solution == Solution{"v=1&a=b", {}});

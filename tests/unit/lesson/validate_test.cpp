@@ -85,8 +85,13 @@ TEST_CASE("names are known, with so many arguments", "[lesson]") {
 }
 
 TEST_CASE("the lesson in the tree is valid", "[lesson]") {
-    constexpr std::array<KnownName, 6> names{
-        {{"weight", 2, 2}, {"score", 2, 2}, {"argmax", 1, 1}, {"unchanged", 1, any_number}, {"X"}, {"W_Q"}}};
+    constexpr std::array<KnownName, 7> names{{{"weight", 2, 2},
+                                              {"score", 2, 2},
+                                              {"argmax", 1, 1},
+                                              {"unchanged", 1, any_number},
+                                              {"X"},
+                                              {"W_Q"},
+                                              {"W_K"}}};
     const auto file = read_file(source_dir() / "lessons/one-token-back.md");
     const auto read = parse_lesson(file);
     INFO((read ? "" : read.error().message));

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '../../../web/shell/node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
 import { createTokenizer } from '../../../web/shell/tokenizer.js';
 
-for (const [model, text, ids, other] of [
-    ['puzzle-largest', 'list 3 8 1 5 largest', [0, 5, 10, 3, 7, 1], 'list 12 largest'],
-    ['puzzle-different', 'list A F C A different', [0, 10, 15, 12, 10, 1], 'list I different'],
+for (const { model, text, ids, other } of [
+    { model: 'puzzle-largest', text: 'list 3 8 1 5 largest', ids: [0, 5, 10, 3, 7, 1], other: 'list 12 largest' },
+    { model: 'puzzle-different', text: 'list A F C A different', ids: [0, 10, 15, 12, 10, 1], other: 'list I different' },
 ]) {
     const read = (name) => readFileSync(fileURLToPath(new URL(`../../../models/${model}/${name}`, import.meta.url)), 'utf8');
     const { vocab_size: size } = JSON.parse(read('config.json'));

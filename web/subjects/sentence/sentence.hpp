@@ -155,6 +155,7 @@ class SentenceSubject final : public Subject, private Comparing, private TextMod
     void fit_spans();
     std::optional<State> home(const Opening& opening) const override;
     bool work(Urgency urgency, double until_ms) override;
+    bool awaits_model() const override { return !awaited_.empty(); }
     bool busy() const override { return progress().has_value() || playing(); }
     std::optional<Progress> progress() const override;
     std::uint64_t milestones() const override;

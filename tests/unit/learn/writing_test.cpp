@@ -1,0 +1,109 @@
+// Tests the editor of lessons: it adds views and numbers of the page, says what is wrong, and saves.
+#include <catch_amalgamated.hpp>
+
+#include "app/link.hpp"
+#include "learn/naming.hpp"
+#include "learn/numbers.hpp"
+#include "learn/printed.hpp"
+#include "lesson/lesson.hpp"
+#include "subjects/worked/commands.hpp"
+#include "unit/frame/screen.hpp"
+
+using namespace attn;
+using namespace attn::app;
+using namespace attn::test;
+
+namespace {
+
+const std::string& text_in(Screen& screen) { return screen.frame.lessons().writer().text(); }
+
+std::string saved(const Screen& screen) {
+    return {reinterpret_cast<const char*>(screen.page.downloaded_bytes.data()),
+            screen.page.downloaded_bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("a number that is pinned has a name, which gives the number that the inspector shows") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    Attention& attention = *subject_in(screen.visit).attention();
+    const std::pair<RunCell, const char*> named[] = {{{Stage::weight, 1, 0}, "weight(\"sat\", \"cat\")"},
+                                                     {{Stage::raw, 2, 1}, "score(\"mat\", \"sat\")"},
+                                                     {{Stage::q, 0, 3}, "q(\"cat\", 3)"},
+                                                     {{Stage::k, 1, 2}, "k(\"sat\", 2)"},
+                                                     {{Stage::output, 2, 0}, "out(\"mat\", 0)"},
+                                                     {{Stage::w_k, 2, 1}, "W_K(2, 1)"}};
+    const learn::StepSoFar step{screen.visit.state(), {}};
+    for (const auto& [cell, name] : named) {
+        INFO(name);
+        CHECK(learn::name_of(attention, cell) == name);
+        const auto expression = lesson::parse_expression(name);
+        REQUIRE(expression);
+        const auto value = lesson::evaluate(*expression, learn::numbers_of(screen.visit, step));
+        REQUIRE(value);
+        CHECK(std::get<double>(value->value) == explained(screen.visit, cell)->f64);
+    }
+    CHECK(learn::name_of(attention, MapSum{.total = MapTotal::row_entropy, .at = 1}) == "entropy(\"sat\")");
+    CHECK(learn::name_of(attention, MapSum{.total = MapTotal::column_total}).empty());
+}
+
+TEST_CASE("a lesson is written beside the page, tried, and saved") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    screen.frame.lessons().write();
+    screen.draw(3);
+    REQUIRE(screen.shows("lesson/write/text"));
+    CHECK(screen.shows("lesson/write/fault"));  // it asks nothing yet
+    CHECK(text_in(screen).starts_with("---\ntitle:"));
+    screen.visit.perform(Pin{RunCell{Stage::weight, 1, 0}});
+    screen.draw(2);
+    screen.click("lesson/write/view");
+    screen.click("lesson/write/number");
+    screen.draw(2);
+    CHECK(text_in(screen).find("```view\n" + to_fragment(screen.visit.state())) != std::string::npos);
+    CHECK(text_in(screen).find("weight(\"sat\", \"cat\") > 0 | It is {weight(\"sat\", \"cat\"):2}.") !=
+          std::string::npos);
+    // The prose does not say the threshold yet, and still it can be tried.
+    CHECK(screen.shows("lesson/write/fault"));
+    screen.click("lesson/write/save");
+    CHECK(screen.page.downloaded == "my-lesson.md");
+    CHECK(saved(screen) == text_in(screen));
+    screen.click("lesson/write/print");
+    CHECK(screen.page.downloaded == "my-lesson.html");
+    CHECK(saved(screen).find("What to do first") != std::string::npos);
+    CHECK(std::ranges::any_of(screen.page.remembered,
+                              [](const std::string& each) { return each.starts_with("lesson-draft ---"); }));
+    screen.click("lesson/write/try");
+    screen.settle();
+    REQUIRE(screen.shows("lesson/title"));
+    CHECK(screen.frame.lessons().run().title() == "My lesson");
+    // The link carries the whole lesson.
+    Screen other;
+    other.visit.start(to_fragment(screen.visit.state()));
+    other.draw(3);
+    CHECK(other.frame.lessons().run().title() == "My lesson");
+    screen.frame.lessons().write();
+    screen.draw(3);
+    CHECK(text_in(screen).find("title: My lesson") != std::string::npos);
+    screen.click("lesson/write/close");
+    CHECK_FALSE(screen.shows("lesson/write/text"));
+}
+
+TEST_CASE("a printed lesson holds its steps, choices and lines for answers, and no markup of its text") {
+    constexpr std::string_view text =
+        "---\ntitle: A <b>lesson</b>\nneeds: example\n---\n## One & two?\nSay $x^2$ & **more**.\n"
+        "```check\nweight(0, 1) > 0.5 | no\n```\n```ask\nWhich?\n( ) <cat>\n( ) sat\nanswer: argmax(0)\n```\n"
+        "```ask\nHow many?\nnumber\nanswer: n\n```\n";
+    const auto lesson = lesson::parse_lesson(std::as_bytes(std::span(text)));
+    REQUIRE(lesson);
+    const std::string html = learn::printed(*lesson);
+    CHECK(html.find("A &lt;b&gt;lesson&lt;/b&gt;</h1>") != std::string::npos);
+    CHECK(html.find("1. One &amp; two?") != std::string::npos);
+    CHECK(html.find("<sup>2</sup>") != std::string::npos);
+    CHECK(html.find("☐ &lt;cat&gt;") != std::string::npos);
+    CHECK(html.find("class=line") != std::string::npos);
+    CHECK(html.find("<b>lesson") == std::string::npos);
+}

@@ -1,0 +1,57 @@
+// Places the lesson in the frame: its panel beside the lens, and its sheet on a phone.
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "frame/frame.hpp"
+#include "frame/panel.hpp"
+#include "widgets/layout.hpp"
+#include "widgets/theme.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr float most_lesson_share = 0.6f, least_explanation = 200, sheet_share_of_lesson = 0.46f;
+constexpr ImVec2 lesson_inset{20, 18};
+
+}  // namespace
+
+// Draws what stands right of the lens: the lesson and, as far as there is room, the explanation below it.
+void Frame::draw_right(ImVec2 at, ImVec2 size) {
+    const ImU32 surface = ui::theme().surface;
+    float top = 0;
+    if (lessons_.is_open()) {
+        const bool fits = lesson_height_ < most_lesson_share * size.y;
+        const bool explains = visit_.state().pin || (before_.cell && fits);
+        top = explains ? std::min({lesson_height_, std::floor(most_lesson_share * size.y),
+                                   size.y - least_explanation})
+                       : size.y;
+        scrolling_panel("lesson", at, {size.x, top}, surface, lesson_inset, [&] {
+            const float begin = ImGui::GetCursorPosY();
+            lessons_.draw(before_);
+            lesson_height_ = ImGui::GetCursorPosY() - begin + 2 * lesson_inset.y;
+        });
+        if (!explains) return;
+        ImGui::GetWindowDrawList()->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top},
+                                            ui::theme().border);
+    }
+    scrolling_panel("inspector", {at.x, at.y + top}, {size.x, size.y - top}, surface, {20, 20},
+                    [&] { draw_inspector(); });
+}
+
+float Frame::lesson_sheet_height(float window) const {
+    const float most = std::floor(window * sheet_share_of_lesson);
+    return lesson_height_ > 0 ? std::min(lesson_height_, most) : most;
+}
+
+void Frame::draw_lesson_sheet(const Rect& sheet) {
+    scrolling_panel("lesson", sheet.at, sheet.size, ui::theme().surface, sheet_inset, [&] {
+        const float begin = ImGui::GetCursorPosY();
+        lessons_.draw(before_);
+        lesson_height_ = ImGui::GetCursorPosY() - begin + 2 * sheet_inset.y;
+    });
+}
+
+}  // namespace attn::app
