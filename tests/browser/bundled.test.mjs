@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { bundled, site } from './lib/bundled.mjs';
+import { atStep, lessonCalled } from './lib/lessons.mjs';
 import { tiny } from './lib/models.mjs';
 import { near } from './lib/numbers.mjs';
 import { phone, skip, test } from './lib/suite.mjs';
@@ -102,20 +103,28 @@ bare('the first sentence says what is seen, and the twin changes it', {}, async 
     assert.equal(after.spoken, `Reading “It”, this head looks at “street” (${await share('street', twin.pieces)} %).`);
 });
 
-bare('newcomers are told three steps, which step aside for ever when closed', {}, async (explorer) => {
+bare('newcomers get the first lesson, which steps aside for ever when finished', { newcomer: true }, async (explorer) => {
+    const { steps } = lessonCalled('first-steps');
+    const pause = () => explorer.page.waitForTimeout(600);  // a double click is one step
     await opened(explorer);
-    await explorer.click('start/next');
-    await explorer.click('start/back');
-    await explorer.click('start/next');
-    await explorer.page.waitForTimeout(600);  // a double click is one step
-    await explorer.click('start/next');
-    await explorer.until('the third step to be the last', () => explorer.page.locator('[data-key="start/close"]').getAttribute('aria-label'), (label) => label === 'Done');
-    await explorer.click('start/close');
-    await explorer.until('the steps to go', async () => !await explorer.rect('start'));
+    await atStep(explorer, steps[0]);
+    await explorer.click('lesson/next');
+    await atStep(explorer, steps[1]);
+    await explorer.click('lesson/back');
+    await atStep(explorer, steps[0]);
+    for (const step of steps.slice(1)) {
+        await pause();
+        await explorer.click('lesson/next');
+        await atStep(explorer, step);
+    }
+    await explorer.until('the third step to be the last', () => explorer.page.locator('[data-key="lesson/next"]').getAttribute('aria-label'), (label) => label === 'Finish');
+    await pause();
+    await explorer.click('lesson/next');
+    await explorer.until('the lesson to go', async () => !await explorer.rect('panel/lesson'));
     await explorer.page.reload();
     await explorer.started();
     await opened(explorer);
-    assert.equal(await explorer.rect('start'), undefined);
+    assert.equal(await explorer.rect('panel/lesson'), undefined);
 });
 
 bare('the twin is a step of undo and of the address', {}, async (explorer) => {

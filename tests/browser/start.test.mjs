@@ -1,6 +1,9 @@
 // Tests loading the page, and its message where it cannot run.
 import assert from 'node:assert/strict';
+import { atStep, heading, lessonCalled } from './lib/lessons.mjs';
 import { phone, test } from './lib/suite.mjs';
+
+const first = lessonCalled('first-steps');
 
 test('it loads, draws and waits', { each: true }, async (explorer) => {
     const { subject, lens, fragment } = await explorer.state();
@@ -45,28 +48,29 @@ test('a program that does not arrive is a sentence', { start: false, expected: [
     assert.match(await failure(explorer), /could not be fetched: the server answered 503/);
 });
 
-test('a link opens with the introduction for those who have never been here', { newcomer: true }, async (explorer) => {
-    await explorer.until('the introduction', () => explorer.rect('start'));
-    await explorer.click('start/close');
-    await explorer.until('it to be closed', async () => !await explorer.rect('start'));
+test('a link opens with the first lesson for those who have never been here', { newcomer: true }, async (explorer) => {
+    await explorer.until('the first lesson', () => heading(explorer), (title) => title === first.steps[0].title);
+    await explorer.click('lesson/close');
+    await explorer.until('it to be closed', async () => !await explorer.rect('panel/lesson'));
     await explorer.page.goto('about:blank');
     await explorer.open(explorer.variant);
-    assert.ok(!await explorer.rect('start'), 'closed, it stays away');
+    await explorer.settled();
+    assert.ok(!await explorer.rect('panel/lesson'), 'closed, it stays away');
 });
 
-test('on a phone, the introduction stands below the first picture', {
+test('on a phone, the first lesson stands below the first picture', {
     newcomer: true, context: phone,
 }, async (explorer) => {
-    const steps = [];
-    for (let step = 0; step < 3; ++step) {
-        await explorer.settled();
-        const next = await explorer.rect('start/next');
+    const nexts = [];
+    for (const step of first.steps) {
+        await atStep(explorer, step);
+        const next = await explorer.rect('lesson/next');
         const picture = await explorer.page.locator('#semantics [role=grid]').first().boundingBox();
         assert.ok(next && picture && picture.y < 420 && picture.y < next.top && next.bottom < 844, JSON.stringify({ next, picture }));
-        steps.push([next.x, next.y]);
-        await explorer.tap('start/next');
+        nexts.push(next);
+        await explorer.page.waitForTimeout(600);  // a double tap is one step
+        await explorer.tap('lesson/next');
     }
-    assert.deepEqual(steps[2], steps[0], 'Next stays under the finger');
-    await explorer.tap('start/close');
-    await explorer.until('it to be closed', async () => !await explorer.rect('start'));
+    assert.ok(nexts.every(({ left, top }) => left === nexts[0].left && top === nexts[0].top), 'Next stays under the finger');
+    await explorer.until('it to be closed', async () => !await explorer.rect('panel/lesson'));
 });

@@ -2,25 +2,11 @@
 // nothing stays hovered over.
 import assert from 'node:assert/strict';
 import { bundled } from './lib/bundled.mjs';
+import { finger } from './lib/fingers.mjs';
 import { phone, skip, test } from './lib/suite.mjs';
 import { npy, written } from './lib/tensors.mjs';
 
 const starts = 30;
-
-/**
- * Moves a finger from one point to another in some steps, and rests there if nothing should glide afterwards.
- */
-async function finger(explorer, from, to, { steps = 3, rest = 70 } = {}) {
-    const devtools = await explorer.devtools();
-    const touch = (type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
-    await touch('touchStart', from);
-    for (let step = 1; step <= steps; ++step) {
-        await touch('touchMove', { x: from.x + (to.x - from.x) * step / steps, y: from.y + (to.y - from.y) * step / steps });
-    }
-    await new Promise((resume) => { setTimeout(resume, rest); });
-    await touch('touchEnd');
-    await explorer.answered();
-}
 
 const lenses = ['overview', 'ladder', 'compare', 'scale', 'masks', 'softmax', 'gradient', 'inverse', 'order', 'tiles', 'geometry',
     'memory', 'sources', 'paths', 'layers', 'knockout', 'steer', 'examples', 'heads', 'circuits', 'cache', 'cost', 'properties'];
@@ -112,10 +98,6 @@ for (const [width, height] of [[390, 844], [320, 640], [844, 390]]) {
             skip(bundled.absent);
         }
         await explorer.settled();
-        if (await explorer.rect('start/close')) {
-            await explorer.tap('start/close');
-            await explorer.settled();
-        }
         const open = new URLSearchParams((await explorer.state()).fragment), found = {};
         for (const lens of lenses) {
             open.set('lens', lens);

@@ -1,7 +1,8 @@
 // Runs the shell and Python blocks of README.md and docs/guide.md as a reader would, each page in a folder of
 // its own that contains models/, docs/, README.md and build/native/attn like a checkout. A block that cannot
 // run here says so in the line above it, `<!-- not run: REASON -->`; the reasons are those of `reasons`, and
-// a block without one always runs.
+// a block without one always runs. A lesson, which holds fences itself, stands between ~~~markdown and ~~~; it
+// is saved as lesson.md for the block that follows.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -27,15 +28,15 @@ function blocksOf(markdown) {
     const lines = markdown.split('\n'), blocks = [];
     let open = null;
     lines.forEach((line, at) => {
-        const fence = /^( *)```(\w*)\s*$/.exec(line);
-        if (open && fence && fence[2] === '') {
+        const fence = /^( *)(```|~~~)(\w*)\s*$/.exec(line);
+        if (open && fence && fence[3] === '' && fence[2] === open.fence) {
             blocks.push({ ...open, text: open.text.map((words) => words.slice(open.indent)).join('\n') });
             open = null;
         } else if (open) {
             open.text.push(line);
         } else if (fence) {
             const mark = /^ *<!-- not run: (.*) -->$/.exec(lines[at - 1] ?? '');
-            open = { language: fence[2], indent: fence[1].length, line: at + 1, text: [], reason: mark?.[1] };
+            open = { language: fence[3], fence: fence[2], indent: fence[1].length, line: at + 1, text: [], reason: mark?.[1] };
         }
     });
     return { blocks, marks: lines.filter((line) => line.includes('<!-- not run')).length };
@@ -46,6 +47,7 @@ const python = ['/usr/bin/python3', 'python3'].find((program) => spawnSync(progr
 
 const programs = {
     sh: { run: ['bash', '-euo', 'pipefail', '-c'], parse: ['bash', '-n', '-c'] },
+    markdown: { run: ['bash', '-euc', 'printf "%s\\n" "$1" >lesson.md', 'bash'], parse: ['true'] },
     python: { run: [python, '-c'], parse: [python, '-c', 'import ast, sys; ast.parse(sys.argv[1])'] },
 };
 
@@ -69,7 +71,7 @@ for (const page of pages) {
         for (const { language, text, line, reason } of blocks) {
             const skip = !attn && reason === undefined && 'there is no native program';
             test(`line ${line}${reason ? ` is not run: ${reason}` : ''}`, { skip }, () => {
-                assert.ok(language in programs, `a block is sh or python, not '${language}'`);
+                assert.ok(language in programs, `a block is sh, python or markdown, not '${language}'`);
                 assert.ok(python, 'NumPy is missing; tools/test installs Debian’s python3-numpy');
                 if (reason === undefined) {
                     execute(programs[language].run, text, folder);
@@ -83,6 +85,8 @@ for (const page of pages) {
 }
 
 test('the blocks that are not run are found, and so is what follows them', () => {
+    assert.deepEqual(blocksOf('~~~markdown\n```ask\nq\n```\n~~~\n```sh\nx\n```\n').blocks.map(({ language, text }) => [language, text]),
+        [['markdown', '```ask\nq\n```'], ['sh', 'x']]);
     const { blocks, marks } = blocksOf('<!-- not run: a -->\n```sh\nx\n```\n\n  ```python\n  if y:\n      z\n  ```\n<!-- not run: b -->\n');
     assert.deepEqual(blocks.map(({ language, text, reason }) => [language, text, reason]),
         [['sh', 'x', 'a'], ['python', 'if y:\n    z', undefined]]);

@@ -84,7 +84,7 @@ export class Driver {
             const { x, y, width, height } = document.getElementById('canvas').getBoundingClientRect();
             return { x, y, width, height };
         });
-        const around = /^(subject|lens|lens-menu|palette|panel|inspector|sheet|start)(\/|$)/;
+        const around = /^(subject|lens|lens-menu|palette|panel|inspector|sheet|lesson|learn)(\/|$)/;
         const seen = Object.entries(all).filter(([name, [left, top, right, bottom]]) => {
             const [x, y] = [(left + right) / 2, (top + bottom) / 2];
             const inside = around.test(name) || !lens || (x > lens[0] && x < lens[2] && y > lens[1] && y < lens[3]);

@@ -230,16 +230,17 @@ export class Explorer {
     }
     async found(name) { return (await this.#foundOf(name))[0]; }
 
-    // Returns the landmark once it exists and, by turning the wheel at the edge of the lens, is in view.
+    // Returns the landmark once it exists and, by turning the wheel at the edge of its panel, is in view.
     async reveal(name) {
         await bring(this, name, () => this.#rectsOf([name], impatience));
-        let [rect, lens, tabs] = await this.#foundOf(name, 'panel/lens', 'panel/tabs');
+        const panel = /^lesson\//.test(name) ? 'panel/lesson' : /^learn\//.test(name) ? 'panel/rail' : 'panel/lens';
+        let [rect, lens, tabs] = await this.#foundOf(name, panel, 'panel/tabs');
         const popup = await this.rect('panel/head');
         const above = /^(preset|adjust|change|tensors|training)(\/|$)/.test(name) && rect.bottom <= tabs?.bottom;
         if (above || popup || /^preset\//.test(name) || /^(subject|lens|lens-menu|guide|settings|head-name|head-choice|palette|panel|inspector)(\/|$)/.test(name)) {
             return rect;
         }
-        for (let given = 1; ;) {  // points that the lens scrolls per point of the wheel, from the last turn
+        for (let given = 1; ;) {  // points that the panel scrolls per point of the wheel, from the last turn
             const hidden = rect.bottom > lens.bottom ? Math.min(rect.bottom - lens.bottom + 8, rect.top - lens.top)
                 : rect.top < lens.top ? rect.top - lens.top - 8 : 0;
             if (Math.abs(hidden) < 1) {
@@ -248,7 +249,7 @@ export class Explorer {
             await this.page.mouse.move(lens.right - 4, lens.y);
             const turned = Math.sign(hidden) * Math.min(Math.max(Math.abs(hidden), 20), 300) / given, before = rect.top;
             await this.page.mouse.wheel(0, turned);
-            [rect, lens] = await this.until(`${name} to scroll into view`, () => this.rects(name, 'panel/lens'), ([{ top }]) => top !== before);
+            [rect, lens] = await this.until(`${name} to scroll into view`, () => this.rects(name, panel), ([{ top }]) => top !== before);
             given = Math.min(Math.max((before - rect.top) / turned, 0.2), 2);
         }
     }

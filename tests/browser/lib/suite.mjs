@@ -164,7 +164,8 @@ async function withPage(where, { needs, body, fragment, fine = false, newcomer =
     const page = await context.newPage();
     if (!newcomer) {
         await page.addInitScript(() => {
-            if (location.hash) {
+            // An empty page, about:blank, has no storage.
+            if (location.protocol.startsWith('http')) {
                 localStorage.setItem('start', 'done');
             }
         });
