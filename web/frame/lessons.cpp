@@ -41,13 +41,20 @@ void Frame::draw_right(ImVec2 at, ImVec2 size) {
                     [&] { draw_inspector(); });
 }
 
+// A sheet that is folded down is as high as its content; any other keeps its height from step to step.
 float Frame::lesson_sheet_height(float window) const {
     const float most = std::floor(window * sheet_share_of_lesson);
-    return lesson_height_ > 0 ? std::min(lesson_height_, most) : most;
+    return lessons_.is_brief() && lesson_height_ > 0 ? std::min(lesson_height_, most) : most;
 }
 
 void Frame::draw_lesson_sheet(const Rect& sheet) {
-    scrolling_panel("lesson", sheet.at, sheet.size, ui::theme().surface, sheet_inset, [&] {
+    // A step scrolls by itself, above its buttons.
+    const auto draw_sheet = [&](auto draw) {
+        lessons_.lists() || lessons_.writer().is_open() || lessons_.is_brief()
+            ? scrolling_panel("lesson", sheet.at, sheet.size, ui::theme().surface, sheet_inset, draw)
+            : panel("lesson", sheet.at, sheet.size, ui::theme().surface, sheet_inset, draw);
+    };
+    draw_sheet([&] {
         const float begin = ImGui::GetCursorPosY();
         lessons_.draw(before_);
         lesson_height_ = ImGui::GetCursorPosY() - begin + 2 * sheet_inset.y;

@@ -19,7 +19,7 @@ constexpr double rest_ms = 2000;       // a change that stands so long is a try
 constexpr int most_polls = 25;         // five seconds
 
 // Opens what a link describes, but stays in the lesson.
-void open_link(Visit& visit, const std::string& link, LessonState lesson) {
+void open_link(Visit& visit, const std::string& link, const LessonState& lesson) {
     std::string fragment = link;
     if (!lesson.name.empty()) fragment += "&lesson=" + lesson.name;
     if (lesson.step > 0) fragment += "&lesson.step=" + std::to_string(lesson.step);

@@ -101,7 +101,7 @@ Result<Value> of_stage(const Place& at, Stage stage, Values given) {
 }
 
 Result<Value> norm_of(const Place& at, Values given) {
-    const std::string* name = std::get_if<std::string>(&given[0]);
+    const std::string* name = std::get_if<std::string>(given.data());
     const auto stage = name ? stage_called(*name) : std::nullopt;
     if (!stage || is_of_pairs(*stage))
         return Error{"A norm is of rows of a matrix, such as norm(\"k\", \"cat\")."};
@@ -136,14 +136,14 @@ Result<Value> of_lens(const Place& at, Values given) {
 
 Value is_or_name(std::string_view now, Values given) {
     if (given.empty()) return std::string(now);
-    const std::string* wanted = std::get_if<std::string>(&given[0]);
+    const std::string* wanted = std::get_if<std::string>(given.data());
     return wanted != nullptr && *wanted == now;
 }
 
 Result<Value> is_pinned(const Place& at, Values given) {
     const auto& pin = at.visit.state().pin;
     if (given.empty() || !pin) return Value(pin.has_value());
-    const std::string* name = std::get_if<std::string>(&given[0]);
+    const std::string* name = std::get_if<std::string>(given.data());
     if (name == nullptr) return Error{"pinned begins with the name of a number, such as \"weight\"."};
     if (given.size() == 1) return Value(pin_kind(*pin) == *name || write_cell(*pin) == *name);
     if (name->find('.') != std::string::npos) {
@@ -163,7 +163,7 @@ Result<Value> is_pinned(const Place& at, Values given) {
 Result<Value> is_named(const Place& at, Values given) {
     const std::string own = std::to_string(at.head.layer) + "." + std::to_string(at.head.head);
     if (given.empty()) return Value(own);
-    const std::string* wanted = std::get_if<std::string>(&given[0]);
+    const std::string* wanted = std::get_if<std::string>(given.data());
     if (wanted == nullptr) return Error{"head takes a text, \"4.7\" or \"induction\"."};
     if (*wanted == own) return Value(true);
     const NamedHeads* named = at.subject.named_heads();
@@ -176,7 +176,7 @@ Result<Value> is_named(const Place& at, Values given) {
 }
 
 Result<Value> role_of(const Place& at, Values given) {
-    const std::string* wanted = std::get_if<std::string>(&given[0]);
+    const std::string* wanted = std::get_if<std::string>(given.data());
     const auto role = wanted ? role_called(*wanted) : std::nullopt;
     if (!role) return Error{"role takes the name of a role, such as \"induction\"."};
     const NamedHeads* named = at.subject.named_heads();
@@ -275,7 +275,7 @@ Result<Value> find_early(Visit& visit, const StepSoFar& step, std::string_view n
         const auto box = subject_in(visit).text_box();
         return Value(box ? box->text : std::string());
     }
-    const std::string* what = std::get_if<std::string>(&given[0]);
+    const std::string* what = std::get_if<std::string>(given.data());
     if (name == "seen") {
         if (what == nullptr) return Error{"seen takes a text, such as \"softmax\"."};
         return Value(step.seen.contains(*what));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
@@ -12,6 +13,7 @@
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
+#include "widgets/scroll.hpp"
 
 namespace attn::app::learn {
 
@@ -344,25 +346,42 @@ void LessonPanel::draw_buttons(const lesson::Step& step) {
         run_.go_to(visit_, now + 1);
 }
 
-void LessonPanel::draw_step() {
-    const bool brief = brief_ && ui::narrow_window();
-    const lesson::Step& step = *run_.shown(visit_);
+void LessonPanel::draw_content(const lesson::Step& step) {
     {
         const ui::Type title(ui::Face::semibold, 18);
         ui::wrapped_text(step.title, FLT_MAX, ui::Role::heading);
     }
     ui::landmark_item("lesson/title");
-    if (!brief) {
+    if (!is_brief()) {
         if (run_.step(visit_) == 0) draw_paragraphs(run_.lesson()->introduction);
         draw_paragraphs(step.prose);
     }
     draw_checks(step);
-    if (brief) return;
+    if (is_brief()) return;
     draw_asks(step);
     draw_hints(step);
     draw_done(step);
-    draw_buttons(step);
+}
+
+// In a sheet, the buttons stay in place while the content scrolls.
+void LessonPanel::draw_step() {
+    const lesson::Step& step = *run_.shown(visit_);
+    if (is_brief()) return draw_content(step);
+    const bool in_sheet = ui::narrow_window();
+    if (in_sheet) {
+        const float buttons = ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y;
+        ImGui::SetNextWindowContentSize(
+            {ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize, 0});
+        ImGui::BeginChild("step", {0, std::max(ImGui::GetContentRegionAvail().y - buttons, 2 * buttons)});
+        if (std::exchange(scrolls_up_, false)) ImGui::SetScrollY(0);
+    }
+    draw_content(step);
     if (run_.step(visit_) == 0) draw_languages();
+    if (in_sheet) {
+        ui::scroll_by_drag();
+        ImGui::EndChild();
+    }
+    draw_buttons(step);
 }
 
 void LessonPanel::draw(const Hover& pointed) {
@@ -380,6 +399,7 @@ void LessonPanel::draw(const Hover& pointed) {
     if (drawn_step_ != run_.step(visit_)) {
         drawn_step_ = run_.step(visit_);
         typed_.clear();
+        scrolls_up_ = true;
         ImGui::SetScrollY(0);
     }
     draw_step();

@@ -11,6 +11,7 @@
 #include "learn/library.hpp"
 #include "learn/prose_view.hpp"
 #include "learn/writer.hpp"
+#include "widgets/layout.hpp"
 
 namespace attn::app::learn {
 
@@ -30,6 +31,8 @@ class LessonPanel {
     void greet();                             // opens the lesson for newcomers, unless another one is open
     void update();
 
+    // Only the title and the checks are shown, in a sheet that is folded down.
+    bool is_brief() const { return brief_ && ui::narrow_window(); }
     void draw(const Hover& pointed);  // at the cursor; the prose is about the pointed query, if there is one
     // Points at what the step is about, unless the cursor is over something else.
     void point(Hover& hover) const;
@@ -37,6 +40,7 @@ class LessonPanel {
   private:
     void draw_head();
     void draw_step();
+    void draw_content(const lesson::Step& step);
     void draw_checks(const lesson::Step& step);
     void draw_check(const lesson::Check& check, const CheckNow& now, std::size_t number);
     void draw_asks(const lesson::Step& step);
@@ -67,6 +71,7 @@ class LessonPanel {
     std::map<std::string, std::vector<lesson::Inline>> prose_;  // the paragraphs, by their text
     std::map<std::size_t, std::string> typed_;                  // answers in fields, by their questions
     std::size_t drawn_step_ = 0;
+    bool scrolls_up_ = false;  // a new step begins at its top
 };
 
 }  // namespace attn::app::learn

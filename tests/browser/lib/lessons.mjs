@@ -104,11 +104,13 @@ export function fingers(explorer) {
     const tap = async (key) => {
         for (let swipes = 0; swipes < 30; ++swipes) {
             await explorer.settled();
-            const [at, sheet] = await Promise.all([explorer.found(key), explorer.found('panel/lesson')]);
-            if (at.top >= sheet.top && at.bottom <= sheet.bottom) {
+            const [at, sheet, buttons] = await Promise.all([explorer.found(key), explorer.found('panel/lesson'), explorer.rect('lesson/back')]);
+            // The content ends above the row of buttons, which stays in place.
+            const stays = /^lesson\/(back|next|skip|close|fold)$/.test(key);
+            if (at.top >= sheet.top && at.bottom <= (stays || !buttons ? sheet.bottom : buttons.top)) {
                 return explorer.page.touchscreen.tap(at.x, at.y);
             }
-            const x = sheet.right - 8, down = at.top < sheet.top ? 90 : -90;
+            const x = sheet.left + 20, down = at.top < sheet.top ? 90 : -90;
             await finger(explorer, { x, y: sheet.y - down / 2 }, { x, y: sheet.y + down / 2 });
         }
         throw new Error(`30 swipes do not bring ${key} into view`);
