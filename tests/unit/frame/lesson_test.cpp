@@ -247,7 +247,8 @@ TEST_CASE("the rail lists the next lessons, and the list all of them with time a
 }
 
 TEST_CASE("a lesson fits windows of common sizes, with and without a text") {
-    for (const ImVec2 size : {ImVec2{1440, 846}, {1440, 900}, {1366, 700}, {1024, 700}, {390, 844}, {844, 390}}) {
+    for (const ImVec2 size :
+         {ImVec2{1440, 846}, {1440, 900}, {1366, 700}, {1024, 700}, {390, 844}, {844, 390}}) {
         INFO(size.x << " × " << size.y);
         Screen screen(size);
         screen.visit.start("v=1&lesson=first-steps");
