@@ -118,9 +118,13 @@ void LessonRun::update(Visit& visit, double moment) {
     }
     const bool changed = !evaluated_ || evaluated_->changes != key.changes;
     // A number may be on its way although nothing tells when it arrives.
+    const auto waits = [](const std::optional<AnswerNow>& answer) {
+        return answer && !answer->missing.empty();
+    };
     const bool polls =
-        polls_ < most_polls &&
-        std::ranges::any_of(checks_, [](const CheckNow& check) { return !check.missing.empty(); });
+        polls_ < most_polls && (std::ranges::any_of(
+                                    checks_, [](const CheckNow& check) { return !check.missing.empty(); }) ||
+                                std::ranges::any_of(progress(visit).answers, waits));
     if (changed || ((polls || evaluated_ != key) && moment >= evaluated_at_ + evaluation_ms)) {
         polls_ += evaluated_ == key;
         evaluated_ = key;
@@ -204,22 +208,29 @@ void LessonRun::show_hint(const Visit& visit) {
 void LessonRun::answer(Visit& visit, std::size_t ask, std::string given, std::optional<std::size_t> choice) {
     const lesson::Step* now = shown(visit);
     if (!now || ask >= now->asks.size()) return;
-    AnswerNow answer{std::move(given), choice};
+    progress(visit).answers[ask] = AnswerNow{std::move(given), choice};
+    judge(visit, ask);
+    evaluated_.reset();
+}
+
+// Tells whether an answer is right, or why it cannot be told yet.
+void LessonRun::judge(Visit& visit, std::size_t number) {
+    const lesson::Ask& ask = shown(visit)->asks[number];
+    AnswerNow& answer = *progress(visit).answers[number];
     const lesson::Lookup lookup = numbers(visit);
-    if (choice) {
-        const auto right = lesson::right_choice(now->asks[ask], lookup);
-        answer.is_right = right && *right == *choice;
+    answer.missing.clear();
+    if (answer.choice) {
+        const auto right = lesson::right_choice(ask, lookup);
+        answer.is_right = right && *right == *answer.choice;
         if (!right) answer.missing = right.error().message;
-    } else if (const auto number = read_number(answer.given)) {
-        const auto right = lesson::is_right(now->asks[ask], *number, lookup);
+    } else if (const auto typed = read_number(answer.given)) {
+        const auto right = lesson::is_right(ask, *typed, lookup);
         answer.is_right = right && *right;
         if (!right) answer.missing = right.error().message;
     } else {
         answer.missing = "Write a number, such as 0.25.";
     }
     if (!answer.is_right && answer.missing.empty()) ++progress(visit).tries;
-    progress(visit).answers[ask] = std::move(answer);
-    evaluated_.reset();
 }
 
 // ---- Checks -----------------------------------------------------------------------------------------------
@@ -244,7 +255,10 @@ void LessonRun::evaluate(Visit& visit, double moment) {
         all = all && now.holds;
     }
     StepProgress& progress = this->progress(visit);
-    for (const auto& answer : progress.answers) all = all && answer && answer->is_right;
+    for (std::size_t i = 0; i < progress.answers.size(); ++i) {
+        if (progress.answers[i] && !progress.answers[i]->missing.empty()) judge(visit, i);
+        all = all && progress.answers[i] && progress.answers[i]->is_right;
+    }
     if (!all || progress.passed) return;
     if (!is_settled(visit, moment)) return evaluated_.reset();
     pass(visit);

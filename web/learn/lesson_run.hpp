@@ -86,6 +86,7 @@ class LessonRun {
     State start_of(const Visit& visit, std::size_t step) const;
     void evaluate(Visit& visit, double moment);
     bool is_settled(Visit& visit, double moment) const;
+    void judge(Visit& visit, std::size_t ask);
     void count_try(Visit& visit, double moment);
     void pass(Visit& visit);
     void remember(Visit& visit);

@@ -241,7 +241,8 @@ export async function computed(explorer, expression) {
  */
 async function answer(explorer, hand, { choices, answer: expression }, number, before) {
     const key = `lesson/ask/${number}`;
-    const saying = (what) => explorer.until(what, async () => (await said(explorer))[before], Boolean, slow);
+    // While a model has yet to read the text, the answer waits.
+    const saying = (what) => explorer.until(what, async () => (await said(explorer))[before], (text) => /^(Right|Not so)\./.test(text ?? ''), slow);
     if (choices.length === 0) {
         const result = await computed(explorer, expression);
         if (result === undefined) {
