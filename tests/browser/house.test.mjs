@@ -222,7 +222,7 @@ test('arrow keys walk over what the palette has found, and what is typed is stil
         await explorer.press('Control+K');
         await opened(explorer);
         await explorer.settled();
-        await explorer.page.keyboard.type('head 0. layer');
+        await explorer.page.keyboard.type('layer head 0.');
         await explorer.until('three heads alone', () => explorer.rects('palette/2', 'palette/3'), ([third, fourth]) => third && !fourth);
     };
     await three();
