@@ -191,7 +191,7 @@ void Frame::draw_lesson_links(int columns) {
     if (!draw_group(LensGroup::learn, in_rail)) return;
     const ui::SemanticGroup group(ui::Role::tablist, "lenses/learn", "Learn");
     const float height = lens_height(in_rail), width = ImGui::GetContentRegionAvail().x;
-    const std::string& open = lesson_of(visit_.state()).name;
+    const std::string open = lesson_of(visit_.state()).name;  // a copy, because a press opens another
     const std::size_t most = rows - 1;
     // The open lesson takes the place of the last one.
     std::vector<const learn::LessonEntry*> shown;

@@ -80,7 +80,7 @@ void LessonPanel::draw_asks(const lesson::Step& step) {
 
 // Offers the open lesson in its other languages.
 void LessonPanel::draw_languages() {
-    const std::string& name = lesson_of(visit_.state()).name;
+    const std::string name = lesson_of(visit_.state()).name;  // a copy, because a press opens another
     const std::string whole = name.substr(0, name.find('.'));
     const LessonEntry* entry = library_.find(whole);
     if (entry == nullptr || entry->languages.empty()) return;

@@ -175,6 +175,9 @@ std::string LessonPanel::number_text(const lesson::Part& part) {
 }
 
 void LessonPanel::draw_text(const std::string& text) {
+    // Sentences with numbers change as these do.
+    constexpr std::size_t most_kept = 200;
+    if (prose_.size() > most_kept) prose_.clear();
     const auto [kept, is_new] = prose_.try_emplace(text);
     if (is_new) {
         if (auto read = lesson::parse_prose(text))
