@@ -90,7 +90,8 @@ std::optional<OtherChoices> read_others(std::string_view text, std::string_view 
 
 bool edit_lesson(State& state, auto change) {
     LessonState lesson = lesson_of(state);
-    return change(lesson) && take(state, OpenLesson{lesson});
+    change(lesson);
+    return take(state, OpenLesson{lesson});
 }
 
 constexpr LinkRow shared_rows[] = {
@@ -139,27 +140,18 @@ constexpr LinkRow shared_rows[] = {
      [](const State& s, const State&) { return s.pin ? std::optional(write_cell(*s.pin)) : std::nullopt; }},
     {"lesson", "the name of a lesson",
      [](State& s, const std::string& value) {
-         return is_lesson_name(value) && edit_lesson(s, [&](LessonState& l) {
-                    l.name = value;
-                    return true;
-                });
+         return is_lesson_name(value) && edit_lesson(s, [&](LessonState& l) { l.name = value; });
      },
      [](const State& s, const State&) { return unless_empty(lesson_of(s).name); }},
     {"lesson.text", "a lesson of at most 32,000 characters",
      [](State& s, const std::string& value) {
-         return fits_into_a_link(value) && edit_lesson(s, [&](LessonState& l) {
-                    l.text = value;
-                    return true;
-                });
+         return fits_into_a_link(value) && edit_lesson(s, [&](LessonState& l) { l.text = value; });
      },
      [](const State& s, const State&) { return unless_empty(lesson_of(s).text); }},
     {"lesson.step", "the number of a step, from 0",
      [](State& s, const std::string& value) {
          const auto step = read_integer<Index>(value);
-         return step && edit_lesson(s, [&](LessonState& l) {
-                    l.step = *step;
-                    return true;
-                });
+         return step && edit_lesson(s, [&](LessonState& l) { l.step = *step; });
      },
      [](const State& s, const State&) {
          const Index step = lesson_of(s).step;

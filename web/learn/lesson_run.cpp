@@ -27,6 +27,12 @@ void open_link(Visit& visit, const std::string& link, const LessonState& lesson)
     visit.follow_link(fragment, "step " + std::to_string(lesson.step + 1) + " of the lesson");
 }
 
+void lock_step(Visit& visit, const lesson::Step& step) {
+    if (step.view)
+        visit.lock(step.view->locks,
+                   "is locked in this step of the lesson. Skip the step or close the lesson to change it.");
+}
+
 bool names_only_a_lesson(const State& state) {
     State rest = state;
     rest.edit<LessonState>() = {};
@@ -162,9 +168,7 @@ void LessonRun::enter(Visit& visit, bool opens_view) {
     so_far_ = {step.view || now == 0 ? start_of(visit, now) : visit.state(), {}};
     visit.lock({}, "");
     if (opens_view && step.view) open_link(visit, step.view->link, lesson_of(visit.state()));
-    if (step.view)
-        visit.lock(step.view->locks,
-                   "is locked in this step of the lesson. Skip the step or close the lesson to change it.");
+    lock_step(visit, step);
     counts_ = false;
     counted_changes_ = visit.changes();
     remember(visit);
@@ -193,9 +197,7 @@ void LessonRun::show_solution(Visit& visit) {
     progress(visit).solved = true;
     visit.lock({}, "");
     open_link(visit, now->solution->link, lesson_of(visit.state()));
-    if (now->view)
-        visit.lock(now->view->locks,
-                   "is locked in this step of the lesson. Skip the step or close the lesson to change it.");
+    lock_step(visit, *now);
     counts_ = false;
     counted_changes_ = visit.changes();
 }
