@@ -29,25 +29,26 @@ class TokenLists {
     }
 
     void draw(std::optional<std::int32_t>& raise, std::optional<std::int32_t>& over) const {
-        list("/raise", "the logit of", name(loss_.raise), [&](const std::string& landmark) {
-            for (const std::int32_t id : ids_)
-                if (option(landmark, id, id == loss_.raise)) {
-                    raise = id;
-                    over = loss_.over == id ? loss_.raise : loss_.over;
-                }
-        });
-        list("/over", "over that of", loss_.over ? name(*loss_.over) : "nothing",
-             [&](const std::string& landmark) {
-                 if (ui::list_option((landmark + "/none").c_str(), "nothing", !loss_.over)) {
-                     raise = loss_.raise;
-                     over = std::nullopt;
-                 }
-                 for (const std::int32_t id : ids_)
-                     if (id != loss_.raise && option(landmark, id, loss_.over == id)) {
-                         raise = loss_.raise;
-                         over = id;
-                     }
-             });
+        ui::labelled_list("the logit of", choice_.key + "/raise", name(loss_.raise), ui::menu_width,
+                          [&](const ui::ListOptions& list) {
+                              for (const std::int32_t id : ids_)
+                                  if (option(list, id, id == loss_.raise)) {
+                                      raise = id;
+                                      over = loss_.over == id ? loss_.raise : loss_.over;
+                                  }
+                          });
+        ui::labelled_list("over that of", choice_.key + "/over", loss_.over ? name(*loss_.over) : "nothing",
+                          ui::menu_width, [&](const ui::ListOptions& list) {
+                              if (list.option("none", "nothing", !loss_.over)) {
+                                  raise = loss_.raise;
+                                  over = std::nullopt;
+                              }
+                              for (const std::int32_t id : ids_)
+                                  if (id != loss_.raise && option(list, id, loss_.over == id)) {
+                                      raise = loss_.raise;
+                                      over = id;
+                                  }
+                          });
     }
 
   private:
@@ -57,19 +58,8 @@ class TokenLists {
     const std::string& name(std::int32_t id) const {
         return names_[static_cast<std::size_t>(std::ranges::find(ids_, id) - ids_.begin())];
     }
-    bool option(const std::string& landmark, std::int32_t id, bool on) const {
-        return ui::list_option((landmark + "/" + std::to_string(id)).c_str(), name(id).c_str(), on);
-    }
-    void list(const char* part, const char* label, const std::string& shown, auto&& options) const {
-        const std::string landmark = choice_.key + part;
-        ui::control(ui::need::many_choices, [&] {
-            ui::label(label);
-            ImGui::SetNextItemWidth(ui::menu_width);
-            if (ui::begin_list(landmark.c_str(), label, shown.c_str())) {
-                options(landmark);
-                ui::end_list();
-            }
-        });
+    bool option(const ui::ListOptions& list, std::int32_t id, bool on) const {
+        return list.option(std::to_string(id), name(id), on);
     }
 
     const TokenChoice& choice_;

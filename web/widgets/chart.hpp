@@ -33,6 +33,11 @@ struct ChartCurve {
     bool apart = false;   // points of a plane, in any order, not connected
     float radius = 3;     // radius of points
     std::vector<std::string> notes = {};  // more about each point, for its tooltip; empty: nothing
+
+    void add(double at, double value) {
+        x.push_back(at);
+        y.push_back(value);
+    }
 };
 
 struct Chart {

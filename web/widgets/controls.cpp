@@ -342,6 +342,17 @@ void end_list() {
     ImGui::EndCombo();
 }
 
+void labelled_list(const char* label, const std::string& name, const std::string& shown, float width,
+                   const std::function<void(const ListOptions&)>& draw) {
+    control(width + 100, [&] {
+        ui::label(label);
+        ImGui::SetNextItemWidth(width);
+        if (!begin_list(name.c_str(), label, shown.c_str())) return;
+        draw(ListOptions(name));
+        end_list();
+    });
+}
+
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most) {
     return stepper(name, label, std::to_string(value),
                    {value - 1, value > least ? "" : std::to_string(least) + " is the minimum."},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cfloat>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -111,6 +112,22 @@ std::optional<int> menu(const char* name, const char* label, std::span<const cha
 bool begin_list(const char* name, const char* label, const char* shown);
 bool list_option(const char* name, const char* label, bool on, bool enabled = true);
 void end_list();
+
+// The options of a list with this name; an option's landmark is the list's name, a slash and its key.
+class ListOptions {
+  public:
+    explicit ListOptions(std::string list) : list_(std::move(list)) {}
+    // Returns true if it was chosen.
+    bool option(std::string_view key, const std::string& label, bool on, bool enabled = true) const {
+        return list_option((list_ + "/").append(key).c_str(), label.c_str(), on, enabled);
+    }
+
+  private:
+    std::string list_;
+};
+// Draws a list in a row of settings, with a label before it. `draw` draws the options while it is open.
+void labelled_list(const char* label, const std::string& name, const std::string& shown, float width,
+                   const std::function<void(const ListOptions&)>& draw);
 
 // Draws "label  − value +". Returns the new value.
 std::optional<Index> stepper(const char* name, const char* label, Index value, Index least, Index most);

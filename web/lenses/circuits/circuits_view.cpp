@@ -345,8 +345,7 @@ void draw_eigenvalues(const Drawing& drawing, const Copying& copying, bool of_vi
     ui::ChartCurve points{.name = "eigenvalue", .colour = ui::series_colour(0), .apart = true, .radius = 4};
     double most = 0;
     for (const auto& each : copying.eigenvalues) {
-        points.x.push_back(each.real());
-        points.y.push_back(each.imag());
+        points.add(each.real(), each.imag());
         most = std::max(most, std::abs(each));
     }
     const double reach = most > 0 ? 1.1 * most : 1;

@@ -37,8 +37,7 @@ std::vector<ui::ChartCurve> head_curves(const TrainingRun& run, double HeadPoint
         ui::ChartCurve& curve = curves.emplace_back(ui::ChartCurve{
             .name = compared ? "" : name, .colour = ui::series_colour(place), .dashed = compared});
         for (const TrainingPoint& point : run.points()) {
-            curve.x.push_back(static_cast<double>(point.step));
-            curve.y.push_back(point.heads[place].*score);
+            curve.add(static_cast<double>(point.step), point.heads[place].*score);
         }
     }
     return curves;

@@ -122,8 +122,7 @@ void draw_plane(Model& model, const Drawing& drawing, const Attention& attention
                             const ShownTokens& shown, std::span<const std::string> names) {
         ui::ChartCurve curve{.name = name, .colour = colour, .apart = true, .radius = radius};
         for (Index r = 0; r < rows.rows; ++r) {
-            curve.x.push_back(rows(r, first));
-            curve.y.push_back(rows.cols > 1 ? rows(r, second) : 0);
+            curve.add(rows(r, first), rows.cols > 1 ? rows(r, second) : 0);
             curve.notes.push_back(label_at(names, shown[r]));
             for (const double each : {curve.x.back(), curve.y.back()})
                 if (std::isfinite(each)) reach = std::max(reach, std::abs(each));

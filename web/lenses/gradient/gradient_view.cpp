@@ -65,35 +65,24 @@ void draw_tokens(const Model& model, Subject& subject, State& next) {
     const auto place = [&](std::int32_t id) {
         return static_cast<std::size_t>(std::ranges::find(ids, id) - ids.begin());
     };
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("the logit of");
-        ImGui::SetNextItemWidth(ui::menu_width);
-        if (ui::begin_list("gradient/raise", "the logit of", name(place(loss->raise)).c_str())) {
-            for (std::size_t i = 0; i < ids.size(); ++i)
-                if (ui::list_option(("gradient/raise/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
-                                    ids[i] == loss->raise)) {
-                    next.raise = ids[i];
-                    if (next.over == next.raise) next.over = loss->raise;
-                }
-            ui::end_list();
-        }
-    });
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("over that of");
-        ImGui::SetNextItemWidth(ui::menu_width);
-        const std::string shown = loss->over ? name(place(*loss->over)) : "nothing";
-        if (ui::begin_list("gradient/over", "over that of", shown.c_str())) {
-            if (ui::list_option("gradient/over/none", "nothing", !loss->over)) next.over = std::nullopt;
-            for (std::size_t i = 0; i < ids.size(); ++i)
-                if (ids[i] != loss->raise &&
-                    ui::list_option(("gradient/over/" + std::to_string(ids[i])).c_str(), name(i).c_str(),
-                                    ids[i] == loss->over)) {
-                    next.raise = loss->raise;
-                    next.over = ids[i];
-                }
-            ui::end_list();
-        }
-    });
+    ui::labelled_list("the logit of", "gradient/raise", name(place(loss->raise)), ui::menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (std::size_t i = 0; i < ids.size(); ++i)
+                              if (list.option(std::to_string(ids[i]), name(i), ids[i] == loss->raise)) {
+                                  next.raise = ids[i];
+                                  if (next.over == next.raise) next.over = loss->raise;
+                              }
+                      });
+    ui::labelled_list("over that of", "gradient/over", loss->over ? name(place(*loss->over)) : "nothing",
+                      ui::menu_width, [&](const ui::ListOptions& list) {
+                          if (list.option("none", "nothing", !loss->over)) next.over = std::nullopt;
+                          for (std::size_t i = 0; i < ids.size(); ++i)
+                              if (ids[i] != loss->raise &&
+                                  list.option(std::to_string(ids[i]), name(i), ids[i] == loss->over)) {
+                                  next.raise = loss->raise;
+                                  next.over = ids[i];
+                              }
+                      });
 }
 
 void draw_controls(const Model& model, const Drawing& drawing, Subject& subject) {

@@ -36,8 +36,7 @@ void draw_loss(const Model& model, const Drawing& drawing, float width) {
     const auto add = [&](Index setting, Index at) {
         const Smaller* measured = runs.at(setting);
         if (!measured || !std::isfinite(measured->loss)) return;
-        loss.x.push_back(static_cast<double>(at));
-        loss.y.push_back(measured->loss);
+        loss.add(static_cast<double>(at), measured->loss);
         points.push_back(setting);
     };
     for (const Index each : shown) add(each, each);

@@ -212,8 +212,7 @@ void draw_row(const Model& model, const Drawing& drawing, Subject& subject, floa
     ui::ChartCurve now{.name = "now", .colour = ui::with_alpha(ui::theme().dim, 0.55f), .bars = true},
         then{.name = "with the change", .colour = ui::with_alpha(ui::theme().accent, 0.55f), .bars = true};
     for (const Index j : keys) {
-        now.x.push_back(static_cast<double>(j));
-        now.y.push_back(model.unchanged.kept()->chain.at(j).weight);
+        now.add(static_cast<double>(j), model.unchanged.kept()->chain.at(j).weight);
         now.notes.push_back(label_at(attention.key_names(), j));
         then.y.push_back(after ? (*after)[static_cast<std::size_t>(j)] : now.y.back());
     }

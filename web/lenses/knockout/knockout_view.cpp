@@ -129,8 +129,7 @@ void draw_agreement(const Model& model, const Drawing& drawing, Subject& subject
     for (Index layer = 0; layer < model.removals()->attentions(); ++layer)
         for (Index head = 0; head < model.heads(); ++head)
             if (const auto look = model.look({layer, head})) {
-                points.x.push_back(look->weight);
-                points.y.push_back(*model.removals()->logit_drop({layer, head}));
+                points.add(look->weight, *model.removals()->logit_drop({layer, head}));
                 points.notes.push_back(head_text({layer, head}, subject.attention()->numbering()));
                 heads.push_back({layer, head});
             }

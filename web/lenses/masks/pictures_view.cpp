@@ -196,8 +196,7 @@ void draw_losses(const Model& model, const Drawing& drawing, float width) {
                                                       static_cast<std::size_t>(std::min(together, n - i)));
             double sum = 0;
             for (const double each : part) sum += each;
-            curve.x.push_back(static_cast<double>(i));
-            curve.y.push_back(sum / static_cast<double>(part.size()));
+            curve.add(static_cast<double>(i), sum / static_cast<double>(part.size()));
             if (together == 1) continue;
             curve.band_low.push_back(std::ranges::min(part));
             curve.band_high.push_back(std::ranges::max(part));

@@ -133,8 +133,7 @@ void draw_path(const Model& model, const Drawing& drawing, Subject& subject, flo
     const Retrieval& path = *model.path();
     ui::ChartCurve curve{.name = "E", .colour = ui::series_colour(0), .points = path.steps() <= 40};
     for (Index t = 0; t < path.looked_at(); ++t) {
-        curve.x.push_back(static_cast<double>(t));
-        curve.y.push_back(path.points()[static_cast<std::size_t>(t)].energy);
+        curve.add(static_cast<double>(t), path.points()[static_cast<std::size_t>(t)].energy);
     }
     const std::array curves{curve};
     const ui::Chart chart{

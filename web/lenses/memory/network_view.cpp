@@ -47,8 +47,8 @@ void draw_flips(const Model& model, const Drawing& drawing, float width) {
     const BinaryRecall& run = model.recall.kept()->run();
     ui::ChartCurve curve{.name = "E", .colour = ui::series_colour(0), .points = run.flips().size() <= 64};
     for (const std::int64_t each : run.energies()) {
-        curve.x.push_back(static_cast<double>(curve.x.size()));
-        curve.y.push_back(static_cast<double>(each) / static_cast<double>(2 * model.bits->bits()));
+        curve.add(static_cast<double>(curve.x.size()),
+                  static_cast<double>(each) / static_cast<double>(2 * model.bits->bits()));
     }
     const std::array curves{curve};
     const ui::Chart chart{.name = "memory-flips",

@@ -59,14 +59,13 @@ void draw_tries(const Drawing& drawing) {
 }
 
 void draw_stages(const Model& model, State& next) {
-    ui::label("stage");
-    ImGui::SetNextItemWidth(ui::menu_width);
-    if (!ui::begin_list("numerics/stage", "stage", stage_name(model.shown_stage()))) return;
-    for (const ChainStage stage : model.stages)
-        if (ui::list_option(("numerics/stage/" + std::string(chain_stage_keys[number_of(stage)])).c_str(),
-                            stage_name(stage), stage == model.shown_stage()))
-            next.stage = stage;
-    ui::end_list();
+    ui::labelled_list("stage", "numerics/stage", stage_name(model.shown_stage()), ui::menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (const ChainStage stage : model.stages)
+                              if (list.option(chain_stage_keys[number_of(stage)], stage_name(stage),
+                                              stage == model.shown_stage()))
+                                  next.stage = stage;
+                      });
 }
 
 void draw_settings(const Model& model, const Drawing& drawing) {
@@ -85,7 +84,7 @@ void draw_settings(const Model& model, const Drawing& drawing) {
             value = static_cast<std::remove_reference_t<decltype(value)>>(*chosen);
     };
     choose("format", "numerics/format", formats, 470, next.format);
-    ui::control(ui::need::choices + 20, [&] { draw_stages(model, next); });
+    draw_stages(model, next);
     choose("maximum", "numerics/max", maxima, ui::need::choices, next.without_max);
     choose("rounded", "numerics/rounded", steps, ui::need::named_choices, next.steps);
     choose("sums", "numerics/sums", order_names, ui::need::named_choices, next.order);
@@ -106,8 +105,7 @@ void draw_orders(const Model& model, const Drawing& drawing, Subject& subject, f
         if (const RoundedChain* chain = model.chain(model.with_order(order)))
             for (Index query = model.window.queries.begin; query < model.window.queries.end; ++query) {
                 const double error = chain->errors_of_row(query)[number_of(stage)].largest[measure].error;
-                curve.x.push_back(static_cast<double>(query));
-                curve.y.push_back(error > 0 ? error : NAN);
+                curve.add(static_cast<double>(query), error > 0 ? error : NAN);
                 curve.notes.push_back(label_at(subject.attention()->query_names(), query));
                 if (error > 0) least = std::min(least, error), most = std::max(most, error);
             }

@@ -90,13 +90,11 @@ LengthPictures pictures_of(const LengthCurves& curves) {
         ui::ChartCurve wave = score;
         for (Index bin = 0; bin < curves.bins_done(); ++bin) {
             const LengthCurves::Bin& found = curves.bin(kind, bin);
-            score.x.push_back(static_cast<double>(curves.first_distance(bin)));
-            score.y.push_back(found.mean);
+            score.add(static_cast<double>(curves.first_distance(bin)), found.mean);
             score.notes.push_back("from " + fixed(found.low, 4) + " to " + fixed(found.high, 4));
         }
         for (const double frequency : curves.frequencies(kind)) {
-            wave.x.push_back(static_cast<double>(wave.x.size()));
-            wave.y.push_back(wavelength(frequency));
+            wave.add(static_cast<double>(wave.x.size()), wavelength(frequency));
             out.shortest_wave = std::min(out.shortest_wave, wave.y.back());
             out.longest_wave = std::max(out.longest_wave, wave.y.back());
         }

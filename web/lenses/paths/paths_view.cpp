@@ -123,8 +123,7 @@ void draw_curve(const Model& model, const Drawing& drawing, float width) {
         ui::ChartCurve& drawn = curves.emplace_back(
             ui::ChartCurve{.name = names[measure], .colour = ui::series_colour(measure), .points = true});
         for (const PathCurve::Point& point : points) {
-            drawn.x.push_back(static_cast<double>(point.count));
-            drawn.y.push_back(point.value);
+            drawn.add(static_cast<double>(point.count), point.value);
             drawn.notes.push_back(many(point.edges, "edge") + " on paths");
             if (point.random.empty()) continue;
             const auto [low, high] = std::ranges::minmax(point.random);

@@ -15,7 +15,7 @@ namespace attn::app::pitfalls {
 
 namespace {
 
-constexpr float least_picture = 300, chart_height = 180, list_width = 300;
+constexpr float least_picture = 300, chart_height = 180;
 
 void set(const Drawing& drawing, const State& wanted) {
     if (wanted != drawing.state().of<State>()) drawing.visit.perform(Set<State>{wanted}, ui::gesture());
@@ -24,10 +24,7 @@ void choose_mistake(const Drawing& drawing, Index mistake) {
     set(drawing, {mistake, 0, drawing.state().of<State>().train});
 }
 
-struct Preset {
-    const char *name, *title;
-    std::string_view key;
-};
+using Preset = std::array<const char*, 3>;  // landmark, title, mistake
 constexpr std::array presets{
     Preset{"pitfalls/try/causal", "Leave out the causal mask", "causal_missing"},
     Preset{"pitfalls/try/merge", "Merge heads without a transpose", "heads_merged_without_transpose"},
@@ -36,43 +33,35 @@ constexpr std::array presets{
 
 void draw_tries(const Drawing& drawing) {
     const ui::Row tries("pitfalls/try", ui::to_try);
-    for (const Preset& preset : presets)
-        if (ui::next_button(preset.title) && ui::button(preset.name, preset.title))
-            choose_mistake(drawing, std::ranges::find(mistake_keys, preset.key) - mistake_keys.begin());
+    for (const auto& [name, title, key] : presets)
+        if (ui::next_button(title) && ui::button(name, title))
+            choose_mistake(drawing, std::ranges::find(mistake_keys, key) - mistake_keys.begin());
 }
 
 void draw_settings(const Model& model, const Drawing& drawing) {
     const ui::Row row("pitfalls/settings");
     State next = drawing.state().of<State>();
     const PossibleMistake& chosen = model.chosen();
-    ui::control(list_width + 80, [&] {
-        ui::label("mistake");
-        ImGui::SetNextItemWidth(list_width);
-        if (!ui::begin_list("pitfalls/mistake", "mistake", chosen.mistake->name)) return;
-        for (Index mistake = 0; mistake < mistake_count; ++mistake) {
-            const PossibleMistake& each = model.at(mistake);
-            if (ui::list_option(("pitfalls/mistake/" + std::string(each.mistake->key)).c_str(),
-                                each.mistake->name, mistake == model.state.mistake, !each.variants.empty()))
-                next = {mistake, 0, next.train};
-        }
-        ui::end_list();
-    });
+    ui::labelled_list("mistake", "pitfalls/mistake", chosen.mistake->name, ui::wide_menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (Index mistake = 0; mistake < mistake_count; ++mistake)
+                              if (const PossibleMistake& each = model.at(mistake);
+                                  list.option(each.mistake->key, each.mistake->name,
+                                              mistake == model.state.mistake, !each.variants.empty()))
+                                  next = {mistake, 0, next.train};
+                      });
     if (chosen.variants.size() > 1) {
         const auto text = [&](std::size_t variant) {
             const std::string& detail = chosen.variants[variant].detail;
             return detail.empty() ? std::string("as it is") : detail;
         };
         const std::size_t now = model.variant_of(model.state.mistake);
-        ui::control(ui::menu_width + 80, [&] {
-            ui::label("variant");
-            ImGui::SetNextItemWidth(ui::menu_width);
-            if (!ui::begin_list("pitfalls/variant", "variant", text(now).c_str())) return;
-            for (std::size_t variant = 0; variant < chosen.variants.size(); ++variant)
-                if (ui::list_option(("pitfalls/variant/" + std::to_string(variant)).c_str(),
-                                    text(variant).c_str(), variant == now))
-                    next.variant = static_cast<Index>(variant);
-            ui::end_list();
-        });
+        ui::labelled_list("variant", "pitfalls/variant", text(now), ui::menu_width,
+                          [&](const ui::ListOptions& list) {
+                              for (std::size_t variant = 0; variant < chosen.variants.size(); ++variant)
+                                  if (list.option(std::to_string(variant), text(variant), variant == now))
+                                      next.variant = static_cast<Index>(variant);
+                          });
     }
     static constexpr std::array<const char*, 3> trained{"no", "with it", "with all"};
     if (ui::next_control(ui::need::named_choices))
@@ -89,10 +78,8 @@ void draw_losses(const Model& model, const Drawing& drawing, float width) {
         const MistakenTraining* of = model.training(run);
         ui::ChartCurve curve{.name = run_name(model, run), .colour = ui::series_colour(run == 0 ? 0 : 1)};
         if (of)
-            for (const float loss : of->losses()) {
-                curve.x.push_back(static_cast<double>(curve.x.size()));
-                curve.y.push_back(static_cast<double>(loss));
-            }
+            for (const float loss : of->losses())
+                curve.add(static_cast<double>(curve.x.size()), static_cast<double>(loss));
         curves.push_back(std::move(curve));
     }
     const double last = static_cast<double>(mistaken_training_plan().steps - 1);
@@ -101,13 +88,10 @@ void draw_losses(const Model& model, const Drawing& drawing, float width) {
                       .x = {0, last},
                       .y = {guessing_loss(), guessing_loss()},
                       .dashed = true});
-    double most = guessing_loss();
-    for (const ui::ChartCurve& curve : curves)
-        for (const double loss : curve.y) most = std::max(most, loss);
     const ui::Chart chart{.name = "pitfalls-loss",
                           .title = "Loss of a small network",
                           .x = {"step", 0, last, false, true},
-                          .y = {"loss", 0, most, false, false, "nats"}};
+                          .y = ui::fitted("loss in nats", curves, true)};
     present::chart(drawing, chart, width, chart_height, curves,
                    [&](std::size_t curve, std::size_t point) -> std::optional<CellRef> {
                        if (curve >= runs.size()) return std::nullopt;
@@ -151,8 +135,7 @@ void draw_output(const Model& model, const Drawing& drawing, Subject& subject, f
                              .points = right,
                              .bars = !right};
         for (Index b = 0; b < sheet.columns.size(); ++b) {
-            curve.x.push_back(static_cast<double>(b));
-            curve.y.push_back(sheet.value(static_cast<Index>(side), b));
+            curve.add(static_cast<double>(b), sheet.value(static_cast<Index>(side), b));
         }
         curves.push_back(std::move(curve));
     }

@@ -72,19 +72,14 @@ bool draw_tries(const Model& model, const Drawing& drawing, Subject& subject) {
 void draw_settings(const Drawing& drawing, Subject& subject) {
     const ui::Row row("properties/settings");
     State next = drawing.state().of<State>();
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("show");
-        ImGui::SetNextItemWidth(ui::wide_menu_width);
-        if (!ui::begin_list("properties/show", "errors of", name_of(next.shown))) return;
-        for (Index i = 0; i < property_count; ++i) {
-            const auto property = static_cast<Property>(i);
-            const std::string name =
-                "properties/show/" + std::string(property_words[static_cast<std::size_t>(i)]);
-            if (ui::list_option(name.c_str(), name_of(property), property == next.shown))
-                next.shown = property;
-        }
-        ui::end_list();
-    });
+    ui::labelled_list("errors of", "properties/show", name_of(next.shown), ui::wide_menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (std::size_t i = 0; i < property_words.size(); ++i) {
+                              const auto property = static_cast<Property>(i);
+                              if (list.option(property_words[i], name_of(property), property == next.shown))
+                                  next.shown = property;
+                          }
+                      });
     const Attention& attention = *subject.attention();
     static constexpr std::array<const char*, 3> scopes{"this head", "its layer", "all heads"};
     if (attention.layers() * attention.heads() > 1 && ui::next_control(ui::need::named_choices))

@@ -125,8 +125,7 @@ void draw_histogram(Model& model, const Drawing& drawing, float width) {
         .name = of_head ? "this head" : "counted", .colour = ui::with_alpha(t.accent, 0.6f), .bars = true};
     for (Index bin = 0; bin < ProductHistogram::bins; ++bin) {
         const auto at = static_cast<std::size_t>(bin);
-        bars.x.push_back((all.edge(bin) + all.edge(bin + 1)) / 2);
-        bars.y.push_back(static_cast<double>(all.counts[at]));
+        bars.add((all.edge(bin) + all.edge(bin + 1)) / 2, static_cast<double>(all.counts[at]));
     }
     const ui::ChartCurve exact{.name = of_head ? "standard normal, exact" : "exact",
                                .colour = t.changed,
@@ -162,8 +161,7 @@ void draw_grown(const Model& model, const Drawing& drawing, float width) {
         alone{.name = "Σ of each alone", .colour = ui::theme().changed};
     double own = 0;
     for (Index a = 0; a < d; ++a) {
-        measured.x.push_back(static_cast<double>(a + 1));
-        measured.y.push_back(of.of_first(a + 1));
+        measured.add(static_cast<double>(a + 1), of.of_first(a + 1));
         alone.y.push_back(own += of.own(a));
     }
     alone.x = measured.x;
@@ -183,8 +181,7 @@ void draw_components(const Model& model, const Drawing& drawing, float width) {
     const auto d = static_cast<double>(of.components());
     ui::ChartCurve bars{.name = "q_a k_a", .colour = ui::with_alpha(ui::theme().accent, 0.6f), .bars = true};
     for (Index a = 0; a < of.components(); ++a) {
-        bars.x.push_back(static_cast<double>(a));
-        bars.y.push_back(of.own(a));
+        bars.add(static_cast<double>(a), of.own(a));
     }
     const std::array curves{bars, dashed("standard normal", bars.x, std::vector(bars.x.size(), 1.0))};
     const ui::Chart chart{.name = "components",
@@ -260,8 +257,7 @@ void draw_curve(const Model& model, const Drawing& drawing, RowMeasure measure, 
         ui::ChartCurve curve{.name = rule_names[r], .colour = ui::series_colour(r)};
         for (std::size_t p = 0; p < ScaleCurves::points().size() && over.seeds_done() > 0; ++p) {
             const ScaleCurves::Spread spread = over.over_seeds(measure, r, p);
-            curve.x.push_back(static_cast<double>(ScaleCurves::points()[p]));
-            curve.y.push_back(spread.mean);
+            curve.add(static_cast<double>(ScaleCurves::points()[p]), spread.mean);
             curve.band_low.push_back(spread.low);
             curve.band_high.push_back(spread.high);
         }

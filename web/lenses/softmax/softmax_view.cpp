@@ -35,10 +35,7 @@ ui::ChartCurve curve_of(const char* name, std::size_t colour, const std::vector<
     curve.name = name;
     curve.colour = ui::series_colour(colour);
     bool placed = !dial;
-    const auto add = [&](const Gibbs& gibbs) {
-        curve.x.push_back(gibbs.temperature);
-        curve.y.push_back(value(gibbs));
-    };
+    const auto add = [&](const Gibbs& gibbs) { curve.add(gibbs.temperature, value(gibbs)); };
     for (const Gibbs& point : points) {
         if (!placed && dial->temperature <= point.temperature) {
             placed = true;
@@ -193,10 +190,8 @@ void draw_queries(const Model& model, const Drawing& drawing, const Attention& a
     seen.dashed = true;
     double most_used = 0, most_seen = 0;
     for (const EffectiveKeys::Row& row : rows) {
-        used.x.push_back(static_cast<double>(row.query));
-        used.y.push_back(row.effective);
-        seen.x.push_back(static_cast<double>(row.query));
-        seen.y.push_back(static_cast<double>(row.seen));
+        used.add(static_cast<double>(row.query), row.effective);
+        seen.add(static_cast<double>(row.query), static_cast<double>(row.seen));
         most_used = std::max(most_used, row.effective);
         most_seen = std::max(most_seen, static_cast<double>(row.seen));
     }

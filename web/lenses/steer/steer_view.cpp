@@ -102,15 +102,12 @@ std::vector<std::int32_t> tokens_offered(const Model& model, Subject& subject) {
 void draw_token(Model& model, Subject& subject, Steering& next) {
     const std::vector<std::int32_t> ids = tokens_offered(model, subject);
     const std::vector<std::string> names = model.vocabulary.names(subject, ids);
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("token");
-        ImGui::SetNextItemWidth(ui::menu_width);
-        if (!ui::begin_list("steer/token", "token", names.front().c_str())) return;
-        for (std::size_t i = 0; i < ids.size(); ++i)
-            if (ui::list_option(("steer/token/" + std::to_string(ids[i])).c_str(), names[i].c_str(), i == 0))
-                next.direction.token = ids[i];
-        ui::end_list();
-    });
+    ui::labelled_list("token", "steer/token", names.front(), ui::menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (std::size_t i = 0; i < ids.size(); ++i)
+                              if (list.option(std::to_string(ids[i]), names[i], i == 0))
+                                  next.direction.token = ids[i];
+                      });
     if (ui::next_control(ui::need::many_choices))
         parts::token_field("steer/typed", "or type it", "The token whose direction is added", model.search);
     if (!model.is_ready()) return;
@@ -140,16 +137,12 @@ void draw_kind(Subject& subject, Steering& next) {
          {"texts", "this text − many texts"},
          {"contrast", "positive − negative texts"}}};
     const Kind shown = next.direction.kind;
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("direction");
-        ImGui::SetNextItemWidth(kind_width);
-        if (!ui::begin_list("steer/kind", "direction", kinds[static_cast<std::size_t>(shown)].second)) return;
-        for (std::size_t i = 0; i < kinds.size(); ++i)
-            if (ui::list_option(("steer/kind/" + std::string(kinds[i].first)).c_str(), kinds[i].second,
-                                static_cast<Kind>(i) == shown))
-                take_kind(subject, next, static_cast<Kind>(i));
-        ui::end_list();
-    });
+    ui::labelled_list("direction", "steer/kind", kinds[static_cast<std::size_t>(shown)].second, kind_width,
+                      [&](const ui::ListOptions& list) {
+                          for (std::size_t i = 0; i < kinds.size(); ++i)
+                              if (list.option(kinds[i].first, kinds[i].second, static_cast<Kind>(i) == shown))
+                                  take_kind(subject, next, static_cast<Kind>(i));
+                      });
 }
 
 void draw_direction(Model& model, Subject& subject, Steering& next) {
@@ -256,9 +249,9 @@ std::vector<ui::ChartCurve> dial_curves(const Model& model, Subject& subject) {
         for (std::size_t point = 0; point < done.size(); ++point) {
             const double logit =
                 static_cast<double>(done[point][static_cast<std::size_t>(model.followed[i])]);
-            curve.x.push_back(dial_at(static_cast<Index>(point)));
-            curve.y.push_back(
-                model.state.measure == Measure::logit ? logit : std::exp(logit - model.sweep_sums[point]));
+            curve.add(dial_at(static_cast<Index>(point)), model.state.measure == Measure::logit
+                                                              ? logit
+                                                              : std::exp(logit - model.sweep_sums[point]));
         }
         curves.push_back(std::move(curve));
     }

@@ -51,19 +51,16 @@ void draw_settings(Model& model, const Drawing& drawing) {
         drawing.visit.page().download("case.npz", hard_case(hard_seed));
     if (ui::next_button("Its Python") && ui::button("yours/script", "Its Python"))
         drawing.visit.save("check_case.py", hard_case_script());
-    ui::control(ui::need::many_choices, [&] {
-        ui::label("example");
-        ImGui::SetNextItemWidth(ui::wide_menu_width);
-        const char* shown = model.is_example() ? example_name(next.example) : "none: your files";
-        if (!ui::begin_list("yours/example", "example", shown)) return;
-        for (std::size_t i = 0; i < example_keys().size(); ++i)
-            if (ui::list_option(("yours/example/" + std::string(example_keys()[i])).c_str(), example_name(i),
-                                model.is_example() && i == next.example)) {
-                next.example = i;
-                next.file.clear();
-            }
-        ui::end_list();
-    });
+    const char* shown = model.is_example() ? example_name(next.example) : "none: your files";
+    ui::labelled_list("example", "yours/example", shown, ui::wide_menu_width,
+                      [&](const ui::ListOptions& list) {
+                          for (std::size_t i = 0; i < example_keys().size(); ++i)
+                              if (list.option(example_keys()[i], example_name(i),
+                                              model.is_example() && i == next.example)) {
+                                  next.example = i;
+                                  next.file.clear();
+                              }
+                      });
     if (model.shown) {
         const AttentionCase& given = model.shown->given();
         if (given.batch() > 1)
