@@ -49,6 +49,32 @@ std::string significant(double value, int digits) {
     return text;
 }
 
+std::string error_size(double error) {
+    if (error == 0) return "0";
+    if (!std::isfinite(error)) return fixed(error, 1);
+    char text[32];
+    const double size = std::abs(error);
+    std::snprintf(text, sizeof text,
+                  size < 0.01 || size >= 1000 ? "%.1e"
+                  : size < 100                ? "%.2g"
+                                              : "%.0f",
+                  error);
+    std::string written = text;
+    if (const auto e = written.find('e'); e != std::string::npos) {
+        // "3.1e-04" is written as "3.1e-4".
+        if (written[e + 1] == '+') written.erase(e + 1, 1);
+        const auto digits = written.find_first_of("0123456789", e);
+        while (written[digits] == '0' && digits + 1 < written.size()) written.erase(digits, 1);
+    }
+    return written;
+}
+
+double two_digits_up(double error) {
+    if (error == 0 || !std::isfinite(error)) return error;
+    const double unit = std::pow(10, std::floor(std::log10(error)) - 1);
+    return std::ceil(error / unit - 1e-9) * unit;
+}
+
 std::string rounded(double value, int decimals) {
     if (!std::isfinite(value) || std::abs(value) >= 1e6) return fixed(value, decimals);
     char text[64];

@@ -35,6 +35,11 @@ std::string signed_number(double value);  // "+4.12", "-0.30"
 
 std::string significant(double value, int digits);  // "0.43300000", "−∞", "NaN"
 
+// Writes the size of an error with two digits: "3.1e-4", "0.31", "NaN".
+std::string error_size(double error);
+// Returns the least number of two digits that is not below this one, so that a bound remains one.
+double two_digits_up(double error);
+
 std::string curly_quoted(std::string_view text);  // “big”
 std::string on_one_line(std::string_view text);   // with blanks for control characters
 // Returns "98 %", or "0.04 %" where a whole number would say nothing.

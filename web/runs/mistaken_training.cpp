@@ -1,6 +1,7 @@
 #include "runs/mistaken_training.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace attn::app {
@@ -40,6 +41,20 @@ const AttentionCase& mistaken_training_case() {
         return causal_case(plan.heads, plan.heads, plan.context, plan.d_model / plan.heads, rope_base);
     }();
     return shape;
+}
+
+const PossibleMistake& mistake_in_training(Index mistake) {
+    static const auto all = possible_mistakes({mistaken_training_case(), ""});
+    return all[static_cast<std::size_t>(mistake)];
+}
+
+std::optional<Implementation> implementation_in_training(Index mistake, std::string_view detail) {
+    const std::vector<MistakeVariant>& variants = mistake_in_training(mistake).variants;
+    if (variants.empty()) return std::nullopt;
+    const auto same = std::ranges::find(variants, detail, &MistakeVariant::detail);
+    Implementation how = right_implementation(mistaken_training_case());
+    (same == variants.end() ? variants.front() : *same).apply(how);
+    return how;
 }
 
 Result<MistakenTraining> MistakenTraining::start(std::optional<Implementation> how) {
@@ -141,6 +156,27 @@ std::int64_t MistakenTrainings::steps_taken() const {
     std::int64_t sum = 0;
     for (const Run& each : runs_) sum += each.run.steps_taken() + each.run.done();
     return sum;
+}
+
+double guessing_loss() {
+    return std::log(static_cast<double>(mistaken_training_plan().vocabulary - 1));  // without the separator
+}
+
+std::optional<double> MistakenTrainings::learned(const MistakenTraining& run, Learned number) const {
+    if (!run.measured()) return std::nullopt;
+    switch (number) {
+        case Learned::loss: return run.measured()->loss;
+        case Learned::predicted: return run.measured()->right;
+        case Learned::right_loss: return run.put_right()->loss;
+        case Learned::right_predicted: return run.put_right()->right;
+        case Learned::share: {
+            if (!right() || !right()->measured()) return std::nullopt;
+            return (guessing_loss() - run.measured()->loss) / (guessing_loss() - right()->measured()->loss);
+        }
+        case Learned::half: break;
+    }
+    const auto step = run.first_below(guessing_loss() / 2);
+    return step ? std::optional(static_cast<double>(*step)) : std::nullopt;
 }
 
 }  // namespace attn::app

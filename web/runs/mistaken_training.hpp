@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "analysis/check/mistaken_attention.hpp"
+#include "analysis/check/possible_mistakes.hpp"
 #include "runs/training_data.hpp"
 
 namespace attn::app {
@@ -18,6 +20,11 @@ namespace attn::app {
 const TrainingPlan& mistaken_training_plan();
 // The attention of its network, in which mistakes can be made.
 const AttentionCase& mistaken_training_case();
+// A mistake as that attention can make it; an index of mistakes().
+const PossibleMistake& mistake_in_training(Index mistake);
+// The attention with that mistake, in the variant of this detail if there is one, and otherwise in the first;
+// none: it cannot make the mistake.
+std::optional<Implementation> implementation_in_training(Index mistake, std::string_view detail);
 
 class MistakenTraining {
   public:
@@ -56,6 +63,13 @@ class MistakenTraining {
     std::optional<Measured> measured_, put_right_;
 };
 
+// What a run has learned in the end: its loss and the share of symbols that it predicts, also with the right
+// attention in its place; its share of what is learned without a mistake; the steps until guessing's loss is
+// halved.
+enum class Learned { loss, predicted, share, half, right_predicted, right_loss };
+inline constexpr std::size_t learned_count = 6;
+double guessing_loss();  // nats a symbol, if all are as likely
+
 // Runs with mistakes, and the one without that they are compared with.
 class MistakenTrainings {
   public:
@@ -66,6 +80,8 @@ class MistakenTrainings {
     const MistakenTraining* right() const { return find(std::nullopt); }
     const MistakenTraining* of(const Implementation& how) const { return find(how); }
     std::int64_t steps_taken() const;  // the sum over all runs
+    // None: not known yet, or never reached.
+    std::optional<double> learned(const MistakenTraining& run, Learned number) const;
 
   private:
     struct Run {

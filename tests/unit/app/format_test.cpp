@@ -98,3 +98,15 @@ TEST_CASE("an axis writes powers of ten as people do") {
     CHECK(power_text(-5e6) == "-5·10⁶");
     CHECK(power_text(9.9999e12) == "10¹³");
 }
+
+TEST_CASE("sizes of errors have two digits, and a bound of them is rounded up") {
+    CHECK(error_size(0) == "0");
+    CHECK(error_size(3.14e-4) == "3.1e-4");
+    CHECK(error_size(0.312) == "0.31");
+    CHECK(error_size(123.4) == "123");
+    CHECK(error_size(1.26e11) == "1.3e11");
+    CHECK(error_size(infinity) == "∞");
+    CHECK(two_digits_up(0) == 0);
+    CHECK(two_digits_up(3.11e-4) == Catch::Approx(3.2e-4));
+    CHECK(two_digits_up(3.1e-4) == Catch::Approx(3.1e-4));
+}

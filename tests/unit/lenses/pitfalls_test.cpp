@@ -192,7 +192,7 @@ TEST_CASE("Pitfalls trains a network with a mistake beside the right one, and te
     // Another base scales the scores by ln 2, which the weights of Q and K make up for.
     CHECK_THAT(spoken(screen.visit),
                StartsWith("Base-2 exponential without log₂ e: the network still learns, "));
-    using pitfalls::Learned;
+    using app::Learned;
     const auto learned = [&](Index of, Learned number) {
         return told(screen, pitfalls::cells::learned(of, number));
     };

@@ -109,7 +109,6 @@ class Model {
 
 // Texts.
 const char* stage_name(ChainStage stage);  // "weights"
-std::string error_text(double error);      // "3.1e-4"
 std::string arithmetic_text(const Arithmetic& how);
 std::string place_text(Subject& subject, const ChainCell& cell);  // "“It” × “animal”"
 // Says what made a number infinite, NaN or 0.

@@ -36,7 +36,7 @@ bool is_least(std::size_t which) { return which >= static_cast<std::size_t>(Extr
 // A number of this size, which may be beyond double.
 std::string size_text(double log2) {
     if (std::isinf(log2)) return log2 < 0 ? "0" : "∞";
-    if (std::abs(log2) < 1000) return error_text(std::exp2(log2));
+    if (std::abs(log2) < 1000) return error_size(std::exp2(log2));
     return "2^" + fixed(log2, 0);
 }
 
@@ -75,7 +75,7 @@ Sheet largest_sheet(const Model& model, Subject& subject) {
             const StageErrors* errors = at(r, c);
             if (!errors) return "…";
             if (errors->not_finite > 0) return "∞ or NaN";
-            return errors->largest[measure].error < 0 ? "–" : error_text(errors->largest[measure].error);
+            return errors->largest[measure].error < 0 ? "–" : error_size(errors->largest[measure].error);
         },
         .tip = [at, measure, &subject](Index r, Index c) -> std::string {
             const StageErrors* errors = at(r, c);
@@ -136,7 +136,7 @@ Sheet errors_sheet(const Model& model, Subject& subject) {
         const double value = chain.at(cell), exact = chain.exact_at(cell), off = value - exact;
         return std::isfinite(value) && relative && exact != 0 ? off / std::abs(exact) : off;
     };
-    sheet.text = [value = sheet.value](Index r, Index c) { return error_text(value(r, c)); };
+    sheet.text = [value = sheet.value](Index r, Index c) { return error_size(value(r, c)); };
     sheet.tip = [&chain, at](Index r, Index c) -> std::string {
         const ChainCell cell = at(r, c);
         if (!chain.sees(cell)) return "masked";

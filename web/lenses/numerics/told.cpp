@@ -1,6 +1,5 @@
 // Writes the sentence, the names and the guide of lens Numerics.
 #include <cmath>
-#include <cstdio>
 
 #include "app/format.hpp"
 #include "lenses/numerics/numerics.hpp"
@@ -10,19 +9,10 @@ namespace attn::app::numerics {
 
 namespace {
 
-constexpr std::array stage_names{"Q",
-                                 "K",
-                                 "V",
-                                 "products",
-                                 "raw scores",
-                                 "scaled scores",
-                                 "capped scores",
-                                 "masked scores",
-                                 "shifted scores",
-                                 "exponentials",
-                                 "sum",
-                                 "weights",
-                                 "output"};
+constexpr auto stage_names = std::to_array<const char*>(
+    {"Q", "K", "V", "products", "raw scores", "scaled scores", "capped scores", "masked scores",
+     "shifted scores", "exponentials", "sum", "weights", "output"});
+static_assert(stage_names.size() == chain_stage_count);
 
 bool is_plural(ChainStage stage) {
     return stage >= ChainStage::product && stage != ChainStage::sum && stage != ChainStage::output;
@@ -55,36 +45,9 @@ std::string origin_text(const RoundedChain& chain, Subject& subject, const Chain
            (is_score ? " score" : "") + at + " overflows";
 }
 
-// Returns the least number of two digits that is not below this one.
-double rounded_up(double error) {
-    if (error == 0 || !std::isfinite(error)) return error;
-    const double unit = std::pow(10, std::floor(std::log10(error)) - 1);
-    return std::ceil(error / unit - 1e-9) * unit;
-}
-
 }  // namespace
 
 const char* stage_name(ChainStage stage) { return stage_names[number_of(stage)]; }
-
-std::string error_text(double error) {
-    if (error == 0) return "0";
-    if (!std::isfinite(error)) return fixed(error, 1);
-    char text[32];
-    const double size = std::abs(error);
-    std::snprintf(text, sizeof text,
-                  size < 0.01 || size >= 1000 ? "%.1e"
-                  : size < 100                ? "%.2g"
-                                              : "%.0f",
-                  error);
-    std::string written = text;
-    if (const auto e = written.find('e'); e != std::string::npos) {
-        // "3.1e-04" is written as "3.1e-4".
-        if (written[e + 1] == '+') written.erase(e + 1, 1);
-        const auto digits = written.find_first_of("0123456789", e);
-        while (written[digits] == '0' && digits + 1 < written.size()) written.erase(digits, 1);
-    }
-    return written;
-}
 
 std::string arithmetic_text(const Arithmetic& how) {
     constexpr std::array<const char*, 3> steps{"every step rounded", "products and sums in f32",
@@ -159,7 +122,7 @@ std::string Model::headline(Subject& subject) {
         return "In " + format + ", " + subject_of + verb + " exact.\n" + capitalised(how) + ".";
     const auto amount = [&](double error) {
         if (state.measure == ErrorMeasure::relative && error >= 1e-3) return percent(error);
-        return error_text(rounded_up(error));
+        return error_size(two_digits_up(error));
     };
     std::string beside;
     const NumberFormat other = state.format == NumberFormat::f32 ? NumberFormat::bf16 : NumberFormat::f32;

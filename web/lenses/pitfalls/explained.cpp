@@ -12,17 +12,8 @@ namespace attn::app::pitfalls {
 
 namespace {
 
-constexpr std::array<const char*, side_count> side_titles{"Right", "With the mistake", "Difference"};
-
-std::string key_name(Subject& subject, Index key) {
-    return in_quotes(label_at(subject.attention()->key_names(), key));
-}
-std::string query_name_at(Subject& subject, Index query) {
-    return in_quotes(label_at(subject.attention()->query_names(), query));
-}
-
 Explained begun(const Model& model, Side side, const std::string& title) {
-    return {.title = std::string(side_titles[static_cast<std::size_t>(side)]) + ": " + title,
+    return {.title = capitalised(side_names[static_cast<std::size_t>(side)]) + ": " + title,
             .provenance = side == Side::right ? "f64" : "f64, " + name_of(model, model.state.mistake)};
 }
 
@@ -47,8 +38,8 @@ ExplainedRun run_of(const Model& model, Subject& subject, Side side) {
     return {.run = model.of(side)->run(),
             .given = *model.rows.given,
             .head = model.rows.head,
-            .query_name = [&subject](Index query) { return query_name_at(subject, query); },
-            .key_name = [&subject](Index key) { return key_name(subject, key); },
+            .query_name = [&subject](Index query) { return query_in_words(*subject.attention(), query); },
+            .key_name = [&subject](Index key) { return key_in_words(*subject.attention(), key); },
             .weight_place = [&model, side](Index query, Index key) -> std::optional<CellPlace> {
                 if (!model.rows.queries.holds(query)) return std::nullopt;
                 return CellPlace{model.head, cells::weight(side, query, key)};
@@ -71,46 +62,47 @@ std::optional<Explained> explain_side(const Model& model, Side side, const std::
     return out;
 }
 
-std::optional<Explained> explain_score(Model& model, Subject& subject, const LensCell& cell) {
-    const Index query = cell.at[1], key = cell.at[2];
-    if (!model.rows.queries.holds(query) || key >= model.rows.given->keys()) return std::nullopt;
+// What is computed of a query, as MistakeEffect counts it.
+struct Quantity {
+    const CellKind* kind;
+    const char* name;
+    const std::vector<double>& (MistakenHead::*of)(Index query) const;
+    void (*explain)(Explained& out, const ExplainedRun& of, Index query, Index column);
+};
+constexpr std::array quantities{
+    Quantity{&cells::score, "score", &MistakenHead::scores, app::explain_score},
+    Quantity{&cells::weight, "weight", &MistakenHead::weights, app::explain_weight},
+    Quantity{&cells::output, "output", &MistakenHead::output, app::explain_output},
+};
+constexpr const Quantity& quantity(Of what) { return quantities[static_cast<std::size_t>(what)]; }
+
+template <Of what>
+std::optional<Explained> explain_quantity(Model& model, Subject& subject, const LensCell& cell) {
+    constexpr bool is_output = what == Of::output;
+    const Index query = cell.at[1], column = cell.at[2];
+    const AttentionCase& given = *model.rows.given;
+    if (!model.rows.queries.holds(query) || column >= (is_output ? given.d_v() : given.keys()))
+        return std::nullopt;
     return explain_side(
         model, static_cast<Side>(cell.at[0]),
-        "score of " + query_name_at(subject, query) + " × " + key_name(subject, key),
-        [&](const MistakenHead& head) { return head.scores(query)[static_cast<std::size_t>(key)]; },
-        [&](Explained& out, Side side) { app::explain_score(out, run_of(model, subject, side), query, key); },
-        [&](Side side) { return cells::score(side, query, key); });
-}
-std::optional<Explained> explain_weight(Model& model, Subject& subject, const LensCell& cell) {
-    const Index query = cell.at[1], key = cell.at[2];
-    if (!model.rows.queries.holds(query) || key >= model.rows.given->keys()) return std::nullopt;
-    return explain_side(
-        model, static_cast<Side>(cell.at[0]),
-        "weight of " + query_name_at(subject, query) + " × " + key_name(subject, key),
-        [&](const MistakenHead& head) { return head.weights(query)[static_cast<std::size_t>(key)]; },
-        [&](Explained& out, Side side) {
-            app::explain_weight(out, run_of(model, subject, side), query, key);
+        std::string(quantity(what).name) + " of " + query_in_words(*subject.attention(), query) +
+            (is_output ? ", component " + std::to_string(column)
+                       : " × " + key_in_words(*subject.attention(), column)),
+        [&](const MistakenHead& head) {
+            return (head.*quantity(what).of)(query)[static_cast<std::size_t>(column)];
         },
-        [&](Side side) { return cells::weight(side, query, key); });
-}
-std::optional<Explained> explain_output(Model& model, Subject& subject, const LensCell& cell) {
-    const Index query = cell.at[1], component = cell.at[2];
-    if (!model.rows.queries.holds(query) || component >= model.rows.given->d_v()) return std::nullopt;
-    return explain_side(
-        model, static_cast<Side>(cell.at[0]),
-        "output of " + query_name_at(subject, query) + ", component " + std::to_string(component),
-        [&](const MistakenHead& head) { return head.output(query)[static_cast<std::size_t>(component)]; },
         [&](Explained& out, Side side) {
-            app::explain_output(out, run_of(model, subject, side), query, component);
+            quantity(what).explain(out, run_of(model, subject, side), query, column);
         },
-        [&](Side side) { return cells::output(side, query, component); });
+        [&](Side side) { return (*quantity(what).kind)(side, query, column); });
 }
+
 std::optional<Explained> explain_gradient(Model& model, Subject& subject, const LensCell& cell) {
     const Index component = cell.at[1];
     if (component >= model.rows.given->d_k()) return std::nullopt;
     return explain_side(
         model, static_cast<Side>(cell.at[0]),
-        "gradient at " + query_name_at(subject, model.rows.query) + ", component " +
+        "gradient at " + query_in_words(*subject.attention(), model.rows.query) + ", component " +
             std::to_string(component),
         [&](const MistakenHead& head) { return head.gradient()[static_cast<std::size_t>(component)]; },
         [&](Explained& out, Side side) { add_gradient(out, *model.of(side), component); },
@@ -125,7 +117,7 @@ std::optional<Explained> explain_effect(Model& model, Subject& subject, const Le
         return std::nullopt;
     Explained out{.title = name_of(model, mistake), .provenance = "f64"};
     if (measure == Measure::gradient) {
-        out.title += ": change of the gradient at " + query_name_at(subject, model.rows.query);
+        out.title += ": change of the gradient at " + query_in_words(*subject.attention(), model.rows.query);
         out.formula = "‖g′ − g‖ / ‖g‖";
         out.operands_title = "g′ with the mistake, g right, by component";
         out.sign = "−";
@@ -142,18 +134,13 @@ std::optional<Explained> explain_effect(Model& model, Subject& subject, const Le
     } else {
         const Of what = measure == Measure::map ? Of::weight : static_cast<Of>(measure);
         const MistakeEffect::Largest& at = effect->of(what);
-        constexpr std::array<const char*, 3> names{"score", "weight", "output"};
-        out.title += std::string(": largest change of ") + (what == Of::output ? "the output" : "a ") +
-                     (what == Of::output ? "" : names[static_cast<std::size_t>(what)]) + ", for " +
-                     query_name_at(subject, at.query);
+        out.title += std::string(": largest change of ") + (what == Of::output ? "the " : "a ") +
+                     quantity(what).name + ", for " + query_in_words(*subject.attention(), at.query);
         out.formula = measure == Measure::map ? "255 · |after − before|" : "|after − before|";
         const bool chosen = mistake == model.state.mistake;
         const auto place = [&](Side side) -> std::optional<CellPlace> {
             if (!chosen && side == Side::mistaken) return std::nullopt;
-            const CellKind& kind = what == Of::score    ? cells::score
-                                   : what == Of::weight ? cells::weight
-                                                        : cells::output;
-            return CellPlace{model.head, kind(side, at.query, at.column)};
+            return CellPlace{model.head, (*quantity(what).kind)(side, at.query, at.column)};
         };
         const Expression after = out.step("with the mistake", at.after, place(Side::mistaken)),
                          before = out.step("right", at.before, place(Side::right));
@@ -167,9 +154,9 @@ std::optional<Explained> explain_effect(Model& model, Subject& subject, const Le
 
 constexpr std::array<ModelNumber<Model>, 7> declared{{
     {&cells::effect, explain_effect},
-    {&cells::score, explain_score},
-    {&cells::weight, explain_weight},
-    {&cells::output, explain_output},
+    {&cells::score, explain_quantity<Of::score>},
+    {&cells::weight, explain_quantity<Of::weight>},
+    {&cells::output, explain_quantity<Of::output>},
     {&cells::gradient, explain_gradient},
     {&cells::loss, explain_loss},
     {&cells::learned, explain_learned},

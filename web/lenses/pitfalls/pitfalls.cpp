@@ -7,18 +7,9 @@
 
 namespace attn::app::pitfalls {
 
-namespace {
-
-bool shows_scores(const Attention& attention) {
-    return std::ranges::count(attention.stages(), Stage::raw) > 0;
-}
-
-constexpr std::array<std::string_view, 3> train_keys{"none", "chosen", "all"};
-
-}  // namespace
-
 const Fields<State>& State::fields() {
     using S = State;
+    static constexpr std::array<std::string_view, 3> train_keys{"none", "chosen", "all"};
     static const Field<S> all[]{
         {"pitfalls.mistake",
          [](const S& s) {
@@ -49,7 +40,7 @@ std::optional<Missing> Model::missing(Subject& subject) {
     if (!attention.record(subject.chosen().layer))
         return Missing{.sentence = "Mistakes need this head’s Q and K, which are still being computed.",
                        .comes = true};
-    if (shows_scores(attention)) return std::nullopt;
+    if (std::ranges::count(attention.stages(), Stage::raw) > 0) return std::nullopt;
     return Missing{"Mistakes need the vectors behind the scores, Q and K; here the scores are given."};
 }
 
@@ -76,9 +67,7 @@ void Model::update(Visit& visit, Subject& subject) {
         now = {made.given, head.head, chain_window(record, head.head, row.query).queries, row.query};
     if (now == rows) return;
     rows = std::move(now);
-    effects_.clear();
-    reading_ = nullptr;
-    right_ = mistaken_ = running_ = nullptr;
+    effects_.emplace(rows);
 }
 
 std::size_t Model::variant_of(Index mistake) const {
@@ -87,83 +76,19 @@ std::size_t Model::variant_of(Index mistake) const {
     return std::min(static_cast<std::size_t>(state.variant), std::max<std::size_t>(count, 1) - 1);
 }
 
-const MistakeEffect* Model::known(Index mistake, std::size_t variant) const {
-    const auto found = std::ranges::find_if(
-        effects_, [&](const Known& each) { return each.mistake == mistake && each.variant == variant; });
-    return found == effects_.end() ? nullptr : &found->effect;
-}
-const MistakeEffect* Model::effect(Index mistake) const { return known(mistake, variant_of(mistake)); }
-
-std::shared_ptr<MistakenHead> Model::begun(Index mistake, std::size_t variant) {
-    Implementation how = right_implementation(*rows.given);
-    at(mistake).variants[variant].apply(how);
-    auto reading =
-        how.inputs == reading_->reading() ? reading_ : std::make_shared<QueryReading>(rows, how.inputs);
-    return std::make_shared<MistakenHead>(rows, std::move(how), std::move(reading));
-}
+const MistakeEffect* Model::effect(Index mistake) const { return effects_->of(mistake, variant_of(mistake)); }
 
 bool Model::step() {
     if (!refused.empty()) return false;
-    if (!right_) {
-        const Implementation how = right_implementation(*rows.given);
-        reading_ = std::make_shared<QueryReading>(rows, how.inputs);
-        right_ = std::make_shared<MistakenHead>(rows, how, reading_);
-        return true;
-    }
-    if (!right_->done()) {
-        right_->step();
-        return true;
-    }
-    // The chosen mistake comes first.
-    const std::pair wanted(state.mistake, variant_of(state.mistake));
-    if (chosen().variants.empty()) {
-        mistaken_ = nullptr;
-    } else if (!mistaken_ || mistaken_is_ != wanted) {
-        mistaken_ = begun(wanted.first, wanted.second);
-        mistaken_is_ = wanted;
-        return true;
-    } else if (!mistaken_->done()) {
-        if (!mistaken_->step() && !known(wanted.first, wanted.second))
-            effects_.push_back({wanted.first, wanted.second, effect_of(*right_, *mistaken_)});
-        return true;
-    }
-    if (running_) {
-        if (running_->step()) return true;
-        if (!known(running_is_.first, running_is_.second))
-            effects_.push_back({running_is_.first, running_is_.second, effect_of(*right_, *running_)});
-        running_ = nullptr;
-        return true;
-    }
-    for (Index mistake = 0; mistake < mistake_count; ++mistake)
-        if (!at(mistake).variants.empty() && !effect(mistake)) {
-            running_is_ = {mistake, variant_of(mistake)};
-            running_ = begun(mistake, running_is_.second);
-            return true;
-        }
-    return step_training();
+    return effects_->step(made_.kept()->possible, state.mistake, variant_of(state.mistake)) ||
+           step_training();
 }
 
 // ---- Training ---------------------------------------------------------------------------------------------
 
-const PossibleMistake& Model::in_training(Index mistake) {
-    static const auto all = possible_mistakes({mistaken_training_case(), ""});
-    return all[static_cast<std::size_t>(mistake)];
-}
-
 std::optional<Implementation> Model::trained_how(Index mistake) const {
-    const std::vector<MistakeVariant>& variants = in_training(mistake).variants;
-    if (variants.empty()) return std::nullopt;
-    // The head's variant, where the network has it, too.
     const std::vector<MistakeVariant>& own = at(mistake).variants;
-    auto variant = variants.begin();
-    if (!own.empty()) {
-        const auto same =
-            std::ranges::find(variants, own[variant_of(mistake)].detail, &MistakeVariant::detail);
-        if (same != variants.end()) variant = same;
-    }
-    Implementation how = right_implementation(mistaken_training_case());
-    variant->apply(how);
-    return how;
+    return implementation_in_training(mistake, own.empty() ? "" : own[variant_of(mistake)].detail);
 }
 
 const MistakenTraining* Model::training(Index run) const {
@@ -194,22 +119,7 @@ bool Model::step_training() {
 
 std::optional<double> Model::learned(Index run, Learned number) const {
     const MistakenTraining* of = training(run);
-    if (!of || !of->measured()) return std::nullopt;
-    switch (number) {
-        case Learned::loss: return of->measured()->loss;
-        case Learned::predicted: return of->measured()->right;
-        case Learned::right_loss: return of->put_right()->loss;
-        case Learned::right_predicted: return of->put_right()->right;
-        case Learned::share: {
-            const auto right = learned(0, Learned::loss);
-            if (!right) return std::nullopt;
-            return (guessing_loss() - of->measured()->loss) / (guessing_loss() - *right);
-        }
-        case Learned::half:
-            if (const auto step = of->first_below(guessing_loss() / 2)) return static_cast<double>(*step);
-            return std::nullopt;
-    }
-    return std::nullopt;
+    return of ? trainings->learned(*of, number) : std::nullopt;
 }
 
 bool Model::all_known() const {

@@ -10,11 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/check/mistaken_head.hpp"
-#include "analysis/check/possible_mistakes.hpp"
 #include "app/fields.hpp"
 #include "app/sheet.hpp"
 #include "lenses/lens.hpp"
+#include "runs/mistake_effects.hpp"
 #include "runs/mistaken_training.hpp"
 #include "subjects/chosen_row.hpp"
 
@@ -41,9 +40,7 @@ using Of = MistakeEffect::Of;
 enum class Measure { score, weight, output, gradient, map };
 inline constexpr std::size_t measure_count = 5;
 enum class Side { right, mistaken, change };
-inline constexpr std::size_t side_count = 3;
-enum class Learned { loss, predicted, share, half, right_predicted, right_loss };
-inline constexpr std::size_t learned_count = 6;
+inline constexpr std::array<const char*, 3> side_names{"right", "with the mistake", "difference"};
 // The rows of what was learned: without a mistake, and with each.
 inline constexpr auto run_keys = [] {
     std::array<std::string_view, 1 + mistake_keys.size()> keys{"right"};
@@ -55,7 +52,7 @@ inline constexpr auto run_keys = [] {
 namespace cells {
 inline constexpr std::array<std::string_view, measure_count> measure_words{"score", "weight", "output",
                                                                            "gradient", "map"};
-inline constexpr std::array<std::string_view, side_count> side_words{"right", "mistaken", "change"};
+inline constexpr std::array<std::string_view, side_names.size()> side_words{"right", "mistaken", "change"};
 inline constexpr CellAxis side_axis{"side", side_words};
 
 inline constexpr CellKind effect{"effect", {CellAxis{"mistake", mistake_keys}, {"measure", measure_words}}};
@@ -87,7 +84,9 @@ class Model {
         bool operator==(const Key&) const = default;
     };
     void update(Visit& visit, Subject& subject);
-    Key key() const { return {rows, state, effects_.size(), trainings ? trainings->steps_taken() : 0}; }
+    Key key() const {
+        return {rows, state, effects_ ? effects_->count() : 0, trainings ? trainings->steps_taken() : 0};
+    }
     std::string headline(Subject& subject);
     std::vector<Table> tables(Subject& subject);
     std::optional<Explained> explain(Subject& subject, const LensCell& cell);
@@ -102,25 +101,20 @@ class Model {
     // The variant whose effects are shown.
     std::size_t variant_of(Index mistake) const;
     const MistakeEffect* effect(Index mistake) const;  // null until it is computed
-    // Both are null until they are computed, and the second where the head cannot make the mistake.
-    const MistakenHead* right() const { return right_ && right_->done() ? right_.get() : nullptr; }
-    const MistakenHead* mistaken() const {
-        return mistaken_ && mistaken_->done() ? mistaken_.get() : nullptr;
-    }
+    const MistakenHead* right() const { return effects_ ? effects_->right() : nullptr; }
+    const MistakenHead* mistaken() const { return effects_ ? effects_->mistaken() : nullptr; }
     const MistakenHead* of(Side side) const { return side == Side::right ? right() : mistaken(); }
     bool all_known() const;
     // The mistakes that the head can make: the largest change of the output first once all are known.
     std::vector<Index> listed() const;
 
     // ---- Training -------------------------------------------------------------------------------------
-    // A mistake as the small network can make it.
-    static const PossibleMistake& in_training(Index mistake);
     // The implementation of a run; none: the network cannot make that mistake.
     std::optional<Implementation> trained_how(Index mistake) const;
     const MistakenTraining* training(Index run) const;  // a run is an index of run_keys; null: not begun
     // The runs that have begun, the right one first.
     std::vector<Index> runs() const;
-    std::optional<double> learned(Index run, Learned number) const;  // none: not known, or never reached
+    std::optional<double> learned(Index run, Learned number) const;
 
     State state;
     HeadIndex head;
@@ -132,13 +126,6 @@ class Model {
 
   private:
     bool step_training();
-    struct Known {
-        Index mistake;
-        std::size_t variant;
-        MistakeEffect effect;
-    };
-    const MistakeEffect* known(Index mistake, std::size_t variant) const;
-    std::shared_ptr<MistakenHead> begun(Index mistake, std::size_t variant);
     struct Origin {
         std::shared_ptr<const Record> record;
         std::shared_ptr<const Trace> trace;
@@ -150,10 +137,7 @@ class Model {
         std::string refused;
     };
     Derived<Origin, Made> made_;
-    std::shared_ptr<QueryReading> reading_;  // without a mistake
-    std::shared_ptr<MistakenHead> right_, mistaken_, running_;
-    std::pair<Index, std::size_t> mistaken_is_, running_is_;  // where these are not null
-    std::vector<Known> effects_;
+    std::optional<MistakeEffects> effects_;  // none before the first rows
 };
 
 // Texts.
@@ -169,7 +153,6 @@ Sheet output_sheet(const Model& model, Subject& subject);
 Sheet gradient_sheet(const Model& model, Subject& subject);
 Sheet impossible_sheet(const Model& model);
 Sheet learned_sheet(const Model& model);
-double guessing_loss();  // nats a symbol, if all are as likely
 std::string run_name(const Model& model, Index run);
 std::string training_headline(const Model& model);
 std::optional<Explained> explain_loss(Model& model, Subject& subject, const LensCell& cell);

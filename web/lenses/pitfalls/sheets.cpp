@@ -10,11 +10,6 @@ namespace attn::app::pitfalls {
 namespace {
 
 constexpr Index most_whole = 40;  // keys of a map that shows all of them, if without numbers
-constexpr std::array<const char*, side_count> side_names{"right", "with the mistake", "difference"};
-
-std::string query_name(const Model& model, Subject& subject) {
-    return query_in_words(*subject.attention(), model.rows.query);
-}
 
 // Its numbers are those of the two sides, and their difference.
 double number_at(const Model& model, Side side, const std::function<double(const MistakenHead&)>& at) {
@@ -28,7 +23,7 @@ double number_at(const Model& model, Side side, const std::function<double(const
 Sheet three_rows(const Model& model, std::string key, std::string title, SheetAxis columns,
                  const std::function<double(const MistakenHead&, Index column)>& at,
                  const std::function<CellRef(Side side, Index column)>& cell) {
-    Sheet sheet{
+    return {
         .key = std::move(key),
         .title = std::move(title),
         .about = name_of(model, model.state.mistake),
@@ -44,7 +39,6 @@ Sheet three_rows(const Model& model, std::string key, std::string title, SheetAx
         .decimals = 3,
         .is_signed = true,
         .is_tall = true};
-    return sheet;
 }
 
 Measure measure_at(Index column) { return static_cast<Measure>(column); }
@@ -65,19 +59,16 @@ std::string effect_text(const MistakeEffect* effect, Measure measure) {
 
 std::string window_text(const Model& model) {
     const Range shown = model.rows.queries;
-    return shown.size() == model.rows.given->queries()
-               ? ""
-               : "queries " + with_commas(shown.begin) + "–" + with_commas(shown.end - 1);
+    if (shown.size() == model.rows.given->queries()) return "";
+    return "queries " + with_commas(shown.begin) + "–" + with_commas(shown.end - 1);
 }
 
 Sheet effects_sheet(const Model& model, Subject& subject) {
     const std::vector<Index> listed = model.listed();
     Sheet sheet{.key = "pitfalls/effects",
                 .title = "What each mistake changes",
-                .notation =
-                    "largest change of a score, a weight and an output component; ‖g′ − g‖ / ‖g‖ of the "
-                    "gradient at " +
-                    query_name(model, subject),
+                .notation = "largest change of a number; ‖g′ − g‖ / ‖g‖ of the gradient at " +
+                            query_in_words(*subject.attention(), model.rows.query),
                 .about = window_text(model),
                 .rows = {"mistake", {}},
                 .columns = {"change of", {"score", "weight", "output", "gradient", "in a map"}}};
@@ -161,7 +152,8 @@ Sheet scores_sheet(const Model& model, Subject& subject) {
     const Index query = model.rows.query;
     const Attention& attention = *subject.attention();
     Sheet sheet = three_rows(
-        model, "pitfalls/scores", "Scores of " + query_name(model, subject) + " before the mask",
+        model, "pitfalls/scores",
+        "Scores of " + query_in_words(*subject.attention(), model.rows.query) + " before the mask",
         {"key", {attention.key_names().begin(), attention.key_names().end()}},
         [query](const MistakenHead& head, Index c) {
             return head.scores(query)[static_cast<std::size_t>(c)];
@@ -174,7 +166,7 @@ Sheet scores_sheet(const Model& model, Subject& subject) {
 Sheet output_sheet(const Model& model, Subject& subject) {
     const Index query = model.rows.query;
     return three_rows(
-        model, "pitfalls/output", "Output of " + query_name(model, subject),
+        model, "pitfalls/output", "Output of " + query_in_words(*subject.attention(), model.rows.query),
         counted("component", model.rows.given->d_v()),
         [query](const MistakenHead& head, Index c) {
             return head.output(query)[static_cast<std::size_t>(c)];
@@ -184,7 +176,8 @@ Sheet output_sheet(const Model& model, Subject& subject) {
 
 Sheet gradient_sheet(const Model& model, Subject& subject) {
     return three_rows(
-        model, "pitfalls/gradient", "Gradient that reaches the query of " + query_name(model, subject),
+        model, "pitfalls/gradient",
+        "Gradient that reaches the query of " + query_in_words(*subject.attention(), model.rows.query),
         counted("component", model.rows.given->d_k()),
         [](const MistakenHead& head, Index c) { return head.gradient()[static_cast<std::size_t>(c)]; },
         [](Side side, Index c) { return cells::gradient(side, c); });

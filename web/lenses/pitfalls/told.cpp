@@ -63,24 +63,22 @@ std::string Model::headline(Subject& subject) {
 Guide Model::guide(Subject&) {
     return {
         "Mistakes that people make",
-        "Each mistake is one that people reported or asked about when they implemented attention: a mask the "
-        "wrong way round, a scale forgotten, heads merged without a transpose. A switch makes it in this "
-        "head’s layer, and everything is computed again, in double.\n\n"
+        "Each mistake is one that people reported or asked about when they implemented attention: a mask "
+        "the wrong way round, a scale forgotten, heads merged without a transpose. A switch makes it in "
+        "this head’s layer, and everything is computed again, in double.\n\n"
         "The table has the largest change among the rows shown: of a score before the mask, among the keys "
         "that the query may see; of a weight; of a component of the head’s output. A mistake is seen in a "
-        "map "
-        "if a weight changes by more than one of its 255 colour steps. Those that are not seen are found "
-        "only "
-        "by comparing outputs.\n\n"
+        "map if a weight changes by more than one of its 255 colour steps. Those that are not seen are "
+        "found only by comparing outputs.\n\n"
         "The gradient is that of a sum of the output’s components at the chosen query, with seeded normal "
         "factors, by the query’s own q before RoPE. It is taken by central differences with a step of 10⁻⁵. "
         "100 % also means that none of it arrives any more.\n\n"
-        "Training takes a network of two layers with RoPE and random symbols that repeat, as in Training: it "
-        "learns once without a mistake and once with it, from the same weights and on the same batches. Then "
-        "its weights run with the right attention: what it learned may be worth nothing there.\n\n"
-        "Where Q and K are rotated, they are turned back first, so that mistakes of RoPE can be made. A long "
-        "text shows up to 32 queries around the chosen one, with all of their keys; texts whose layer has "
-        "more than 1.5 million numbers or 300,000 weights are refused."};
+        "Training takes a network of two layers with RoPE and random symbols that repeat, as in Training: "
+        "it learns once without a mistake and once with it, from the same weights and on the same batches. "
+        "Then its weights run with the right attention: what it learned may be worth nothing there.\n\n"
+        "Where Q and K are rotated, they are turned back first, so that mistakes of RoPE can be made. A "
+        "long text shows up to 32 queries around the chosen one, with all of their keys; texts whose layer "
+        "has more than 1.5 million numbers or 300,000 weights are refused."};
 }
 
 }  // namespace attn::app::pitfalls

@@ -3,14 +3,13 @@
 
 #include "app/format.hpp"
 #include "lenses/pitfalls/pitfalls.hpp"
+#include "runs/mistaken_training_explained.hpp"
 
 namespace attn::app::pitfalls {
 
 namespace {
 
 constexpr double learns = 0.9, learns_in_part = 0.3;  // shares of what the network without a mistake learns
-
-double loss_now(const MistakenTraining& of) { return static_cast<double>(of.losses().back()); }
 
 std::string learned_text(const Model& model, Index run, Learned number) {
     const MistakenTraining* of = model.training(run);
@@ -28,13 +27,9 @@ std::string learned_text(const Model& model, Index run, Learned number) {
 
 }  // namespace
 
-double guessing_loss() {
-    return std::log(static_cast<double>(mistaken_training_plan().vocabulary - 1));  // without the separator
-}
-
 std::string run_name(const Model& model, Index run) {
     if (run == 0) return "right";
-    const auto& variants = Model::in_training(run - 1).variants;
+    const auto& variants = mistake_in_training(run - 1).variants;
     const PossibleMistake& own = model.at(run - 1);
     std::string name = own.mistake->name;
     if (own.variants.empty()) return name;
@@ -74,7 +69,7 @@ std::string training_headline(const Model& model) {
     const std::string name = model.chosen().mistake->name;
     if (!model.trained_how(model.state.mistake))
         return name + ": the small network cannot make that mistake.\n" +
-               Model::in_training(model.state.mistake).needs;
+               mistake_in_training(model.state.mistake).needs;
     const MistakenTraining *with = model.training(run), *without = model.training(0);
     const std::int64_t steps = mistaken_training_plan().steps;
     if (!with || !without || with->losses().empty()) {
@@ -85,86 +80,44 @@ std::string training_headline(const Model& model) {
         return name + ": after step " + std::to_string(with->steps_taken()) + " the loss is not a number.\n" +
                with->failure()->message;
     const auto share = model.learned(run, Learned::share);
-    if (!share)
+    if (!share) {
+        const auto loss_of = [](const MistakenTraining& of) {
+            return fixed(static_cast<double>(of.losses().back()), 3);
+        };
         return name + ": step " + std::to_string(with->steps_taken()) + " of " + std::to_string(steps) +
-               ", " + fixed(loss_now(*with), 3) + " nats; right " + fixed(loss_now(*without), 3) + ".";
+               ", " + loss_of(*with) + " nats; right " + loss_of(*without) + ".";
+    }
     const auto said = [&](Learned number) { return learned_text(model, run, number); };
     const char* how = *share >= learns           ? "the network still learns"
                       : *share >= learns_in_part ? "the network learns in part"
                                                  : "the network does not learn";
-    const std::string right_half = learned_text(model, 0, Learned::half);
-    const std::string more = (model.learned(run, Learned::half)
-                                  ? "Half of guessing’s loss was reached after " + said(Learned::half) +
-                                        " steps, without the mistake after " + right_half
-                                  : "Half of guessing’s loss was never reached, without the mistake after " +
-                                        right_half + " steps") +
-                             ". Put right, its weights predict " + said(Learned::right_predicted) +
-                             " of the symbols instead of " + said(Learned::predicted) + ".";
+    const bool is_halved = model.learned(run, Learned::half).has_value();
+    const std::string more =
+        "Half of guessing’s loss was " +
+        (is_halved ? "reached after " + said(Learned::half) + " steps" : std::string("never reached")) +
+        ", without the mistake after " + learned_text(model, 0, Learned::half) + (is_halved ? "" : " steps") +
+        ". Put right, its weights predict " + said(Learned::right_predicted) + " of the symbols instead of " +
+        said(Learned::predicted) + ".";
     return name + ": " + how + ", " + said(Learned::loss) + " nats; right " +
            learned_text(model, 0, Learned::loss) + ".\n" + more;
 }
 
 std::optional<Explained> explain_loss(Model& model, Subject&, const LensCell& cell) {
-    const Index run = cell.at[0], step = cell.at[1];
-    const MistakenTraining* of = model.training(run);
-    if (!of || step >= of->steps_taken()) return std::nullopt;
-    Explained out{.title = "Loss of step " + std::to_string(step) + ": " + run_name(model, run),
-                  .provenance = "trained in this tab, seed " + std::to_string(mistaken_training_plan().seed),
-                  .unit = "nats"};
-    out.formula = "mean of −ln p(target) over the batch";
-    out.step("loss", static_cast<double>(of->losses()[static_cast<std::size_t>(step)]));
-    out.note = "Of " + std::to_string(mistaken_training_plan().batch) +
-               " sequences; only symbols that repeat are targets.";
-    out.f32 = single(out.f64);
+    const MistakenTraining* run = model.training(cell.at[0]);
+    if (!run || cell.at[1] >= run->steps_taken()) return std::nullopt;
+    Explained out = app::explain_loss(*run, cell.at[1]);
+    out.title += ": " + run_name(model, cell.at[0]);
     return out;
 }
 
 std::optional<Explained> explain_learned(Model& model, Subject&, const LensCell& cell) {
-    const Index run = cell.at[0];
-    const auto number = static_cast<Learned>(cell.at[1]);
-    const auto value = model.learned(run, number);
-    if (!value) return std::nullopt;
-    Explained out{.provenance = "trained in this tab, seed " + std::to_string(mistaken_training_plan().seed)};
-    const auto place = [&](Index of, Learned what) {
-        return CellPlace{model.head, cells::learned(of, what)};
-    };
-    switch (number) {
-        case Learned::share: {
-            out.title = "What is learned";
-            out.formula = "(guessing − loss) / (guessing − right loss)";
-            const Expression guessing = out.step(
-                "guessing, ln " + std::to_string(mistaken_training_plan().vocabulary - 1), guessing_loss());
-            const Expression loss =
-                out.step("loss", *model.learned(run, Learned::loss), place(run, Learned::loss));
-            const Expression right =
-                out.step("right loss", *model.learned(0, Learned::loss), place(0, Learned::loss));
-            out.step("share", (guessing - loss) / (guessing - right));
-            break;
-        }
-        case Learned::half:
-            out.title = "Steps until the loss is halved";
-            out.unit = "steps";
-            out.formula = "the first step whose last 20 batches have a mean loss below " +
-                          fixed(guessing_loss() / 2, 3);
-            out.step("steps", *value);
-            break;
-        case Learned::loss:
-        case Learned::right_loss:
-            out.title = number == Learned::loss ? "Loss" : "Loss with the right attention";
-            out.unit = "nats";
-            out.formula = "mean of −ln p(target)";
-            out.step("loss", *value);
-            break;
-        default:
-            out.title = number == Learned::predicted ? "Symbols predicted"
-                                                     : "Symbols predicted with the right attention";
-            out.formula = "targets that are the most likely symbol / targets";
-            out.step("share", *value);
-    }
-    out.title += ": " + run_name(model, run);
-    if (number != Learned::share && number != Learned::half)
-        out.note = "Over 16 sequences on which no step trains.";
-    out.f32 = single(out.f64);
+    const MistakenTraining* run = model.training(cell.at[0]);
+    if (!run) return std::nullopt;
+    auto out = app::explain_learned(
+        *model.trainings, *run, static_cast<Learned>(cell.at[1]), [&](bool of_right, Learned number) {
+            return CellPlace{model.head, cells::learned(of_right ? 0 : cell.at[0], number)};
+        });
+    if (out) out->title += ": " + run_name(model, cell.at[0]);
     return out;
 }
 
