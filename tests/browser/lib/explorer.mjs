@@ -414,9 +414,7 @@ export class Explorer {
             }
             return first;
         });
-        if (late) {
-            await this.settled();
-        }
+        if (late) await this.settled();
     }
 
     // Makes the page draw everything, with the mouse outside.
@@ -435,18 +433,14 @@ export class Explorer {
     // Every test ends with this; a quarter of the canvas is enough.
     async finish() {
         const lost = await this.page.evaluate(() => document.getElementById('canvas').getContext('webgl2')?.isContextLost() ?? true);
-        if (lost) {
-            throw new Error('the WebGL context is dead');
-        }
+        if (lost) throw new Error('the WebGL context is dead');
         await this.draw();
         const upper = await this.page.evaluate(() => {
             const { x, y, width, height } = document.getElementById('canvas').getBoundingClientRect();
             return { x, y, width: width / 2, height: height / 2 };
         });
         const count = colours(decode(await this.page.screenshot({ clip: upper })));
-        if (count < least_colours) {
-            throw new Error(`the canvas shows ${count} colours: the picture is flat`);
-        }
+        if (count < least_colours) throw new Error(`the canvas shows ${count} colours: the picture is flat`);
     }
 }
 
