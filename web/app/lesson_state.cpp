@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/quote.hpp"
+#include "lesson/lesson.hpp"
 
 namespace attn::app {
 
@@ -22,14 +23,16 @@ bool is_lesson_name(std::string_view name) {
 Status OpenLesson::apply(State& state) const {
     if (!lesson.name.empty() && !is_lesson_name(lesson.name))
         return Error{quote(lesson.name) + " is no name of a lesson."};
-    if (lesson.step < 0 || lesson.step >= most_lesson_steps) return Error{"A lesson has no such step."};
+    if (lesson.step < 0 || lesson.step >= static_cast<Index>(lesson::most_steps))
+        return Error{"A lesson has no such step."};
     state.edit<LessonState>() = lesson;
     return ok();
 }
 std::string OpenLesson::describe(const State&) const { return "opened a lesson"; }
 
 Status ShowLessonStep::apply(State& state) const {
-    if (step < 0 || step >= most_lesson_steps) return Error{"A lesson has no such step."};
+    if (step < 0 || step >= static_cast<Index>(lesson::most_steps))
+        return Error{"A lesson has no such step."};
     state.edit<LessonState>().step = step;
     return ok();
 }

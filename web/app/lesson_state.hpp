@@ -7,7 +7,6 @@
 
 namespace attn::app {
 
-inline constexpr Index most_lesson_steps = 60;
 
 struct LessonState {
     std::string name;  // names a lesson of the site; empty: none, or the text's

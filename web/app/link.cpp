@@ -283,11 +283,10 @@ void prune(State& state) {
 
 }  // namespace
 
-bool same_in_links(std::string_view key, const State& a, const State& b) {
-    const auto in_a = link_values(a), in_b = link_values(b);
+bool LinkComparison::is_same(std::string_view key) const {
     const auto same = [&](std::string_view of) {
-        const auto first = in_a.find(std::string(of)), second = in_b.find(std::string(of));
-        return (first == in_a.end() ? "" : first->second) == (second == in_b.end() ? "" : second->second);
+        const auto first = a_.find(std::string(of)), second = b_.find(std::string(of));
+        return (first == a_.end() ? "" : first->second) == (second == b_.end() ? "" : second->second);
     };
     // A matrix that its link leaves out is the example's.
     const bool is_matrix = stage_by_key(key).has_value();

@@ -22,8 +22,16 @@ std::string to_fragment(const State& state);  // without '#'; empty for the defa
 // Returns the keys of that fragment, with their values as they are before they are encoded.
 std::map<std::string, std::string> link_values(const State& state);
 bool is_link_key(std::string_view key);
-// Says whether both States have the same value of a key; a matrix is the same only in the same example.
-bool same_in_links(std::string_view key, const State& a, const State& b);
+// Compares two States by what their links say.
+class LinkComparison {
+  public:
+    LinkComparison(const State& a, const State& b) : a_(link_values(a)), b_(link_values(b)) {}
+    // Says whether both have the same value of a key; a matrix is the same only in the same example.
+    bool is_same(std::string_view key) const;
+
+  private:
+    std::map<std::string, std::string> a_, b_;
+};
 // Says whether the State has something too long for its link.
 bool leaves_out(const State& state);
 

@@ -79,8 +79,10 @@ bool Visit::locks(std::string_view name) const {
 }
 
 Status Visit::may_change(const State& next) const {
+    if (locks_.names.empty()) return ok();
+    const LinkComparison links(state(), next);
     for (const std::string& name : locks_.names)
-        if (!same_in_links(name, state(), next)) return Error{name + " " + locks_.why};
+        if (!links.is_same(name)) return Error{name + " " + locks_.why};
     return ok();
 }
 

@@ -381,7 +381,7 @@ lesson::Lookup numbers_of(Visit& visit, const StepSoFar& step) {
 
 Result<bool> unchanged(std::string_view name, const State& before, const State& now) {
     if (!is_link_key(name)) return Error{"“" + std::string(name) + "” is no matrix, and no key of a link."};
-    return same_in_links(name, before, now);
+    return LinkComparison(before, now).is_same(name);
 }
 
 }  // namespace attn::app::learn

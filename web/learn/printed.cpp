@@ -4,6 +4,7 @@
 
 #include "learn/wording.hpp"
 #include "lesson/prose.hpp"
+#include "widgets/svg_writer.hpp"
 
 namespace attn::app::learn {
 
@@ -16,30 +17,13 @@ constexpr std::string_view style =
     ".line{border-bottom:1px solid #999;height:1.8em}code,.f{font-family:monospace}small{color:#555}"
     ".live{background:#eee;border-radius:2px;padding:0 .2em}";
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
-}
-
 std::string in_html(const std::vector<lesson::FormulaPiece>& formula) {
     std::string out = "<span class=f>";
     for (const lesson::FormulaPiece& piece : formula) {
         const std::string_view tag = piece.raised == 0 ? "" : piece.raised < 0 ? "sub" : "sup";
-        out += tag.empty()
-                   ? escaped(piece.text)
-                   : "<" + std::string(tag) + ">" + escaped(piece.text) + "</" + std::string(tag) + ">";
+        out += tag.empty() ? ui::markup_escaped(piece.text)
+                           : "<" + std::string(tag) + ">" + ui::markup_escaped(piece.text) + "</" +
+                                 std::string(tag) + ">";
     }
     return out + "</span>";
 }
@@ -48,9 +32,9 @@ std::string in_html(const std::vector<lesson::FormulaPiece>& formula) {
 std::string in_html(const lesson::Sentence& sentence) {
     std::string out;
     for (const lesson::Part& part : sentence.parts) {
-        out += escaped(part.text);
+        out += ui::markup_escaped(part.text);
         if (!part.expression.nodes.empty())
-            out += "<span class=live>" + escaped(in_words(part.expression)) + "</span>";
+            out += "<span class=live>" + ui::markup_escaped(in_words(part.expression)) + "</span>";
     }
     return out;
 }
@@ -58,14 +42,14 @@ std::string in_html(const lesson::Sentence& sentence) {
 std::string paragraph(const std::string& text) {
     using Kind = lesson::Inline::Kind;
     const auto prose = lesson::parse_prose(text);
-    if (!prose) return escaped(text);
+    if (!prose) return ui::markup_escaped(text);
     std::string out;
     for (const lesson::Inline& piece : *prose) {
         switch (piece.kind) {
             case Kind::words: out += in_html(piece.sentence); break;
             case Kind::strong: out += "<strong>" + in_html(piece.sentence) + "</strong>"; break;
             case Kind::emphasis: out += "<em>" + in_html(piece.sentence) + "</em>"; break;
-            case Kind::code: out += "<code>" + escaped(piece.code) + "</code>"; break;
+            case Kind::code: out += "<code>" + ui::markup_escaped(piece.code) + "</code>"; break;
             case Kind::formula: out += in_html(piece.formula); break;
         }
     }
@@ -83,17 +67,17 @@ std::string blocks(const std::vector<lesson::Block>& all) {
 }
 
 std::string step_in_html(const lesson::Step& step, std::size_t number) {
-    std::string out =
-        "<h2>" + std::to_string(number) + ". " + escaped(step.title) + "</h2>\n" + blocks(step.prose);
+    std::string out = "<h2>" + std::to_string(number) + ". " + ui::markup_escaped(step.title) + "</h2>\n" +
+                      blocks(step.prose);
     if (!step.checks.empty()) {
         out += "<div class=box><small>To be reached</small>";
         for (const lesson::Check& check : step.checks)
-            out += "<br>☐ <code>" + escaped(lesson::to_text(check.expression)) + "</code>";
+            out += "<br>☐ <code>" + ui::markup_escaped(lesson::to_text(check.expression)) + "</code>";
         out += "</div>\n";
     }
     for (const lesson::Ask& ask : step.asks) {
         out += "<div class=box>" + paragraph(ask.question);
-        for (const std::string& choice : ask.choices) out += "<br>☐ " + escaped(choice);
+        for (const std::string& choice : ask.choices) out += "<br>☐ " + ui::markup_escaped(choice);
         if (ask.choices.empty()) out += "<div class=line></div>";
         out += "</div>\n";
     }
@@ -103,9 +87,10 @@ std::string step_in_html(const lesson::Step& step, std::size_t number) {
 }  // namespace
 
 std::string printed(const lesson::Lesson& lesson) {
-    std::string out = "<!doctype html>\n<html lang=\"" + escaped(lesson.language) +
-                      "\"><meta charset=\"utf-8\"><title>" + escaped(lesson.title) + "</title><style>" +
-                      std::string(style) + "</style>\n<h1>" + escaped(lesson.title) + "</h1>\n";
+    std::string out = "<!doctype html>\n<html lang=\"" + ui::markup_escaped(lesson.language) +
+                      "\"><meta charset=\"utf-8\"><title>" + ui::markup_escaped(lesson.title) +
+                      "</title><style>" + std::string(style) + "</style>\n<h1>" +
+                      ui::markup_escaped(lesson.title) + "</h1>\n";
     if (lesson.minutes > 0) out += "<small>" + std::to_string(lesson.minutes) + " minutes</small>\n";
     out += blocks(lesson.introduction);
     for (std::size_t i = 0; i < lesson.steps.size(); ++i) out += step_in_html(lesson.steps[i], i + 1);

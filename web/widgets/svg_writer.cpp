@@ -8,10 +8,8 @@
 
 namespace attn::ui {
 
-namespace {
-
 // XML requires escapes for these five characters and forbids most control characters.
-std::string escaped(std::string_view text) {
+std::string markup_escaped(std::string_view text) {
     std::string out;
     for (const char c : text) switch (c) {
             case '&': out += "&amp;"; break;
@@ -23,6 +21,8 @@ std::string escaped(std::string_view text) {
         }
     return is_utf8(out) ? out : "?";
 }
+
+namespace {
 
 std::string attribute(std::string_view name, float value) {
     return " " + std::string(name) + "=\"" + svg_number(value) + "\"";
@@ -52,7 +52,7 @@ SvgWriter::SvgWriter(float width, float height, std::uint32_t background, const 
     text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width) +
             attribute("height", height) + " viewBox=\"0 0 " + svg_number(width) + " " + svg_number(height) +
             "\" font-family=\"Inter, Helvetica, Arial, sans-serif\"" + attribute("font-size", font) +
-            ">\n<title>" + escaped(title) + "</title>\n";
+            ">\n<title>" + markup_escaped(title) + "</title>\n";
     rectangle(0, 0, width, height, background);
 }
 
@@ -69,8 +69,8 @@ void SvgWriter::text(float x, float y, std::string_view words, std::uint32_t fil
     if (degrees != 0)
         text_ +=
             " transform=\"rotate(" + svg_number(degrees) + " " + svg_number(x) + " " + svg_number(y) + ")\"";
-    text_ += (attributes.empty() ? "" : " " + attributes) + " xml:space=\"preserve\">" + escaped(words) +
-             "</text>\n";
+    text_ += (attributes.empty() ? "" : " " + attributes) + " xml:space=\"preserve\">" +
+             markup_escaped(words) + "</text>\n";
 }
 
 void SvgWriter::clip(const std::string& id, float x, float y, float width, float height) {
@@ -83,7 +83,7 @@ void SvgWriter::close_group() { text_ += "</g>\n"; }
 
 void SvgWriter::path(const std::string& d, const std::string& attributes, const std::string& title) {
     text_ += "<path d=\"" + d + "\" " + attributes +
-             (title.empty() ? "/>\n" : "><title>" + escaped(title) + "</title></path>\n");
+             (title.empty() ? "/>\n" : "><title>" + markup_escaped(title) + "</title></path>\n");
 }
 
 std::string SvgWriter::finish() { return std::move(text_) + "</svg>\n"; }

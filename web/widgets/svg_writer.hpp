@@ -7,6 +7,8 @@
 
 namespace attn::ui {
 
+// Text for XML and HTML, without control characters.
+std::string markup_escaped(std::string_view text);
 std::string svg_number(float value);
 std::string svg_colour(std::uint32_t rgb);  // takes 0xRRGGBB
 
