@@ -45,7 +45,10 @@ Result<std::string> read_link(const std::vector<Row>& rows, std::size_t line, st
 }
 
 Status read_view(const std::vector<Row>& rows, std::size_t line, Step& step) {
-    if (step.view) return at_line(line, "this step has a view already; keep one of them");
+    if (step.view)
+        return at_line(line,
+                       "this step has a view already; a link that passes its checks is a solution, one that "
+                       "does not is a wrong");
     auto link = read_link(rows, line, "view");
     if (!link) return link.error();
     View view{*std::move(link), {}, {line}};

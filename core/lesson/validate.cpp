@@ -76,8 +76,8 @@ class Validation {
         const bool asks = std::ranges::any_of(
             question_marks, [&](std::string_view mark) { return said.find(mark) != said.npos; });
         if (step.checks.empty() && step.asks.empty() && !asks)
-            add(step.line,
-                "the step " + shown(step.title) + " asks nothing; add a check, an ask or a question");
+            add(step.line, "the step " + shown(step.title) +
+                               " asks nothing; add a check or an ask, or put a question into its text");
         const std::vector<double> numbers = numbers_said(said);
         look_at_prose(step.prose);
         for (const Check& check : step.checks) {

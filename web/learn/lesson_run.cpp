@@ -261,8 +261,20 @@ void LessonRun::evaluate(Visit& visit, double moment) {
         if (progress.answers[i] && !progress.answers[i]->missing.empty()) judge(visit, i);
         all = all && progress.answers[i] && progress.answers[i]->is_right;
     }
-    if (!all || progress.passed) return;
+    if (progress.passed) return;
+    // Nothing but the step's view or its solution was opened since.
+    const bool is_untouched = !step.checks.empty() && !counts_ && counted_changes_ == visit.changes();
+    if (!all && !(is_untouched && progress.solved)) return;
     if (!is_settled(visit, moment)) return evaluated_.reset();
+    if (!all) {
+        const auto fails = std::ranges::find(checks_, false, &CheckNow::holds);
+        if (fails != checks_.end() && fails->missing.empty())
+            progress.fault = "The solution of this step fails at check " +
+                             std::to_string(fails - checks_.begin() + 1) + ".";
+        return;
+    }
+    if (is_untouched && !progress.solved && step.asks.empty())
+        progress.fault = "This step passes before anything is done; let its view fail a check.";
     pass(visit);
 }
 

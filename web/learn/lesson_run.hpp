@@ -32,9 +32,10 @@ struct AnswerNow {
 
 struct StepProgress {
     bool passed = false;
-    std::size_t tries = 0;  // changes that were left standing, and wrong answers
-    std::size_t hints = 0;  // shown so far
-    bool solved = false;    // the solution was shown
+    std::size_t tries = 0;   // changes that were left standing, and wrong answers
+    std::size_t hints = 0;   // shown so far
+    bool solved = false;     // the solution was shown
+    std::string fault = {};  // what its author has to mend: it passes at the start, or the solution fails
     std::vector<std::optional<AnswerNow>> answers = {};
     std::vector<std::string> seen = {};  // what the checks said when the step was passed
 };

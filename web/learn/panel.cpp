@@ -14,6 +14,7 @@
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/text_field.hpp"
 
 namespace attn::app::learn {
 
@@ -364,6 +365,7 @@ void LessonPanel::draw_content(const lesson::Step& step) {
     draw_asks(step);
     draw_hints(step);
     draw_done(step);
+    if (writer_.is_tried()) ui::fault("lesson/fault_told", run_.progress(visit_).fault);
 }
 
 // In a sheet, the buttons stay in place while the content scrolls.

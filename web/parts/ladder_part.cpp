@@ -71,10 +71,13 @@ struct LadderPart::Frame {
         drawing.visit.perform(app::Pin{cell}, ui::gesture());
         app::Selection selection = selection_of(drawing);
         const bool of_keys = cell.stage == Stage::k || cell.stage == Stage::v;
-        selection.query = is_query_stage(cell.stage) ? std::optional(cell.row) : std::nullopt;
-        selection.key = is_of_pairs(cell.stage) ? std::optional(cell.col)
-                        : of_keys               ? std::optional(cell.row)
-                                                : std::nullopt;
+        // A number that belongs to no query, such as a weight of W_Q, leaves the chosen one.
+        if (is_query_stage(cell.stage)) {
+            selection.query = cell.row;
+            selection.key = is_of_pairs(cell.stage) ? std::optional(cell.col) : std::nullopt;
+        } else if (of_keys) {
+            selection.key = cell.row;
+        }
         drawing.visit.perform(app::Select{selection}, ui::gesture());
     }
 

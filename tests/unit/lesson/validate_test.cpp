@@ -62,7 +62,7 @@ TEST_CASE("how a text says a number", "[lesson]") {
 
 TEST_CASE("a step asks something, and has its own title", "[lesson]") {
     CHECK(findings(in_step("Look at it.")) ==
-          "4: the step “S” asks nothing; add a check, an ask or a question\n");
+          "4: the step “S” asks nothing; add a check or an ask, or put a question into its text\n");
     CHECK(findings(in_step("What do you see?")).empty());
     CHECK(findings(in_step("Why?\n## T\nWhy?\n## S\nWhy?")) ==
           "8: two steps are called “S”; give one another title\n");
