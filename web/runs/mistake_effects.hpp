@@ -18,10 +18,11 @@ class MistakeEffects {
     // variant of each other one. True while there is more.
     bool step(std::span<const PossibleMistake> possible, Index chosen, std::size_t variant);
 
-    // Both are null until they are computed, and the second where the head cannot make the chosen mistake.
+    // All are null until they are computed; only the mistake that was chosen last has its head.
     const MistakenHead* right() const { return done(right_); }
-    const MistakenHead* mistaken() const { return done(chosen_.head); }
-    // Null until it is computed.
+    const MistakenHead* mistaken(Index mistake, std::size_t variant) const {
+        return chosen_.mistake == mistake && chosen_.variant == variant ? done(chosen_.head) : nullptr;
+    }
     const MistakeEffect* of(Index mistake, std::size_t variant) const;
     std::size_t count() const { return effects_.size(); }
 

@@ -102,7 +102,9 @@ class Model {
     std::size_t variant_of(Index mistake) const;
     const MistakeEffect* effect(Index mistake) const;  // null until it is computed
     const MistakenHead* right() const { return effects_ ? effects_->right() : nullptr; }
-    const MistakenHead* mistaken() const { return effects_ ? effects_->mistaken() : nullptr; }
+    const MistakenHead* mistaken() const {
+        return effects_ ? effects_->mistaken(state.mistake, variant_of(state.mistake)) : nullptr;
+    }
     const MistakenHead* of(Side side) const { return side == Side::right ? right() : mistaken(); }
     bool all_known() const;
     // The mistakes that the head can make: the largest change of the output first once all are known.
