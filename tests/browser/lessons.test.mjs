@@ -49,7 +49,7 @@ test('a check follows what is typed, and lets one go on once it holds', { fragme
     assert.ok(!await usable(explorer, 'lesson/next'), '3 is not enough');
     await explorer.type('w_k/0/1', '10');
     await explorer.until('Next', () => usable(explorer, 'lesson/next'));
-    assert.match(await panelText(explorer), /“sat” gives “cat” (8|9)\d %, with a score of/);
+    assert.match(await panelText(explorer), /“sat” gives “cat” (8|9)\d %, with a scaled score of/);
     await explorer.press('Control+z');
     await explorer.until('undo', async () => (await explorer.matrix('w_k'))[0][1], (number) => number < 10);
     assert.ok(await usable(explorer, 'lesson/next'), 'a step that was done stays done');

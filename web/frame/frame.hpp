@@ -17,6 +17,24 @@
 
 namespace attn::app {
 
+// The pin that a lesson's step has set. On a phone, its explanation does not cover the step's text.
+class LessonPin {
+  public:
+    void follow(const Visit& visit, learn::LessonPanel& lessons) {
+        LessonState now = lesson_of(visit.state());
+        if (lessons.run().lesson() == nullptr) now = {};
+        if (step_ == now) return;
+        step_ = std::move(now);
+        pin_ = step_.is_open() ? visit.state().pin : std::nullopt;
+    }
+    bool holds(const State& state) const { return pin_ && state.pin == pin_; }
+    void let_go() { pin_.reset(); }
+
+  private:
+    LessonState step_;
+    std::optional<CellRef> pin_;
+};
+
 class Frame {
   public:
     explicit Frame(Visit& visit) : visit_(visit), lessons_(visit.shared_with<learn::LessonPanel>(visit)) {}
@@ -120,7 +138,8 @@ class Frame {
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
     learn::LessonPanel& lessons_;
-    float lesson_height_ = 0;  // height of its content, in the last frame
+    float lesson_height_ = 0, inspector_height_ = 0;  // of their contents, in the last frame
+    LessonPin lesson_pin_;
     BottomSheet sheet_;
     Folded folded_;
     std::size_t heap_bytes_ = 0;

@@ -6,6 +6,7 @@
 
 #include "frame/frame.hpp"
 #include "frame/panel.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/theme.hpp"
 
@@ -14,7 +15,7 @@ namespace attn::app {
 namespace {
 
 constexpr float most_lesson_share = 0.6f, least_explanation = 200, sheet_share_of_lesson = 0.46f;
-constexpr ImVec2 lesson_inset{20, 18};
+constexpr ImVec2 lesson_inset{20, 18}, inspector_inset{20, 20};
 
 }  // namespace
 
@@ -25,20 +26,27 @@ void Frame::draw_right(ImVec2 at, ImVec2 size) {
     if (lessons_.is_open()) {
         const bool fits = lesson_height_ < most_lesson_share * size.y;
         const bool explains = visit_.state().pin || (before_.cell && fits);
-        top = explains ? std::min({lesson_height_, std::floor(most_lesson_share * size.y),
-                                   size.y - least_explanation})
-                       : size.y;
-        scrolling_panel("lesson", at, {size.x, top}, surface, lesson_inset, [&] {
+        // What a short explanation leaves is the lesson's.
+        const float share = std::max({std::floor(most_lesson_share * size.y), size.y - inspector_height_});
+        top = explains ? std::min({lesson_height_, share, size.y - least_explanation}) : size.y;
+        const auto draw_lesson = [&] {
             const float begin = ImGui::GetCursorPosY();
             lessons_.draw(before_);
-            lesson_height_ = ImGui::GetCursorPosY() - begin + 2 * lesson_inset.y;
-        });
+            lesson_height_ = (lessons_.shows_step() ? lessons_.height() : ImGui::GetCursorPosY() - begin) +
+                             2 * lesson_inset.y;
+        };
+        lessons_.shows_step()
+            ? panel("lesson", at, {size.x, top}, surface, lesson_inset, draw_lesson)
+            : scrolling_panel("lesson", at, {size.x, top}, surface, lesson_inset, draw_lesson);
         if (!explains) return;
         ImGui::GetWindowDrawList()->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top},
                                             ui::theme().border);
     }
-    scrolling_panel("inspector", {at.x, at.y + top}, {size.x, size.y - top}, surface, {20, 20},
-                    [&] { draw_inspector(); });
+    scrolling_panel("inspector", {at.x, at.y + top}, {size.x, size.y - top}, surface, inspector_inset, [&] {
+        const float begin = ImGui::GetCursorPosY();
+        draw_inspector();
+        inspector_height_ = ImGui::GetCursorPosY() - begin + 2 * inspector_inset.y;
+    });
 }
 
 // A sheet that is folded down is as high as its content; any other keeps its height from step to step.
@@ -56,6 +64,8 @@ void Frame::draw_lesson_sheet(const Rect& sheet) {
     };
     draw_sheet([&] {
         const float begin = ImGui::GetCursorPosY();
+        if (lesson_pin_.holds(visit_.state()) && ui::button("sheet/explain", "Explain the pinned number"))
+            lesson_pin_.let_go();
         lessons_.draw(before_);
         lesson_height_ = ImGui::GetCursorPosY() - begin + 2 * sheet_inset.y;
     });

@@ -224,7 +224,7 @@ void Palette::draw(Visit& visit) {
         }
     } else {
         typing_.gather();
-        typing_.draw("##find", "Find a lens, an example, a head, a token, a setting …");
+        typing_.draw("##find", "Find a lens, a lesson, an example, a head, a token …");
         ui::Node& field = ui::semantic_field(ui::Role::combobox, "palette", "Find", typing_.text());
         if (at_ < found_.size()) field.active = node_key(found_[at_]);
     }

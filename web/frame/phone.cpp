@@ -27,7 +27,9 @@ void Frame::draw_narrow(const Rect& window) {
     const auto [at, size] = window;
     const bool low = ui::low_window_now();
     // The sheet does not open for a hovered cell: it would slide under the finger before the cell is pressed.
-    const bool pinned = visit_.state().pin.has_value();
+    // Nor for a cell that a lesson's step has pinned, before the step has been read.
+    lesson_pin_.follow(visit_, lessons_);
+    const bool pinned = visit_.state().pin.has_value() && !lesson_pin_.holds(visit_.state());
     if (pinned || (told_ == Told::head && head_told().empty())) told_ = Told::nothing;
     const bool explained = explains_;
     // A cell being dragged stays under the finger.

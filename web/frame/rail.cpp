@@ -182,10 +182,13 @@ void Frame::draw_lesson_links(int columns) {
     ImGui::Dummy({0, 4});
     const bool in_rail = columns == 1;
     const std::size_t rows = in_rail ? lesson_rows() : 1;
+    const std::string label = "All " + std::to_string(all.size()) + " …";
     if (rows == 0) {
         // Without room for a row, the name of the group leads to the list.
-        folded_.groups &= ~group_bit(LensGroup::learn);
-        if (!draw_group(LensGroup::learn, true)) lessons_.show_list(!lessons_.lists());
+        const std::string name = "LEARN · " + std::to_string(all.size()) + " lessons";
+        if (flat_tab("group/learn", name.c_str(), lessons_.lists(), true,
+                     {ImGui::GetContentRegionAvail().x, 20}, 0))
+            lessons_.show_list(!lessons_.lists());
         return;
     }
     if (!draw_group(LensGroup::learn, in_rail)) return;
@@ -196,9 +199,10 @@ void Frame::draw_lesson_links(int columns) {
     // The open lesson takes the place of the last one.
     std::vector<const learn::LessonEntry*> shown;
     const auto& kept = lessons_.run().kept();
+    // Lessons that are done make room for others on the next visit, not under the pointer.
     for (const learn::LessonEntry& each : all) {
         const auto found = kept.find(each.name);
-        if (shown.size() < most && (found == kept.end() || !found->second.done)) shown.push_back(&each);
+        if (shown.size() < most && (found == kept.end() || !found->second.was_done)) shown.push_back(&each);
     }
     const learn::LessonEntry* current = lessons_.library().find(open);
     if (current && std::ranges::find(shown, current) == shown.end()) {
@@ -216,10 +220,9 @@ void Frame::draw_lesson_links(int columns) {
                       (needs.empty() ? "" : "; needs " + needs))
                          .c_str());
     }
-    const std::string label = "All " + std::to_string(all.size()) + " …";
     if (flat_tab("learn/all", label.c_str(), lessons_.lists(), true, {width, height}, 0)) {
         lessons_.show_list(!lessons_.lists());
-        if (ImGui::IsPopupOpen("lenses")) ImGui::CloseCurrentPopup();
+        if (!in_rail) ImGui::CloseCurrentPopup();
     }
 }
 

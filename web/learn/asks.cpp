@@ -54,18 +54,21 @@ void LessonPanel::draw_ask(const lesson::Step& step, std::size_t number) {
         std::string& typed = typed_[number];
         constexpr std::size_t longest = 30;
         constexpr float field_width = 110;
-        ui::text_field((key + "/number").c_str(), ask.question.c_str(), typed, longest, field_width);
+        ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 1);
+        const ui::Typed field =
+            ui::text_field((key + "/number").c_str(), ask.question.c_str(), typed, longest, field_width);
+        ImGui::PopStyleVar();
+        // After Enter the keyboard stays in the field, so that another answer can be typed at once.
+        if (field.entered) ImGui::SetKeyboardFocusHere(-1);
         ImGui::SameLine(0, 8);
-        const bool entered =
-            ImGui::IsKeyPressed(ImGuiKey_Enter) && !typed.empty() && (!given || given->given != typed);
-        if (ui::button((key + "/answer").c_str(), "Answer", !typed.empty()) || entered)
-            run_.answer(visit_, number, typed, std::nullopt);
+        const bool answered = ui::button((key + "/answer").c_str(), "Answer", !typed.empty());
+        if (answered || (field.entered && !typed.empty())) run_.answer(visit_, number, typed, std::nullopt);
     }
     if (!given) return;
     const std::string said = !given->missing.empty() ? given->missing
                              : given->is_right       ? "Right."
                                                      : "Not so. Look again at the numbers.";
-    ImGui::PushStyleColor(ImGuiCol_Text, given->is_right ? ui::theme().accent : ui::theme().dim);
+    ImGui::PushStyleColor(ImGuiCol_Text, given->is_right ? ui::theme().accent : ui::theme().error);
     ui::wrapped_text(said, FLT_MAX, ui::Role::status);
     ImGui::PopStyleColor();
     ui::landmark_item(key + "/said");
@@ -115,7 +118,9 @@ void LessonPanel::draw_list() {
                 (detail.empty() ? "" : " · ") +
                 std::string(kept->second.done ? "done" : "step " + std::to_string(kept->second.step + 1));
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        const float width = ImGui::GetContentRegionAvail().x, height = 44;
+        const float width = ImGui::GetContentRegionAvail().x;
+        const std::string title = ui::wrapped(each.title, width);
+        const float title_height = ui::text_size(title).y, height = title_height + 28;
         const std::string key = "lesson/list/" + each.name;
         if (ImGui::InvisibleButton(key.c_str(), {width, height}, ImGuiButtonFlags_EnableNav))
             chosen = each.name;
@@ -125,10 +130,10 @@ void LessonPanel::draw_list() {
         ImDrawList* list = ImGui::GetWindowDrawList();
         if (lit)
             list->AddRectFilled({at.x - 8, at.y}, {at.x + width + 8, at.y + height}, ui::theme().raised, 6);
-        ui::draw_text_within(list, {at.x, at.y + 4}, width, ui::theme().text, each.title);
+        ui::draw_text(list, {at.x, at.y + 4}, ui::theme().text, title);
         const ui::Type small(ui::Face::regular, ui::size_small);
         ui::draw_text_within(
-            list, {at.x, at.y + 24}, width,
+            list, {at.x, at.y + title_height + 8}, width,
             kept != run_.kept().end() && kept->second.done ? ui::theme().accent : ui::theme().dim, detail);
     }
     if (library_.lessons().empty()) ui::caption("This site has no lessons, or they have not arrived yet.");

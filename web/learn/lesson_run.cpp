@@ -8,6 +8,8 @@
 #include "app/format.hpp"
 #include "app/link.hpp"
 #include "app/link_text.hpp"
+#include "learn/wording.hpp"
+#include "lenses/lens.hpp"
 #include "subjects/subject.hpp"
 
 namespace attn::app::learn {
@@ -33,10 +35,31 @@ void lock_step(Visit& visit, const lesson::Step& step) {
                    "is locked in this step of the lesson. Skip the step or close the lesson to change it.");
 }
 
+// What a check compares: the title of a lens's number, as its explanation has it.
+std::string measured_in_words(Visit& visit, const lesson::Expression& expression) {
+    Subject& subject = subject_in(visit);
+    const Attention* attention = subject.attention();
+    if (attention)
+        if (const auto cell = lens_number_in(*attention, expression))
+            if (const auto why = lens_in(visit).explain(subject, {subject.chosen_head(), *cell}))
+                return why->title;
+    return in_words(expression, attention);
+}
+
+// Reads "0.25", "0,25" and "25 %".
+std::optional<double> read_answer(std::string text) {
+    const bool is_percent = text.ends_with('%');
+    if (is_percent) text.pop_back();
+    while (text.ends_with(' ')) text.pop_back();
+    const auto number = read_typed_number(std::move(text));
+    return number && is_percent ? std::optional(*number / 100) : number;
+}
+
+// A model that is open stays open, so it does not count.
 bool names_only_a_lesson(const State& state) {
-    State rest = state;
-    rest.edit<LessonState>() = {};
-    return rest == default_state();
+    return std::ranges::all_of(link_values(state), [](const auto& row) {
+        return row.first == "model" || row.first == "lesson" || row.first.starts_with("lesson.");
+    });
 }
 
 }  // namespace
@@ -128,9 +151,10 @@ void LessonRun::update(Visit& visit, double moment) {
         return answer && !answer->missing.empty();
     };
     const bool polls =
-        polls_ < most_polls && (std::ranges::any_of(
-                                    checks_, [](const CheckNow& check) { return !check.missing.empty(); }) ||
-                                std::ranges::any_of(progress(visit).answers, waits));
+        polls_ < most_polls &&
+        (std::ranges::any_of(
+             checks_, [](const CheckNow& check) { return check.is_unsaid || !check.missing.empty(); }) ||
+         std::ranges::any_of(progress(visit).answers, waits));
     if (changed || ((polls || evaluated_ != key) && moment >= evaluated_at_ + evaluation_ms)) {
         polls_ += evaluated_ == key;
         evaluated_ = key;
@@ -225,7 +249,7 @@ void LessonRun::judge(Visit& visit, std::size_t number) {
         const auto right = lesson::right_choice(ask, lookup);
         answer.is_right = right && *right == *answer.choice;
         if (!right) answer.missing = right.error().message;
-    } else if (const auto typed = read_number(answer.given)) {
+    } else if (const auto typed = read_answer(answer.given)) {
         const auto right = lesson::is_right(ask, *typed, lookup);
         answer.is_right = right && *right;
         if (!right) answer.missing = right.error().message;
@@ -252,8 +276,11 @@ void LessonRun::evaluate(Visit& visit, double moment) {
         }
         const bool* truth = std::get_if<bool>(&outcome->value);
         now = {.holds = truth && *truth, .measured = outcome->measured};
+        if (now.measured) now.about = measured_in_words(visit, check.expression);
         const lesson::Sentence& said = now.holds ? check.seen : check.sentence;
-        if (auto text = lesson::filled(said, lookup)) now.said = *std::move(text);
+        auto text = lesson::filled(said, lookup);
+        now.is_unsaid = !text;
+        if (text) now.said = *std::move(text);
         all = all && now.holds;
     }
     StepProgress& progress = this->progress(visit);
@@ -349,8 +376,9 @@ void LessonRun::recall(const std::string& text) {
         const auto parts = split(line, ' ');
         if (parts.size() < 3 || !is_lesson_name(parts[0])) continue;
         const auto step = read_integer<std::size_t>(parts[1]), passed = read_integer<std::size_t>(parts[2]);
+        const bool is_done = parts.size() > 3 && parts[3] == "done";
         if (step && passed && *step < lesson::most_steps && *passed <= lesson::most_steps)
-            kept_[std::string(parts[0])] = {*step, *passed, parts.size() > 3 && parts[3] == "done"};
+            kept_[std::string(parts[0])] = {*step, *passed, is_done, is_done};
     }
 }
 

@@ -18,8 +18,10 @@ namespace attn::app::learn {
 struct CheckNow {
     bool holds = false;
     std::optional<lesson::Measured> measured = {};
+    std::string about = {};    // what is measured, in words
     std::string said = {};     // the check's sentence, or what is seen once it holds
     std::string missing = {};  // why it cannot be evaluated yet
+    bool is_unsaid = false;    // a number of its sentence is not there yet
 };
 
 // How a question was answered.
@@ -77,6 +79,7 @@ class LessonRun {
     struct Kept {
         std::size_t step = 0, passed = 0;
         bool done = false;
+        bool was_done = false;  // before this visit
     };
     const std::map<std::string, Kept, std::less<>>& kept() const { return kept_; }
     void recall(const std::string& text);

@@ -20,14 +20,19 @@ namespace attn::app::learn {
 
 namespace {
 
-constexpr float head_size = 12, close_size = 26, bar_height = 4, meter_height = 6, card_inset = 12;
+constexpr float head_size = 12, close_size = 26, bar_height = 4, meter_height = 6, card_inset = 12,
+                head_height = close_size + bar_height + 8;
 
 std::string with_unit(double value, bool is_share) { return is_share ? percent(value) : four(value); }
+// A bound as its check says it: "99.9 %".
+std::string bound_text(double bound, bool is_share) {
+    return is_share ? shortest(static_cast<float>(100 * bound)) + " %" : shortest(bound);
+}
 
 // "80 % is asked for", "less than 0.5 is asked for".
 std::string asked_for(const lesson::Measured& measured, bool is_share) {
     using enum lesson::Comparison;
-    const std::string bound = is_share ? percent(measured.bound) : shortest(measured.bound);
+    const std::string bound = bound_text(measured.bound, is_share);
     switch (measured.comparison) {
         case less: return "less than " + bound + " is asked for";
         case at_most: return "at most " + bound + " is asked for";
@@ -36,8 +41,7 @@ std::string asked_for(const lesson::Measured& measured, bool is_share) {
         case equal:
             return bound + " is asked for" +
                    (measured.tolerance > lesson::default_tolerance(measured.bound)
-                        ? ", within " +
-                              (is_share ? percent(measured.tolerance) : shortest(measured.tolerance))
+                        ? ", within " + bound_text(measured.tolerance, is_share)
                         : "");
         case unequal: return "anything but " + bound + " is asked for";
     }
@@ -135,6 +139,24 @@ void LessonPanel::update() { run_.update(visit_, now_ms()); }
 void LessonPanel::finish() {
     if (lesson_of(visit_.state()).name == first_lesson) visit_.page().remember("start", "done");
     run_.close(visit_);
+}
+
+// Says which lesson comes next: the first after this one that is not done, or else before it.
+void LessonPanel::tell_next() {
+    const std::string name = lesson_of(visit_.state()).name, title = run_.title();
+    const auto& all = library_.lessons();
+    const auto here = std::ranges::find(all, name.substr(0, name.find('.')), &LessonEntry::name);
+    std::vector<const LessonEntry*> following;
+    for (auto each = here; each != all.end(); ++each) following.push_back(&*each);
+    for (auto each = all.begin(); each != here; ++each) following.push_back(&*each);
+    const auto next = std::ranges::find_if(following, [&](const LessonEntry* each) {
+        const auto kept = run_.kept().find(each->name);
+        return each->name != name && (kept == run_.kept().end() || !kept->second.done);
+    });
+    visit_.notice(curly_quoted(title) + " is done." +
+                  (here == all.end() || next == following.end()
+                       ? ""
+                       : " The next lesson in Learn is " + curly_quoted((*next)->title) + "."));
 }
 
 void LessonPanel::point(Hover& hover) const {
@@ -237,7 +259,7 @@ void LessonPanel::draw_head() {
         ui::semantic_text("Step " + std::to_string(now + 1) + " of " + std::to_string(steps.size()), bar,
                           {bar.x + width, bar.y + bar_height});
     }
-    ImGui::SetCursorScreenPos({at.x, at.y + close_size + bar_height + 8});
+    ImGui::SetCursorScreenPos({at.x, at.y + head_height});
     ImGui::Dummy({0, 0});
 }
 
@@ -249,8 +271,7 @@ void LessonPanel::draw_check(const lesson::Check& check, const CheckNow& now, st
     const ImVec2 at = ImGui::GetCursorScreenPos();
     std::string told;
     if (now.measured && std::isfinite(now.measured->value)) {
-        const std::string value = with_unit(now.measured->value, is_share),
-                          words = in_words(check.expression);
+        const std::string value = with_unit(now.measured->value, is_share), words = now.about;
         const float width = ImGui::GetContentRegionAvail().x;
         {
             const ui::Type mono(ui::Face::mono, ui::size_small);
@@ -305,7 +326,10 @@ void LessonPanel::draw_hints(const lesson::Step& step) {
         }
         draw_text(step.hints[i].text);
     }
-    if (progress.passed) return;
+    if (progress.passed) {
+        if (progress.solved && step.view && ui::button("lesson/restart", "Start over")) run_.restart(visit_);
+        return;
+    }
     const bool more = progress.hints < step.hints.size();
     if (more && ui::button("lesson/hint", progress.hints == 0 ? "Show a hint" : "Another hint"))
         run_.show_hint(visit_);
@@ -319,11 +343,13 @@ void LessonPanel::draw_hints(const lesson::Step& step) {
 void LessonPanel::draw_done(const lesson::Step& step) {
     const StepProgress& progress = run_.progress(visit_);
     if (!progress.passed || (step.checks.empty() && step.asks.empty())) return;
-    draw_tick(true);
-    ImGui::BeginGroup();
-    draw_text(progress.solved ? "**Shown.** Try it yourself with “Start over”, or go on." : "**Done.**");
     // The checks may have changed since.
     const bool still = std::ranges::all_of(run_.checks(), &CheckNow::holds);
+    draw_tick(true);
+    ImGui::BeginGroup();
+    draw_text(progress.solved ? "**Shown.** Try it yourself with “Start over”, or go on."
+              : still         ? "**Done.**"
+                              : "**Done before.** You can go on, or do it again.");
     if (!still)
         for (const std::string& seen : progress.seen) draw_text("You saw: " + seen);
     ImGui::EndGroup();
@@ -343,7 +369,11 @@ void LessonPanel::draw_buttons(const lesson::Step& step) {
     ImGui::PopStyleColor(3);
     const bool again = ImGui::IsMouseReleased(ImGuiMouseButton_Left) &&
                        ImGui::GetIO().MouseClickedLastCount[ImGuiMouseButton_Left] > 1;
-    if (pressed && !again) return last ? finish() : run_.go_to(visit_, now + 1);
+    if (pressed && !again && last) {
+        tell_next();
+        return finish();
+    }
+    if (pressed && !again) return run_.go_to(visit_, now + 1);
     if (goes_on || last) return;
     ImGui::SameLine(0, 8);
     if (ui::button("lesson/skip", step.checks.empty() && step.asks.empty() ? "Next" : "Skip"))
@@ -365,28 +395,45 @@ void LessonPanel::draw_content(const lesson::Step& step) {
     draw_asks(step);
     draw_hints(step);
     draw_done(step);
-    if (writer_.is_tried()) ui::fault("lesson/fault_told", run_.progress(visit_).fault);
+    if (!writer_.is_tried()) return;
+    ui::fault("lesson/fault_told", run_.progress(visit_).fault);
+    if (ui::button("lesson/edit", "Back to the text")) write();
 }
 
-// In a sheet, the buttons stay in place while the content scrolls.
+// The buttons follow the content or, where that does not fit, stay in place while it scrolls above them.
 void LessonPanel::draw_step() {
     const lesson::Step& step = *run_.shown(visit_);
     if (is_brief()) return draw_content(step);
-    const bool in_sheet = ui::narrow_window();
-    if (in_sheet) {
-        const float buttons = ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y;
+    const float buttons = ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y,
+                room = std::max(ImGui::GetContentRegionAvail().y - buttons, 2 * buttons);
+    const bool scrolls = ui::narrow_window() || content_height_ > room;
+    if (scrolls) {
         ImGui::SetNextWindowContentSize(
             {ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize, 0});
-        ImGui::BeginChild("step", {0, std::max(ImGui::GetContentRegionAvail().y - buttons, 2 * buttons)});
+        ImGui::BeginChild("step", {0, room});
         if (std::exchange(scrolls_up_, false)) ImGui::SetScrollY(0);
     }
+    const float begin = ImGui::GetCursorPosY();
     draw_content(step);
     if (run_.step(visit_) == 0) draw_languages();
-    if (in_sheet) {
-        ui::scroll_by_drag();
+    const float height = ImGui::GetCursorPosY() - begin;
+    if (scrolls) {
+        // A new hint comes into view.
+        const std::size_t hints = run_.progress(visit_).hints;
+        if (std::exchange(drawn_hints_, hints) < hints) ImGui::SetScrollHereY(1);
+        if (ui::narrow_window()) ui::scroll_by_drag();
         ImGui::EndChild();
     }
+    if (std::exchange(content_height_, height) != height) visit_.continue_at(now_ms());
     draw_buttons(step);
+}
+
+bool LessonPanel::shows_step() const {
+    return !lists_ && !writer_.is_open() && run_.is_open(visit_) && run_.lesson() && run_.fault().empty();
+}
+
+float LessonPanel::height() const {
+    return head_height + content_height_ + ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y;
 }
 
 void LessonPanel::draw(const Hover& pointed) {
@@ -405,7 +452,8 @@ void LessonPanel::draw(const Hover& pointed) {
         drawn_step_ = run_.step(visit_);
         typed_.clear();
         scrolls_up_ = true;
-        ImGui::SetScrollY(0);
+        content_height_ = 0;
+        drawn_hints_ = run_.progress(visit_).hints;
     }
     draw_step();
 }

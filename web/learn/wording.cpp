@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "app/format.hpp"
 #include "learn/arguments.hpp"
 
 namespace attn::app::learn {
@@ -15,34 +16,35 @@ using lesson::Node;
 struct Phrase {
     std::string_view name;
     std::size_t arguments;
-    std::string_view words;  // {1} and {2} are the arguments
+    std::string_view words;   // {1} and {2} are the arguments
+    std::string_view tokens;  // which of these are tokens: q for a query, k for a key
 };
 constexpr Phrase phrases[] = {
-    {"weight", 2, "{1} gives {2}"},
-    {"score", 2, "score of {1} for {2}"},
-    {"raw", 2, "score of {1} for {2}"},
-    {"scaled", 2, "scaled score of {1} for {2}"},
-    {"masked", 2, "masked score of {1} for {2}"},
-    {"largest", 1, "largest weight of {1}"},
-    {"argmax", 1, "{1} attends most to"},
-    {"entropy", 1, "entropy of {1}, in nats"},
-    {"rank", 2, "rank of {2} among the keys of {1}"},
-    {"rank", 1, "rank of {1} among the next tokens"},
-    {"p", 1, "probability of {1} next"},
-    {"logit", 1, "logit of {1}"},
-    {"p_before", 1, "probability of {1} before the change"},
-    {"logit_before", 1, "logit of {1} before the change"},
-    {"norm", 2, "length of {1} of {2}"},
-    {"loss", 0, "loss"},
-    {"training_step", 0, "steps trained"},
-    {"top", 0, "likeliest next token"},
-    {"q", 2, "q of {1}, component {2}"},
-    {"k", 2, "k of {1}, component {2}"},
-    {"v", 2, "v of {1}, component {2}"},
-    {"x", 2, "x of {1}, component {2}"},
-    {"out", 2, "output of {1}, component {2}"},
-    {"contribution", 2, "contribution of {2} to {1}"},
-    {"role", 1, "{1} score of the head"},
+    {"weight", 2, "{1} gives {2}", "qk"},
+    {"score", 2, "score of {1} for {2}", "qk"},
+    {"raw", 2, "score of {1} for {2}", "qk"},
+    {"scaled", 2, "scaled score of {1} for {2}", "qk"},
+    {"masked", 2, "masked score of {1} for {2}", "qk"},
+    {"largest", 1, "largest weight of {1}", "q"},
+    {"argmax", 1, "{1} attends most to", "q"},
+    {"entropy", 1, "entropy of {1}, in nats", "q"},
+    {"rank", 2, "rank of {2} among the keys of {1}", "qk"},
+    {"rank", 1, "rank of {1} among the next tokens", ""},
+    {"p", 1, "probability of {1} next", ""},
+    {"logit", 1, "logit of {1}", ""},
+    {"p_before", 1, "probability of {1} before the change", ""},
+    {"logit_before", 1, "logit of {1} before the change", ""},
+    {"norm", 2, "length of {1} of {2}", ""},
+    {"loss", 0, "loss", ""},
+    {"training_step", 0, "steps trained", ""},
+    {"top", 0, "likeliest next token", ""},
+    {"q", 2, "q of {1}, component {2}", "q"},
+    {"k", 2, "k of {1}, component {2}", "k"},
+    {"v", 2, "v of {1}, component {2}", "k"},
+    {"x", 2, "x of {1}, component {2}", "q"},
+    {"out", 2, "output of {1}, component {2}", "q"},
+    {"contribution", 2, "contribution of {2} to {1}", "qk"},
+    {"role", 1, "{1} score of the head", ""},
 };
 
 // A share of a whole.
@@ -53,6 +55,17 @@ std::string told(const lesson::Expression& expression, std::size_t at) {
     if (node.kind == Node::Kind::text) return "“" + node.text + "”";
     return lesson::to_text(lesson::Expression{
         {expression.nodes.begin(), expression.nodes.begin() + static_cast<std::ptrdiff_t>(at) + 1}});
+}
+
+// The same of a token, which may be given by its position.
+std::string told_token(const lesson::Expression& expression, std::size_t at, char side,
+                       const Attention& attention) {
+    const Node& node = expression.nodes[at];
+    if (node.kind != Node::Kind::number) return told(expression, at);
+    const auto names = side == 'q' ? attention.query_names() : attention.key_names();
+    const double place = node.number.value();
+    if (!(place >= 0 && place < static_cast<double>(names.size()))) return told(expression, at);
+    return "“" + label_at(names, static_cast<Index>(place)) + "”";
 }
 
 // The side of a comparison that the page computes.
@@ -109,7 +122,7 @@ std::string lens_number(const lesson::Expression& expression, const Node& name) 
 
 }  // namespace
 
-std::string in_words(const lesson::Expression& expression) {
+std::string in_words(const lesson::Expression& expression, const Attention* attention) {
     const Node* name = computed(expression);
     if (name == nullptr || !is_alone(expression, *name)) return lesson::to_text(expression);
     for (const Phrase& phrase : phrases) {
@@ -120,7 +133,10 @@ std::string in_words(const lesson::Expression& expression) {
         for (std::size_t i = 0; i < phrase.arguments; ++i) {
             const std::string mark = "{" + std::to_string(i + 1) + "}";
             if (const auto at = words.find(mark); at != std::string::npos)
-                words.replace(at, mark.size(), told(expression, name->operands[i]));
+                words.replace(at, mark.size(),
+                              attention && i < phrase.tokens.size()
+                                  ? told_token(expression, name->operands[i], phrase.tokens[i], *attention)
+                                  : told(expression, name->operands[i]));
         }
         if (name->operands.size() > phrase.arguments)
             words += ", head " + expression.nodes[name->operands.back()].text;
@@ -128,6 +144,16 @@ std::string in_words(const lesson::Expression& expression) {
     }
     return name->text.find('.') == std::string::npos ? lesson::to_text(expression)
                                                      : lens_number(expression, *name);
+}
+
+std::optional<CellRef> lens_number_in(const Attention& attention, const lesson::Expression& expression) {
+    const Node* name = computed(expression);
+    if (name == nullptr || name->text.find('.') == std::string::npos || !is_alone(expression, *name))
+        return std::nullopt;
+    const auto given = constants(expression, *name);
+    if (!given) return std::nullopt;
+    const auto cell = lens_cell(attention, name->text, *given);
+    return cell ? std::optional(*cell) : std::nullopt;
 }
 
 std::optional<Pointed> pointed_by(const Attention& attention, const lesson::Expression& expression) {

@@ -10,8 +10,11 @@
 
 namespace attn::app::learn {
 
-// Returns “sat” gives “cat” for weight("sat", "cat"); where it has no words, the expression itself.
-std::string in_words(const lesson::Expression& expression);
+// Returns “sat” gives “cat” for weight("sat", "cat") and, with the tokens of an attention, for weight(1, 0);
+// where it has no words, the expression itself.
+std::string in_words(const lesson::Expression& expression, const Attention* attention = nullptr);
+// The number of a lens that the expression compares and nothing else; nothing if there is none.
+std::optional<CellRef> lens_number_in(const Attention& attention, const lesson::Expression& expression);
 
 // The tokens and the number that an expression is about; nothing if it is about none.
 struct Pointed {

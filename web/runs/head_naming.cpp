@@ -65,9 +65,9 @@ std::string NamedHeads::told(HeadIndex head) const {
             .append(measured_on(role))
             .append(": ")
             .append(info(role).meaning)
-            .append(". From ")
+            .append(". A head with at least ")
             .append(fixed(info(role).least, 1))
-            .append(" on, a head is called so.\n");
+            .append(" is called so.\n");
     if (!text.empty()) text.append(source);
     return text;
 }

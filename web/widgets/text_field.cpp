@@ -59,12 +59,16 @@ Typed typed_into(const char* name, const char* meaning, std::string& text, std::
             typed.caret = std::min(static_cast<std::size_t>(std::max(state->GetCursorPos(), 0)), text.size());
         ImGui::PopID();
     }
+    typed.entered =
+        lines == 1 && ImGui::IsItemDeactivated() &&
+        (ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false));
     typed.too_long = buffer.too_long;
     landmark_item(name);
     if (auto there = page_field({.key = name, .name = meaning, .text = text, .lines = lines > 1})) {
         typed.too_long = there->text.size() > longest;
         typed.changed = !typed.too_long && there->text != text;
         if (typed.changed) text = std::move(there->text);
+        typed.entered = typed.entered || (there->entered && lines == 1);
     }
     semantic_field(Role::textbox, name, meaning, text);
     return typed;

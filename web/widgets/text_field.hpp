@@ -11,6 +11,7 @@ namespace attn::ui {
 struct Typed {
     bool changed = false;
     bool too_long = false;                  // the new text was too long, so the old one stayed
+    bool entered = false;                   // with the Enter key, if it has one line
     std::optional<std::size_t> caret = {};  // where it is or was last, in bytes; none before the first focus
 };
 

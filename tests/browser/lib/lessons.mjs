@@ -84,16 +84,44 @@ export const usable = (explorer, key) => explorer.page.$$eval(`[data-key="${key}
 // ---- Hands ------------------------------------------------------------------------------------------------
 
 /**
+ * How far the content of a step has to move, in points, until a button or a field is in view; 0 if it is.
+ * @param {Explorer} explorer
+ * @param {string} key
+ */
+async function hidden(explorer, key) {
+    await explorer.settled();
+    const [at, sheet, buttons] = await Promise.all([explorer.found(key), explorer.found('panel/lesson'), explorer.rect('lesson/back')]);
+    // The content ends above the row of buttons, which stays in place.
+    const stays = /^lesson\/(back|next|skip|close|fold)$/.test(key);
+    const bottom = stays || !buttons ? sheet.bottom : Math.min(buttons.top, sheet.bottom);
+    return { at, sheet, by: at.top < sheet.top ? at.top - sheet.top : Math.max(at.bottom - bottom, 0) };
+}
+
+/**
+ * Clicks, and turns the wheel over the panel until the button is in view.
  * @param {Explorer} explorer
  * @returns {Hand}
  */
-export const mouse = (explorer) => ({
-    press: (key) => explorer.click(key),
-    async type(key, text) {
-        await explorer.click(key);
-        await explorer.page.keyboard.type(text);
-    },
-});
+export function mouse(explorer) {
+    const click = async (key) => {
+        for (let turns = 0; turns < 30; ++turns) {
+            const { sheet, by } = await hidden(explorer, key);
+            if (by === 0) {
+                return explorer.click(key);
+            }
+            await explorer.page.mouse.move(sheet.left + 30, sheet.top + 120);
+            await explorer.page.mouse.wheel(0, by < 0 ? -60 : 60);
+        }
+        throw new Error(`30 turns of the wheel do not bring ${key} into view`);
+    };
+    return {
+        press: click,
+        async type(key, text) {
+            await click(key);
+            await explorer.page.keyboard.type(text);
+        },
+    };
+}
 
 /**
  * Taps, and swipes over the sheet until the button is in view.
@@ -103,14 +131,11 @@ export const mouse = (explorer) => ({
 export function fingers(explorer) {
     const tap = async (key) => {
         for (let swipes = 0; swipes < 30; ++swipes) {
-            await explorer.settled();
-            const [at, sheet, buttons] = await Promise.all([explorer.found(key), explorer.found('panel/lesson'), explorer.rect('lesson/back')]);
-            // The content ends above the row of buttons, which stays in place.
-            const stays = /^lesson\/(back|next|skip|close|fold)$/.test(key);
-            if (at.top >= sheet.top && at.bottom <= (stays || !buttons ? sheet.bottom : buttons.top)) {
+            const { at, sheet, by } = await hidden(explorer, key);
+            if (by === 0) {
                 return explorer.page.touchscreen.tap(at.x, at.y);
             }
-            const x = sheet.left + 20, down = at.top < sheet.top ? 90 : -90;
+            const x = sheet.left + 20, down = by < 0 ? 90 : -90;
             await finger(explorer, { x, y: sheet.y - down / 2 }, { x, y: sheet.y + down / 2 });
         }
         throw new Error(`30 swipes do not bring ${key} into view`);
