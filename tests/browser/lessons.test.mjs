@@ -121,6 +121,52 @@ test('a link to a lesson that the site does not have is a sentence, and can be c
 
 // ---- What is kept -----------------------------------------------------------------------------------------
 
+test('a lesson opens in its other language, and a link to a step opens its view beside an open model', { fragment: 'v=1&lesson=first-steps' }, async (explorer) => {
+    await atStep(explorer, lessonCalled('first-steps').steps[0]);
+    await explorer.click('lesson/language/de');
+    await explorer.until('German', () => heading(explorer), (title) => title === 'Ein Wort fragt');
+    assert.equal(await explorer.linked('lesson'), 'first-steps.de');
+    await explorer.click('lesson/language/en');
+    await atStep(explorer, lessonCalled('first-steps').steps[0]);
+    skipWithout('storyteller');
+    await explorer.visit('v=1&lesson=the-sink');
+    await atStep(explorer, lessonCalled('the-sink').steps[0]);
+    await explorer.untilState('the model', ({ model }) => model === 'storyteller');
+    await explorer.visit('v=1&lesson=why-sqrt-dk&lesson.step=1');
+    await atStep(explorer, lessonCalled('why-sqrt-dk').steps[1]);
+    assert.equal(await explorer.linked('lens'), 'scale');
+});
+
+test('an answer may be in per cent or with a comma, and another one can be typed at once', { fragment: 'v=1&lesson=causal-mask' }, async (explorer) => {
+    const said = (what, text) => explorer.until(what, () => panelText(explorer), (told) => told.includes(text));
+    await atStep(explorer, lessonCalled('causal-mask').steps[0]);
+    const own = await explorer.explained('weight.0.0');
+    const share = 1 - Number(own.f64);
+    await explorer.click('lesson/ask/0/number');
+    await explorer.page.keyboard.type('10 %');
+    await explorer.press('Enter');
+    await said('what is said', 'Not so.');
+    await explorer.press('Control+a');
+    await explorer.page.keyboard.type(`${(100 * share).toFixed(1)} %`);
+    await explorer.press('Enter');
+    await said('that it is right', 'Right.');
+    await explorer.press('Control+a');
+    await explorer.page.keyboard.type('0,1');
+    await explorer.press('Enter');
+    await said('what is said to a comma', 'Not so.');
+});
+
+test('a step keeps its buttons in view beside the explanation of a pinned number', { fragment: 'v=1&lesson=lookup' }, async (explorer) => {
+    await atStep(explorer, lessonCalled('lookup').steps[0]);
+    await explorer.click('raw/0/1');
+    await explorer.until('Next', () => usable(explorer, 'lesson/next'));
+    await explorer.settled();
+    const [next, panel] = await Promise.all([explorer.found('lesson/next'), explorer.found('panel/lesson')]);
+    assert.ok(next.bottom <= panel.bottom, `Next ends at ${next.bottom}, the lesson at ${panel.bottom}`);
+    await explorer.click('lesson/next');
+    await atStep(explorer, lessonCalled('lookup').steps[1]);
+});
+
 test('how far one is in a lesson is kept, listed, and where it opens again', { fragment: 'v=1&lesson=one-token-back' }, async (explorer) => {
     const { steps } = lessonCalled('one-token-back');
     await atStep(explorer, steps[0]);

@@ -73,6 +73,15 @@ for (const [name, context, turn] of /** @type {const} */ ([
         await explorer.visit('v=1&subject=worked&lens=ladder&pin=weight.0.1');
         await explorer.untilState('an explanation', ({ pin }) => pin);
         await check(explorer, 'an explanation');
+        await explorer.visit('v=1&lesson=lookup');
+        await explorer.until('a lesson', () => explorer.rect('lesson/title'));
+        await check(explorer, 'a lesson with a check');
+        await explorer.visit('v=1&lesson=lookup&lesson.step=4');
+        await explorer.until('its questions', () => explorer.rect('lesson/ask/0/0'));
+        await check(explorer, 'a lesson with questions');
+        await explorer.click('lesson/close');
+        await explorer.visit('v=1&subject=worked&lens=ladder&pin=weight.0.1');
+        await explorer.untilState('an explanation', ({ pin }) => pin);
         await explorer.page.click('#table');
         await check(explorer, 'the table');
         await explorer.press('Escape');

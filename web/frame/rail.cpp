@@ -185,6 +185,7 @@ void Frame::draw_lesson_links(int columns) {
     const std::string label = "All " + std::to_string(all.size()) + " …";
     if (rows == 0) {
         // Without room for a row, the name of the group leads to the list.
+        const ui::SemanticGroup group(ui::Role::tablist, "lenses/learn", "Learn");
         const std::string name = "LEARN · " + std::to_string(all.size()) + " lessons";
         if (flat_tab("group/learn", name.c_str(), lessons_.lists(), true,
                      {ImGui::GetContentRegionAvail().x, 20}, 0))

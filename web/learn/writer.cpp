@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "app/clock.hpp"
 #include "app/format.hpp"
 #include "app/lesson_state.hpp"
 #include "app/link.hpp"
@@ -92,7 +93,7 @@ void LessonWriter::insert(const std::string& text) {
     if (at > 0 && text_[at - 1] != '\n') lines = "\n" + lines;
     text_.insert(at, lines);
     caret_ = at + lines.size();
-    reveals_ = true;
+    reveals_ = 2;  // the field knows its new height in the second
     visit_.page().remember("lesson-draft", text_);
 }
 
@@ -215,7 +216,9 @@ void LessonWriter::draw() {
     const ui::Type mono(ui::Face::mono, ui::size_body);
     const float room = ImGui::GetContentRegionAvail().y - 2 * ImGui::GetStyle().FramePadding.y;
     const int lines = std::max(8, static_cast<int>(room / ImGui::GetTextLineHeight()));
-    if (std::exchange(reveals_, false)) {
+    if (reveals_ > 0) {
+        --reveals_;
+        visit_.continue_at(now_ms());
         const auto line = std::ranges::count(text_.substr(0, *caret_), '\n');
         const float top = ImGui::GetTextLineHeight() * static_cast<float>(line + 2 - lines);
         ImGui::SetNextWindowScroll({0, std::max(top, 0.0F)});

@@ -40,7 +40,7 @@ class LessonWriter {
     bool open_ = false;
     std::string text_, replaced_;       // the draft, and the one before it
     std::optional<std::size_t> caret_;  // in bytes
-    bool reveals_ = false;              // the caret's line is to be scrolled to
+    int reveals_ = 0;                   // frames in which the caret's line is scrolled to
     struct Offered {
         std::string title, text;
     };

@@ -5,9 +5,11 @@
 #include "learn/naming.hpp"
 #include "learn/numbers.hpp"
 #include "learn/printed.hpp"
+#include "learn/wording.hpp"
 #include "lesson/lesson.hpp"
 #include "subjects/worked/commands.hpp"
 #include "unit/frame/screen.hpp"
+#include "unit/lenses/own_cells.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -47,6 +49,31 @@ TEST_CASE("a number that is pinned has a name, which gives the number that the i
     }
     CHECK(learn::name_of(attention, MapSum{.total = MapTotal::row_entropy, .at = 1}) == "entropy(\"sat\")");
     CHECK(learn::name_of(attention, MapSum{.total = MapTotal::column_total}).empty());
+}
+
+TEST_CASE("what a check compares is said in words, with the tokens at its positions") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    const Attention& attention = *subject_in(screen.visit).attention();
+    const auto words = [&](const char* text) {
+        const auto expression = lesson::parse_expression(text);
+        REQUIRE(expression);
+        return learn::in_words(*expression, &attention);
+    };
+    CHECK(words("weight(1, 0) > 80%") == "“sat” gives “cat”");
+    CHECK(words("weight(\"sat\", \"cat\") > 80%") == "“sat” gives “cat”");
+    CHECK(words("v(2, 1) = 0") == "v of “mat”, component 1");
+    CHECK(words("weight(1, 9) > 0") == "“sat” gives 9");  // there is no tenth key
+    CHECK(words("weight(1, 0) + weight(1, 2) > 0.5") == "weight(1, 0) + weight(1, 2) > 0.5");
+    // A number of a lens is called as in its explanation.
+    screen.visit.perform(OpenLens{"scale"});
+    screen.settle();
+    const auto of_lens = lesson::parse_expression("scale.measure(\"max_weight\", 0) > 99.9%");
+    REQUIRE(of_lens);
+    const auto cell = learn::lens_number_in(*subject_in(screen.visit).attention(), *of_lens);
+    REQUIRE(cell);
+    CHECK(why(screen.visit, *cell)->title == "Largest weight of the row");
 }
 
 TEST_CASE("a lesson is written beside the page, tried, and saved") {
