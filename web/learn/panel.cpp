@@ -333,11 +333,11 @@ void LessonPanel::draw_hints(const lesson::Step& step) {
     const bool more = progress.hints < step.hints.size();
     if (more && ui::button("lesson/hint", progress.hints == 0 ? "Show a hint" : "Another hint"))
         run_.show_hint(visit_);
-    if (more && step.solution) ImGui::SameLine(0, 8);
+    if (more && step.solution) ui::next_button("Show me");
     if (step.solution && ui::button("lesson/solution", "Show me")) run_.show_solution(visit_);
     if (!step.view) return;
-    if (more || step.solution) ImGui::SameLine(0, 8);
-    if (ui::next_button("Start over"), ui::button("lesson/restart", "Start over")) run_.restart(visit_);
+    if (more || step.solution) ui::next_button("Start over");
+    if (ui::button("lesson/restart", "Start over")) run_.restart(visit_);
 }
 
 void LessonPanel::draw_done(const lesson::Step& step) {
