@@ -24,10 +24,10 @@ std::uint64_t index_in(const nlohmann::json& head, const char* key) {
 
 Result<std::vector<double>> parse_head_scores(std::span<const std::byte> text, Index layers, Index heads,
                                               std::span<const std::string_view> keys) {
-    const auto json = parse_json(text, "scores.json");
-    if (!json) return json.error();
-    const auto list = json->is_object() ? json->find("heads") : json->end();
-    if (list == json->end() || !list->is_array() || list->empty())
+    const auto read = parse_json(text, "scores.json");
+    if (!read) return read.error();
+    const auto list = read->is_object() ? read->find("heads") : read->end();
+    if (list == read->end() || !list->is_array() || list->empty())
         return Error{"scores.json has no list of heads"};
     const auto count = static_cast<std::size_t>(layers * heads);
     std::vector<double> scores(count * keys.size(), std::numeric_limits<double>::quiet_NaN());

@@ -138,7 +138,7 @@ class Frame {
     Hover before_, now_;  // what the cursor was over in the last frame, and is over in this one
     Palette palette_;
     learn::LessonPanel& lessons_;
-    float lesson_height_ = 0, inspector_height_ = 0;  // of their contents, in the last frame
+    float lesson_height_ = 0, inspector_height_ = 0;  // heights of what they hold, in the last frame
     LessonPin lesson_pin_;
     BottomSheet sheet_;
     Folded folded_;

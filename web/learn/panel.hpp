@@ -33,7 +33,7 @@ class LessonPanel {
 
     // Only the title and the checks are shown, in a sheet that is folded down.
     bool is_brief() const { return brief_ && ui::narrow_window(); }
-    float height() const;             // of a step with all of its content, as it was drawn last
+    float height() const;             // the height of a whole step, as it was drawn last
     bool shows_step() const;          // and not a list, the editor, or why there is none
     void draw(const Hover& pointed);  // at the cursor; the prose is about the pointed query, if there is one
     // Points at what the step is about, unless the cursor is over something else.
@@ -74,7 +74,7 @@ class LessonPanel {
     std::map<std::string, std::vector<lesson::Inline>> prose_;  // the paragraphs, by their text
     std::map<std::size_t, std::string> typed_;                  // answers in fields, by their questions
     std::size_t drawn_step_ = 0;
-    float content_height_ = 0;  // of the step; 0: not drawn yet
+    float content_height_ = 0;  // the height of the step; 0: not drawn yet
     std::size_t drawn_hints_ = 0;
     bool scrolls_up_ = false;  // a new step begins at its top
 };

@@ -89,14 +89,14 @@ struct OtherFuture : TwoRuns {
     explicit OtherFuture(const CheckedHeads& heads) : TwoRuns(heads) {
         const Record& record = *heads.record;
         const Index queries = half_of(record.queries());
-        const auto changed = [](Tensor of, Index first) {
-            for (Index h = 0; h < of.dim(0); ++h)
-                for (Index i = first; i < of.dim(1); ++i)
-                    for (Index a = 0; a < of.dim(2); ++a) {
-                        float& x = of.heads().head(h)(i, a);
+        const auto changed = [](Tensor vectors, Index first) {
+            for (Index h = 0; h < vectors.dim(0); ++h)
+                for (Index i = first; i < vectors.dim(1); ++i)
+                    for (Index a = 0; a < vectors.dim(2); ++a) {
+                        float& x = vectors.heads().head(h)(i, a);
                         x = 1 - 2 * x;
                     }
-            return of;
+            return vectors;
         };
         base = same(record);
         const Index keys = keys_with(record, queries);

@@ -85,8 +85,9 @@ TEST_CASE("names are known, with so many arguments", "[lesson]") {
 }
 
 TEST_CASE("the lesson in the tree is valid", "[lesson]") {
-    constexpr std::array<KnownName, 7> names{{{"weight", 2, 2},
+    constexpr std::array<KnownName, 8> names{{{"weight", 2, 2},
                                               {"score", 2, 2},
+                                              {"scaled", 2, 2},
                                               {"argmax", 1, 1},
                                               {"unchanged", 1, any_number},
                                               {"X"},
