@@ -27,7 +27,7 @@ void Frame::draw_right(ImVec2 at, ImVec2 size) {
         const bool fits = lesson_height_ < most_lesson_share * size.y;
         const bool explains = visit_.state().pin || (before_.cell && fits);
         // What a short explanation leaves is the lesson's.
-        const float share = std::max({std::floor(most_lesson_share * size.y), size.y - inspector_height_});
+        const float share = std::max(std::floor(most_lesson_share * size.y), size.y - inspector_height_);
         top = explains ? std::min({lesson_height_, share, size.y - least_explanation}) : size.y;
         const auto draw_lesson = [&] {
             const float begin = ImGui::GetCursorPosY();

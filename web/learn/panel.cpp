@@ -24,6 +24,9 @@ constexpr float head_size = 12, close_size = 26, bar_height = 4, meter_height = 
                 head_height = close_size + bar_height + 8;
 
 std::string with_unit(double value, bool is_share) { return is_share ? percent(value) : four(value); }
+// The row of buttons below a step, with the room above it.
+float buttons_height() { return ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y; }
+
 // A bound as its check says it: "99.9 %".
 std::string bound_text(double bound, bool is_share) {
     return is_share ? shortest(static_cast<float>(100 * bound)) + " %" : shortest(bound);
@@ -404,7 +407,7 @@ void LessonPanel::draw_content(const lesson::Step& step) {
 void LessonPanel::draw_step() {
     const lesson::Step& step = *run_.shown(visit_);
     if (is_brief()) return draw_content(step);
-    const float buttons = ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y,
+    const float buttons = buttons_height(),
                 room = std::max(ImGui::GetContentRegionAvail().y - buttons, 2 * buttons);
     const bool scrolls = ui::narrow_window() || content_height_ > room;
     if (scrolls) {
@@ -432,9 +435,7 @@ bool LessonPanel::shows_step() const {
     return !lists_ && !writer_.is_open() && run_.is_open(visit_) && run_.lesson() && run_.fault().empty();
 }
 
-float LessonPanel::height() const {
-    return head_height + content_height_ + ImGui::GetFrameHeight() + 3 * ImGui::GetStyle().ItemSpacing.y;
-}
+float LessonPanel::height() const { return head_height + content_height_ + buttons_height(); }
 
 void LessonPanel::draw(const Hover& pointed) {
     pointed_query_ = pointed.head ? std::nullopt : pointed.query;
