@@ -7,7 +7,6 @@
 
 namespace attn::app {
 
-
 struct LessonState {
     std::string name;  // names a lesson of the site; empty: none, or the text's
     std::string text;  // a whole lesson, carried in the link or opened by the user
