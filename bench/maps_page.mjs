@@ -78,7 +78,10 @@ class Measured {
 
     static async open(browser, site) {
         const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
-        await page.addInitScript(() => localStorage.setItem('groups', '0'));  // no group of lenses is folded
+        await page.addInitScript(() => {
+            localStorage.setItem('start', 'done');  // newcomers are greeted by a lesson, and by folded groups
+            localStorage.setItem('groups', '0');  // no group of lenses is folded
+        });
         const measured = new Measured(browser, page, site);
         await measured.explorer.open('relaxed', 'v=1&subject=tensors&files=q.npy,k.npy,v.npy&rule=causal');
         await measured.explorer.settled();
